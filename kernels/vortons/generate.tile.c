@@ -4,7 +4,11 @@
 //
 // Forces lie in the cells' centres, and so does their curl by central differences: its sum over the tank is zero, and
 // half the sum of x cross it, the impulse, is the sum of the forces, both but for rounding and walls.
+//
+// Solids hold the liquid that they cover (penalization: Coquerelle & Cottet 2008): so it clings to their surface, and
+// vortices come off it.
 #include "kernels/grid/halo.h"
+#include "kernels/grid/solids.h"
 #include "kernels/tank/push.h"
 #include "kernels/vortons/vortons.h"
 
@@ -12,6 +16,8 @@ typedef struct generate_scratch {
     float force[3][RIM_CELLS]; ///< velocity that a substep's forces give
     float wide[VORTON_CELLS];  ///< a component of vorticity or velocity
     float size[TILE_CELLS];
+    uint8_t room[RIM_CELLS]; ///< share of a cell's surroundings that no solid covers, 0..255
+    uint32_t solid;          ///< some is covered
     uint32_t neighbour[27];
 } generate_scratch;
 
@@ -125,19 +131,55 @@ TILE_KERNEL(vorton_generate, CELL_LANES, vorton_args, generate_scratch)
     note_gain(args, s, tile);
 }
 
-/// What hands and emitters generate: the curl of what they change the velocity of the cells' centres by. It counts in
-/// the next substep. One tile per active tile.
+/// Whether solids cover some of the tile's cells or of those around. Ends with a barrier.
+TILE_FN int load_rooms(const grid_memory *grid, generate_scratch *s)
+{
+    if (grid->room == NULL) {
+        return 0;
+    }
+    halo_load_u8(s->room, 1, grid->room, s->neighbour);
+    if (TILE_SINGLE()) {
+        s->solid = 0;
+    }
+    TILE_BARRIER();
+    FOR_BOX (x, y, z, RIM_EDGE, RIM_EDGE, RIM_EDGE) {
+        uint8_t *room = &s->room[(z * RIM_EDGE + y) * RIM_EDGE + x];
+        *room = s->neighbour[halo_tile(x - 1, y - 1, z - 1)] != TILE_NONE ? *room : 255;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, 0, RIM_CELLS) {
+        tile_or_u32(&s->solid, s->room[i] < 255);
+    }
+    TILE_BARRIER();
+    return s->solid != 0;
+}
+
+/// Component c of a solid's velocity at a point in it or beside it.
+TILE_FN float solid_velocity(const grid_memory *grid, const float *at, int c)
+{
+    float velocity[3] = {0.0f, 0.0f, 0.0f};
+    for (uint32_t b = 0; grid->bodies != NULL && b < grid->bodies->count; b++) {
+        if (body_distance(grid->bodies, b, at) < 1.0f) {
+            body_velocity(&grid->bodies->state[b], at, velocity);
+        }
+    }
+    return velocity[c];
+}
+
+/// What hands, emitters and solids generate: the curl of what they change the velocity of the cells' centres by. It
+/// counts in the next substep. One tile per active tile.
 TILE_KERNEL(vorton_push, CELL_LANES, vorton_args, generate_scratch)
 {
     const grid_memory *grid = &args->tank.grid.m;
     const tank_control *control = &args->m.control->tank;
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, grid->active_tile[tile]);
     const float slip[3] = {1.0f, 1.0f, 1.0f};
-    if (!in_reach_within(control, place, 1.0f)) {
-        return;
-    }
     halo_neighbours(&args->tank.grid, place, s->neighbour);
     TILE_BARRIER();
+    const int solid = load_rooms(grid, s);
+    if (!solid && !in_reach_within(control, place, 1.0f)) {
+        return;
+    }
     for (int c = 0; c < 3; c++) {
         const int next = vorton_stride(c);
         halo_load_f32(s->wide, 2, grid->u[c], s->neighbour);
@@ -149,7 +191,12 @@ TILE_KERNEL(vorton_push, CELL_LANES, vorton_args, generate_scratch)
                                  (float)(place.z * TILE_EDGE + z) - 0.5f};
             const float u = 0.5f * (face[0] + face[next]);
             const float carried = apply_emitters(control, at[0], at[1], at[2], c, u);
-            s->force[c][(z * RIM_EDGE + y) * RIM_EDGE + x] = apply_pushes(control, at[0], at[1], at[2], c, carried) - u;
+            const int cell = (z * RIM_EDGE + y) * RIM_EDGE + x;
+            float wanted = apply_pushes(control, at[0], at[1], at[2], c, carried);
+            if (solid && s->room[cell] < 255) {
+                wanted += (1.0f - (float)s->room[cell] * (1.0f / 255.0f)) * (solid_velocity(grid, at, c) - wanted);
+            }
+            s->force[c][cell] = wanted - u;
         }
         TILE_BARRIER();
     }

@@ -117,10 +117,12 @@ TILE_KERNEL(vorton_velocity, CELL_LANES, vorton_args, velocity_scratch)
 {
     const grid_memory *m = &args->tank.grid.m;
     const float limit = m->control->speed_max, before = 2.0f * m->control->kick - m->control->frac;
-    const float ahead = before > 0.0f ? 0.5f * m->control->frac / before : 0.0f; // no substep came before the first one
+    // No substep came before the first one; and where solids move, what was there may be theirs now.
+    const float ahead = before > 0.0f && m->open[0] == NULL ? 0.5f * m->control->frac / before : 0.0f;
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
     note_unconverged(m, tile);
-    halo_neighbours(&args->tank.grid, tile_place_of(&args->tank.grid.shape, 0, m->active_tile[tile]), s->neighbour);
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, m->active_tile[tile]);
+    halo_neighbours(&args->tank.grid, place, s->neighbour);
     TILE_BARRIER();
     for (int c = 0; c < 3; c++) {
         halo_load_f32(s->potential[c], 1, args->m.potential[c], s->neighbour);
@@ -139,19 +141,35 @@ TILE_KERNEL(vorton_velocity, CELL_LANES, vorton_args, velocity_scratch)
                   db = b == 0   ? 1
                        : b == 1 ? RIM_EDGE
                                 : RIM_EDGE * RIM_EDGE;
+        const float weight = m->bodies != NULL ? m->control->gravity[c] * m->control->kick : 0.0f; // lifts bodies
         FOR_ROWS (x, row, 0, TILE_ROWS) {
             const int at = rim_index(0, (int)row % TILE_EDGE, (int)row / TILE_EDGE) + (int)x;
             const float *pa = s->potential[a] + at, *pb = s->potential[b] + at;
             const row_f32 u = (row_load(pb + da) - row_load(pb)) - (row_load(pa + db) - row_load(pa));
             const row_f32 now = row_clamp(u, -limit, limit);
             const uint64_t face = own + row * TILE_EDGE + x;
-            row_store(m->u[c] + face, now);
-            row_store(m->u_ext[c] + face, now + ahead * (now - row_load(args->tank.store.kept[c] + face)));
+            const int first = c == 1 ? place.y + (int)row % TILE_EDGE : place.z + (int)row / TILE_EDGE;
+            const uint32_t free = c == 0 ? (place.x == 0 ? 0xfeu : 0xffu) : (first == 0 ? 0u : 0xffu);
+            row_store(m->u[c] + face, now + row_keep(row_bits_mask(free >> x), row_all(weight)));
+            row_store(m->u_ext[c] + face,
+                      row_clamp(now + ahead * (now - row_load(args->tank.store.kept[c] + face)), -limit, limit));
         }
     }
     if (tile == 0 && TILE_SINGLE()) {
         args->m.control->starts = 0;
         m->counters->open = 0;
+    }
+}
+
+/// What carries particles is the velocity, beside and in solids, too. One tile per active tile.
+TILE_KERNEL(vorton_settle, CELL_LANES, vorton_args, tile_no_scratch)
+{
+    const grid_memory *m = &args->tank.grid.m;
+    note_unconverged(m, tile);
+    for (int c = 0; c < 3; c++) {
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            m->u[c][(uint64_t)tile * TILE_CELLS + i] = m->u_ext[c][(uint64_t)tile * TILE_CELLS + i];
+        }
     }
 }
 

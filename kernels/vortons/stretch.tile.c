@@ -1,70 +1,99 @@
-// What becomes of the particles' strengths in a substep. A vorton is a piece of a vortex line: it turns and stretches
-// with the liquid,
+// What becomes of the particles' strengths in a substep. Vorticity turns and stretches with the liquid,
 //
-//     d omega / dt = (omega . grad) u
+//     d omega / dt = (omega . grad) u = div (omega u)
 //
-// and shares with the others of its cell what is generated there (generate.tile.c). In cells that have particles but no
-// strength, one of them takes it; in empty cells a vorton is born in the middle, and later goes where the liquid does.
+// on the grid, cell by cell: what flows through the faces between them adds up to nothing. The vortons of a cell share
+// this and what else is generated there (generate.tile.c). In cells that have particles but no strength, one of them
+// takes it; in empty cells a vorton is born in the middle, and later goes where the liquid does.
 //
-// Where vortons crowd, some give their strength to the others of their cell, and are dye again or nothing.
+// Turning and stretching each vorton by itself would let what they have against each other, which the grid doesn't see,
+// grow without end.
 #include "kernels/grid/halo.h"
 #include "kernels/vortons/vortons.h"
 
 typedef struct stretch_scratch {
     float flow[3][VORTON_CELLS];
-    uint32_t vortons[TILE_CELLS]; ///< particles with strength in a cell
-    uint32_t heir[TILE_CELLS];    ///< the first of the others, counted from the last; 0: there is none
+    float spin[3][VORTON_CELLS]; ///< curl of the flow on the edges, 1 / step
     uint32_t neighbour[27];
-    uint32_t total;
+    uint32_t any;
 } stretch_scratch;
 
-/// d u[c] / d x[a] at a particle: trilinear between the differences of neighbouring faces, where these lie: in centres,
-/// or on edges.
-TILE_FN float flow_slope(const float *flow, const particle_axis *axes, int c, int a)
+/// The curl of the flow on the edges -1..9. Ends with a barrier.
+TILE_FN void find_spin(stretch_scratch *s)
 {
-    int first[3];
-    float w[3][2];
-    for (int b = 0; b < 3; b++) {
-        const int centered = c == a || (b != c && b != a);
-        first[b] = centered ? axes[b].center : axes[b].face;
-        for (int i = 0; i < 2; i++) {
-            w[b][i] = centered ? axes[b].center_weight[i] : axes[b].face_weight[i];
+    for (int c = 0; c < 3; c++) {
+        const int a = (c + 1) % 3, b = (c + 2) % 3, da = vorton_stride(a), db = vorton_stride(b);
+        FOR_BOX (x, y, z, VORTON_EDGE - 1, VORTON_EDGE - 1, VORTON_EDGE - 1) {
+            const int at = vorton_index(x - 1, y - 1, z - 1);
+            const float *ua = s->flow[a] + at, *ub = s->flow[b] + at;
+            s->spin[c][at] = (ub[0] - ub[-da]) - (ua[0] - ua[-db]);
         }
     }
-    // Between the faces on both sides of a centre, or between those of the cells on both sides of an edge.
-    const float *high = flow + vorton_index(first[0], first[1], first[2]) + (c == a ? vorton_stride(a) : 0);
-    const float *low = high - vorton_stride(a);
-    float sum = 0.0f;
-    TILE_UNROLL for (int n = 0; n < 8; n++)
-    {
-        const int i = n & 1, j = n >> 1 & 1, k = n >> 2, at = vorton_index(i, j, k) - vorton_index(0, 0, 0);
-        sum += w[0][i] * (w[1][j] * w[2][k]) * (high[at] - low[at]);
-    }
-    return sum;
+    TILE_BARRIER();
 }
 
-/// Turns and stretches a vorticity by the flow at a place, over a substep: (1 + A + A^2 / 2) omega.
-TILE_FN void stretch(const stretch_scratch *s, const store_memory *store, uint32_t particle, float frac,
-                     float *vorticity)
+/// Vorticity along an axis times component c of the velocity, in the middles of a row of lower faces across the axis.
+TILE_FN row_f32 vorticity_flux(const stretch_scratch *s, int c, int axis, int at)
 {
-    particle_axis axes[3];
-    float slope[3][3], once[3], twice[3];
-    for (int a = 0; a < 3; a++) {
-        axes[a] = axis_weights_local((int)(store->position[a][particle] & ((1u << TILE_POSITION_BITS) - 1)));
+    const int a = (axis + 1) % 3, b = (axis + 2) % 3;
+    const int d = vorton_stride(axis), da = vorton_stride(a), db = vorton_stride(b), dc = vorton_stride(c);
+    const float *w = s->spin[axis] + at, *u = s->flow[c] + at;
+    const row_f32 here = (row_load(w) + row_load(w + da + db)) + (row_load(w + da) + row_load(w + db)),
+                  before =
+                      (row_load(w - d) + row_load(w - d + da + db)) + (row_load(w - d + da) + row_load(w - d + db));
+    const row_f32 spin = 0.125f * (here + before);
+    return c == axis ? spin * row_load(u)
+                     : spin * (0.25f * ((row_load(u) + row_load(u - d)) + (row_load(u + dc) + row_load(u - d + dc))));
+}
+
+/// What stretching adds to the vorticity of cells. It counts in the next substep. One tile per active tile.
+TILE_KERNEL(vorton_stretch, CELL_LANES, vorton_args, stretch_scratch)
+{
+    const grid_shape *shape = &args->tank.grid.shape;
+    const grid_memory *grid = &args->tank.grid.m;
+    const tile_place place = tile_place_of(shape, 0, grid->active_tile[tile]);
+    const float slip[3] = {1.0f, 1.0f, 1.0f}, frac = grid->control->frac;
+    halo_neighbours(&args->tank.grid, place, s->neighbour);
+    if (TILE_SINGLE()) {
+        s->any = 0;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (n, 0, 27) {
+        tile_or_u32(&s->any, s->neighbour[n] != TILE_NONE ? args->m.holds[s->neighbour[n]] & HOLDS_STRENGTH : 0);
+    }
+    TILE_BARRIER();
+    if (s->any == 0) {
+        return;
     }
     for (int c = 0; c < 3; c++) {
-        for (int a = 0; a < 3; a++) {
-            slope[c][a] = frac * flow_slope(s->flow[c], axes, c, a);
+        halo_load_f32(s->flow[c], 2, grid->u[c], s->neighbour);
+        TILE_BARRIER();
+        halo_walls(shape, place, slip, s->flow[c], 2, c);
+    }
+    find_spin(s);
+    const int ex = tile_extent(shape, 0, place.x), ey = tile_extent(shape, 1, place.y),
+              ez = tile_extent(shape, 2, place.z);
+    for (int c = 0; c < 3; c++) {
+        float *gain = args->m.gain[c] + (uint64_t)tile * TILE_CELLS;
+        FOR_ROWS (x, row, 0, TILE_ROWS) {
+            const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE, at = vorton_index((int)x, y, z);
+            const row_f32 out = ((vorticity_flux(s, c, 0, at + 1) - vorticity_flux(s, c, 0, at)) +
+                                 (vorticity_flux(s, c, 1, at + VORTON_EDGE) - vorticity_flux(s, c, 1, at))) +
+                                (vorticity_flux(s, c, 2, at + VORTON_EDGE * VORTON_EDGE) - vorticity_flux(s, c, 2, at));
+            const uint32_t inside = y < ey && z < ez ? (1u << ex) - 1 : 0;
+            float *to = gain + row * TILE_EDGE + x;
+            row_store(to, row_load(to) + row_keep(row_bits_mask(inside >> x), frac * out));
         }
-        once[c] = slope[c][0] * vorticity[0] + (slope[c][1] * vorticity[1] + slope[c][2] * vorticity[2]);
-    }
-    for (int c = 0; c < 3; c++) {
-        twice[c] = slope[c][0] * once[0] + (slope[c][1] * once[1] + slope[c][2] * once[2]);
-    }
-    for (int c = 0; c < 3; c++) {
-        vorticity[c] += once[c] + 0.5f * twice[c];
     }
 }
+
+// ------------------------------------------------------------------------------------------------------------- shares
+
+typedef struct vorton_share_scratch {
+    uint32_t weight[TILE_CELLS]; ///< sum of the shares of a cell's particles with strength
+    uint32_t heir[TILE_CELLS];   ///< the first of the others, counted from the last; 0: there is none
+    uint32_t total;
+} vorton_share_scratch;
 
 TILE_FN int is_vorton(const store_memory *store, uint32_t particle)
 {
@@ -73,11 +102,26 @@ TILE_FN int is_vorton(const store_memory *store, uint32_t particle)
            store->carried[CARRIED_VORTICITY + 2][particle] != 0.0f;
 }
 
-/// Who of a cell's particles share what is generated there. Ends with a barrier.
-TILE_FN void find_shares(const store_memory *store, stretch_scratch *s, uint32_t first, uint32_t end)
+enum { SHARE_BITS = 18 };
+#define SHARE_MAX 4194304.0f ///< so that the sum over 1000 of a cell is within 32 bits
+
+/// A vorton's part of what its cell gets, by the strength that it has: the strong of a cell stretch more.
+TILE_FN uint32_t share_of(const vorton_args *args, uint32_t particle)
 {
+    float size = 0.0f;
+    for (int c = 0; c < 3; c++) {
+        size += tile_abs_f32(args->tank.store.carried[CARRIED_VORTICITY + c][particle]);
+    }
+    const float share = size * (args->scale.strength * (float)(1 << SHARE_BITS));
+    return 1 + (uint32_t)tile_clamp_f32(share, 0.0f, SHARE_MAX);
+}
+
+/// Who of a cell's particles share what is generated there. Ends with a barrier.
+TILE_FN void find_shares(const vorton_args *args, vorton_share_scratch *s, uint32_t first, uint32_t end)
+{
+    const store_memory *store = &args->tank.store;
     FOR_RANGE (i, 0, TILE_CELLS) {
-        s->vortons[i] = s->heir[i] = 0;
+        s->weight[i] = s->heir[i] = 0;
     }
     if (TILE_SINGLE()) {
         s->total = 0;
@@ -86,7 +130,7 @@ TILE_FN void find_shares(const store_memory *store, stretch_scratch *s, uint32_t
     FOR_RANGE_ATOMIC (i, first, end) {
         const uint32_t cell = particle_cell(store, i);
         if (is_vorton(store, i)) {
-            tile_add_u32(&s->vortons[cell], 1);
+            tile_add_u32(&s->weight[cell], share_of(args, i));
             tile_add_u32(&s->total, 1);
         } else {
             global_max_u32(&s->heir[cell], end - i);
@@ -95,42 +139,27 @@ TILE_FN void find_shares(const store_memory *store, stretch_scratch *s, uint32_t
     TILE_BARRIER();
 }
 
-/// What particles carry after the substep, behind the advection. One tile per occupied tile.
-TILE_KERNEL(vorton_carry, PARTICLE_LANES, vorton_args, stretch_scratch)
+/// Gives what is generated to particles, behind the advection. One tile per occupied tile.
+TILE_KERNEL(vorton_share, PARTICLE_LANES, vorton_args, vorton_share_scratch)
 {
-    const grid_memory *grid = &args->tank.grid.m;
     const store_memory *store = &args->tank.store;
-    const uint32_t dense = grid->level[0].tile[tile];
+    const uint32_t dense = args->tank.grid.m.level[0].tile[tile];
     const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
-    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
+    const float most = STRENGTH_MAX / args->scale.strength;
     if (first == end) {
         return;
     }
-    halo_neighbours(&args->tank.grid, place, s->neighbour);
-    find_shares(store, s, first, end);
-    if (s->total > 0) {
-        const float slip[3] = {1.0f, 1.0f, 1.0f};
-        for (int c = 0; c < 3; c++) {
-            halo_load_f32(s->flow[c], 2, grid->u[c], s->neighbour);
-            TILE_BARRIER();
-            halo_walls(&args->tank.grid.shape, place, slip, s->flow[c], 2, c);
-        }
-    }
-    TILE_BARRIER();
-    const float most = STRENGTH_MAX / args->scale.strength;
+    find_shares(args, s, first, end);
     FOR_RANGE (i, first, end) {
-        const uint32_t cell = particle_cell(store, i);
-        const int has = is_vorton(store, i);
-        float vorticity[3] = {store->carried[0][i], store->carried[1][i], store->carried[2][i]};
-        if (has) {
-            stretch(s, store, i, grid->control->frac, vorticity);
-        }
-        if (has || (s->vortons[cell] == 0 && s->heir[cell] == end - i)) {
-            const float share = 1.0f / (args->scale.strength * (float)tile_max_u32(s->vortons[cell], 1));
+        const uint32_t cell = particle_cell(store, i), weight = s->weight[cell];
+        const int is_heir = weight == 0 && s->heir[cell] == end - i;
+        if (is_heir || is_vorton(store, i)) {
+            const float part = is_heir ? 1.0f : (float)share_of(args, i) / (float)weight;
+            const float share = part / args->scale.strength;
             for (int c = 0; c < 3; c++) {
                 const float gain = args->m.gain[c][(uint64_t)tile * TILE_CELLS + cell];
-                store->moved_carried[CARRIED_VORTICITY + c][i] =
-                    tile_clamp_f32(vorticity[c] + share * gain, -most, most);
+                const float sum = store->carried[CARRIED_VORTICITY + c][i] + share * gain;
+                store->moved_carried[CARRIED_VORTICITY + c][i] = tile_clamp_f32(sum, -most, most);
             }
         }
     }
@@ -233,6 +262,9 @@ TILE_FN void find_discord(const vorton_args *args, order_scratch *s)
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint32_t cell = cell_index(x, y, z);
         float around = 0.0f;
+        if (s->vortons[cell] < 2) {
+            continue;
+        }
         for (int edge = 0; edge < 12; edge++) {
             const int c = edge >> 2, i = edge & 1, j = edge >> 1 & 1;
             const int ex = c == 0 ? x : x + i, ey = c == 0 ? y + i : c == 1 ? y : y + j, ez = c == 2 ? z : z + j;
@@ -256,6 +288,9 @@ TILE_KERNEL(vorton_cells, PARTICLE_LANES, vorton_args, order_scratch)
     const uint64_t total = args->m.counters->vortons, allowed = args->m.control->vortons_max;
     const uint32_t most = 4 * total > 3 * allowed ? CROWD_SCARCE : CROWD;
     const float unit = (float)(1 << CELL_SUM_BITS) * args->scale.strength, limit = STRENGTH_MAX / args->scale.strength;
+    if (first == end) {
+        return;
+    }
     halo_neighbours(&args->tank.grid, tile_place_of(&args->tank.grid.shape, 0, dense), s->neighbour);
     sum_vortons(store, s, first, end, most, unit);
     find_discord(args, s);
@@ -291,7 +326,7 @@ TILE_FN void find_births(const vorton_args *args, vorton_births_scratch *s, uint
 {
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
     const float largest = tile_f32_bits(args->m.counters->gain_bits);
-    const float least = tile_max2_f32(BIRTH_SHARE * largest, BIRTH_LEAST);
+    const float least = tile_max2_f32(BIRTH_SHARE * largest, args->tank.grid.m.control->tolerance);
     const int may = args->m.counters->vortons < args->m.control->vortons_max;
     if (TILE_SINGLE()) {
         s->total = 0;
@@ -302,7 +337,9 @@ TILE_FN void find_births(const vorton_args *args, vorton_births_scratch *s, uint
         for (int c = 0; c < 3; c++) {
             size = tile_max2_f32(tile_abs_f32(args->m.gain[c][own + i]), size);
         }
-        s->count[i] = may && size > least && args->tank.grid.m.cell_count[own + i] == 0;
+        const uint8_t *room = args->tank.grid.m.room;
+        const int is_free = args->tank.grid.m.cell_count[own + i] == 0 && (room == NULL || room[own + i] > 127);
+        s->count[i] = may && size > least && is_free;
         tile_add_u32(&s->total, s->count[i]);
     }
     TILE_BARRIER();
@@ -323,12 +360,14 @@ TILE_FN void spawn_vorton(const vorton_args *args, uint32_t tile, tile_place pla
 {
     const store_memory *store = &args->tank.store;
     const int tile_at[3] = {place.x, place.y, place.z}, at[3] = {(int)cell & 7, (int)cell >> 3 & 7, (int)cell >> 6};
+    const float limit = args->tank.grid.m.control->speed_max;
     for (int a = 0; a < 3; a++) {
         const uint64_t from = (uint64_t)tile * TILE_CELLS + cell;
         store->position[a][to] =
             ((uint32_t)(tile_at[a] * TILE_EDGE + at[a]) << POSITION_BITS) + (1u << (POSITION_BITS - 1));
-        store->velocity[a][to] = args->tank.grid.m.u_ext[a][from];
-        store->carried[CARRIED_VORTICITY + a][to] = args->m.gain[a][from] / args->scale.strength;
+        store->velocity[a][to] = tile_clamp_f32(args->tank.grid.m.u_ext[a][from], -limit, limit);
+        store->carried[CARRIED_VORTICITY + a][to] =
+            tile_clamp_f32(args->m.gain[a][from], -STRENGTH_MAX, STRENGTH_MAX) / args->scale.strength;
     }
     store->carried[CARRIED_DEVIATION][to] = 0.0f;
     store->id[to] = id;

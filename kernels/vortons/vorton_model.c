@@ -1,7 +1,7 @@
 // Vortex particles as a model: what they carry, their scales, their memory, and a substep.
 //
-//     spread ─ gather ─ spread and gather mass, generate ─ 3 potentials ─ velocity ─ pushes ─ g2p + advect ─ carry ─
-//     births, drains ─ sort
+//     spread ─ gather ─ spread and gather mass, generate ─ 3 potentials ─ velocity ─ pressure, where there are solids ─
+//     stretch, pushes ─ g2p + advect ─ shares, cells ─ births, drains ─ sort
 //
 // Source of the method: vortex-in-cell, Cottet & Koumoutsakos, Vortex Methods (2000), chapter 2 and section 5; vortons
 // that carry a density of their own, and vorticity that is born where it changes: Gourlay, Fluid Simulation for Video
@@ -139,6 +139,32 @@ static void solve_potentials(tarn_tank *tank, const vorton_args *from)
     }
 }
 
+static void place_solids(tarn_tank *tank, const vorton_args *args)
+{
+    if (tank->grid.body_count > 0) {
+        grid_launch(&tank->grid, args, GRID_KERNEL(bodies_begin), NULL, 1);
+        grid_launch(&tank->grid, args, GRID_KERNEL(body_tiles), NULL, 1);
+    }
+    if (tank->grid.has_solids) {
+        grid_launch_active(&tank->grid, args, GRID_KERNEL(solids));
+        grid_launch_active(&tank->grid, args, GRID_KERNEL(solid_cells));
+    }
+}
+
+/// A pressure lets nothing flow through solids.
+static void keep_out_of_solids(tarn_tank *tank, const vorton_args *args)
+{
+    if (!tank->grid.has_solids) {
+        return;
+    }
+    grid_launch_matrix(&tank->grid);
+    grid_solve(&tank->grid, false, (uint32_t)tank->parameters[PARAMETER_ITERATIONS]);
+    grid_launch_active(&tank->grid, args, GRID_KERNEL(extrapolate));
+    grid_launch_active(&tank->grid, args, GRID_KERNEL(slip));
+    grid_launch_active(&tank->grid, args, GRID_KERNEL(slip_end));
+    grid_launch_active(&tank->grid, args, VORTON_KERNEL(settle));
+}
+
 static void substep(tarn_tank *tank)
 {
     const vorton_args *args = args_of(tank);
@@ -146,6 +172,7 @@ static void substep(tarn_tank *tank)
     tank_mark(tank, STAGE_NONE);
     grid_launch_occupied(grid, args, VORTON_KERNEL(spread));
     grid_launch_active(grid, args, VORTON_KERNEL(gather));
+    place_solids(tank, args);
     tank_mark(tank, STAGE_SPREAD);
     grid_launch_occupied(grid, args, VORTON_KERNEL(spread_mass));
     grid_launch_active(grid, args, VORTON_KERNEL(gather_mass));
@@ -155,12 +182,14 @@ static void substep(tarn_tank *tank)
     tank_mark(tank, STAGE_DENSITY);
     solve_potentials(tank, args);
     grid_launch_active(grid, args, VORTON_KERNEL(velocity));
+    keep_out_of_solids(tank, args);
     tank_mark(tank, STAGE_POTENTIAL);
+    grid_launch_active(grid, args, VORTON_KERNEL(stretch));
     grid_launch_active(grid, args, VORTON_KERNEL(push));
     tank_mark(tank, STAGE_STRENGTH);
     tank_launch_moves(tank, &args->tank);
     tank_mark(tank, STAGE_ADVECT);
-    grid_launch_occupied(grid, args, VORTON_KERNEL(carry));
+    grid_launch_occupied(grid, args, VORTON_KERNEL(share));
     grid_launch_occupied(grid, args, VORTON_KERNEL(cells));
     grid_launch_active(grid, args, VORTON_KERNEL(keep));
     tank_mark(tank, STAGE_STRENGTH);
@@ -182,17 +211,19 @@ static const char *const stages[STAGE_END - STAGE_COUNT] = {"vorticity", "densit
 static const tarn_parameter_spec parameters[PARAMETER_COUNT] = {
     [PARAMETER_GRAVITY] = {"gravity_m_s2", "Gravity", "m/s²", 9.81f, 0.0f, 50.0f, TARN_PLAYS_GRAVITY, 0,
                            "Strength of gravity, straight down."},
-    [PARAMETER_VISCOSITY] = {"viscosity_m2_s", "Viscosity", "m²/s", 1e-6f, 0.0f, 0.1f, TARN_PLAYS_NONE, 0,
+    [PARAMETER_VISCOSITY] = {"viscosity_m2_s", "Viscosity", "m²/s", 1e-6f, 0.0f, 1.0f, TARN_PLAYS_NONE, 0,
                              "How fast vorticity spreads; water has 1e-6."},
     [PARAMETER_VORTONS] = {"vortons_max", "Vortons", NULL, 50000.0f, 0.0f, 1e6f, TARN_PLAYS_NONE,
                            TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
                            "With more vortons than this none are born."},
-    [PARAMETER_TOLERANCE] = {"potential_tolerance", "Tolerance", NULL, 1e-4f, 1e-7f, 1e-1f, TARN_PLAYS_NONE,
-                             TARN_PARAMETER_HAS_MAGNITUDES | TARN_PARAMETER_IS_SOLVER,
-                             "Residual at which a solve for the vector potential ends: the largest |omega| dt."},
-    [PARAMETER_ITERATIONS] = {"potential_iterations", "Iterations", NULL, 20.0f, 1.0f, 200.0f, TARN_PLAYS_NONE,
+    [PARAMETER_TOLERANCE] =
+        {"pressure_tolerance", "Tolerance", NULL, 1e-4f, 1e-7f, 1e-1f, TARN_PLAYS_NONE,
+         TARN_PARAMETER_HAS_MAGNITUDES | TARN_PARAMETER_IS_SOLVER,
+         "Residual at which a solve ends: for the vector potential the largest |curl u - omega| dt, for the "
+         "pressure the largest |div u| dt."},
+    [PARAMETER_ITERATIONS] = {"pressure_iterations", "Iterations", NULL, 20.0f, 1.0f, 2000.0f, TARN_PLAYS_NONE,
                               TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
-                              "Cap on the iterations of a component of the potential."},
+                              "Cap on the iterations of each solve."},
     [PARAMETER_CFL] = {"cfl", "CFL", NULL, 2.0f, 0.5f, 4.0f, TARN_PLAYS_CFL, TARN_PARAMETER_IS_SOLVER,
                        "Cells that the fastest liquid may cross in a substep."},
     [PARAMETER_SUBSTEPS] = {"substeps_max", "Substeps", NULL, 4.0f, 1.0f, 8.0f, TARN_PLAYS_SUBSTEPS,
@@ -221,11 +252,10 @@ const tank_model tarn_vorton_model = {
     .shown = {.name = "vortons",
               .text = "vortex particles in a filled tank, with dye that may be heavy or light",
               .number = 1,
-              .can = TARN_MODEL_POURS | TARN_MODEL_DRAINS | TARN_MODEL_DYES | TARN_MODEL_TURNS,
+              .can = TARN_MODEL_POURS | TARN_MODEL_DRAINS | TARN_MODEL_DYES | TARN_MODEL_TURNS | TARN_MODEL_SOLIDS,
               .parameter_count = PARAMETER_COUNT,
               .parameters = parameters,
-              .tools = TARN_TOOL_BIT(PUSH) | TARN_TOOL_BIT(PULL) | TARN_TOOL_BIT(VORTEX) | TARN_TOOL_BIT(POUR) |
-                       TARN_TOOL_BIT(DRAIN) | TARN_TOOL_BIT(DYE),
+              .tools = TARN_TOOLS_ALL,
               .channel_count = sizeof channels / sizeof channels[0],
               .channels = channels,
               .carried_count = sizeof carried / sizeof carried[0],

@@ -31,9 +31,9 @@ enum {
 #define STRENGTH_SUM_MAX 16777216.0f ///< 2^24: strength_unit times cell_particles_max
 #define MASS_SUM_MAX 134217728.0f    ///< 2^27: mass_unit times cell_particles_max
 
-/// Cells that nobody is in get a vorton where more is generated than this share of what is anywhere.
-#define BIRTH_SHARE (1.0f / 1024.0f)
-#define BIRTH_LEAST 1e-8f ///< and than this, cells^3 per step
+/// Cells that nobody is in get a vorton where more is generated than this share of what is anywhere, and than what the
+/// solver takes for nothing.
+#define BIRTH_SHARE (1.0f / 128.0f)
 
 /// Constant after creation.
 typedef struct vorton_scale {
@@ -104,7 +104,9 @@ TILE_FN int vorton_stride(int axis)
     K(vorton_start)                                                                                                    \
     K(vorton_velocity)                                                                                                 \
     K(vorton_push)                                                                                                     \
-    K(vorton_carry)                                                                                                    \
+    K(vorton_settle)                                                                                                   \
+    K(vorton_stretch)                                                                                                  \
+    K(vorton_share)                                                                                                    \
     K(vorton_cells)                                                                                                    \
     K(vorton_keep)                                                                                                     \
     K(vorton_births)                                                                                                   \

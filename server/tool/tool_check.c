@@ -1,5 +1,4 @@
 // `tarn check`: validates scene files, every one that is named.
-#include "kernels/liquid_parameters.h"
 #include "protocol/message.h"
 #include "server/common/printable.h"
 #include "server/tool/tool.h"
@@ -151,15 +150,19 @@ static void print_solids(const tarn_scene *scene)
 static void print_solver(const tarn_tank_desc *tank)
 {
     static const char *const solvers[TARN_SOLVER_COUNT] = {"multigrid", "Jacobi", "Gauss-Seidel"};
-    printf("    solver: %s, at most %g iterations; ", solvers[tank->solver],
-           (double)tank->parameters[TARN_PARAMETER_ITERATIONS]);
-    if (tank->transfer == TARN_TRANSFER_APIC) {
-        printf("APIC");
-    } else {
-        printf("FLIP %g", (double)tank->parameters[TARN_PARAMETER_FLIP]);
+    const tarn_model *model = tarn_model_at(tank->model);
+    const int iterations = tarn_model_parameter_find(model, "pressure_iterations"),
+              flip = tarn_model_parameter_find(model, "flip_ratio");
+    printf("    solver: %s", solvers[tank->solver]);
+    if (iterations >= 0) {
+        printf(", at most %g iterations", (double)tank->parameters[iterations]);
     }
-    printf(", %s weights%s\n", tank->weights == TARN_WEIGHTS_QUADRATIC ? "quadratic" : "linear",
-           tank->reseed ? ", reseeded" : "");
+    if (flip >= 0) {
+        tank->transfer == TARN_TRANSFER_APIC ? printf("; APIC") : printf("; FLIP %g", (double)tank->parameters[flip]);
+        printf(", %s weights%s", tank->weights == TARN_WEIGHTS_QUADRATIC ? "quadratic" : "linear",
+               tank->reseed ? ", reseeded" : "");
+    }
+    printf("\n");
 }
 
 /// What the scene holds, so that a person sees whether it was read as it was meant.

@@ -149,5 +149,7 @@ void physics_heave(void);
 void physics_wet_bed(void);
 void physics_added_mass(void);
 void physics_sealed(void);
+void physics_vortex_ring(void);
+void physics_heavy_drop(void);
 
 #endif

@@ -3,7 +3,7 @@
 #define TARN_TESTS_STORM_H
 
 #include "kernels/encoder.h"
-#include "kernels/liquid_parameters.h"
+#include "kernels/model.h"
 #include "server/common/input_log.h"
 #include "server/common/scene.h"
 
@@ -75,10 +75,13 @@ typedef struct storm_input {
     tarn_solid thrown, wall;
     float erase_m[3], erase_radius_m;
     tarn_pose pose;
-    bool poses;                          ///< the pose is set
-    float value[TARN_PARAMETER_COUNT];   ///< parameters
-    uint32_t hold[TARN_PARAMETER_COUNT]; ///< steps that a changed parameter stays as it is
+    bool poses;                               ///< the pose is set
+    float value[TARN_MODEL_PARAMETERS_MAX];   ///< parameters
+    uint32_t hold[TARN_MODEL_PARAMETERS_MAX]; ///< steps that a changed parameter stays as it is
 } storm_input;
+
+/// The model that the scene's tank holds.
+const tarn_model *storm_model(const storm_tank *storm);
 
 /// No input, and the scene's parameters.
 void storm_input_start(const storm_tank *storm, storm_input *input);

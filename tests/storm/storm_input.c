@@ -1,11 +1,15 @@
 // What people and programs may do to a tank at most: hands of any size, speed and place, parameters that jump to their
 // limits, a tank that is turned and shaken, bodies that are pulled out of it; where the plan has tools, as much of each
 // as fits.
-#include "kernels/liquid_parameters.h"
 #include "tests/storm/storm.h"
 
 #include <math.h>
 #include <string.h>
+
+const tarn_model *storm_model(const storm_tank *storm)
+{
+    return tarn_model_at(storm->scene->tank.model);
+}
 
 uint64_t storm_next(storm_random *random)
 {
@@ -130,7 +134,7 @@ static void next_grabs(const storm_tank *storm, storm_random *random, storm_inpu
 
 static void next_parameters(const storm_tank *storm, storm_random *random, storm_input *input)
 {
-    for (int p = 0; p < TARN_PARAMETER_COUNT; p++) {
+    for (uint32_t p = 0; p < storm_model(storm)->parameter_count; p++) {
         if (input->hold[p] > 0 && --input->hold[p] == 0) {
             input->value[p] = storm->scene->tank.parameters[p];
         }
@@ -138,8 +142,8 @@ static void next_parameters(const storm_tank *storm, storm_random *random, storm
     if (!one_in(random, 40)) {
         return;
     }
-    const int p = (int)storm_below(random, TARN_PARAMETER_COUNT);
-    const tarn_parameter_spec *spec = tarn_model_parameter(tarn_model_at(0), p);
+    const uint32_t p = storm_below(random, storm_model(storm)->parameter_count);
+    const tarn_parameter_spec *spec = tarn_model_parameter(storm_model(storm), p);
     const uint32_t kind = storm_below(random, 3);
     input->value[p] = kind == 0   ? spec->min
                       : kind == 1 ? spec->max
@@ -290,8 +294,8 @@ void storm_input_fill(const storm_tank *storm, const storm_input *input, uint64_
         }
     }
     to->tools = input->tools;
-    for (uint32_t p = 0; p < TARN_PARAMETER_COUNT; p++) {
-        if (input->value[p] != tarn_tank_parameter(storm->tank, (tarn_parameter)p)) {
+    for (uint32_t p = 0; p < storm_model(storm)->parameter_count; p++) {
+        if (input->value[p] != tarn_tank_parameter(storm->tank, p)) {
             to->parameters[to->parameter_count++] = (tarn_parameter_change){p, input->value[p]};
         }
     }

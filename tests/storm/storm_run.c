@@ -77,8 +77,8 @@ static bool expect_hash(storm_tank *storm, tarn_tank_hash wanted, const char *wh
 static bool reset(storm_tank *storm, tarn_tank_hash first)
 {
     storm->result->resets++;
-    tarn_step_input input = {.holds = true, .parameter_count = TARN_PARAMETER_COUNT};
-    for (uint32_t p = 0; p < TARN_PARAMETER_COUNT; p++) {
+    tarn_step_input input = {.holds = true, .parameter_count = storm_model(storm)->parameter_count};
+    for (uint32_t p = 0; p < input.parameter_count; p++) {
         input.parameters[p] = (tarn_parameter_change){p, storm->scene->tank.parameters[p]};
     }
     (void)tarn_input_log_reset(storm->log);

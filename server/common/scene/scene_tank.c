@@ -1,5 +1,4 @@
 // The tank itself: its size, step, solver, and what must hold of a scene as a whole.
-#include "kernels/liquid_parameters.h"
 #include "server/common/printable.h"
 #include "server/common/scene/scene_draft.h"
 
@@ -240,10 +239,11 @@ bool scene_fit_cells(scene_reader *r, scene_draft *d)
     tank->transfer = (tarn_transfer)d->transfer;
     tank->weights = (tarn_weights)d->weights;
     tank->solver = (tarn_solver)d->solver;
-    if (tank->solver == TARN_SOLVER_JACOBI && tank->parameters[TARN_PARAMETER_RELAXATION] > 1.0f) {
+    const int relaxation = tarn_model_parameter_find(r->model, "relaxation");
+    if (tank->solver == TARN_SOLVER_JACOBI && relaxation >= 0 && tank->parameters[relaxation] > 1.0f) {
         return scene_refuse(r, TARN_E_LIMIT, "solver.relaxation",
                             "found %g, allowed is at most 1 with \"jacobi\": beyond that it doesn't converge",
-                            (double)tank->parameters[TARN_PARAMETER_RELAXATION]);
+                            (double)tank->parameters[relaxation]);
     }
     return true;
 }
