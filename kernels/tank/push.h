@@ -47,8 +47,8 @@ TILE_FN float apply_emitters(const tank_control *control, float x, float y, floa
     return velocity;
 }
 
-/// Whether a push or an emitter reaches faces of a tile.
-TILE_FN int in_reach(const tank_control *control, tile_place place)
+/// Whether a push or an emitter reaches faces of a tile, or what lies up to `margin` cells around it.
+TILE_FN int in_reach_within(const tank_control *control, tile_place place, float margin)
 {
     for (uint32_t i = 0; i < control->push_count; i++) {
         const tank_push *push = &control->pushes[i];
@@ -56,7 +56,8 @@ TILE_FN int in_reach(const tank_control *control, tile_place place)
                                  (float)(place.z * TILE_EDGE)};
         int inside = 1;
         for (int a = 0; a < 3; a++) {
-            inside &= push->center[a] + push->radius > corner[a] && push->center[a] - push->radius < corner[a] + 9.0f;
+            inside &= push->center[a] + push->radius > corner[a] - margin &&
+                      push->center[a] - push->radius < corner[a] + 9.0f + margin;
         }
         if (inside) {
             return 1;
@@ -68,6 +69,11 @@ TILE_FN int in_reach(const tank_control *control, tile_place place)
         }
     }
     return 0;
+}
+
+TILE_FN int in_reach(const tank_control *control, tile_place place)
+{
+    return in_reach_within(control, place, 0.0f);
 }
 
 #endif

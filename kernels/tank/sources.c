@@ -64,7 +64,7 @@ bool tank_has_attributes(const tarn_tank_desc *desc)
 
 bool tank_bears(const tarn_tank_desc *desc)
 {
-    return desc->reseed || desc->emitter_count > 0;
+    return desc->reseed || desc->emitter_count > 0 || tank_model_of(desc)->bear != NULL;
 }
 
 void tank_ball_fill(const tarn_tank *tank, const float *center_m, float radius_m, tank_region *region)

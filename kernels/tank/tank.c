@@ -161,6 +161,7 @@ static uint32_t automatic_capacity(const tarn_tank_desc *desc, uint64_t seeded)
     } else if (desc->emitter_count == 0) {
         most += least / 4 + ROOM_LEAST;
     }
+    most += tank_model_of(desc)->room;
     if (desc->emitter_count > 0) {
         const uint64_t limited = full < CAPACITY_WITH_EMITTERS ? full : CAPACITY_WITH_EMITTERS;
         most = most > limited ? most : limited;

@@ -34,6 +34,7 @@ typedef struct tank_model {
                          ///< substep before the sort; all are at first, unless `seed` says otherwise
     bool keeps_velocity; ///< of a tank that is filled: the grid's velocity is state (store_memory.kept)
     uint32_t kinds;      ///< of particles, in the place of liquids, and then they always have attributes; 0: liquids
+    uint32_t room;       ///< for so many particles more than are seeded, where a description names no number
 
     /// Whether its fields of a description are sound. @return TARN_OK, TARN_E_ARGUMENT or TARN_E_LIMIT
     tarn_status (*check)(const tarn_tank_desc *desc, const grid_complaint *why);
@@ -61,6 +62,10 @@ typedef struct tank_model {
     /// to put into `room`. Between steps. NULL: it has no such channel.
     /// @param room  device memory for as many numbers as there may be particles
     void (*channel)(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel);
+    /// NULL: particles come into being as for all models. Else it launches what adds others to store_memory.births of
+    /// the active tiles; and what writes them behind the tile's other births, as tank_spawn does those.
+    void (*bear)(tarn_tank *tank);
+    void (*spawn)(tarn_tank *tank);
 } tank_model;
 
 extern const tank_model *const tank_models[];

@@ -34,6 +34,9 @@ static void happen(tarn_tank *tank, const tank_args *args)
     }
     if (tank->has_births) {
         grid_launch_active(&tank->grid, args, TANK_KERNEL(births));
+        if (tank->model->bear != NULL) {
+            tank->model->bear(tank);
+        }
         grid_launch(&tank->grid, args, TANK_KERNEL(births_limit), NULL, 1);
     }
 }
@@ -45,6 +48,9 @@ static void sort(tarn_tank *tank, const tank_args *args)
     tank_list_tiles(tank, args);
     if (tank->has_births) {
         grid_launch_active(&tank->grid, args, TANK_KERNEL(spawn));
+        if (tank->model->spawn != NULL) {
+            tank->model->spawn(tank);
+        }
     }
     grid_launch_active(&tank->grid, args, TANK_KERNEL(scatter));
     tank_adopt_tiles(tank, args);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES_MAX = 10, EXIT_SKIPPED = 77, QUICK_FIXTURES = 2, QUICK_STEPS = 4, STAGES_OF = 17 };
+enum { DEVICES_MAX = 10, EXIT_SKIPPED = 77, QUICK_FIXTURES = 2, QUICK_STEPS = 4, STAGES_OF = 18 };
 
 typedef struct device_list {
     tarn_device *of[DEVICES_MAX];
@@ -187,7 +187,7 @@ static void check_moves(const device_list *list)
 /// Tanks of one device that take turns, as those of a worker do.
 static void check_together(const device_list *list)
 {
-    static const uint32_t together[GPU_TOGETHER_MAX] = {0, 10, 13, STAGES_OF}; // taps, tools, the largest but the huge
+    static const uint32_t together[GPU_TOGETHER_MAX] = {0, 10, 14, STAGES_OF}; // taps, tools, the largest but the huge
     const uint32_t count = is_quick ? 2 : GPU_TOGETHER_MAX;
     print_columns("Tanks that take turns", list);
     printf("    %u on each device%20s", count, "");

@@ -4,6 +4,7 @@
 #include "kernels/liquid_parameters.h"
 #include "kernels/smoke/smoke_kernels.h"
 #include "kernels/stream/encoder_internal.h"
+#include "kernels/vortons/vorton_kernels.h"
 #include "tests/gpu/gpu_play.h"
 #include "tests/kernels/tank_acts.h"
 
@@ -217,6 +218,7 @@ static void reach_all(void **state)
                  {tarn_tank_kernels, TANK_KERNEL_COUNT},
                  {tarn_liquid_kernels, LIQUID_KERNEL_COUNT},
                  {tarn_smoke_kernels, SMOKE_KERNEL_COUNT},
+                 {tarn_vorton_kernels, VORTON_KERNEL_COUNT},
                  {tarn_stream_kernels, STREAM_KERNEL_COUNT}};
     for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
         for (int id = 0; id < parts[part].count; id++) {

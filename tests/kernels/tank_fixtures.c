@@ -99,6 +99,27 @@ static void describe_taps(tarn_tank_desc *desc)
     desc->drains[0].pose = (tarn_pose){.position_m = {0.25f, 0.0f, 0.2f}, .rotation = {0, 0, 0, 1}};
 }
 
+/// A light and a heavy drop of dye, one of them moving, and a tap in a filled tank that turns.
+static void describe_vortons(tarn_tank_desc *desc)
+{
+    describe_tiny(desc);
+    const tarn_model *model = tarn_model_find("vortons");
+    desc->model = model->number;
+    for (uint32_t i = 0; i < model->parameter_count; i++) {
+        desc->parameters[i] = model->parameters[i].initial;
+    }
+    desc->parameters[tarn_model_parameter_find(model, "viscosity_m2_s")] = 1e-3f;
+    desc->spin_rad_s[2] = 0.5f;
+    desc->blocks[0].carried[3] = 0.1f;
+    desc->blocks[1].carried[3] = -0.2f;
+    desc->blocks[1].carried[1] = 30.0f;
+    desc->emitter_count = 1;
+    desc->emitters[0].shape = (tarn_shape){.kind = TARN_SHAPE_SPHERE, .half_m = {0.06f}};
+    desc->emitters[0].pose = (tarn_pose){.position_m = {0.2f, 0.3f, 0.2f}, .rotation = {0, 0, 0, 1}};
+    desc->emitters[0].velocity_m_s[1] = -0.5f;
+    desc->emitters[0].carried[3] = 0.05f;
+}
+
 static void describe_dam_break(tarn_tank_desc *desc)
 {
     set_cells(desc, 32, 32, 32, 1.0f);
@@ -282,6 +303,7 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny, taps", describe_taps, 40, 0.5f, 0},
     {"tiny, smoke", describe_smoke, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"tiny, flat smoke", describe_flat_smoke, 30, 0.5f, 0},
+    {"tiny, vortons", describe_vortons, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"tiny, tools", describe_tiny, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"dam break 32", describe_dam_break, 60, 0.0f, 0},
     {"still pool", describe_still_pool, 60, 1.0f, TANK_FIXTURE_TOOLS},

@@ -152,5 +152,7 @@ void physics_sealed(void);
 void physics_smoke_ball(void);
 void physics_smoke_taylor_green(void);
 void physics_smoke_lock_exchange(void);
+void physics_vortex_ring(void);
+void physics_heavy_drop(void);
 
 #endif

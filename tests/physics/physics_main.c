@@ -38,6 +38,8 @@ static const physics_case cases[] = {
     {"v14", physics_kelvin_helmholtz},
     {"v15", physics_taylor_green},
     {"v16", physics_light_ball},
+    {"v11", physics_vortex_ring},
+    {"v16_vortons", physics_heavy_drop},
     {"v17", physics_float},
     {"v17_heave", physics_heave},
     {"shear", physics_shear},

@@ -52,8 +52,9 @@ bool storm_check_report(storm_tank *storm, const storm_input *input)
                            storm->seeded, (unsigned long long)report.born, (unsigned long long)report.gone);
     }
     const bool pours = storm->plan->tools || desc->reseed;
-    if ((report.born != 0 && desc->emitter_count == 0 && !pours) ||
-        (report.gone != 0 && desc->drain_count == 0 && !pours && storm_model(storm)->carried_count == 0)) {
+    const bool carries = storm_model(storm)->carried_count > 0; // such models have particles come and go by themselves
+    if ((report.born != 0 && desc->emitter_count == 0 && !pours && !carries) ||
+        (report.gone != 0 && desc->drain_count == 0 && !pours && !carries)) {
         return storm_wrong(storm, "%llu particles were born and %llu are gone in a tank where none can be",
                            (unsigned long long)report.born, (unsigned long long)report.gone);
     }

@@ -1,0 +1,284 @@
+// Vortex particles as a model: what they carry, their scales, their memory, and a substep.
+//
+//     spread ─ gather ─ spread and gather mass, generate ─ 3 potentials ─ velocity ─ pressure, where there are solids ─
+//     stretch, pushes ─ g2p + advect ─ shares, cells ─ births, drains ─ sort
+//
+// Source of the method: vortex-in-cell, Cottet & Koumoutsakos, Vortex Methods (2000), chapter 2 and section 5; vortons
+// that carry a density of their own, and vorticity that is born where it changes: Gourlay, Fluid Simulation for Video
+// Games, part 8.
+#include "kernels/vortons/vorton_model.h"
+#include "kernels/tank/tank_internal.h"
+#include "kernels/vortons/vorton_kernels.h"
+
+#include <math.h>
+
+enum {
+    PARAMETER_GRAVITY,
+    PARAMETER_DYE_MIXING,
+    PARAMETER_TOLERANCE,
+    PARAMETER_ITERATIONS,
+    PARAMETER_CFL,
+    PARAMETER_SUBSTEPS,
+    PARAMETER_VISCOSITY,
+    PARAMETER_VORTONS,
+    PARAMETER_COUNT
+};
+
+/// The stages of a profile.
+enum { STAGE_SPREAD = STAGE_COUNT, STAGE_DENSITY, STAGE_POTENTIAL, STAGE_STRENGTH, STAGE_END };
+
+#define VISCOSITY_SHARE_MAX (1.0f / 6.0f) ///< nu dt / dx^2 that an explicit substep carries
+
+typedef struct vorton_part {
+    vorton_args args;
+} vorton_part;
+
+static vorton_args *args_of(const tarn_tank *tank)
+{
+    return &((vorton_part *)tank->part)->args;
+}
+
+static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
+{
+    return desc->solver == TARN_SOLVER_MULTIGRID
+               ? TARN_OK
+               : grid_refuse(why, TARN_E_ARGUMENT, "vortons need the solver \"multigrid\"");
+}
+
+static void scale(tarn_tank *tank)
+{
+    vorton_args *args = args_of(tank);
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    store_scale *store = &args->tank.scale;
+    store->rest_density = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis);
+    store->cell_particles_max = CELL_PARTICLES_MAX_LOWEST;
+    while (store->cell_particles_max < 4.0f * store->rest_density) {
+        store->cell_particles_max *= 2.0f;
+    }
+    for (int kind = 0; kind < LIQUIDS_MAX; kind++) {
+        store->liquid_density[kind] = 1.0f;
+    }
+    args->scale.volume = 1.0f / store->rest_density;
+    args->scale.strength = desc->dt_s * args->scale.volume;
+    args->scale.strength_unit = STRENGTH_SUM_MAX / store->cell_particles_max;
+    args->scale.mass_unit = MASS_SUM_MAX / store->cell_particles_max;
+}
+
+static void carve(grid_carver *t, tarn_tank *tank)
+{
+    vorton_memory *m = &args_of(tank)->m;
+    t->group = GROUP_TANK;
+    grid_carve(t, &m->counters, sizeof *m->counters);
+    t->group = GROUP_ACTIVE;
+    for (int c = 0; c < 3; c++) {
+        grid_carve(t, &m->vorticity[c], TILE_CELLS * 4);
+        grid_carve(t, &m->gain[c], TILE_CELLS * 4);
+        grid_carve(t, &m->potential[c], TILE_CELLS * 4);
+    }
+    grid_carve(t, &m->deviation, TILE_CELLS * 4);
+    grid_carve(t, &m->others, 4);
+    t->group = GROUP_OCCUPIED;
+    grid_carve(t, &m->holds, 4);
+    m->control = (vorton_control *)args_of(tank)->tank.store.control;
+}
+
+static void carve_in_turn(grid_carver *t, tarn_tank *tank)
+{
+    vorton_memory *m = &args_of(tank)->m;
+    for (int c = 0; c < 3; c++) {
+        grid_carve(t, &m->strength_sum[c], NODE_COUNT * 4);
+        grid_carve(t, &m->impulse_sum[c], NODE_COUNT * 4);
+    }
+    grid_carve(t, &m->mass_sum, NODE_COUNT * 4);
+}
+
+static bool changes_launches(uint32_t id, float before, float after)
+{
+    return id == PARAMETER_ITERATIONS && after != before;
+}
+
+/// What substeps carry of it: cells^2 per step.
+static float viscosity_share(const tarn_tank *tank)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    return tank->parameters[PARAMETER_VISCOSITY] * desc->dt_s / (desc->cell_m * desc->cell_m);
+}
+
+static float viscosity_substeps(const tarn_tank *tank)
+{
+    return ceilf(viscosity_share(tank) / VISCOSITY_SHARE_MAX);
+}
+
+static float used(const tarn_tank *tank, uint32_t id)
+{
+    const float most = VISCOSITY_SHARE_MAX * tank->parameters[PARAMETER_SUBSTEPS];
+    return id == PARAMETER_VISCOSITY && viscosity_share(tank) > most
+               ? tank->parameters[id] * most / viscosity_share(tank)
+               : tank->parameters[id];
+}
+
+static void begin(tarn_tank *tank, tank_control *control)
+{
+    vorton_control *own = (vorton_control *)control;
+    control->grid.tolerance = tank->parameters[PARAMETER_TOLERANCE];
+    control->grid.relaxation = 1.0f;
+    own->starts = tank->grid.step == 0;
+    own->viscosity = fminf(viscosity_share(tank) * control->grid.frac, VISCOSITY_SHARE_MAX);
+    own->vortons_max = (uint32_t)tank->parameters[PARAMETER_VORTONS];
+}
+
+static void solve_potentials(tarn_tank *tank, const vorton_args *from)
+{
+    vorton_args args = *from;
+    for (args.component = 0; args.component < 3; args.component++) {
+        const grid_equation equation = {.matrix = VORTON_KERNEL(matrix),
+                                        .start = VORTON_KERNEL(start),
+                                        .args = &args,
+                                        .solution = args.m.potential[args.component]};
+        grid_solve_equation(&tank->grid, &equation, (uint32_t)tank->parameters[PARAMETER_ITERATIONS]);
+    }
+}
+
+static void place_solids(tarn_tank *tank, const vorton_args *args)
+{
+    if (tank->grid.body_count > 0) {
+        grid_launch(&tank->grid, args, GRID_KERNEL(bodies_begin), NULL, 1);
+        grid_launch(&tank->grid, args, GRID_KERNEL(body_tiles), NULL, 1);
+    }
+    if (tank->grid.has_solids) {
+        grid_launch_active(&tank->grid, args, GRID_KERNEL(solids));
+        grid_launch_active(&tank->grid, args, GRID_KERNEL(solid_cells));
+    }
+}
+
+/// A pressure lets nothing flow through solids.
+static void keep_out_of_solids(tarn_tank *tank, const vorton_args *args)
+{
+    if (!tank->grid.has_solids) {
+        return;
+    }
+    grid_launch_matrix(&tank->grid);
+    grid_solve(&tank->grid, false, (uint32_t)tank->parameters[PARAMETER_ITERATIONS]);
+    grid_launch_active(&tank->grid, args, GRID_KERNEL(extrapolate));
+    grid_launch_active(&tank->grid, args, GRID_KERNEL(slip));
+    grid_launch_active(&tank->grid, args, GRID_KERNEL(slip_end));
+    grid_launch_active(&tank->grid, args, VORTON_KERNEL(settle));
+}
+
+static void substep(tarn_tank *tank)
+{
+    const vorton_args *args = args_of(tank);
+    grid_host *grid = &tank->grid;
+    tank_mark(tank, STAGE_NONE);
+    grid_launch_occupied(grid, args, VORTON_KERNEL(spread));
+    grid_launch_active(grid, args, VORTON_KERNEL(gather));
+    place_solids(tank, args);
+    tank_mark(tank, STAGE_SPREAD);
+    grid_launch_occupied(grid, args, VORTON_KERNEL(spread_mass));
+    grid_launch_active(grid, args, VORTON_KERNEL(gather_mass));
+    grid_launch_occupied(grid, args, VORTON_KERNEL(spread_impulse));
+    grid_launch_active(grid, args, VORTON_KERNEL(gather_impulse));
+    grid_launch_active(grid, args, VORTON_KERNEL(generate));
+    tank_mark(tank, STAGE_DENSITY);
+    solve_potentials(tank, args);
+    grid_launch_active(grid, args, VORTON_KERNEL(velocity));
+    keep_out_of_solids(tank, args);
+    tank_mark(tank, STAGE_POTENTIAL);
+    grid_launch_active(grid, args, VORTON_KERNEL(stretch));
+    grid_launch_active(grid, args, VORTON_KERNEL(push));
+    tank_mark(tank, STAGE_STRENGTH);
+    tank_launch_moves(tank, &args->tank);
+    tank_mark(tank, STAGE_ADVECT);
+    grid_launch_occupied(grid, args, VORTON_KERNEL(share));
+    grid_launch_occupied(grid, args, VORTON_KERNEL(cells));
+    grid_launch_active(grid, args, VORTON_KERNEL(keep));
+    tank_mark(tank, STAGE_STRENGTH);
+    tank_launch_sort(tank, &args->tank);
+}
+
+static void bear(tarn_tank *tank)
+{
+    grid_launch_active(&tank->grid, args_of(tank), VORTON_KERNEL(births));
+}
+
+static void spawn(tarn_tank *tank)
+{
+    grid_launch_active(&tank->grid, args_of(tank), VORTON_KERNEL(spawn));
+}
+
+static const char *const stages[STAGE_END - STAGE_COUNT] = {"vorticity", "density", "potential", "strength"};
+
+static const tarn_parameter_spec parameters[PARAMETER_COUNT] = {
+    [PARAMETER_GRAVITY] = {"gravity_m_s2", "Gravity", "m/s²", 9.81f, 0.0f, 50.0f, TARN_PLAYS_GRAVITY, 0,
+                           "Strength of gravity, straight down."},
+    [PARAMETER_VISCOSITY] = {"viscosity_m2_s", "Viscosity", "m²/s", 1e-6f, 0.0f, 1.0f, TARN_PLAYS_NONE, 0,
+                             "How fast vorticity spreads; water has 1e-6."},
+    [PARAMETER_VORTONS] = {"vortons_max", "Vortons", NULL, 50000.0f, 0.0f, 1e6f, TARN_PLAYS_NONE,
+                           TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
+                           "With more vortons than this none are born."},
+    [PARAMETER_TOLERANCE] =
+        {"pressure_tolerance", "Tolerance", NULL, 1e-4f, 1e-7f, 1e-1f, TARN_PLAYS_NONE,
+         TARN_PARAMETER_HAS_MAGNITUDES | TARN_PARAMETER_IS_SOLVER,
+         "Residual at which a solve ends: for the vector potential the largest |curl u - omega| dt, for the "
+         "pressure the largest |div u| dt."},
+    [PARAMETER_ITERATIONS] = {"pressure_iterations", "Iterations", NULL, 20.0f, 1.0f, 2000.0f, TARN_PLAYS_NONE,
+                              TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
+                              "Cap on the iterations of each solve."},
+    [PARAMETER_CFL] = {"cfl", "CFL", NULL, 2.0f, 0.5f, 4.0f, TARN_PLAYS_CFL, TARN_PARAMETER_IS_SOLVER,
+                       "Cells that the fastest liquid may cross in a substep."},
+    [PARAMETER_SUBSTEPS] = {"substeps_max", "Substeps", NULL, 4.0f, 1.0f, 8.0f, TARN_PLAYS_SUBSTEPS,
+                            TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER, "Cap on substeps in a step."},
+    [PARAMETER_DYE_MIXING] = {"dye_mixing", "Dye mixing", NULL, 0.0f, 0.0f, 1.0f, TARN_PLAYS_DYE, 0,
+                              "Share of a cell's dye that mixes in a step."},
+};
+
+static const tarn_carried_spec carried[] = {
+    [CARRIED_VORTICITY] = {"vorticity_x_1_s", "Vorticity, x", "1/s", 0.0f, -1000.0f, 1000.0f,
+                           "Of the particle's volume."},
+    [CARRIED_VORTICITY + 1] = {"vorticity_y_1_s", "Vorticity, y", "1/s", 0.0f, -1000.0f, 1000.0f,
+                               "Of the particle's volume."},
+    [CARRIED_VORTICITY + 2] = {"vorticity_z_1_s", "Vorticity, z", "1/s", 0.0f, -1000.0f, 1000.0f,
+                               "Of the particle's volume."},
+    [CARRIED_DEVIATION] = {"density_deviation", "Density deviation", NULL, 0.02f, -1.0f, 1.0f,
+                           "By how much it is denser than the tank's liquid, as a share of that: 0.02 is sea water."},
+};
+
+static const tarn_channel_spec channels[] = {
+    {"colour", "Own colour", NULL},
+    {"speed", "Speed", "m/s"},
+};
+
+const tank_model tarn_vorton_model = {
+    .shown = {.name = "vortons",
+              .text = "vortex particles in a filled tank, with dye that may be heavy or light",
+              .number = 2,
+              .can = TARN_MODEL_POURS | TARN_MODEL_DRAINS | TARN_MODEL_DYES | TARN_MODEL_TURNS | TARN_MODEL_SOLIDS,
+              .parameter_count = PARAMETER_COUNT,
+              .parameters = parameters,
+              .tools = TARN_TOOLS_ALL,
+              .channel_count = sizeof channels / sizeof channels[0],
+              .channels = channels,
+              .carried_count = sizeof carried / sizeof carried[0],
+              .carried = carried},
+    .part_bytes = sizeof(vorton_part),
+    .control_bytes = sizeof(vorton_control),
+    .stages = stages,
+    .stage_count = sizeof stages / sizeof stages[0],
+    .fills = true,
+    .keeps_velocity = true,
+    .kinds = 2,
+    .room = 32768,
+    .check = check,
+    .scale = scale,
+    .carve = carve,
+    .carve_in_turn = carve_in_turn,
+    .particles = tank_blocks_particles,
+    .seed = tank_seed_blocks,
+    .substeps = viscosity_substeps,
+    .changes_launches = changes_launches,
+    .used = used,
+    .begin = begin,
+    .substep = substep,
+    .bear = bear,
+    .spawn = spawn,
+};
