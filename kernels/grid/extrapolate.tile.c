@@ -65,6 +65,11 @@ TILE_KERNEL(grid_project, CELL_LANES, grid_args, project_scratch)
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    if (args->is_alone && m->open[0] != NULL) {
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            m->shift[0][own + i] = 0.0f;
+        }
+    }
     if (!is_near_liquid(args, place, dense)) {
         if (!args->is_density) {
             FOR_RANGE (r, 0, 3 * TILE_ROWS) {

@@ -288,6 +288,7 @@ typedef struct grid_args {
     grid_sweep sweep;
     grid_polynomial top;   ///< of the coarsest level
     uint32_t is_density;   ///< 0: the solve is for pressure, 1: for the density correction
+    uint32_t is_alone;     ///< no density correction follows the pressure: what regions.h has of `shift` is zero again
     float *solution;       ///< of the solve: pressure or potential
     uint32_t colour;       ///< for grid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
     uint32_t is_first;     ///< the check before the solver's first iteration

@@ -61,6 +61,7 @@ typedef struct grid_host {
     grid_memory own, more;             ///< solids: as they were taken at first, and for what was added since
     uint64_t more_bytes[GROUP_COUNT];  ///< as group_bytes, of the latter
     bool has_solids;                   ///< that move or stand still
+    bool corrects_density;             ///< the model solves for that after the pressure
     bool high_contrast;                ///< the model's densities differ by more than a factor of two
     grid_added added;
     uint32_t added_changes; ///< counts them

@@ -1,8 +1,8 @@
 // The matrices of the Poisson solver: the finest level's from the cells, the coarser ones' from that. A coarse cell
 // gathers 2^3 cells and the coarse matrix is the Galerkin product with piecewise constant transfers, which stays a
 // 7-point matrix (Shao, Huang & Michels 2022).
-#include "kernels/grid/regions.h"
 #include "kernels/grid/patch.h"
+#include "kernels/grid/regions.h"
 
 // ------------------------------------------------------------------------------------------------------------- surface
 

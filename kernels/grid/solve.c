@@ -214,6 +214,7 @@ void grid_solve(grid_host *grid, bool is_density, uint32_t iterations)
 {
     solve_context c = {.grid = grid, .args = *grid->args, .couples = grid->body_count > 0 && !is_density};
     c.args.is_density = (uint32_t)is_density;
+    c.args.is_alone = !grid->corrects_density;
     c.args.solution = is_density ? c.args.m.potential : c.args.m.pressure;
     const grid_args start = c.args;
     solve(&c, GRID_KERNEL(solve_start), &start, iterations);

@@ -214,12 +214,9 @@ static void reach_all(void **state)
     const struct {
         const tarn_kernel *kernels;
         int count;
-    } parts[] = {{tarn_grid_kernels, GRID_KERNEL_COUNT},
-                 {tarn_tank_kernels, TANK_KERNEL_COUNT},
-                 {tarn_liquid_kernels, LIQUID_KERNEL_COUNT},
-                 {tarn_smoke_kernels, SMOKE_KERNEL_COUNT},
-                 {tarn_vorton_kernels, VORTON_KERNEL_COUNT},
-                 {tarn_stream_kernels, STREAM_KERNEL_COUNT}};
+    } parts[] = {{tarn_grid_kernels, GRID_KERNEL_COUNT},     {tarn_tank_kernels, TANK_KERNEL_COUNT},
+                 {tarn_liquid_kernels, LIQUID_KERNEL_COUNT}, {tarn_smoke_kernels, SMOKE_KERNEL_COUNT},
+                 {tarn_vorton_kernels, VORTON_KERNEL_COUNT}, {tarn_stream_kernels, STREAM_KERNEL_COUNT}};
     for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
         for (int id = 0; id < parts[part].count; id++) {
             const char *name = parts[part].kernels[id].name;
