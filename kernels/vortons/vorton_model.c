@@ -243,10 +243,39 @@ static const tarn_carried_spec carried[] = {
                            "By how much it is denser than the tank's liquid, as a share of that: 0.02 is sea water."},
 };
 
+enum { CHANNEL_DEVIATION = 4 };
+
 static const tarn_channel_spec channels[] = {
     {"colour", "Own colour", NULL},
     {"speed", "Speed", "m/s"},
+    {"height", "Height", "m"},
+    {"vorticity", "Vorticity", "1/s"},
+    [CHANNEL_DEVIATION] = {"deviation", "Density deviation", NULL},
 };
+
+/// The largest that a scene begins with, or brings.
+static float largest_deviation(const tarn_tank_desc *desc)
+{
+    float most = 1e-3f;
+    for (uint32_t i = 0; i < desc->block_count; i++) {
+        most = fmaxf(most, fabsf(desc->blocks[i].carried[CARRIED_DEVIATION]));
+    }
+    for (uint32_t i = 0; i < desc->fluid_count; i++) {
+        most = fmaxf(most, fabsf(desc->fluids[i].carried[CARRIED_DEVIATION]));
+    }
+    for (uint32_t i = 0; i < desc->emitter_count; i++) {
+        most = fmaxf(most, fabsf(desc->emitters[i].carried[CARRIED_DEVIATION]));
+    }
+    return most;
+}
+
+static void channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *to)
+{
+    (void)number;
+    (void)room;
+    const float most = largest_deviation(&tank->grid.desc);
+    *to = (tank_channel){tank->args->store.carried[CARRIED_DEVIATION], -most, most};
+}
 
 const tank_model tarn_vorton_model = {
     .shown = {.name = "vortons",
@@ -281,4 +310,5 @@ const tank_model tarn_vorton_model = {
     .substep = substep,
     .bear = bear,
     .spawn = spawn,
+    .channel = channel,
 };
