@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 128, NAME_BYTES = 80, UNIT_BYTES = 16, BOUND_BYTES = 32, FIELDS = 6 };
+enum { ROWS_MAX = 256, NAME_BYTES = 80, UNIT_BYTES = 16, BOUND_BYTES = 32, FIELDS = 6 };
 
 typedef struct table_row {
     char name[NAME_BYTES];

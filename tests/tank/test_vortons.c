@@ -1,0 +1,155 @@
+// A filled tank of vortons: what rests stays at rest, what is pushed goes on, sums on the grid are kept, and a saved
+// tank goes on with the same bits.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> // needs those above
+
+#include "kernels/tank/tank_internal.h"
+#include "kernels/vortons/vortons.h"
+#include "tests/kernels/tank_acts.h"
+#include "tests/tank/plain_tank.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { EDGE = 24 };
+
+/// A ball of dye in the middle.
+static void ball_desc(tarn_tank_desc *desc, float deviation)
+{
+    tarn_tank_desc_default_of(desc, tarn_model_find("vortons"));
+    desc->cells[0] = desc->cells[1] = EDGE;
+    desc->cells[2] = EDGE - 3; // no multiple of a tile's edge
+    desc->fluid_count = 1;
+    desc->fluids[0].shape = (tarn_shape){.kind = TARN_SHAPE_SPHERE, .half_m = {5.0f * desc->cell_m}};
+    desc->fluids[0].pose = (tarn_pose){.rotation = {0.0f, 0.0f, 0.0f, 1.0f}};
+    for (int a = 0; a < 3; a++) {
+        desc->fluids[0].pose.position_m[a] = 0.5f * (float)desc->cells[a] * desc->cell_m;
+    }
+    desc->fluids[0].carried[CARRIED_DEVIATION] = deviation;
+}
+
+static void what_is_as_heavy_as_water_rests(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.0f);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const tarn_tank_report before = plain_tank_report(tank);
+    for (int step = 0; step < 10; step++) {
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    }
+    const tarn_tank_report after = plain_tank_report(tank);
+    assert_true(after.kinetic_j_kg == 0.0 && after.particle_count == before.particle_count);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// What a push gives the water stays with it: vortons are born where no dye is.
+static void a_push_goes_on(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.0f);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const tarn_tank_report before = plain_tank_report(tank);
+    const float c = desc.cell_m;
+    const tarn_push push = {.center_m = {5.0f * c, 0.5f * EDGE * c, 0.5f * EDGE * c},
+                            .radius_m = 4.0f * c,
+                            .velocity_m_s = {1.0f, 0.0f, 0.0f},
+                            .strength = 1.0f};
+    for (int step = 0; step < 45; step++) {
+        assert_int_equal(act_step(tank, &push, step < 10 ? 1 : 0), TARN_OK);
+    }
+    const tarn_tank_report after = plain_tank_report(tank);
+    assert_true(after.born > 0);
+    assert_true(after.speed_max_m_s > 0.1f && after.speed_max_m_s < 2.0f);
+    assert_true(after.center_m[0] > before.center_m[0] + 0.2 * (double)c);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// Sums over the grid and over the particles.
+static void compare_sums(const tarn_tank *tank)
+{
+    const vorton_args *args = (const vorton_args *)tank->part;
+    const store_memory *store = &args->tank.store;
+    const double volume = (double)args->scale.volume;
+    double particles = 0.0, cells = 0.0, turning[3] = {0.0, 0.0, 0.0}, size = 0.0;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        particles += volume * (double)store->carried[CARRIED_DEVIATION][i];
+        for (int c = 0; c < 3; c++) {
+            turning[c] += (double)store->carried[CARRIED_VORTICITY + c][i];
+            size += fabs((double)store->carried[CARRIED_VORTICITY + c][i]);
+        }
+    }
+    for (uint64_t i = 0; i < (uint64_t)tank->counters.grid.active * TILE_CELLS; i++) {
+        cells += (double)args->m.deviation[i];
+    }
+    assert_true(fabs(cells - particles) < 1e-5 * fabs(particles));
+    assert_true(size > 0.0);
+    for (int c = 0; c < 3; c++) {
+        assert_true(fabs(turning[c]) < 1e-3 * size);
+    }
+}
+
+static void sums_are_kept(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.05f);
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    for (int step = 0; step < 20; step++) {
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+        compare_sums(tank);
+    }
+    assert_true(plain_tank_report(tank).momentum_m_s[1] < 0.0); // it sinks
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+static void a_saved_tank_goes_on_alike(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, -0.05f);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    for (int step = 0; step < 8; step++) {
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    }
+    const size_t most = tarn_tank_save_bytes_max(tank);
+    uint8_t *bytes = malloc(most);
+    size_t count = 0;
+    assert_non_null(bytes);
+    assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
+    tarn_tank_hash hash[2];
+    for (int i = 0; i < 2; i++) {
+        for (int step = 0; step < 5; step++) {
+            assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+        }
+        hash[i] = plain_tank_hash(tank);
+        assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);
+    }
+    assert_memory_equal(&hash[0], &hash[1], sizeof hash[0]);
+    free(bytes);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_as_heavy_as_water_rests),
+        cmocka_unit_test(a_push_goes_on),
+        cmocka_unit_test(sums_are_kept),
+        cmocka_unit_test(a_saved_tank_goes_on_alike),
+    };
+    return cmocka_run_group_tests_name("vortons", tests, NULL, NULL);
+}
