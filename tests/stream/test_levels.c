@@ -47,7 +47,9 @@ static void levels_are_what_the_model_says(void **state)
         for (uint32_t frame = 0; frame < 20; frame++) {
             tarn_push push;
             const uint32_t pushes = tank_fixture_push(&tank_fixtures[f], &desc, frame, &push);
-            const uint32_t channel = channels[frame % (sizeof channels / sizeof *channels)];
+            const uint32_t wanted = channels[frame % (sizeof channels / sizeof *channels)],
+                           most = tarn_tank_model(s.tank)->channel_count;
+            const uint32_t channel = wanted < most ? wanted : most;
             assert_int_equal(act_step(s.tank, &push, pushes), TARN_OK);
             assert_int_equal(act_step(plain.tank, &push, pushes), TARN_OK);
             assert_int_equal(tarn_encoder_carry(s.encoder, channel), TARN_OK);
