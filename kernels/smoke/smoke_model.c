@@ -155,27 +155,11 @@ static const tarn_channel_spec channels[] = {
     [CHANNEL_SMOKE] = {"smoke", "Smoke", NULL},
 };
 
-/// By how much a scene's sources are warmer, or colder, than the air at rest.
-static float warmest(const tarn_tank_desc *desc)
-{
-    float most = 1.0f;
-    for (uint32_t i = 0; i < desc->block_count; i++) {
-        most = fmaxf(most, fabsf(desc->blocks[i].carried[TARN_SMOKE_HEAT]));
-    }
-    for (uint32_t i = 0; i < desc->fluid_count; i++) {
-        most = fmaxf(most, fabsf(desc->fluids[i].carried[TARN_SMOKE_HEAT]));
-    }
-    for (uint32_t i = 0; i < desc->emitter_count; i++) {
-        most = fmaxf(most, fabsf(desc->emitters[i].carried[TARN_SMOKE_HEAT]));
-    }
-    return most;
-}
-
 static void channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *to)
 {
     (void)room;
     float *const *carried = tank->args->store.carried;
-    const float most = warmest(&tank->grid.desc);
+    const float most = tank_carried_most(&tank->grid.desc, TARN_SMOKE_HEAT);
     *to = number == CHANNEL_HEAT ? (tank_channel){carried[TARN_SMOKE_HEAT], -most, most}
                                  : (tank_channel){carried[TARN_SMOKE_SMOKE], 0.0f, 1.0f};
 }

@@ -62,6 +62,23 @@ bool tank_has_attributes(const tarn_tank_desc *desc)
     return coloured;
 }
 
+float tank_carried_most(const tarn_tank_desc *desc, uint32_t number)
+{
+    const tarn_model *model = &tank_model_of(desc)->shown;
+    TARN_ASSERT(number < model->carried_count);
+    float most = fabsf(model->carried[number].initial);
+    for (uint32_t i = 0; i < desc->block_count; i++) {
+        most = fmaxf(most, fabsf(desc->blocks[i].carried[number]));
+    }
+    for (uint32_t i = 0; i < desc->fluid_count; i++) {
+        most = fmaxf(most, fabsf(desc->fluids[i].carried[number]));
+    }
+    for (uint32_t i = 0; i < desc->emitter_count; i++) {
+        most = fmaxf(most, fabsf(desc->emitters[i].carried[number]));
+    }
+    return most;
+}
+
 bool tank_bears(const tarn_tank_desc *desc)
 {
     return desc->reseed || desc->emitter_count > 0 || tank_model_of(desc)->bear != NULL;

@@ -133,6 +133,10 @@ bool tank_has_attributes(const tarn_tank_desc *desc);
 /// Liquids, or the model's kinds of particles.
 uint32_t tank_kinds(const tarn_tank *tank);
 
+/// The largest magnitude of what particles carry, of those that a tank begins with, that its emitters bring or people
+/// pour.
+float tank_carried_most(const tarn_tank_desc *desc, uint32_t number);
+
 /// Whether particles ever come into being by the description alone.
 bool tank_bears(const tarn_tank_desc *desc);
 

@@ -253,27 +253,11 @@ static const tarn_channel_spec channels[] = {
     [CHANNEL_DEVIATION] = {"deviation", "Density deviation", NULL},
 };
 
-/// The largest that a scene begins with, or brings.
-static float largest_deviation(const tarn_tank_desc *desc)
-{
-    float most = 1e-3f;
-    for (uint32_t i = 0; i < desc->block_count; i++) {
-        most = fmaxf(most, fabsf(desc->blocks[i].carried[CARRIED_DEVIATION]));
-    }
-    for (uint32_t i = 0; i < desc->fluid_count; i++) {
-        most = fmaxf(most, fabsf(desc->fluids[i].carried[CARRIED_DEVIATION]));
-    }
-    for (uint32_t i = 0; i < desc->emitter_count; i++) {
-        most = fmaxf(most, fabsf(desc->emitters[i].carried[CARRIED_DEVIATION]));
-    }
-    return most;
-}
-
 static void channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *to)
 {
     (void)number;
     (void)room;
-    const float most = largest_deviation(&tank->grid.desc);
+    const float most = tank_carried_most(&tank->grid.desc, CARRIED_DEVIATION);
     *to = (tank_channel){tank->args->store.carried[CARRIED_DEVIATION], -most, most};
 }
 
