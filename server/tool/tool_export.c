@@ -42,7 +42,7 @@ static const struct argp_option options[] = {
     {"ply", KEY_PLY, "DIR", 0, "write particles to DIR as binary PLY files", 0},
     {"ply-every", KEY_PLY_EVERY, "K", 0, "a PLY file every K steps, and one of the start; default: as --every", 0},
     {"channel", KEY_CHANNEL, "NAME", 0,
-     "what particles can be coloured by, as \"pressure\": its values go with them into PLY files and a .pvd's", 0},
+     "what particles can be coloured by, as \"pressure\": its values go with them into PLY, .pvd and USD files", 0},
     {0},
 };
 _Static_assert(WIDTH == 960 && HEIGHT == 540 && RENDER_PIXELS_MIN == 16 && RENDER_PIXELS_MAX == 4096,
@@ -109,14 +109,14 @@ static void check(struct argp_state *state, const tool_export_options *to)
         const export_format *format = to->files[i].format;
         has_ply |= format == &export_ply;
         has_picture |= format->is_picture;
-        has_values |= format == &export_ply || format == &export_vtk;
+        has_values |= !format->is_picture && format != &export_vti;
         has_other |= format != &export_ply;
     }
     if (to->ply_every != 0 && !has_ply) {
         argp_error(state, "--ply-every needs --ply DIR");
     }
     if (to->channel != NULL && !has_values) {
-        argp_error(state, "--channel needs --export FILE.pvd or --ply DIR");
+        argp_error(state, "--channel needs --export FILE.pvd, .usd, .usda or .usdc, or --ply DIR");
     }
     if (to->width != 0 && !has_picture) {
         argp_error(state, "--size needs --render FILE");

@@ -228,13 +228,27 @@ function checkRunUsd(name, usd, wanted) {
 // ---- a channel's values ----
 
 /** The bottom of the water is pressed by all that is above it, wherever the values go. */
-function testChannel() {
-  const files = ["--export", at("values.pvd"), "--ply", at("values-ply")];
+async function testChannel() {
+  const layers = ["values.usda", "values.usdc"];
+  const files = ["values.pvd", ...layers].flatMap((name) => ["--export", at(name)]);
+  files.push("--ply", at("values-ply"));
   run("--steps", "60", "--every", "60", "--quiet", "--channel", "pressure", ...files);
   const frame = readPvd(at("values.pvd"))[1];
   const { pressure, position } = readVtp(frame.file).arrays;
   const ply = readPly(at("values-ply", "small-000060.ply"));
   equal(zip(ply.pressure), pressure, "the same pressures in PLY and VTP");
+  for (const name of layers) {
+    const usd = await readUsd(at(name));
+    if (usd === null) continue;
+    const { type, interpolation, samples } = usd.attributes["primvars:pressure"];
+    equal([type, interpolation, [...samples.keys()]], ["float", "vertex", [0, 1]], `${name}: the pressure`);
+    const pa = [samples.get(1), pressure.map(([p]) => p)].map((list) => list.toSorted((a, b) => a - b));
+    expect(pa[0].length === pa[1].length && pa[1].length > 0, `${name}: ${pa[0].length} pressures`);
+    expect(
+      pa[1].every((p, i) => Math.abs(pa[0][i] - p) <= PRINTED * Math.abs(p)),
+      `${name}: the same pressures`,
+    );
+  }
   const values = pressure.map(([pa]) => pa);
   const heights = position.map(([, y]) => y);
   const top = heights.reduce((most, y) => Math.max(most, y));
@@ -417,7 +431,7 @@ function testPace() {
 try {
   await testRun();
   await testProbe();
-  testChannel();
+  await testChannel();
   testPictures();
   testMovingPictures();
   testPace();

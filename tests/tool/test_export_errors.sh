@@ -154,7 +154,7 @@ says 'twice'
 run 2 --ply-every 3
 says '--ply-every needs --ply DIR'
 run 2 --render "$folder/a.png" --channel pressure
-says '--channel needs --export FILE.pvd or --ply DIR'
+says '--channel needs --export FILE.pvd, .usd, .usda or .usdc, or --ply DIR'
 run 1 --ply "$folder/values" --channel speed
 says 'found "speed", allowed of a tank of liquid: pressure density'
 

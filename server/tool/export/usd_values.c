@@ -2,6 +2,7 @@
 #include "server/tool/export/usd_values.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const usd_series_spec usd_series[USD_SERIES_COUNT] = {
@@ -14,7 +15,20 @@ const float usd_water_colour[3] = {0.04f, 0.26f, 0.5f};
 
 bool usd_has_series(const export_frame *frame, int id)
 {
-    return (id != USD_LIQUIDS || frame->liquids != NULL) && (id != USD_COLOURS || frame->colours != NULL);
+    return (id != USD_LIQUIDS || frame->liquids != NULL) && (id != USD_COLOURS || frame->colours != NULL) &&
+           (id != USD_CHANNEL || frame->channel != NULL);
+}
+
+const char *usd_name(int id, const char *channel)
+{
+    return id == USD_CHANNEL ? channel : usd_series[id].name;
+}
+
+void usd_name_channel(const export_frame *frame, char channel[USD_NAME_BYTES])
+{
+    if (frame->channel != NULL) {
+        snprintf(channel, USD_NAME_BYTES, "%s%s", usd_series[USD_CHANNEL].name, frame->channel_name);
+    }
 }
 
 void usd_extent(const export_frame *frame, float radius_m, float box[6])

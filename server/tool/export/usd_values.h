@@ -12,7 +12,8 @@
     X(USD_POINTS, "point3f[]", "points", "")                                                                           \
     X(USD_VELOCITIES, "vector3f[]", "velocities", "")                                                                  \
     X(USD_LIQUIDS, "int[]", "primvars:liquid", "vertex")                                                               \
-    X(USD_COLOURS, "color3f[]", "primvars:displayColor", "vertex")
+    X(USD_COLOURS, "color3f[]", "primvars:displayColor", "vertex")                                                     \
+    X(USD_CHANNEL, "float[]", "primvars:", "vertex")
 
 enum {
 #define USD_SERIES_ENUM(id, type, name, interpolation) id,
@@ -20,6 +21,8 @@ enum {
 #undef USD_SERIES_ENUM
         USD_SERIES_COUNT
 };
+
+enum { USD_NAME_BYTES = 64 };
 
 typedef struct usd_series_spec {
     const char *type, *name, *interpolation;
@@ -32,6 +35,10 @@ extern const float usd_water_colour[3];
 
 /// Whether a frame has values for an attribute.
 bool usd_has_series(const export_frame *frame, int id);
+
+/// An attribute's name; that of the channel ends in the channel's. @param channel  as usd_name_channel left it
+const char *usd_name(int id, const char *channel);
+void usd_name_channel(const export_frame *frame, char channel[USD_NAME_BYTES]);
 
 /// The box around all spheres, lowest and highest corner. Of no particles: an empty box at the origin.
 void usd_extent(const export_frame *frame, float radius_m, float box[6]);

@@ -20,6 +20,7 @@ typedef struct usd_writer {
     part_file out;
     FILE *series[USD_SERIES_COUNT];
     bool used[USD_SERIES_COUNT]; // by at least one frame
+    char channel[USD_NAME_BYTES];
     bool has_frames;
     double first_code, last_code;
 } usd_writer;
@@ -113,6 +114,15 @@ static void write_colours(FILE *file, const export_frame *frame)
     putc(']', file);
 }
 
+static void write_channel(FILE *file, const export_frame *frame)
+{
+    putc('[', file);
+    for (size_t i = 0; i < frame->particle_count; i++) {
+        fprintf(file, "%s%.9g", i > 0 ? ", " : "", (double)frame->channel[i]);
+    }
+    putc(']', file);
+}
+
 static void write_sample(usd_writer *usd, int id, const export_frame *frame)
 {
     FILE *file = usd->series[id];
@@ -137,6 +147,9 @@ static void write_sample(usd_writer *usd, int id, const export_frame *frame)
     case USD_COLOURS:
         write_colours(file, frame);
         break;
+    case USD_CHANNEL:
+        write_channel(file, frame);
+        break;
     default:
         break;
     }
@@ -158,6 +171,7 @@ static tarn_status usd_frame(void *writer, const export_frame *frame, char *why)
         }
         usd->used[id] = true;
     }
+    usd_name_channel(frame, usd->channel);
     usd->first_code = usd->has_frames ? usd->first_code : code;
     usd->last_code = code;
     usd->has_frames = true;
@@ -192,11 +206,12 @@ static bool write_layer(usd_writer *usd)
             continue;
         }
         const usd_series_spec *spec = &usd_series[id];
+        const char *name = usd_name(id, usd->channel);
         if (spec->interpolation[0] != '\0') {
-            fprintf(file, "        %s %s (\n            interpolation = \"%s\"\n        )\n", spec->type, spec->name,
+            fprintf(file, "        %s %s (\n            interpolation = \"%s\"\n        )\n", spec->type, name,
                     spec->interpolation);
         }
-        fprintf(file, "        %s %s.timeSamples = {\n", spec->type, spec->name);
+        fprintf(file, "        %s %s.timeSamples = {\n", spec->type, name);
         if (!append(file, usd->series[id])) {
             return false;
         }

@@ -74,6 +74,7 @@ typedef struct usdc_writer {
     part_file out;
     double *codes;
     usdc_samples samples[USD_SERIES_COUNT];
+    char channel[USD_NAME_BYTES];
     uint32_t frame_count, frame_capacity;
 } usdc_writer;
 
@@ -165,6 +166,14 @@ static uint64_t put_colours(FILE *file, const export_frame *frame)
     return name;
 }
 
+static uint64_t put_channel(FILE *file, const export_frame *frame)
+{
+    const uint32_t count = frame->channel != NULL ? frame->particle_count : 0;
+    uint64_t name = array(file, CRATE_FLOAT, count);
+    put(file, frame->channel, count * sizeof(float));
+    return name;
+}
+
 static uint64_t put_sample(const usdc_writer *usd, int id, const export_frame *frame)
 {
     FILE *file = usd->out.file;
@@ -181,6 +190,8 @@ static uint64_t put_sample(const usdc_writer *usd, int id, const export_frame *f
         return put_vectors(file, frame->velocities_m_s, frame->particle_count);
     case USD_LIQUIDS:
         return put_liquids(file, frame);
+    case USD_CHANNEL:
+        return put_channel(file, frame);
     default:
         return put_colours(file, frame);
     }
@@ -404,7 +415,7 @@ static void describe_liquid(usdc_writer *usd, usdc_tables *t)
     uint32_t name_count = 0;
     for (int id = 0; id < USD_SERIES_COUNT; id++) {
         if (usd->samples[id].used || id == USD_COLOURS) {
-            names[name_count++] = usd_series[id].name;
+            names[name_count++] = usd_name(id, usd->channel);
         }
     }
     names[name_count++] = "widths";
@@ -419,8 +430,8 @@ static void describe_liquid(usdc_writer *usd, usdc_tables *t)
     put(file, usd->codes, usd->frame_count * sizeof *usd->codes);
     for (int id = 0; id < USD_SERIES_COUNT; id++) {
         if (usd->samples[id].used) {
-            describe_property(t, usd_series[id].type, usd_series[id].name, usd_series[id].interpolation, "timeSamples",
-                              put_time_samples(usd, times, usd->samples[id].values));
+            describe_property(t, usd_series[id].type, usd_name(id, usd->channel), usd_series[id].interpolation,
+                              "timeSamples", put_time_samples(usd, times, usd->samples[id].values));
         }
     }
     if (!usd->samples[USD_COLOURS].used) {
@@ -519,6 +530,7 @@ static tarn_status usdc_frame(void *writer, const export_frame *frame, char *why
         usd->samples[id].values[usd->frame_count] = put_sample(usd, id, frame);
         usd->samples[id].used |= usd_has_series(frame, id);
     }
+    usd_name_channel(frame, usd->channel);
     usd->frame_count++;
     return fflush(usd->out.file) == 0 && !ferror(usd->out.file) ? TARN_OK : export_why_errno(usd->out.path, why);
 }
