@@ -1,6 +1,6 @@
 import { assert, assertEqual, settled, sleep, test, until } from "../harness.mjs";
 import { drag } from "../world.mjs";
-import { SMALL_POOL } from "./stream.mjs";
+import { SMALL_DYE, SMALL_POOL, SMALL_SMOKE } from "./stream.mjs";
 
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
@@ -12,12 +12,14 @@ async function enlargeTool(page) {
   await page.keyboard.up("Shift");
 }
 
-for (const [word, from, to, direction] of [
-  ["right", [0.3, 0.2, 0.25], [0.75, 0.2, 0.25], [1, 0, 0]],
-  ["left", [0.75, 0.2, 0.25], [0.3, 0.2, 0.25], [-1, 0, 0]],
+for (const [what, way, scene, from, to, direction] of [
+  ["water", "right", SMALL_POOL, [0.3, 0.2, 0.25], [0.75, 0.2, 0.25], [1, 0, 0]],
+  ["water", "left", SMALL_POOL, [0.75, 0.2, 0.25], [0.3, 0.2, 0.25], [-1, 0, 0]],
+  ["smoke", "right", SMALL_SMOKE, [0.3, 0.2, 0.25], [0.75, 0.2, 0.25], [1, 0, 0]],
+  ["dye", "right", SMALL_DYE, [0.3, 0.2, 0.25], [0.75, 0.2, 0.25], [1, 0, 0]],
 ]) {
-  test(`a drag to the ${word} moves the water there within 3 frames of containing it`, async (world) => {
-    const server = await world.tank({ scene: SMALL_POOL });
+  test(`a drag to the ${way} moves the ${what} there within 3 frames of containing it`, async (world) => {
+    const server = await world.tank({ scene });
     const page = await world.watch(server.url);
     await enlargeTool(page);
     const [still] = await page.evaluate(() => window.tarn.nextFrames(1));

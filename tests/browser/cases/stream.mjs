@@ -4,6 +4,8 @@ import { HERE } from "../places.mjs";
 import { bare, cheap, look } from "../world.mjs";
 
 export const SMALL_POOL = join(HERE, "scenes", "small-pool.json");
+export const SMALL_SMOKE = join(HERE, "scenes", "small-smoke.json");
+export const SMALL_DYE = join(HERE, "scenes", "small-dye.json");
 /** 16 x 4 x 8 cells of water with 8 particles each. */
 const SMALL_POOL_PARTICLES = 4096;
 
@@ -65,19 +67,25 @@ test("the default scene runs: steps rise and the water moves", async (world) => 
   assert(particles > 50_000, `only ${particles} particles`);
 });
 
-test("a second page on the same session sees the same steps and the same bytes", async (world) => {
-  const server = await world.tank({ scene: SMALL_POOL });
-  const pages = [await world.watch(cheap(server.url)), await world.watch(cheap(server.url))];
-  const [a, b] = await Promise.all(pages.map((page) => page.evaluate(() => window.tarn.nextFrames(24))));
-  // A page that is late gets fewer layers of a frame.
-  const name = ({ epoch, step, particles }) => `${epoch}/${step} with ${particles} particles`;
-  const hashes = new Map(a.map((frame) => [name(frame), frame.hash]));
-  const common = b.filter((frame) => hashes.has(name(frame)));
-  assert(common.length >= 3, `only ${common.length} steps were seen by both`);
-  for (const frame of common) assertEqual(frame.hash, hashes.get(name(frame)), `bytes of ${name(frame)}`);
-  const viewers = () => pages[0].locator("#panel .viewers li").count();
-  await until(async () => (await viewers()) === 2, "both viewers are in the list");
-});
+for (const [word, scene] of [
+  ["water", SMALL_POOL],
+  ["smoke", SMALL_SMOKE],
+  ["dye", SMALL_DYE],
+]) {
+  test(`a second page on the same session sees the same steps and the same bytes of ${word}`, async (world) => {
+    const server = await world.tank({ scene });
+    const pages = [await world.watch(cheap(server.url)), await world.watch(cheap(server.url))];
+    const [a, b] = await Promise.all(pages.map((page) => page.evaluate(() => window.tarn.nextFrames(24))));
+    // A page that is late gets fewer layers of a frame.
+    const name = ({ epoch, step, particles }) => `${epoch}/${step} with ${particles} particles`;
+    const hashes = new Map(a.map((frame) => [name(frame), frame.hash]));
+    const common = b.filter((frame) => hashes.has(name(frame)));
+    assert(common.length >= 3, `only ${common.length} steps were seen by both`);
+    for (const frame of common) assertEqual(frame.hash, hashes.get(name(frame)), `bytes of ${name(frame)}`);
+    const viewers = () => pages[0].locator("#panel .viewers li").count();
+    await until(async () => (await viewers()) === 2, "both viewers are in the list");
+  });
+}
 
 test("a page that is served under a path connects beside it", async (world) => {
   const server = await world.fake({ base: "/far/away/", particles: 500 });
