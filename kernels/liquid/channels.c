@@ -14,13 +14,14 @@ void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel 
 {
     liquid_args args = liquid_of(tank)->args;
     const tarn_tank_desc *desc = &tank->grid.desc;
-    float heaviest = 0.0f;
+    float heaviest = 0.0f, lightest = desc->liquids[0].density_kg_m3;
     for (uint32_t i = 0; i < desc->liquid_count; i++) {
         heaviest = tile_max2_f32(heaviest, desc->liquids[i].density_kg_m3);
+        lightest = tile_min_f32(lightest, desc->liquids[i].density_kg_m3);
     }
     args.value = room;
     if (number == LIQUID_CHANNEL_PRESSURE) {
-        args.value_scale = tank_pressure_m2_s2(tank) * heaviest;
+        args.value_scale = tank_pressure_m2_s2(tank) * lightest; // as grid_memory's beta
         (void)tarn_queue_zero(tank->grid.queue, room, (size_t)tank->particle_count * sizeof *room);
         grid_launch(&tank->grid, &args, LIQUID_KERNEL(show_pressure), NULL, tank->counters.grid.solved);
         *channel = (tank_channel){room, 0.0f, pressure_top_pa(tank, heaviest)};

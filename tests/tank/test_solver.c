@@ -349,6 +349,36 @@ static void particles_have_the_pressure_of_their_cells(void **state)
     }
 }
 
+/// Water on a liquid twice as dense, at rest: p = sum of rho g h.
+static void pressure_of_two_liquids_is_hydrostatic(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc = two_depths(4.0f, 4.0f);
+    const float cell_m = desc.cell_m, x_m = NX * cell_m, z_m = NZ * cell_m;
+    desc.liquid_count = 2;
+    desc.liquids[1] = desc.liquids[0];
+    desc.liquids[1].density_kg_m3 = 2.0f * desc.liquids[0].density_kg_m3;
+    desc.blocks[0] = (tarn_fluid_block){.max_m = {x_m, 4.0f * cell_m, z_m}, .liquid = 1};
+    desc.blocks[1] = (tarn_fluid_block){.min_m = {0.0f, 4.0f * cell_m, 0.0f}, .max_m = {x_m, 12.0f * cell_m, z_m}};
+    tarn_tank *tank = open_tank(&desc);
+    const float per_cell_pa =
+        desc.liquids[0].density_kg_m3 * desc.parameters[TARN_PARAMETER_GRAVITY] * cell_m; // of water
+    const uint32_t count = tank->particle_count, pressure = tarn_model_channel_find(tarn_tank_model(tank), "pressure");
+    float *at_m = malloc(count * 3 * sizeof *at_m), *pa = malloc(count * sizeof *pa);
+    uint32_t got = 0;
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    assert_int_equal(tarn_tank_particles(tank, at_m, NULL, NULL, count, &got), TARN_OK);
+    assert_int_equal(tarn_tank_channel(tank, pressure, pa, count, &got), TARN_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        const float y = (float)(int)(at_m[3 * i + 1] / cell_m) + 0.5f; // of the cell's middle
+        const float depth = y > 4.0f ? 12.0f - y : 8.0f + 2.0f * (4.0f - y);
+        assert_true(fabsf(pa[i] - depth * per_cell_pa) <= 0.5f * per_cell_pa);
+    }
+    free(pa);
+    free(at_m);
+    tarn_tank_destroy(tank);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +389,7 @@ int main(void)
         cmocka_unit_test(closed_regions_are_told_apart),
         cmocka_unit_test(what_is_not_finite_is_not_applied),
         cmocka_unit_test(particles_have_the_pressure_of_their_cells),
+        cmocka_unit_test(pressure_of_two_liquids_is_hydrostatic),
     };
     return cmocka_run_group_tests_name("solver", tests, open_device, close_device);
 }
