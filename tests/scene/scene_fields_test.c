@@ -176,6 +176,8 @@ static void test_reads_gravity(void **state)
     assert_true(scene.tank.parameters[TARN_PARAMETER_GRAVITY] == 5.0f);
     EXPECT_NEAR(scene.tank.gravity_direction, 0.6, -0.8, 0);
     tarn_scene_free(&scene);
+    read_with("'gravity_m_s2':[3e-162,-4e-162,0]"); // whose squares are subnormal
+    EXPECT_NEAR(scene.tank.gravity_direction, 0.6, -0.8, 0);
     read_with("'gravity_m_s2':[0,0,0]");
     assert_true(scene.tank.parameters[TARN_PARAMETER_GRAVITY] == 0.0f);
     EXPECT_NEAR(scene.tank.gravity_direction, 0, -1, 0);

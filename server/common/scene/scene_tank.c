@@ -83,9 +83,25 @@ static bool read_gravity(scene_reader *r, const char *path, const json_t *value,
                                  : gravity_of(d, &strength) != NULL && scene_read_float(r, path, value, strength, rule);
 }
 
+/// Makes a vector one of length 1, unless it is zero. Squares of the smallest parts would vanish: so over the largest.
+/// @return its length
+static double normalise(double v[3])
+{
+    const double largest = fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2]));
+    if (largest <= 0.0) {
+        return 0.0;
+    }
+    const double x = v[0] / largest, y = v[1] / largest, z = v[2] / largest, over = sqrt(x * x + y * y + z * z);
+    v[0] = x / over;
+    v[1] = y / over;
+    v[2] = z / over;
+    return largest * over;
+}
+
 bool scene_fit_gravity(scene_reader *r, scene_draft *d)
 {
-    const double *g = d->gravity_m_s2, length = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    double g[3] = {d->gravity_m_s2[0], d->gravity_m_s2[1], d->gravity_m_s2[2]};
+    const double length = normalise(g);
     float *strength = NULL;
     const tarn_parameter_spec *spec = gravity_of(d, &strength);
     if (spec == NULL || !d->has_gravity_vector) {
@@ -97,7 +113,7 @@ bool scene_fit_gravity(scene_reader *r, scene_draft *d)
     }
     *strength = (float)length;
     for (int axis = 0; axis < 3 && length > 0; axis++) {
-        d->scene.tank.gravity_direction[axis] = (float)(g[axis] / length);
+        d->scene.tank.gravity_direction[axis] = (float)g[axis];
     }
     return true;
 }
