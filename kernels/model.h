@@ -73,7 +73,8 @@ enum {
     TARN_MODEL_TURNS = 1 << 4,   ///< the tank may be turned and shaken, by hands and by its scene
     TARN_MODEL_LIQUIDS = 1 << 5, ///< a scene may name liquids
     TARN_MODEL_SOLVER = 1 << 6,  ///< a scene may choose solver, transfer, weights, reseeding
-    TARN_MODEL_ALL = (1 << 7) - 1,
+    TARN_MODEL_RUBS = 1 << 7,    ///< walls and solids may have friction
+    TARN_MODEL_ALL = (1 << 8) - 1,
 };
 
 typedef struct tarn_model {

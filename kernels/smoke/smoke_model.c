@@ -168,7 +168,7 @@ const tank_model tarn_smoke_model = {
     .shown = {.name = "smoke",
               .text = "smoke and warm air that fill the tank, on a grid by MacCormack's scheme",
               .number = 1,
-              .can = TARN_MODEL_ALL & ~(uint32_t)TARN_MODEL_LIQUIDS,
+              .can = TARN_MODEL_ALL & ~(uint32_t)(TARN_MODEL_LIQUIDS | TARN_MODEL_RUBS),
               .parameter_count = TARN_SMOKE_PARAMETER_COUNT,
               .parameters = tarn_smoke_parameters,
               .tools = TARN_TOOLS_ALL,

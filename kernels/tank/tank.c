@@ -68,6 +68,15 @@ static tarn_status check_block(const grid_complaint *why, const tarn_tank_desc *
     return TARN_OK;
 }
 
+static bool has_friction(const tarn_tank_desc *desc)
+{
+    bool rubs = desc->wall_friction != 0.0f;
+    for (uint32_t i = 0; i < desc->solid_count && i < TARN_TANK_SOLIDS_MAX; i++) {
+        rubs |= desc->solids[i].friction != 0.0f;
+    }
+    return rubs;
+}
+
 /// Whether a description asks for nothing that its model can't.
 static tarn_status check_model(const grid_complaint *why, const tarn_tank_desc *desc, const tarn_model *model)
 {
@@ -75,11 +84,10 @@ static tarn_status check_model(const grid_complaint *why, const tarn_tank_desc *
         bool asked;
         uint32_t needs;
         const char *what;
-    } asks[] = {{desc->emitter_count > 0, TARN_MODEL_POURS, "emitters"},
-                {desc->drain_count > 0, TARN_MODEL_DRAINS, "drains"},
-                {desc->solid_count > 0, TARN_MODEL_SOLIDS, "solids"},
-                {desc->liquid_count > 1, TARN_MODEL_LIQUIDS, "liquids"},
-                {desc->reseed != 0, TARN_MODEL_SOLVER, "reseeding"}};
+    } asks[] = {
+        {desc->emitter_count > 0, TARN_MODEL_POURS, "emitters"}, {desc->drain_count > 0, TARN_MODEL_DRAINS, "drains"},
+        {desc->solid_count > 0, TARN_MODEL_SOLIDS, "solids"},    {has_friction(desc), TARN_MODEL_RUBS, "friction"},
+        {desc->liquid_count > 1, TARN_MODEL_LIQUIDS, "liquids"}, {desc->reseed != 0, TARN_MODEL_SOLVER, "reseeding"}};
     for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++) {
         if (asks[i].asked && (model->can & asks[i].needs) == 0) {
             return grid_refuse(why, TARN_E_ARGUMENT, "the model \"%s\" has no use for %s", model->name, asks[i].what);

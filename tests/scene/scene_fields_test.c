@@ -343,6 +343,8 @@ static void test_fields_that_do_not_fit_are_refused_with_their_place(void **stat
         {SOLID("'motion':'static'"), TARN_E_LIMIT, "solids[0].position_m", "missing"},
         {SOLID(AT ",'density_kg_m3':500"), TARN_E_LIMIT, "solids[0].density_kg_m3", "only with \"motion\": \"free\""},
         {SOLID(AT ",'motion':'free','friction':0"), TARN_E_LIMIT, "solids[0].friction", "no effect"},
+        {"'model':'smoke'," SOLID(AT ",'friction':0.5"), TARN_E_LIMIT, "solids[0].friction", "with this model"},
+        {"'model':'vortons'," SOLID(AT ",'friction':0.5"), TARN_E_LIMIT, "solids[0].friction", "with this model"},
         {"'gravity_m_s2':[40,0,-40]", TARN_E_LIMIT, "gravity_m_s2", "of the length 56.5685425 m/s²"},
         {SOLID(AT ",'velocity_m_s':[0,0,0]"), TARN_E_LIMIT, "solids[0].velocity_m_s", "only with"},
         {SOLID(AT ",'loop':false"), TARN_E_LIMIT, "solids[0].loop", "only with \"motion\": \"keyframes\""},

@@ -251,6 +251,8 @@ static bool check_motion(scene_reader *r, const scene_draft *d, const char *path
         {"density_kg_m3", solid->has_density && !is_free, "the field has an effect only with \"motion\": \"free\""},
         {"velocity_m_s", solid->has_velocity && !is_free, "the field has an effect only with \"motion\": \"free\""},
         {"friction", solid->has_friction && is_free, "the field has no effect with \"motion\": \"free\""},
+        {"friction", solid->has_friction && (r->model->can & TARN_MODEL_RUBS) == 0,
+         "the field has no effect with this model"},
         {"keyframes", solid->has_keyframes && !has_path, "the field has an effect only with \"motion\": \"keyframes\""},
         {"loop", solid->has_loop && !has_path, "the field has an effect only with \"motion\": \"keyframes\""},
         {"keyframes", has_path && !solid->has_keyframes, "the field is missing; \"motion\": \"keyframes\" needs it"},

@@ -233,8 +233,8 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
         {"fluids", false, scene_read_list, 0, &scene_fluid_list},
     };
     static const scene_field liquids[] = {{"liquids", false, scene_read_list, 0, &scene_liquid_list}};
-    static const scene_field solids[] = {{"wall_friction", false, scene_read_float, TANK(wall_friction), &shares},
-                                         {"solids", false, scene_read_list, 0, &scene_solid_list}};
+    static const scene_field solids[] = {{"solids", false, scene_read_list, 0, &scene_solid_list}};
+    static const scene_field rubs[] = {{"wall_friction", false, scene_read_float, TANK(wall_friction), &shares}};
     static const scene_field pours[] = {{"emitters", false, scene_read_list, 0, &scene_emitter_list}};
     static const scene_field drains[] = {{"drains", false, scene_read_list, 0, &scene_drain_list}};
     static const scene_field motion[] = {
@@ -256,6 +256,7 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
     ADD_FIELDS(&table, 0, all);
     add_parameters(&table, false);
     ADD_FIELDS(&table, TARN_MODEL_LIQUIDS, liquids);
+    ADD_FIELDS(&table, TARN_MODEL_RUBS, rubs);
     ADD_FIELDS(&table, TARN_MODEL_SOLIDS, solids);
     ADD_FIELDS(&table, TARN_MODEL_POURS, pours);
     ADD_FIELDS(&table, TARN_MODEL_DRAINS, drains);
