@@ -147,6 +147,9 @@ void tarn_wall_solid(const tarn_tank_desc *desc, const tarn_tool_wall *wall, tar
     } else {
         fill_capsule(wall, radius_m, solid);
     }
+    for (int a = 0; a < 3; a++) { // a stroke may go from far outside on one side to the other
+        solid->shape.half_m[a] = fminf(solid->shape.half_m[a], TARN_TANK_WALL_CELLS_MAX * desc->cell_m);
+    }
 }
 
 uint32_t tarn_added_infos(const tarn_tank_desc *desc, const tarn_added_solid *added, uint32_t added_count,

@@ -159,7 +159,7 @@ static tarn_status tell_once(tarn_input_state *state, uint32_t viewer_id, tarn_t
     return fits || told ? TARN_OK : TARN_E_LIMIT;
 }
 
-/// Keeps a pointer's sphere within reach of the tank, so that a wild ray gives no wild speed.
+/// Keeps a sphere within reach of the tank, so that a wild ray gives no wild speed and what a tool adds is sound.
 static void keep_in_reach(const tarn_tile_map *map, float point_m[3])
 {
     for (int axis = 0; axis < 3; axis++) {
@@ -303,10 +303,10 @@ typedef struct tracked_pose {
     tarn_input_kind kind;
     tarn_side side;
     tarn_tool tool;
-    bool acts;   ///< its tool does something
-    bool closes; ///< it is closed, and may hold something
-    bool opens;  ///< it is a tracked hand that isn't closed
-    const float *position_m, *velocity_m_s;
+    bool acts;                            ///< its tool does something
+    bool closes;                          ///< it is closed, and may hold something
+    bool opens;                           ///< it is a tracked hand that isn't closed
+    float position_m[3], velocity_m_s[3]; ///< within reach of the tank, and no faster than a push
     float axis[3];
     float radius_m, strength;
     uint32_t colour;
@@ -359,6 +359,16 @@ static void tracked_follow(tarn_input_source *source, const tracked_pose *pose)
     source->silent_steps = 0;
 }
 
+/// Where a tracked pose is and how fast it moves.
+static void pose_place(tracked_pose *pose, const float position_m[3], const float velocity_m_s[3],
+                       const tarn_tile_map *map)
+{
+    memcpy(pose->position_m, position_m, sizeof pose->position_m);
+    memcpy(pose->velocity_m_s, velocity_m_s, sizeof pose->velocity_m_s);
+    keep_in_reach(map, pose->position_m);
+    clamp_length(pose->velocity_m_s, TARN_TANK_PUSH_SPEED_MAX_M_S);
+}
+
 static tarn_status put_tracked(tarn_input_state *state, uint32_t viewer_id, const tracked_pose *pose,
                                const tarn_body_map *bodies, tarn_text why)
 {
@@ -408,7 +418,7 @@ static void pose_axis(const float orientation[4], int which, float axis[3])
     }
 }
 
-static tracked_pose controller_pose(const tarn_input_controller *controller)
+static tracked_pose controller_pose(const tarn_input_controller *controller, const tarn_tile_map *map)
 {
     const bool pushes = controller->tool == TARN_TOOL_PUSH;
     const float both = fmaxf(controller->grip, controller->trigger);
@@ -418,16 +428,15 @@ static tracked_pose controller_pose(const tarn_input_controller *controller)
                          .tool = controller->tool,
                          .acts = controller->tracked && pressed >= TARN_INPUT_TRIGGER_MIN,
                          .closes = controller->tracked && gripped >= TARN_INPUT_TRIGGER_MIN,
-                         .position_m = controller->position_m,
-                         .velocity_m_s = controller->velocity_m_s,
                          .radius_m = controller->radius_m,
                          .strength = controller->strength * pressed,
                          .colour = controller->colour};
+    pose_place(&pose, controller->position_m, controller->velocity_m_s, map);
     pose_axis(controller->orientation, 2, pose.axis);
     return pose;
 }
 
-static tracked_pose hand_pose(const tarn_input_hand *hand)
+static tracked_pose hand_pose(const tarn_input_hand *hand, const tarn_tile_map *map)
 {
     const bool pushes = hand->tool == TARN_TOOL_PUSH;
     const bool is_fist = hand->grip >= TARN_INPUT_HAND_CLOSED, is_pinched = hand->pinch >= TARN_INPUT_HAND_PINCHED;
@@ -437,11 +446,10 @@ static tracked_pose hand_pose(const tarn_input_hand *hand)
                          .acts = hand->tracked && !is_fist && (pushes || is_pinched),
                          .closes = hand->tracked && (is_fist || (pushes && is_pinched)),
                          .opens = hand->tracked && !is_fist && !(pushes && is_pinched),
-                         .position_m = hand->position_m,
-                         .velocity_m_s = hand->velocity_m_s,
                          .radius_m = hand->radius_m,
                          .strength = hand->strength,
                          .colour = hand->colour};
+    pose_place(&pose, hand->position_m, hand->velocity_m_s, map);
     pose_axis(hand->orientation, 1, pose.axis);
     return pose;
 }
@@ -458,7 +466,7 @@ tarn_status tarn_input_state_put(tarn_input_state *state, uint32_t viewer_id, co
         return put_pointer(state, viewer_id, &input->pointer, map, bodies, why);
     }
     const tracked_pose pose =
-        input->kind == TARN_INPUT_CONTROLLER ? controller_pose(&input->controller) : hand_pose(&input->hand);
+        input->kind == TARN_INPUT_CONTROLLER ? controller_pose(&input->controller, map) : hand_pose(&input->hand, map);
     return put_tracked(state, viewer_id, &pose, bodies, why);
 }
 

@@ -339,6 +339,16 @@ static void test_a_press_throws_one_body_in_and_holds_it(void **unused)
     held.controller.trigger = 0;
     take(&state, 3, &held, &map);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+
+    // From far outside, and too fast: the body is put within reach, no faster than a push.
+    held.controller.trigger = 1;
+    held.controller.position_m[0] = 1000.0f;
+    held.controller.velocity_m_s[1] = 100.0f;
+    take(&state, 3, &held, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.throw_count, 1);
+    assert_float_equal(step.throws[0].center_m[0], map.size_m[0] * (1.0f + TARN_INPUT_REACH_TANKS), 1e-5);
+    assert_float_equal(step.throws[0].velocity_m_s[1], TARN_TANK_PUSH_SPEED_MAX_M_S, 1e-3);
     tarn_tile_map_free(&map);
 }
 
@@ -479,6 +489,21 @@ static void test_what_is_thrown_is_of_a_sound_size(void **unused)
     assert_int_equal(infos[1].colour, 0x010203);
 }
 
+static void test_no_wall_is_longer_than_a_tank_takes(void **unused)
+{
+    (void)unused;
+    static tarn_tank_desc desc;
+    tarn_solid solid;
+    tarn_tank_desc_default(&desc);
+    const float most_m = TARN_TANK_WALL_CELLS_MAX * desc.cell_m;
+    tarn_tool_wall wall = {.from_m = {-1000, 0.5f, 0.5f}, .to_m = {1000, 0.5f, 0.5f}, .radius_m = 0.05f};
+    for (int stands = 0; stands < 2; stands++) {
+        wall.height_m = (float)stands;
+        tarn_wall_solid(&desc, &wall, &solid);
+        assert_float_equal(solid.shape.half_m[stands ? 0 : 1], most_m, 1e-3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_a_drag_draws_a_wall_on_the_level),
         cmocka_unit_test(test_walls_lie_where_they_were_drawn),
         cmocka_unit_test(test_what_is_thrown_is_of_a_sound_size),
+        cmocka_unit_test(test_no_wall_is_longer_than_a_tank_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
