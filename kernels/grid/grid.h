@@ -104,6 +104,7 @@ typedef struct grid_counters {
     uint32_t liquid_speed_bits; ///< the same without spray
     uint32_t open;              ///< the free surface crosses faces of some tile
     uint32_t regions;           ///< of liquid that no free surface touches, as far as they were told apart: regions.h
+    uint32_t regions_afloat;    ///< of liquid that free bodies touch, but no free surface
     uint32_t closed_cells[REGIONS_MAX];  ///< with equations, of these
     uint64_t closed_excess[REGIONS_MAX]; ///< sum of the right side over them, two's complement, 2^-EXCESS_BITS
     uint32_t go;                         ///< the solver's loop goes on

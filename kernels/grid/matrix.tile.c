@@ -203,7 +203,7 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
         if (tile == 0) {
             m->counters->solved = m->counters->occupied;
             m->counters->solved_active = m->counters->active;
-            m->counters->regions = 0; // being told apart next
+            m->counters->regions = m->counters->regions_afloat = 0; // being told apart next
         }
     }
     plan_faces(args, place, slot, 1, &s->plan);

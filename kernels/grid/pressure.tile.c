@@ -76,10 +76,11 @@ enum { EXCESS_BITS = 24 };
 #define EXCESS_MAX 65536.0f ///< of a tile: with 2^18 tiles a sum takes 58 bits
 
 /// Adds up a tile's right side, by closed region.
-TILE_FN void add_excess(const grid_memory *m, uint32_t tile, const float *residual, start_scratch *s)
+TILE_FN void add_excess(const grid_memory *m, uint32_t tile, uint32_t is_density, const float *residual,
+                        start_scratch *s)
 {
     grid_counters *counters = m->counters;
-    find_regions(m, tile, s->region, &s->regions);
+    find_regions(m, tile, is_density, s->region, &s->regions);
     for (uint32_t left = s->regions; left != 0; left &= left - 1) {
         const uint32_t region = tile_lowest_bit_u32(left);
         if (TILE_SINGLE()) {
@@ -137,8 +138,8 @@ TILE_KERNEL(grid_solve_start, CELL_LANES, grid_args, start_scratch)
     if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
     }
-    if (closed_regions(m->counters) > 0) {
-        add_excess(m, tile, residual, s);
+    if (closed_regions(m->counters, args->is_density) > 0) {
+        add_excess(m, tile, args->is_density, residual, s);
     }
 }
 
@@ -154,11 +155,11 @@ TILE_KERNEL(grid_solve_closed, CELL_LANES, grid_args, closed_scratch)
 {
     const grid_memory *m = &args->m;
     const grid_counters *counters = m->counters;
-    const uint32_t count = closed_regions(counters);
+    const uint32_t count = closed_regions(counters, args->is_density);
     if (count == 0) {
         return;
     }
-    find_regions(m, tile, s->region, &s->regions);
+    find_regions(m, tile, args->is_density, s->region, &s->regions);
     if (s->regions == 0) {
         return;
     }

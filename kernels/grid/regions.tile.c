@@ -55,7 +55,7 @@ TILE_FN int is_beside_free_body(const grid_memory *m, uint32_t cell)
     return b < BODIES_MAX && m->bodies->body[b].is_free;
 }
 
-/// Regions that have cells at a free surface or a free body are open. One tile per occupied tile.
+/// Marks regions that have cells at a free surface, and those with a free body. One tile per occupied tile.
 TILE_KERNEL(grid_regions_open, CELL_LANES, grid_args, open_scratch)
 {
     const grid_memory *m = &args->m;
@@ -68,13 +68,15 @@ TILE_KERNEL(grid_regions_open, CELL_LANES, grid_args, open_scratch)
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, 0, a.patch->row_count) {
         const uint32_t row = a.patch->row[i], own = row * TILE_EDGE;
-        uint32_t open = row_positive(s->surface + own);
+        const uint32_t open = row_positive(s->surface + own);
+        uint32_t afloat = 0;
         for (uint32_t x = 0; x < TILE_EDGE && m->bodies != NULL; x++) {
-            open |= (uint32_t)(a.diagonal[own + x] > 0.0f && is_beside_free_body(m, first + own + x)) << x;
+            afloat |= (uint32_t)(a.diagonal[own + x] > 0.0f && is_beside_free_body(m, first + own + x)) << x;
         }
-        for (; open != 0; open &= open - 1) {
-            const uint32_t cell = first + own + tile_lowest_bit_u32(open);
-            global_or_u32(region + region_root(region, cell), REGION_OPEN);
+        for (uint32_t left = open | afloat; left != 0; left &= left - 1) {
+            const uint32_t x = tile_lowest_bit_u32(left);
+            global_or_u32(region + region_root(region, first + own + x),
+                          (open >> x & 1 ? REGION_OPEN : 0) | (afloat >> x & 1 ? REGION_AFLOAT : 0));
         }
     }
 }
@@ -89,9 +91,11 @@ TILE_KERNEL(grid_regions_list, CELL_LANES, grid_args, tile_no_scratch)
     FOR_RANGE_ATOMIC (i, 0, a.patch->row_count) {
         const uint32_t row = a.patch->row[i];
         for (uint32_t runs = row_runs(a.ax, row); runs != 0; runs &= runs - 1) { // a root is the first of a run
-            const uint32_t cell = row * TILE_EDGE + tile_lowest_bit_u32(runs);
-            if (a.diagonal[cell] > 0.0f && region[first + cell] == first + cell) {
-                region[first + cell] = REGION_CLOSED + global_add_u32(&m->counters->regions, 1);
+            const uint32_t at = row * TILE_EDGE + tile_lowest_bit_u32(runs), cell = first + at;
+            if (a.diagonal[at] > 0.0f && region[cell] == cell) {
+                region[cell] = REGION_CLOSED + global_add_u32(&m->counters->regions, 1);
+            } else if (a.diagonal[at] > 0.0f && region[cell] == (cell | REGION_AFLOAT)) {
+                region[cell] = REGION_AFLOAT + global_add_u32(&m->counters->regions_afloat, 1);
             }
         }
     }

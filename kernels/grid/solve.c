@@ -1,6 +1,7 @@
 // The grid's sequences of launches: the Poisson equation's matrix, its solution, and what the free bodies feel of it.
 #include "kernels/grid/grid_host.h"
 #include "kernels/grid/poisson.h"
+#include "kernels/grid/regions.h"
 #include "protocol/assert.h"
 
 #include <stdarg.h>
@@ -91,6 +92,8 @@ static void launch_matrix(grid_host *grid, const tarn_kernel *finest, const void
         launch_level(grid, &args, GRID_KERNEL(coarsen), level);
     }
     if (grid->has_solids) {
+        TARN_ASSERT((uint64_t)args.shape.active_max * TILE_CELLS <=
+                    REGION_AFLOAT); // cells' numbers have none of the bits
         grid_launch_occupied(grid, &args, GRID_KERNEL(regions_join));
         grid_launch_occupied(grid, &args, GRID_KERNEL(regions_open));
         grid_launch_occupied(grid, &args, GRID_KERNEL(regions_list));
