@@ -66,6 +66,14 @@ TILE_FN pack_i32 pack_all_i32(int32_t x)
 {
     return x;
 }
+TILE_FN pack_i32 pack_count_i32(uint32_t first)
+{
+    return (int32_t)first;
+}
+TILE_FN pack_f32 pack_load_rows_f32(const float *p, int)
+{
+    return *p;
+}
 TILE_FN pack_f32 pack_abs_f32(pack_f32 a)
 {
     return tile_f32_bits(tile_bits_f32(a) & 0x7fffffffu);
@@ -305,6 +313,28 @@ TILE_FN pack_f32 pack_all_f32(float x)
 TILE_FN pack_i32 pack_all_i32(int32_t x)
 {
     return x - (pack_i32){0};
+}
+/// first, first + 1, ...
+TILE_FN pack_i32 pack_count_i32(uint32_t first)
+{
+    pack_i32 lane;
+    for (int l = 0; l < PACK_WIDTH; l++) {
+        lane[l] = l;
+    }
+    return lane + (int32_t)first;
+}
+/// A full pack of numbers that lie in rows of eight, from its first one's place on; `step` from a row to the next. A
+/// pack begins where its width divides its place.
+TILE_FN pack_f32 pack_load_rows_f32(const float *p, int step)
+{
+#if PACK_WIDTH == 16
+    return (pack_f32)_mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(p)), _mm256_loadu_ps(p + step), 1);
+#else
+    (void)step;
+    pack_f32 r;
+    memcpy(&r, p, sizeof r);
+    return r;
+#endif
 }
 /// Also of a zero.
 TILE_FN pack_f32 pack_abs_f32(pack_f32 a)

@@ -478,14 +478,15 @@ TILE_KERNEL(grid_body_apply, CELL_LANES, grid_args, body_apply_scratch)
     const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const float *diagonal = m->level[0].diagonal + (uint64_t)o * TILE_CELLS;
-    FOR_RANGE (c, 0, TILE_CELLS) {
+    const uint32_t cells = tile_rows(&args->shape) * TILE_EDGE;
+    FOR_RANGE (c, 0, cells) {
         const uint64_t at = (uint64_t)o * TILE_CELLS + c, cell = (uint64_t)slot * TILE_CELLS + c;
         const float value = m->product[at] + (diagonal[c] > 0.0f ? flux_of_change(args, cell, c, place) : 0.0f);
         m->product[at] = value;
         s->value[c] = value * m->direction[at];
     }
     TILE_BARRIER();
-    tile_sum_f32(s->value, TILE_CELLS);
+    tile_sum_f32(s->value, cells);
     if (TILE_SINGLE()) {
         m->partial[o] = s->value[0];
     }

@@ -45,12 +45,17 @@ TILE_FN void project_shift(const grid_args *args, const project_scratch *s, int 
 }
 
 /// The faces that touch liquid and are not shut by a solid, which pressure gives a velocity.
-TILE_FN void mark_valid(const grid_memory *m, const face_plan *plan, uint32_t tile)
+TILE_FN void mark_valid(const grid_args *args, const face_plan *plan, uint32_t tile)
 {
+    const grid_memory *m = &args->m;
+    const uint32_t rows = tile_rows(&args->shape);
     for (int axis = 0; axis < 3; axis++) {
         const uint8_t *open = m->open[axis] != NULL ? m->open[axis] + (uint64_t)tile * TILE_CELLS : NULL;
         uint8_t *valid = m->face_rows + face_rows_of(tile, axis);
-        FOR_BOX (y, z, once, TILE_EDGE, TILE_EDGE, 1) {
+        FOR_RANGE (row, rows, TILE_ROWS) {
+            valid[row] = 0;
+        }
+        FOR_BOX (y, z, once, TILE_EDGE, tile_planes(&args->shape), 1) {
             const uint32_t row = (uint32_t)(z * TILE_EDGE + y + once), touching = plan->touching[axis][face_row(y, z)];
             valid[row] = (uint8_t)(open != NULL ? touching & row_bits_from(open + row * TILE_EDGE, 1) : touching);
         }
@@ -99,7 +104,7 @@ TILE_KERNEL(grid_project, CELL_LANES, grid_args, project_scratch)
         }
     }
     if (!args->is_density) {
-        mark_valid(m, &s->plan, tile);
+        mark_valid(args, &s->plan, tile);
     }
 }
 
@@ -331,7 +336,9 @@ TILE_KERNEL(grid_extrapolate, CELL_LANES, grid_args, extend_scratch)
         s->unknown = 0;
     }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (plane, 0, 3 * TILE_EDGE) {
+    const uint32_t planes = (uint32_t)tile_planes(&args->shape);
+    FOR_RANGE_ATOMIC (i, 0, 3 * planes) {
+        const uint32_t plane = i / planes * TILE_EDGE + i % planes;
         const uint64_t known = face_plane(valid, plane),
                        all = args->walls_known && known != UINT64_MAX ? open_plane(args, place, plane) : UINT64_MAX;
         tile_or_u32(&s->unknown, (uint32_t)(known != all) << (plane / TILE_EDGE));
@@ -351,7 +358,7 @@ TILE_KERNEL(grid_extrapolate, CELL_LANES, grid_args, extend_scratch)
         if (!known && s->known_near != 0) {
             extend_component(args, s, axis, from, to);
         } else {
-            FOR_RANGE (i, 0, TILE_CELLS) {
+            FOR_RANGE (i, 0, tile_rows(&args->shape) * TILE_EDGE) {
                 to[i] = known ? from[i] : 0.0f;
             }
         }

@@ -195,6 +195,7 @@ typedef struct grid_patch {
     uint32_t parent;        ///< of the coarser level
     uint32_t octant;        ///< which of the parent's eight it is
     uint32_t row_count;     ///< rows with equations
+    uint32_t row_end;       ///< rows that the tank has in its tiles: tile_rows
     uint8_t row[TILE_ROWS]; ///< first those with equations, then the others, each ascending
 } grid_patch;
 
@@ -368,6 +369,17 @@ TILE_FN uint32_t tile_dense_of(const grid_shape *shape, uint32_t level, int x, i
 TILE_FN float wall_slip(const grid_args *args, int axis)
 {
     return args->shape.cells[axis] > 1 ? 1.0f - 2.0f * args->m.control->grip : 1.0f;
+}
+
+/// Planes of cells across z that tiles have in the tank: in one that is flat the first alone. Of the others only types,
+/// which are solid, and the faces' bits are ever set.
+TILE_FN int tile_planes(const grid_shape *shape)
+{
+    return shape->cells[2] == 1 ? 1 : TILE_EDGE;
+}
+TILE_FN uint32_t tile_rows(const grid_shape *shape)
+{
+    return (uint32_t)(tile_planes(shape) * TILE_EDGE);
 }
 
 /// Neighbour n (0..26, x fastest, 13 is the tile itself) of a place.

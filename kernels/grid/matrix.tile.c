@@ -121,11 +121,17 @@ typedef struct matrix_scratch {
     uint32_t liquid;
 } matrix_scratch;
 
-/// Steepness of an axis' faces.
-TILE_FN void find_faces(const face_plan *plan, int axis, float *face)
+/// How many coefficients of faces normal to an axis a tile of so many planes has, in face_index' order.
+TILE_FN uint32_t face_count(int axis, int planes)
 {
-    const int nz = TILE_EDGE + (axis == 2);
-    FOR_RANGE (i, 0, TILE_FACES) {
+    return (uint32_t)(axis < 2 ? planes * 72 : (planes + 1) * 64);
+}
+
+/// Steepness of an axis' faces, of so many planes of cells.
+TILE_FN void find_faces(const face_plan *plan, int axis, int planes, float *face)
+{
+    const int nz = planes + (axis == 2 && planes > 1);
+    FOR_RANGE (i, 0, face_count(axis, planes)) {
         face[i] = 0.0f;
     }
     TILE_BARRIER();
@@ -145,14 +151,14 @@ TILE_FN void find_faces(const face_plan *plan, int axis, float *face)
 
 /// Multiplies faces by a field that the active tiles have for their lower faces; the last plane is the next tile's.
 #define SCALE_FACES(name, type)                                                                                        \
-    TILE_FN void name(const type *field, float unit, int axis, uint32_t slot, uint32_t upper, float *face)             \
+    TILE_FN void name(const type *field, float unit, int axis, int planes, uint32_t slot, uint32_t upper, float *face) \
     {                                                                                                                  \
         const type *own = field + (uint64_t)slot * TILE_CELLS;                                                         \
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)                                                             \
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, planes)                                                                \
             face[face_index(axis, x, y, z)] *= (float)own[cell_index(x, y, z)] * unit;                                 \
         if (upper != TILE_NONE) {                                                                                      \
             const type *next = field + (uint64_t)upper * TILE_CELLS;                                                   \
-            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {                                                            \
+            FOR_BOX (i, j, once, TILE_EDGE, axis == 2 ? TILE_EDGE : planes, 1) {                                       \
                 const int x = axis == 0 ? 0 : i, y = axis == 0 ? i : axis == 1 ? 0 : j, z = axis == 2 ? once : j;      \
                 face[face_index(axis, axis == 0 ? 8 : x, axis == 1 ? 8 : y, axis == 2 ? 8 : z)] *=                     \
                     (float)next[cell_index(x, y, z)] * unit;                                                           \
@@ -165,9 +171,9 @@ SCALE_FACES(scale_faces_u8, uint8_t)
 SCALE_FACES(scale_faces_f32, float)
 
 /// The off-diagonal coefficients: those of the faces with liquid on both sides.
-TILE_FN void store_faces(const face_plan *plan, int axis, const float *face, float *to)
+TILE_FN void store_faces(const face_plan *plan, int axis, int planes, const float *face, float *to)
 {
-    const int nx = axis == 0 ? 9 : 8, ny = axis == 1 ? 9 : 8, nz = axis == 2 ? 9 : 8;
+    const int nx = axis == 0 ? 9 : 8, ny = axis == 1 ? 9 : 8, nz = planes + (axis == 2);
     FOR_BOX (x, y, z, nx, ny, nz) {
         const int i = face_index(axis, x, y, z);
         to[i] = tile_select_f32(plan->inside[axis][face_row(y, z)] >> x & 1, face[i], 0.0f);
@@ -206,6 +212,7 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
             m->counters->regions = m->counters->regions_afloat = 0; // being told apart next
         }
     }
+    const int planes = tile_planes(&args->shape);
     plan_faces(args, place, slot, 1, &s->plan);
     float *const to[3] = {level->ax + (uint64_t)tile * TILE_FACES, level->ay + (uint64_t)tile * TILE_FACES,
                           level->az + (uint64_t)tile * TILE_FACES};
@@ -213,17 +220,20 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
     TILE_UNROLL for (int axis = 0; axis < 3; axis++)
     {
         float *face = axis == 0 ? s->x : axis == 1 ? s->y : s->z;
-        find_faces(&s->plan, axis, face);
+        find_faces(&s->plan, axis, planes, face);
         const uint32_t upper = upper_slot(args, place, axis);
         if (m->open[axis] != NULL) {
-            scale_faces_u8(m->open[axis], 1.0f / 255.0f, axis, slot, upper, face);
+            scale_faces_u8(m->open[axis], 1.0f / 255.0f, axis, planes, slot, upper, face);
         }
         if (m->beta[axis] != NULL) {
-            scale_faces_f32(m->beta[axis], 1.0f, axis, slot, upper, face);
+            scale_faces_f32(m->beta[axis], 1.0f, axis, planes, slot, upper, face);
         }
-        store_faces(&s->plan, axis, face, to[axis]);
+        store_faces(&s->plan, axis, planes, face, to[axis]);
     }
-    FOR_ROWS (x, row, 0, TILE_ROWS) {
+    FOR_ROWS (x, row, tile_rows(&args->shape), TILE_ROWS) {
+        row_store(diagonal + row * TILE_EDGE + x, row_all(0.0f));
+    }
+    FOR_ROWS (x, row, 0, tile_rows(&args->shape)) {
         const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE, i = (int)x;
         const float *fx = s->x + face_index(0, i, y, z), *fy = s->y + face_index(1, i, y, z),
                     *fz = s->z + face_index(2, i, y, z);
@@ -232,7 +242,7 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
         const uint32_t liquid = s->plan.types.liquid[rim_row(y, z)];
         row_store(diagonal + row * TILE_EDGE + x, row_keep(row_bits_mask(liquid >> 1 >> x), sum));
     }
-    FOR_RANGE_ATOMIC (row, 0, TILE_ROWS) {
+    FOR_RANGE_ATOMIC (row, 0, tile_rows(&args->shape)) {
         tile_add_u32(&s->liquid,
                      tile_popcount_u32(s->plan.types.liquid[rim_row((int)row & 7, (int)row >> 3)] >> 1 & 0xffu));
     }
@@ -267,8 +277,8 @@ TILE_FN float coarse_face(const grid_args *args, uint32_t level, tile_place plac
     }
     const int p = (inside & 3) * 2 + (plane - inside) * 2;
     const int a = (i & 3) * 2, b = (j & 3) * 2;
-    float sum[2];
-    for (int k = 0; k < 2; k++) {
+    float sum[2] = {0.0f, 0.0f};
+    for (int k = 0; k < (tile_planes(&args->shape) > 1 ? 2 : 1); k++) {
         if (axis == 0) {
             const float *ax = fine->ax + (uint64_t)child * TILE_FACES;
             sum[k] = ax[((b + k) * 8 + a) * 9 + p] + ax[((b + k) * 8 + a + 1) * 9 + p];
@@ -298,10 +308,16 @@ TILE_FN float face_sum(const float *v, int a, int b)
 
 /// Galerkin diagonal: the sum of the diagonals less twice the coefficients inside the coarse cell. Zero in one that
 /// holds all of a closed region: what its equation would give is noise over noise.
-TILE_FN float coarse_diagonal(const grid_level *fine, uint32_t child, int x, int y, int z)
+TILE_FN float coarse_diagonal(const grid_level *fine, int planes, uint32_t child, int x, int y, int z)
 {
     const int fx = (x & 3) * 2, fy = (y & 3) * 2, fz = (z & 3) * 2;
     const tile_matrix a = matrix_of(fine, child);
+    if (planes == 1) {
+        const float *ax = a.ax + face_index(0, fx + 1, fy, 0), *ay = a.ay + face_index(1, fx, fy + 1, 0),
+                    *d = a.diagonal + cell_index(fx, fy, 0);
+        const float sum = (d[0] + d[1]) + (d[8] + d[9]), diagonal = sum - 2.0f * ((ax[0] + ax[9]) + (ay[0] + ay[1]));
+        return tile_select_f32(diagonal > DIAGONAL_ROUNDING * sum, diagonal, 0.0f);
+    }
     const float inner = (face_sum(a.ax + face_index(0, fx + 1, fy, fz), 9, 72) +
                          face_sum(a.ay + face_index(1, fx, fy + 1, fz), 1, 72)) +
                         face_sum(a.az + face_index(2, fx, fy, fz + 1), 1, 8);
@@ -317,19 +333,20 @@ TILE_KERNEL(grid_coarsen, CELL_LANES, grid_args, patch_scratch)
     const tile_place place = tile_place_of(&args->shape, l, level->tile[tile]);
     float *ax = level->ax + (uint64_t)tile * TILE_FACES, *ay = level->ay + (uint64_t)tile * TILE_FACES,
           *az = level->az + (uint64_t)tile * TILE_FACES, *diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
-    FOR_BOX (x, y, z, 9, 8, 8) {
+    const int planes = tile_planes(&args->shape);
+    FOR_BOX (x, y, z, 9, 8, planes) {
         ax[(z * 8 + y) * 9 + x] = coarse_face(args, l, place, 0, x, y, z);
     }
-    FOR_BOX (x, y, z, 8, 9, 8) {
+    FOR_BOX (x, y, z, 8, 9, planes) {
         ay[(z * 9 + y) * 8 + x] = coarse_face(args, l, place, 1, y, x, z);
     }
-    FOR_BOX (x, y, z, 8, 8, 9) {
-        az[(z * 8 + y) * 8 + x] = coarse_face(args, l, place, 2, z, x, y);
+    FOR_BOX (x, y, z, 8, 8, planes + 1) {
+        az[(z * 8 + y) * 8 + x] = planes > 1 ? coarse_face(args, l, place, 2, z, x, y) : 0.0f;
     }
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, planes) {
         const uint32_t child = child_of(args, l, place, x, y, z);
         diagonal[cell_index(x, y, z)] =
-            child != TILE_NONE ? coarse_diagonal(&args->m.level[l - 1], child, x, y, z) : 0.0f;
+            child != TILE_NONE ? coarse_diagonal(&args->m.level[l - 1], planes, child, x, y, z) : 0.0f;
     }
     TILE_BARRIER();
     make_patch(args, l, place, tile, s);

@@ -30,9 +30,14 @@ TILE_FN void clear_lines(const grid_patch *patch, smooth_scratch *s)
         row_store(s->lines[0] + line_of_row(row) + x, row_all(0.0f));
         row_store(s->lines[1] + line_of_row(row) + x, row_all(0.0f));
     }
-    FOR_ROWS (x, i, 0u, 4u * TILE_EDGE) {
-        const int out = i & 8 ? TILE_EDGE : -1, in = (int)(i & 7);
-        const int at = i < 16 ? line_of(out, in) : line_of(in, out);
+    const int planes = (int)patch->row_end / TILE_EDGE;
+    FOR_ROWS (x, i, 0u, 2u * TILE_EDGE) {
+        const int at = line_of((int)(i & 7), i & 8 ? planes : -1);
+        row_store(s->lines[0] + at + x, row_all(0.0f));
+        row_store(s->lines[1] + at + x, row_all(0.0f));
+    }
+    FOR_ROWS (x, i, 0u, 2u * (uint32_t)planes) {
+        const int at = line_of(i & 1 ? TILE_EDGE : -1, (int)(i >> 1));
         row_store(s->lines[0] + at + x, row_all(0.0f));
         row_store(s->lines[1] + at + x, row_all(0.0f));
     }
@@ -151,13 +156,20 @@ TILE_KERNEL(grid_mg_restrict, CELL_LANES, grid_args, restrict_scratch)
         row_store(s->residual + row * 8 + x, row_all(0.0f));
     }
     TILE_BARRIER();
-    FOR_RANGE (i, 0, TILE_CELLS / 2) {
+    FOR_RANGE (i, 0, patch->row_end * TILE_EDGE / 2) {
         s->pair[i] = s->residual[2 * i] + s->residual[2 * i + 1];
     }
     TILE_BARRIER();
     const int o = (int)patch->octant;
     float *to = args->m.level[args->level + 1].b + (uint64_t)patch->parent * TILE_CELLS +
                 cell_index((o & 1) * 4, (o >> 1 & 1) * 4, (o >> 2) * 4);
+    if (patch->row_end < TILE_ROWS) {
+        FOR_BOX (x, y, z, 4, 4, 1) {
+            const float *from = s->pair + y * 8 + x;
+            to[cell_index(x, y, z)] = from[0] + from[4];
+        }
+        return;
+    }
     FOR_BOX (x, y, z, 4, 4, 4) {
         const float *from = s->pair + (z * 16 + y * 2) * 4 + x;
         to[cell_index(x, y, z)] = (from[0] + from[4]) + (from[32] + from[36]);
@@ -173,7 +185,7 @@ typedef struct finish_scratch {
 TILE_FN void correct_children(const grid_args *args, tile_matrix a, finish_scratch *s)
 {
     const grid_level *fine = &args->m.level[args->level - 1];
-    FOR_RANGE (i, 0, TILE_CELLS) {
+    FOR_RANGE (i, 0, a.patch->row_end * TILE_EDGE) {
         const float value = OVERCORRECTION * s->value[i];
         s->wide[2 * i] = value;
         s->wide[2 * i + 1] = value;
@@ -216,7 +228,7 @@ TILE_FN void finish(const grid_args *args, tile_matrix a, uint32_t tile, finish_
         correct_children(args, a, s);
         return;
     }
-    tile_sum_f32(s->value, TILE_CELLS);
+    tile_sum_f32(s->value, a.patch->row_end * TILE_EDGE);
     if (TILE_SINGLE()) {
         args->m.partial[tile] = s->value[0];
     }

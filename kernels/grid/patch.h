@@ -15,24 +15,25 @@ typedef struct patch_scratch {
     uint32_t total;
 } patch_scratch;
 
-/// Lists the rows with equations first. The diagonal is the tile's.
-TILE_FN void list_rows(const float *diagonal, grid_patch *patch, patch_scratch *s)
+/// Lists the rows with equations first, of so many. The diagonal is the tile's.
+TILE_FN void list_rows(const float *diagonal, uint32_t rows, grid_patch *patch, patch_scratch *s)
 {
-    FOR_RANGE (row, 0, TILE_ROWS) {
+    FOR_RANGE (row, 0, rows) {
         const float *d = diagonal + row * 8;
         const float a = tile_max2_f32(tile_max2_f32(d[0], d[1]), tile_max2_f32(d[2], d[3])),
                     b = tile_max2_f32(tile_max2_f32(d[4], d[5]), tile_max2_f32(d[6], d[7]));
         s->before[row] = tile_max2_f32(a, b) > 0.0f;
     }
     TILE_BARRIER();
-    tile_scan_u32(s->before, TILE_ROWS, &s->total);
+    tile_scan_u32(s->before, rows, &s->total);
     TILE_BARRIER();
-    FOR_RANGE (row, 0, TILE_ROWS) {
-        const uint32_t before = s->before[row], end = row + 1 < TILE_ROWS ? s->before[row + 1] : s->total;
+    FOR_RANGE (row, 0, rows) {
+        const uint32_t before = s->before[row], end = row + 1 < rows ? s->before[row + 1] : s->total;
         patch->row[end > before ? before : s->total + row - before] = (uint8_t)row;
     }
     if (TILE_SINGLE()) {
         patch->row_count = s->total;
+        patch->row_end = rows;
     }
 }
 
@@ -47,7 +48,8 @@ TILE_FN void make_patch(const grid_args *args, uint32_t l, tile_place place, uin
 {
     const grid_level *level = &args->m.level[l];
     grid_patch *patch = level->patch + tile;
-    list_rows(level->diagonal + (uint64_t)tile * TILE_CELLS, patch, s);
+    const uint32_t rows = tile_rows(&args->shape);
+    list_rows(level->diagonal + (uint64_t)tile * TILE_CELLS, rows, patch, s);
     FOR_RANGE (side, 0, 6) {
         const int step = side % 2 == 0 ? -1 : 1;
         patch->beside[side] = level_tile(args, l, place.x + (side / 2 == 0 ? step : 0),
@@ -65,16 +67,16 @@ TILE_FN void make_patch(const grid_args *args, uint32_t l, tile_place place, uin
         patch->octant = (uint32_t)((place.x & 1) | (place.y & 1) << 1 | (place.z & 1) << 2);
     }
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
-    FOR_RANGE (i, 0, TILE_CELLS) {
+    FOR_RANGE (i, 0, rows * TILE_EDGE) {
         level->x[own + i] = 0.0f;
     }
     if (level->y != NULL) {
-        FOR_RANGE (i, 0, TILE_CELLS) {
+        FOR_RANGE (i, 0, rows * TILE_EDGE) {
             level->y[own + i] = 0.0f;
         }
     }
     if (l == 0) {
-        FOR_RANGE (i, 0, TILE_CELLS) {
+        FOR_RANGE (i, 0, rows * TILE_EDGE) {
             args->m.product[own + i] = 0.0f;
         }
     }

@@ -163,7 +163,8 @@ TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, 
     }
     load_type_rows(args, place, slot, &to->types);
     for (int axis = 0; axis < 3; axis++) {
-        const int ny = TILE_EDGE + (axis == 1 && upper), nz = TILE_EDGE + (axis == 2 && upper);
+        const int planes = tile_planes(&args->shape);
+        const int ny = TILE_EDGE + (axis == 1 && upper), nz = planes + (axis == 2 && upper && planes > 1);
         FOR_BOX (y, z, once, ny, nz, 1) {
             const row_faces faces = row_faces_of(&to->types, axis, y, z);
             const int r = face_row(y, z) + once;
@@ -270,7 +271,7 @@ TILE_FN row_f32 inner_sum(tile_matrix a, uint32_t row, uint32_t x)
     FOR_ROWS (ix, row##_in_list, begin, end)                                                                           \
         for (uint32_t row = (patch)->row[row##_in_list], row##_here = 1; row##_here; row##_here = 0)
 #define FOR_FULL_ROWS(ix, row, patch) FOR_LISTED_ROWS (ix, row, patch, 0u, (patch)->row_count)
-#define FOR_EMPTY_ROWS(ix, row, patch) FOR_LISTED_ROWS (ix, row, patch, (patch)->row_count, (uint32_t)TILE_ROWS)
+#define FOR_EMPTY_ROWS(ix, row, patch) FOR_LISTED_ROWS (ix, row, patch, (patch)->row_count, (patch)->row_end)
 
 /// A tile's rows with one cell around them, as the solver keeps them: each row in a line of the CPU's cache.
 enum {
@@ -307,15 +308,15 @@ TILE_FN row_f32 matrix_times(tile_matrix a, const float *lines, uint32_t row, ui
            neighbour_sum(a, lines, row, x);
 }
 
-/// Fills the lines on a side from a neighbour's rows, or with zeros where `from` is NULL.
-TILE_FN void load_side_lines(const float *from, int from_step, float *to, int to_step)
+/// Fills so many lines on a side from a neighbour's rows, or with zeros where `from` is NULL.
+TILE_FN void load_side_lines(const float *from, int from_step, float *to, int to_step, uint32_t count)
 {
     if (from != NULL) {
-        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE) {
+        FOR_ROWS (x, i, 0u, count) {
             row_store(to + (int)i * to_step + x, row_load(from + (int)i * from_step + x));
         }
     } else {
-        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE) {
+        FOR_ROWS (x, i, 0u, count) {
             row_store(to + (int)i * to_step + x, row_all(0.0f));
         }
     }
@@ -345,10 +346,12 @@ TILE_FN void load_lines(const grid_patch *patch, const float *field, uint32_t ti
     FOR_EMPTY_ROWS (x, row, patch) {
         row_store(lines + line_of_row(row) + x, row_all(0.0f));
     }
-    load_side_lines(front != NULL ? front + cell_index(0, 7, 0) : NULL, 64, lines + line_of(-1, 0), LINES_Z);
-    load_side_lines(back, 64, lines + line_of(8, 0), LINES_Z);
-    load_side_lines(below != NULL ? below + cell_index(0, 0, 7) : NULL, 8, lines + line_of(0, -1), LINE_CELLS);
-    load_side_lines(above, 8, lines + line_of(0, 8), LINE_CELLS);
+    const uint32_t planes = patch->row_end / TILE_EDGE;
+    load_side_lines(front != NULL ? front + cell_index(0, 7, 0) : NULL, 64, lines + line_of(-1, 0), LINES_Z, planes);
+    load_side_lines(back, 64, lines + line_of(8, 0), LINES_Z, planes);
+    load_side_lines(below != NULL ? below + cell_index(0, 0, 7) : NULL, 8, lines + line_of(0, -1), LINE_CELLS,
+                    TILE_EDGE);
+    load_side_lines(above, 8, lines + line_of(0, (int)planes), LINE_CELLS, TILE_EDGE);
     TILE_BARRIER();
 }
 

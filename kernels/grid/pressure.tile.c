@@ -76,24 +76,24 @@ enum { EXCESS_BITS = 24 };
 #define EXCESS_MAX 65536.0f ///< of a tile: with 2^18 tiles a sum takes 58 bits
 
 /// Adds up a tile's right side, by closed region.
-TILE_FN void add_excess(const grid_memory *m, uint32_t tile, uint32_t is_density, const float *residual,
-                        start_scratch *s)
+TILE_FN void add_excess(const grid_args *args, uint32_t tile, const float *residual, start_scratch *s)
 {
-    grid_counters *counters = m->counters;
-    find_regions(m, tile, is_density, s->region, &s->regions);
+    grid_counters *counters = args->m.counters;
+    const uint32_t cells = tile_rows(&args->shape) * TILE_EDGE;
+    find_regions(args, tile, s->region, &s->regions);
     for (uint32_t left = s->regions; left != 0; left &= left - 1) {
         const uint32_t region = tile_lowest_bit_u32(left);
         if (TILE_SINGLE()) {
             s->cells = 0;
         }
-        FOR_RANGE (i, 0, TILE_CELLS) {
+        FOR_RANGE (i, 0, cells) {
             s->flow[i] = s->region[i] == region ? residual[i] : 0.0f;
         }
         TILE_BARRIER();
-        FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
+        FOR_RANGE_ATOMIC (i, 0, cells) {
             tile_add_u32(&s->cells, s->region[i] == region);
         }
-        tile_sum_f32(s->flow, TILE_CELLS);
+        tile_sum_f32(s->flow, cells);
         if (TILE_SINGLE()) {
             const float sum = tile_clamp_f32(s->flow[0], -EXCESS_MAX, EXCESS_MAX);
             global_add_u64(&counters->closed_excess[region], (uint64_t)(int64_t)(sum * (float)(1 << EXCESS_BITS)));
@@ -114,7 +114,8 @@ TILE_KERNEL(grid_solve_start, CELL_LANES, grid_args, start_scratch)
     const uint64_t base = (uint64_t)tile * TILE_CELLS, own = (uint64_t)m->slot[dense] * TILE_CELLS;
     const uint32_t upper[3] = {upper_slot(args, place, 0), upper_slot(args, place, 1), upper_slot(args, place, 2)};
     float *residual = m->residual + base;
-    FOR_RANGE (i, 0, TILE_CELLS) {
+    const uint32_t cells = tile_rows(&args->shape) * TILE_EDGE;
+    FOR_RANGE (i, 0, cells) {
         args->solution[base + i] = 0.0f;
         m->direction[base + i] = 0.0f;
     }
@@ -134,12 +135,12 @@ TILE_KERNEL(grid_solve_start, CELL_LANES, grid_args, start_scratch)
         row_store(s->value + row * 8 + x, row_all(0.0f));
     }
     TILE_BARRIER();
-    tile_max_f32(s->value, TILE_CELLS);
+    tile_max_f32(s->value, cells);
     if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
     }
     if (closed_regions(m->counters, args->is_density) > 0) {
-        add_excess(m, tile, args->is_density, residual, s);
+        add_excess(args, tile, residual, s);
     }
 }
 
@@ -159,7 +160,7 @@ TILE_KERNEL(grid_solve_closed, CELL_LANES, grid_args, closed_scratch)
     if (count == 0) {
         return;
     }
-    find_regions(m, tile, args->is_density, s->region, &s->regions);
+    find_regions(args, tile, s->region, &s->regions);
     if (s->regions == 0) {
         return;
     }
@@ -169,13 +170,14 @@ TILE_KERNEL(grid_solve_closed, CELL_LANES, grid_args, closed_scratch)
     }
     TILE_BARRIER();
     float *residual = m->residual + (uint64_t)tile * TILE_CELLS;
-    FOR_RANGE (i, 0, TILE_CELLS) {
+    const uint32_t cells = tile_rows(&args->shape) * TILE_EDGE;
+    FOR_RANGE (i, 0, cells) {
         const uint32_t region = s->region[i];
         residual[i] -= region != REGION_NONE ? s->mean[region] : 0.0f;
         s->value[i] = tile_magnitude_f32(residual[i]);
     }
     TILE_BARRIER();
-    tile_max_f32(s->value, TILE_CELLS);
+    tile_max_f32(s->value, cells);
     if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
     }
@@ -305,7 +307,7 @@ TILE_KERNEL(grid_relax, CELL_LANES, grid_args, tile_no_scratch)
     const uint64_t base = (uint64_t)tile * TILE_CELLS;
     const float *diagonal = m->level[0].diagonal + base, *residual = m->residual + base;
     float *direction = m->direction + base;
-    FOR_RANGE (i, 0, TILE_CELLS) {
+    FOR_RANGE (i, 0, tile_rows(&args->shape) * TILE_EDGE) {
         const uint32_t colour = (i ^ i >> 3 ^ i >> 6) & 1; // tiles have even edges: it fits across their borders
         const int moves = diagonal[i] > 0.0f && (args->colour == COLOUR_ALL || args->colour == colour);
         direction[i] = moves ? residual[i] / diagonal[i] : 0.0f;
@@ -341,7 +343,7 @@ TILE_KERNEL(grid_cg_apply, CELL_LANES, grid_args, apply_scratch)
         row_store(s->value + row * 8 + x, row_all(0.0f));
     }
     TILE_BARRIER();
-    tile_sum_f32(s->value, TILE_CELLS);
+    tile_sum_f32(s->value, a.patch->row_end * TILE_EDGE);
     if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
     }
@@ -392,7 +394,7 @@ TILE_KERNEL(grid_cg_update, CELL_LANES, grid_args, update_scratch)
         row_store(s->value + row * 8 + x, row_all(0.0f));
     }
     TILE_BARRIER();
-    tile_max_f32(s->value, TILE_CELLS);
+    tile_max_f32(s->value, patch->row_end * TILE_EDGE);
     if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
     }

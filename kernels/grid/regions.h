@@ -88,8 +88,10 @@ TILE_FN uint32_t closed_region_of(const grid_counters *counters, uint32_t root, 
 }
 
 /// Which closed region each of a tile's cells is in, and bits of those that there are. Ends with a barrier.
-TILE_FN void find_regions(const grid_memory *m, uint32_t tile, uint32_t is_density, uint8_t *of_cell, uint32_t *there)
+TILE_FN void find_regions(const grid_args *args, uint32_t tile, uint8_t *of_cell, uint32_t *there)
 {
+    const grid_memory *m = &args->m;
+    const uint32_t is_density = args->is_density;
     const float *diagonal = m->level[0].diagonal + (uint64_t)tile * TILE_CELLS;
     const uint32_t first = region_first(m, tile), known = known_regions(m->counters, is_density);
     uint32_t *region = regions_of(m);
@@ -98,7 +100,7 @@ TILE_FN void find_regions(const grid_memory *m, uint32_t tile, uint32_t is_densi
         *there = 0;
     }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
+    FOR_RANGE_ATOMIC (i, 0, tile_rows(&args->shape) * TILE_EDGE) {
         uint32_t of = diagonal[i] > 0.0f ? 0 : (uint32_t)REGION_NONE;
         if (of == 0 && !is_one) {
             of = closed_region_of(m->counters, region[region_root(region, first + i)], is_density);

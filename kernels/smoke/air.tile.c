@@ -189,6 +189,70 @@ TILE_KERNEL(smoke_confine, CELL_LANES, smoke_args, confine_box)
     }
 }
 
+// ---------------------------------------------------------------------------------------------------------------- draw
+
+/// How far a drain draws, over its own reach.
+#define DRAW_REACH 4.0f
+
+/// What a pull adds to the velocity of a point at d from its centre.
+TILE_FN float pull_at(const tank_push *push, const float *d, float distance, int axis)
+{
+    const float fade = tile_clamp_f32(2.0f * (1.0f - distance / push->radius), 0.0f, 1.0f);
+    return -push->strength * fade * push->inward * (d[axis] / tile_max2_f32(distance, 1.0f));
+}
+
+/// What a drain does: as into a point, but inside, where it falls to nothing at the centre.
+TILE_FN float suction_at(float suction, float reach, int is_flat, const float *d, float distance, int axis)
+{
+    if (distance >= DRAW_REACH * reach) {
+        return 0.0f;
+    }
+    const float share = reach / tile_max2_f32(distance, reach);
+    const float fade = tile_min_f32(1.0f, 2.0f * (1.0f - distance / (DRAW_REACH * reach)));
+    return -suction * fade * (is_flat ? share : share * share) * (d[axis] / tile_max2_f32(distance, reach));
+}
+
+/// Air can't be pressed together: the projection takes away what pulls and drains ask of it. So they draw on what
+/// carries the particles, after it; the next projection takes that away again. One tile per active tile.
+TILE_KERNEL(smoke_draw, CELL_LANES, smoke_args, tile_no_scratch)
+{
+    const grid_args *grid = &args->tank.grid;
+    const tank_control *control = &args->m.control->tank;
+    const tile_place place = tile_place_of(&grid->shape, 0, grid->m.active_tile[tile]);
+    uint32_t pulls = 0;
+    for (uint32_t i = 0; i < control->push_count; i++) {
+        pulls += control->pushes[i].inward != 0.0f;
+    }
+    if (pulls + control->drain_count == 0) {
+        return;
+    }
+    for (int axis = 0; axis < (is_flat(&grid->shape) ? 2 : 3); axis++) {
+        const uint64_t own = (uint64_t)tile * TILE_CELLS;
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, planes_of(&grid->shape, place, 2)) {
+            const uint64_t face = own + cell_index(x, y, z);
+            const int is_open = open_faces(&grid->shape, place, axis, y, z) >> x & 1;
+            const float at[3] = {(float)(place.x * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f),
+                                 (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f),
+                                 (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f)};
+            float drawn = 0.0f;
+            for (uint32_t i = 0; i < control->push_count + control->drain_count; i++) {
+                const int is_pull = i < control->push_count;
+                const tank_push *push = &control->pushes[is_pull ? i : 0];
+                const tank_region *drain = &control->drains[is_pull ? 0 : i - control->push_count];
+                const float *center = is_pull ? push->center : drain->center;
+                const float d[3] = {at[0] - center[0], at[1] - center[1], at[2] - center[2]};
+                const float distance = tile_sqrt_f32(d[0] * d[0] + (d[1] * d[1] + d[2] * d[2]));
+                drawn += is_pull ? pull_at(push, d, distance, axis)
+                                 : suction_at(args->m.control->suction, drain->reach, is_flat(&grid->shape), d,
+                                              distance, axis);
+            }
+            if (is_open && (grid->m.open[axis] == NULL || grid->m.open[axis][face] > 0)) {
+                grid->m.u_ext[axis][face] += drawn;
+            }
+        }
+    }
+}
+
 // --------------------------------------------------------------------------------------------------------------- sleep
 
 typedef struct stir_scratch {
@@ -203,7 +267,7 @@ TILE_KERNEL(smoke_stir, CELL_LANES, smoke_args, stir_scratch)
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
     const uint32_t rows = (uint32_t)planes_of(&args->tank.grid.shape, place, 2) * TILE_EDGE;
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
-    FOR_ROWS (x, row, 0, TILE_ROWS) {
+    FOR_ROWS (x, row, 0, tile_rows(&args->tank.grid.shape)) {
         const uint32_t at = row * TILE_EDGE + x;
         row_f32 most = row_all(0.0f);
         for (int c = 0; c < 3 && row < rows; c++) {
@@ -212,7 +276,7 @@ TILE_KERNEL(smoke_stir, CELL_LANES, smoke_args, stir_scratch)
         row_store(s->most + at, most);
     }
     TILE_BARRIER();
-    tile_max_f32(s->most, TILE_CELLS);
+    tile_max_f32(s->most, tile_rows(&args->tank.grid.shape) * TILE_EDGE);
     if (TILE_SINGLE()) {
         const int holds = grid->level[0].index[dense] != TILE_NONE && args->tank.store.tile_count[dense] > 0;
         args->m.stirs[tile] = holds || s->most[0] >= args->m.control->sleep_speed;

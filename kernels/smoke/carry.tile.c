@@ -16,7 +16,6 @@ enum { CARRY_BORDER = 3 }; ///< REACH_CELLS and the next node
 
 typedef struct carry_scratch {
     float kept[3][BOX_CELLS(CARRY_BORDER)];
-    uint32_t cell[TILE_CELLS];
     uint32_t neighbour[27];
 } carry_scratch;
 
@@ -55,32 +54,69 @@ TILE_FN pack_f32 sample_at(box_shape b, const float *field, int c, const pack_ax
     pack_places first;
     pack_corners n;
     find_corners(c, axes, CARRY_BORDER, 1, b.edge, b.plane, &first, &n);
-    pack_weigh_rows(field, &first, b.edge, b.plane, n.w, sum);
+    if (b.plane == 0) {
+        const pack_f32 w[4] = {n.w[0], n.w[1], n.w[0], n.w[1]};
+        pack_weigh_pairs(field, &first, b.edge, w, sum);
+    } else {
+        pack_weigh_rows(field, &first, b.edge, b.plane, n.w, sum);
+    }
     return n.x[0] * sum[0] + n.x[1] * sum[1];
 }
 
-/// Where a pack of faces across axis c lies.
-TILE_FN pack_point faces_at(const carry_scratch *s, int c, uint32_t i, uint32_t n)
+/// The box's index of the first of a pack of cells.
+TILE_FN int first_of(box_shape b, uint32_t i)
 {
-    const pack_i32 cell = pack_load_i32(s->cell + i, n);
+    return box_index(b, (int)(i & 7), (int)(i >> TILE_LOG2 & 7), (int)(i >> 2 * TILE_LOG2));
+}
+
+/// Component a in the middle of a pack of faces across axis c: what sample_at gives there, by its order of sums.
+TILE_FN pack_f32 sample_faces(box_shape b, const float *field, int a, int c, uint32_t i)
+{
+    const float *at = field + first_of(b, i);
+    if (a == c) {
+        return pack_load_rows_f32(at, b.edge);
+    }
+    const int stride[3] = {1, b.edge, b.plane};
+    const int inner = a + c == 2 ? 2 : 1, outer = a + c - inner;
+    const int next = stride[inner], beyond = stride[outer];
+    at -= stride[c];
+    return 0.25f * ((pack_load_rows_f32(at, b.edge) + pack_load_rows_f32(at + next, b.edge)) +
+                    (pack_load_rows_f32(at + beyond, b.edge) + pack_load_rows_f32(at + beyond + next, b.edge)));
+}
+
+/// Where a pack of faces across axis c lies.
+TILE_FN pack_point faces_at(int c, uint32_t i)
+{
+    const pack_i32 cell = pack_count_i32(i);
     pack_point p = {{cell & 7, cell >> TILE_LOG2 & 7, cell >> 2 * TILE_LOG2}};
     TILE_UNROLL for (int a = 0; a < 3; a++) p.at[a] =
         p.at[a] * (1 << POSITION_BITS) + (a == c ? 0 : 1 << (POSITION_BITS - 1));
     return p;
 }
 
-/// Where these come from, or go to where `time` is less than 0.
-TILE_FN pack_point walk_back(const carry_scratch *s, box_shape b, int components, pack_point from, float time)
+/// How far one goes at a speed in a time, at most so many cells; fixed point.
+TILE_FN pack_i32 way_of(pack_f32 speed, float time, float most)
 {
-    pack_point to = from;
-    for (int stage = 0; stage < 2; stage++) {
-        const float part = stage == 0 ? 0.5f : 1.0f; // half a way, and half a cell to another component's nodes
-        pack_axis axes[3];
-        axes_of(to, axes);
-        for (int a = 0; a < components; a++) {
-            const pack_f32 way = pack_clamp_f32(-part * time * sample_at(b, s->kept[a], a, axes), -part * REACH_CELLS,
-                                                part * REACH_CELLS);
-            to.at[a] = from.at[a] + pack_round_i32(way * (float)(1 << POSITION_BITS));
+    return pack_round_i32(pack_clamp_f32(time * speed, -most, most) * (float)(1 << POSITION_BITS));
+}
+
+/// Where a pack of faces across axis c comes from, or goes to where `time` is less than 0.
+TILE_FN pack_point walk_back(const carry_scratch *s, box_shape b, int components, int c, uint32_t i, float time)
+{
+    const pack_point from = faces_at(c, i);
+    pack_point middle = from, to = from;
+    pack_axis axes[3];
+    TILE_UNROLL for (int a = 0; a < 3; a++)
+    {
+        if (a < components) {
+            middle.at[a] += way_of(sample_faces(b, s->kept[a], a, c, i), -0.5f * time, 0.5f * REACH_CELLS);
+        }
+    }
+    axes_of(middle, axes);
+    TILE_UNROLL for (int a = 0; a < 3; a++)
+    {
+        if (a < components) {
+            to.at[a] += way_of(sample_at(b, s->kept[a], a, axes), -time, REACH_CELLS);
         }
     }
     return to;
@@ -93,7 +129,7 @@ TILE_FN void carry_pack(const smoke_args *args, carry_scratch *s, box_shape b, i
     const grid_memory *grid = &args->tank.grid.m;
     const int components = is_flat(&args->tank.grid.shape) ? 2 : 3;
     pack_axis axes[3];
-    axes_of(walk_back(s, b, components, faces_at(s, c, i, n), grid->control->frac), axes);
+    axes_of(walk_back(s, b, components, c, i, grid->control->frac), axes);
     const pack_f32 carried = sample_at(b, s->kept[c], c, axes);
     pack_store_f32(grid->u_old[c] + own + i, carried, n);
     if (args->is_semi_lagrange) {
@@ -114,9 +150,6 @@ TILE_FN void load_way(const smoke_args *args, carry_scratch *s, box_shape b, til
 {
     const int components = is_flat(&args->tank.grid.shape) ? 2 : 3;
     halo_neighbours(&args->tank.grid, place, s->neighbour);
-    FOR_RANGE (i, 0, TILE_CELLS) {
-        s->cell[i] = i;
-    }
     TILE_BARRIER();
     for (int c = 0; c < components; c++) {
         load_velocity(&args->tank.grid, b, place, s->neighbour, args->tank.store.kept[c], s->kept[c], c);
@@ -142,10 +175,8 @@ TILE_FN void correct_pack(const smoke_args *args, correct_scratch *s, box_shape 
     const grid_memory *grid = &args->tank.grid.m;
     const int components = is_flat(&args->tank.grid.shape) ? 2 : 3;
     pack_axis axes[3];
-    const pack_point here = faces_at(&s->way, c, i, n);
-    axes_of(here, axes);
-    const pack_f32 was = sample_at(b, s->way.kept[c], c, axes);
-    axes_of(walk_back(&s->way, b, components, here, -grid->control->frac), axes);
+    const pack_f32 was = sample_faces(b, s->way.kept[c], c, c, i);
+    axes_of(walk_back(&s->way, b, components, c, i, -grid->control->frac), axes);
     const pack_f32 carried = pack_load_f32(grid->u_old[c] + own + i, n), back = sample_at(b, s->carried, c, axes),
                    corrected = carried + 0.5f * (was - back);
     const pack_f32 low = pack_load_f32(grid->u[c] + own + i, n), high = pack_load_f32(grid->u_ext[c] + own + i, n);

@@ -138,7 +138,10 @@ TILE_KERNEL(smoke_cells, CELL_LANES, smoke_args, cells_scratch)
         s->neighbour[n] = has ? o : TILE_NONE;
         tile_or_u32(&s->any, (uint32_t)has);
     }
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+    FOR_RANGE (i, tile_rows(shape) * TILE_EDGE, TILE_CELLS) {
+        type[i] = CELL_SOLID;
+    }
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, tile_planes(shape)) {
         const int outlet = is_outlet(shape, args->m.control->open, place.x * TILE_EDGE + x, place.y * TILE_EDGE + y,
                                      place.z * TILE_EDGE + z);
         const int is_inside = x < ex && y < ey && z < ez;

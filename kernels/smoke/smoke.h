@@ -31,6 +31,7 @@ typedef struct smoke_control {
     float mixing;            ///< share of the way to its cell's mean that a particle goes
     float cooled, faded;     ///< what is left of heat and smoke
     float sleep_speed;       ///< cells per step; 0: nothing sleeps
+    float suction;           ///< of drains at their rim, cells per step
     uint32_t open;           ///< 1: the top, 2: the sides too
 } smoke_control;
 
@@ -64,6 +65,7 @@ typedef struct smoke_args {
     K(smoke_curl)                                                                                                      \
     K(smoke_confine)                                                                                                   \
     K(smoke_fade)                                                                                                      \
+    K(smoke_draw)                                                                                                      \
     K(smoke_stir)                                                                                                      \
     K(smoke_wake)
 

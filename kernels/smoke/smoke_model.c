@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define AIR_KG_M3 1.2f
+#define SUCTION_M_S 1.0f ///< of a drain at its rim
 
 static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
 {
@@ -138,6 +139,7 @@ static void begin(tarn_tank *tank, tank_control *control)
     own->cooled = decayed((double)p[TARN_SMOKE_COOLING] * dt_s);
     own->faded = decayed((double)p[TARN_SMOKE_FADING] * dt_s);
     own->sleep_speed = p[TARN_SMOKE_SLEEP_SPEED] * desc->dt_s / desc->cell_m;
+    own->suction = SUCTION_M_S * desc->dt_s / desc->cell_m;
     own->open = (uint32_t)p[TARN_SMOKE_OPEN];
 }
 

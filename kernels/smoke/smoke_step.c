@@ -1,7 +1,7 @@
 // One substep of the smoke: a fixed sequence of launches.
 //
 //     carry (MacCormack) ─ deposit ─ forces ─ viscosity, confinement ─ bodies, solids ─ matrix ─ pressure ─ extrapolate
-//     ─ slip ─ sleep ─ move particles ─ mix, cool, fade ─ sort
+//     ─ slip ─ draw ─ sleep ─ move particles ─ mix, cool, fade ─ sort
 #include "kernels/smoke/smoke_host.h"
 
 static void launch_carry(tarn_tank *tank, const smoke_args *with)
@@ -63,6 +63,7 @@ void smoke_substep(tarn_tank *tank)
         grid_launch_active(grid, args, GRID_KERNEL(slip));
         grid_launch_active(grid, args, GRID_KERNEL(slip_end));
     }
+    grid_launch_active(grid, args, SMOKE_KERNEL(draw));
     grid_launch_active(grid, args, SMOKE_KERNEL(stir));
     grid_launch_active(grid, args, SMOKE_KERNEL(wake));
     tank_mark(tank, STAGE_EXTRAPOLATE);

@@ -152,6 +152,8 @@ void physics_sealed(void);
 void physics_smoke_ball(void);
 void physics_smoke_taylor_green(void);
 void physics_smoke_lock_exchange(void);
+void physics_smoke_layers(void);
+void physics_smoke_sleep(void);
 void physics_vortex_ring(void);
 void physics_heavy_drop(void);
 

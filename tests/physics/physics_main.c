@@ -57,6 +57,8 @@ static const physics_case cases[] = {
     {"smoke_ball", physics_smoke_ball},
     {"smoke_taylor_green", physics_smoke_taylor_green},
     {"smoke_lock", physics_smoke_lock_exchange},
+    {"smoke_layers", physics_smoke_layers},
+    {"smoke_sleep", physics_smoke_sleep},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

@@ -7,39 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/smoke_parameters.h"
-#include "kernels/tank/tank_internal.h"
 #include "tests/physics/physics.h"
+#include "tests/physics/physics_air.h"
 #include <cmocka.h> // needs those above
 
 #include <math.h>
 
 static const double pi = 3.14159265358979323846, g = 9.81;
-
-/// A closed tank of air in which nothing mixes, cools, fades or sleeps.
-static tarn_tank_desc air(uint16_t x, uint16_t y, uint16_t z)
-{
-    tarn_tank_desc desc;
-    tarn_tank_desc_default(&desc);
-    desc.model = tarn_model_find("smoke")->number;
-    for (uint32_t id = 0; id < TARN_SMOKE_PARAMETER_COUNT; id++) {
-        desc.parameters[id] = tarn_smoke_parameters[id].initial;
-    }
-    desc.parameters[TARN_SMOKE_HEAT_DIFFUSION] = desc.parameters[TARN_SMOKE_COOLING] =
-        desc.parameters[TARN_SMOKE_FADING] = desc.parameters[TARN_SMOKE_SLEEP_SPEED] = 0.0f;
-    desc.cells[0] = x;
-    desc.cells[1] = y;
-    desc.cells[2] = z;
-    return desc;
-}
-
-/// Where a component of the velocity at a cell's lower face is kept; cells outside the tank have none.
-static float *kept_at(const tarn_tank *tank, int c, int x, int y, int z)
-{
-    const uint32_t dense = tile_dense_of(&tank->args->grid.shape, 0, x >> TILE_LOG2, y >> TILE_LOG2, z >> TILE_LOG2);
-    const uint32_t slot = tank->args->grid.m.slot[dense];
-    return tank->args->store.kept[c] + (size_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);
-}
 
 // ---------------------------------------------------------------------------------------------------------------- V16
 
@@ -50,10 +24,10 @@ static double slope(const tarn_tank *tank, int c, int a, const int *cell)
 {
     const int d[3] = {a == 0, a == 1, a == 2}, u[3] = {c == 0, c == 1, c == 2};
     const int x = cell[0], y = cell[1], z = cell[2];
-    return 0.25 * ((double)*kept_at(tank, c, x + d[0], y + d[1], z + d[2]) -
-                   (double)*kept_at(tank, c, x - d[0], y - d[1], z - d[2]) +
-                   (double)*kept_at(tank, c, x + d[0] + u[0], y + d[1] + u[1], z + d[2] + u[2]) -
-                   (double)*kept_at(tank, c, x - d[0] + u[0], y - d[1] + u[1], z - d[2] + u[2]));
+    return 0.25 * ((double)*physics_air_at(tank, c, x + d[0], y + d[1], z + d[2]) -
+                   (double)*physics_air_at(tank, c, x - d[0], y - d[1], z - d[2]) +
+                   (double)*physics_air_at(tank, c, x + d[0] + u[0], y + d[1] + u[1], z + d[2] + u[2]) -
+                   (double)*physics_air_at(tank, c, x - d[0] + u[0], y - d[1] + u[1], z - d[2] + u[2]));
 }
 
 /// Upwards, in cells and steps.
@@ -75,7 +49,7 @@ static double impulse(const tarn_tank *tank)
 
 void physics_smoke_ball(void)
 {
-    tarn_tank_desc desc = air(WIDTH, HEIGHT, WIDTH);
+    tarn_tank_desc desc = physics_air(WIDTH, HEIGHT, WIDTH);
     const float c = desc.cell_m, heat_k = 30.0f;
     desc.parameters[TARN_SMOKE_TOLERANCE] = 1e-5f;
     desc.fluid_count = 1;
@@ -107,7 +81,7 @@ static double energy(const tarn_tank *tank)
     double sum = 0.0;
     for (int y = 0; y < EDGE; y++) {
         for (int x = 0; x < EDGE; x++) {
-            const double u = (double)*kept_at(tank, 0, x, y, 0), v = (double)*kept_at(tank, 1, x, y, 0);
+            const double u = (double)*physics_air_at(tank, 0, x, y, 0), v = (double)*physics_air_at(tank, 1, x, y, 0);
             sum += u * u + v * v;
         }
     }
@@ -118,16 +92,15 @@ static double energy(const tarn_tank *tank)
 static double decay(double viscosity, float advection)
 {
     const double k = pi / VORTEX, speed = 0.25;
-    tarn_tank_desc desc = air(EDGE, EDGE, 1);
+    tarn_tank_desc desc = physics_air(EDGE, EDGE, 1);
     desc.parameters[TARN_SMOKE_VISCOSITY] = (float)(viscosity * (double)(desc.cell_m * desc.cell_m / desc.dt_s));
     desc.parameters[TARN_SMOKE_ADVECTION] = advection;
-    desc.block_count = 1; // a tank wants something in it
-    desc.blocks[0] = (tarn_fluid_block){.max_m = {desc.cell_m, desc.cell_m, desc.cell_m}, .carried = {0.0f, 1.0f}};
+    physics_air_mote(&desc);
     physics_tank t = physics_open(&desc);
     for (int y = 0; y < EDGE; y++) {
         for (int x = 0; x < EDGE; x++) {
-            *kept_at(t.tank, 0, x, y, 0) = (float)(speed * sin(k * x) * cos(k * (y + 0.5)));
-            *kept_at(t.tank, 1, x, y, 0) = (float)(-speed * cos(k * (x + 0.5)) * sin(k * y));
+            *physics_air_at(t.tank, 0, x, y, 0) = (float)(speed * sin(k * x) * cos(k * (y + 0.5)));
+            *physics_air_at(t.tank, 1, x, y, 0) = (float)(-speed * cos(k * (x + 0.5)) * sin(k * y));
         }
     }
     const double before = energy(t.tank);
@@ -171,7 +144,7 @@ void physics_smoke_lock_exchange(void)
 {
     static float places[LOCK_PARTICLES_MAX];
     const float warm_k = (float)(293.0 * 0.01 / g);
-    tarn_tank_desc desc = air(256, 32, 1);
+    tarn_tank_desc desc = physics_air(256, 32, 1);
     desc.cell_m = 0.8f / 256;
     desc.dt_s = 1.0f / 20.0f;
     desc.blocks[0] = (tarn_fluid_block){.max_m = {0.4f, 0.1f, desc.cell_m}, .carried = {0.0f, 1.0f}};

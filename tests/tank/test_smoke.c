@@ -336,6 +336,351 @@ static void mirrored_smoke_is_the_mirror_image(void **state)
     }
 }
 
+// ------------------------------------------------------------------------------------- sources, walls, ends of the
+// tank
+
+/// Particles whose place along an axis, in cells, is in a range.
+static uint32_t count_between(const tarn_tank *tank, int axis, float from, float to)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        const float at = (float)tank->args->store.position[axis][i] / (1 << POSITION_BITS);
+        count += at >= from && at < to;
+    }
+    return count;
+}
+
+/// Where the velocity at a cell's lower face is kept.
+static float *face_of(const tarn_tank *tank, int c, int x, int y, int z)
+{
+    const uint32_t dense = tile_dense_of(&tank->args->grid.shape, 0, x >> TILE_LOG2, y >> TILE_LOG2, z >> TILE_LOG2);
+    const uint32_t slot = tank->args->grid.m.slot[dense];
+    return tank->args->store.kept[c] + (size_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);
+}
+
+static void put_source(tarn_tank_desc *desc, float x, float y, float z, float start_s, float end_s)
+{
+    const float c = desc->cell_m;
+    desc->emitters[desc->emitter_count++] = (tarn_emitter){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {3.0f * c}},
+                                                           .pose = {{x * c, y * c, z * c}, {0.0f, 0.0f, 0.0f, 1.0f}},
+                                                           .velocity_m_s = {0.0f, 0.5f, 0.0f},
+                                                           .start_s = start_s,
+                                                           .end_s = end_s,
+                                                           .carried = {80.0f, 1.0f}};
+}
+
+static void a_source_keeps_to_its_schedule(void **state)
+{
+    (void)state;
+    tarn_device *device;
+    tarn_tank_desc desc = smoke_desc(32, 32, 32);
+    desc.particles_max = 20000;
+    put_source(&desc, 16, 5, 16, 0.25f, 0.5f);
+    tarn_tank *tank = open_tank(1, &desc, &device);
+    steps(tank, 14);
+    assert_int_equal(tank->born, 0);
+    steps(tank, 10);
+    const uint64_t born = tank->born;
+    assert_true(born > 500);
+    steps(tank, 8);
+    const uint64_t all = tank->born;
+    assert_true(all > born);
+    steps(tank, 30);
+    assert_int_equal(tank->born, all);
+    close_tank(tank, device);
+}
+
+/// A stream along the floor, of air without friction of its own: it goes on, or is braked in the lowest cells only.
+static void walls_let_slip_or_hold_fast(void **state)
+{
+    (void)state;
+    double low[2], high[2];
+    for (int grips = 0; grips < 2; grips++) {
+        tarn_device *device;
+        tarn_tank_desc desc = smoke_desc(48, 24, 1);
+        desc.parameters[TARN_SMOKE_GRAVITY] = desc.parameters[TARN_SMOKE_SLEEP_SPEED] = 0.0f;
+        desc.parameters[TARN_SMOKE_VISCOSITY] = 1e-3f;
+        desc.parameters[TARN_SMOKE_WALL_GRIP] = (float)grips;
+        put_block(&desc, (const float[]){0, 0, 0}, (const float[]){1, 1, 1}, 0.0f);
+        tarn_tank *tank = open_tank(1, &desc, &device);
+        for (int y = 0; y < 24; y++) {
+            for (int x = 1; x < 48; x++) {
+                *face_of(tank, 0, x, y, 0) = y < 12 ? 0.2f : -0.2f; // which turns round at the ends
+            }
+        }
+        steps(tank, 20);
+        low[grips] = (double)*face_of(tank, 0, 24, 0, 0);
+        high[grips] = (double)*face_of(tank, 0, 24, 5, 0);
+        close_tank(tank, device);
+    }
+    assert_true(low[0] > 0.12 && high[0] > 0.1);
+    assert_true(low[1] < 0.8 * low[0]);
+    assert_true(fabs(high[1] / high[0] - 1.0) < 0.1);
+}
+
+/// Smoke that is blown against a side leaves where the sides are open, and the floor and, where only the top is open,
+/// the sides hold it.
+static void smoke_leaves_at_open_sides_only(void **state)
+{
+    (void)state;
+    for (int open = 0; open <= 2; open++) {
+        tarn_device *device;
+        tarn_tank_desc desc = smoke_desc(24, 48, 24);
+        desc.parameters[TARN_SMOKE_OPEN] = (float)open;
+        desc.parameters[TARN_SMOKE_COOLING] = desc.parameters[TARN_SMOKE_FADING] = 0.0f;
+        put_block(&desc, (const float[]){12, 6, 8}, (const float[]){22, 14, 16}, 0.0f);
+        tarn_tank *tank = open_tank(1, &desc, &device);
+        const float c = desc.cell_m;
+        const tarn_step_input blow = {.push_count = 1,
+                                      .pushes = {{.center_m = {16 * c, 10 * c, 12 * c},
+                                                  .radius_m = 9 * c,
+                                                  .velocity_m_s = {1.0f, 0.0f, 0.0f},
+                                                  .strength = 1.0f}}};
+        for (int i = 0; i < 30; i++) {
+            assert_int_equal(tarn_tank_step(tank, &blow), TARN_OK);
+        }
+        assert_true((plain_tank_report(tank).gone > 500) == (open == 2));
+        close_tank(tank, device);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------- what people
+// do
+
+/// A cloud at rest that nothing lifts, in the middle.
+static tarn_tank_desc cloud_desc(void)
+{
+    tarn_tank_desc desc = smoke_desc(40, 40, 40);
+    desc.parameters[TARN_SMOKE_GRAVITY] = 0.0f;
+    desc.parameters[TARN_SMOKE_COOLING] = desc.parameters[TARN_SMOKE_FADING] = 0.0f;
+    desc.particles_max = 40000;
+    put_block(&desc, (const float[]){14, 14, 14}, (const float[]){26, 26, 26}, 0.0f);
+    return desc;
+}
+
+static void act(tarn_tank *tank, const tarn_step_input *input, int count)
+{
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(tarn_tank_step(tank, input), TARN_OK);
+    }
+}
+
+/// Mean over the cloud of (r x way) about y, and of the way along x, in cells.
+static void ways(const tarn_tank *tank, const tarn_tank_desc *desc, double *turn, double *along)
+{
+    static float at[3 * 40000];
+    static float speed[3 * 40000];
+    uint32_t count;
+    assert_int_equal(tarn_tank_particles((tarn_tank *)tank, at, speed, NULL, 40000, &count), TARN_OK);
+    *turn = *along = 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        const double middle = 20.0 * (double)desc->cell_m;
+        *turn += (((double)at[3 * i + 2] - middle) * (double)speed[3 * i] -
+                  ((double)at[3 * i] - middle) * (double)speed[3 * i + 2]) /
+                 count;
+        *along += (double)speed[3 * i] / count;
+    }
+}
+
+static void pushes_and_vortices_move_the_air(void **state)
+{
+    (void)state;
+    const tarn_tank_desc desc = cloud_desc();
+    const float c = desc.cell_m;
+    for (int spins = 0; spins < 2; spins++) {
+        tarn_device *device;
+        double turn, along;
+        tarn_tank *tank = open_tank(1, &desc, &device);
+        tarn_step_input input = {
+            .push_count = 1, .pushes = {{.center_m = {20 * c, 20 * c, 20 * c}, .radius_m = 8 * c, .strength = 1.0f}}};
+        input.pushes[0].velocity_m_s[0] = spins ? 0.0f : 0.5f;
+        input.pushes[0].spin_rad_s[1] = spins ? 5.0f : 0.0f;
+        act(tank, &input, 6);
+        ways(tank, &desc, &turn, &along);
+        const double turned = 5.0 * pow(8.0 * (double)c, 2.0);
+        assert_true(spins ? turn > 0.05 * turned && fabs(along) < 0.01 : along > 0.1 && fabs(turn) < 0.02 * turned);
+        close_tank(tank, device);
+    }
+}
+
+static void a_pour_is_coloured_smoke_and_dye_colours(void **state)
+{
+    (void)state;
+    tarn_device *device;
+    tarn_tank_desc desc = cloud_desc();
+    const float c = desc.cell_m;
+    tarn_tank *tank = open_tank(1, &desc, &device);
+    const uint32_t before = tank->particle_count;
+    const tarn_step_input pour = {.tools = {.pour_count = 1,
+                                            .pours = {{.center_m = {20 * c, 6 * c, 20 * c},
+                                                       .radius_m = 3 * c,
+                                                       .velocity_m_s = {0.0f, 1.0f, 0.0f},
+                                                       .colour = {250, 10, 20, 255}}}}};
+    act(tank, &pour, 20);
+    assert_true(tank->particle_count > before + 500);
+    const float *heat = tank->args->store.carried[TARN_SMOKE_HEAT],
+                *smoke = tank->args->store.carried[TARN_SMOKE_SMOKE];
+    uint32_t warm = 0;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        warm += heat[i] > 1.0f && smoke[i] > 0.5f; // the cloud has none
+    }
+    assert_int_equal(warm, tank->particle_count - before);
+    const tarn_step_input dye = {
+        .tools = {
+            .dye_count = 1,
+            .dyes = {
+                {.center_m = {20 * c, 20 * c, 20 * c}, .radius_m = 5 * c, .colour = {10, 240, 30}, .share = 1.0f}}}};
+    act(tank, &dye, 2);
+    uint8_t *colours = malloc(3u * tank->particle_count);
+    uint32_t count, red = 0, green = 0;
+    assert_non_null(colours);
+    assert_int_equal(tarn_tank_particle_colours(tank, NULL, colours, tank->particle_count, &count), TARN_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        red += colours[3 * i] > 200 && colours[3 * i + 1] < 60;
+        green += colours[3 * i + 1] > 200 && colours[3 * i] < 60;
+    }
+    assert_true(red > 500 && green > 2000 && green < before);
+    free(colours);
+    close_tank(tank, device);
+}
+
+/// Mean distance of the particles from the middle, cells.
+static double mean_distance(const tarn_tank *tank)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        double square = 0.0;
+        for (int a = 0; a < 3; a++) {
+            const double d = (double)tank->args->store.position[a][i] / (1 << POSITION_BITS) - 20.0;
+            square += d * d;
+        }
+        sum += sqrt(square);
+    }
+    return sum / tank->particle_count;
+}
+
+/// A drain takes what is in it at once, and goes on to draw in what is around it.
+static void a_drain_sucks_smoke_in(void **state)
+{
+    (void)state;
+    tarn_device *device;
+    const tarn_tank_desc desc = cloud_desc();
+    const float c = desc.cell_m;
+    tarn_tank *tank = open_tank(1, &desc, &device);
+    const uint32_t before = tank->particle_count;
+    const tarn_step_input drain = {
+        .tools = {.sink_count = 1, .sinks = {{.center_m = {20 * c, 20 * c, 20 * c}, .radius_m = 3 * c}}}};
+    act(tank, &drain, 1);
+    const double ball = 4.0 / 3.0 * 3.14159 * 27.0 * 8.0;
+    assert_true(before - tank->particle_count < 2.0 * ball);
+    act(tank, &drain, 29);
+    assert_true(before - tank->particle_count > 4.0 * ball);
+    close_tank(tank, device);
+}
+
+static void a_pull_gathers_smoke(void **state)
+{
+    (void)state;
+    for (int away = 0; away < 2; away++) {
+        tarn_device *device;
+        const tarn_tank_desc desc = cloud_desc();
+        const float c = desc.cell_m;
+        tarn_tank *tank = open_tank(1, &desc, &device);
+        const double before = mean_distance(tank);
+        const tarn_step_input pull = {.push_count = 1,
+                                      .pushes = {{.center_m = {20 * c, 20 * c, 20 * c},
+                                                  .radius_m = 12 * c,
+                                                  .strength = 1.0f,
+                                                  .inward_m_s = away ? -0.3f : 0.3f}}};
+        act(tank, &pull, 10);
+        const double change = mean_distance(tank) - before;
+        assert_true(away ? change > 0.5 : change < -0.5);
+        close_tank(tank, device);
+    }
+}
+
+/// A wall in the way of rising smoke, and none.
+static void a_wall_keeps_smoke_out(void **state)
+{
+    (void)state;
+    for (int is_there = 0; is_there < 2; is_there++) {
+        tarn_device *device;
+        tarn_tank_desc desc = smoke_desc(32, 48, 32);
+        const float c = desc.cell_m;
+        desc.parameters[TARN_SMOKE_COOLING] = desc.parameters[TARN_SMOKE_FADING] = 0.0f;
+        put_block(&desc, (const float[]){10, 4, 10}, (const float[]){22, 14, 22}, 200.0f);
+        tarn_tank *tank = open_tank(1, &desc, &device);
+        tarn_step_input build = {
+            .wall_count = (uint32_t)is_there,
+            .walls = {{.shape = {.kind = TARN_SHAPE_BOX, .half_m = {15.9f * c, 1.5f * c, 15.9f * c}},
+                       .pose = {{16 * c, 24 * c, 16 * c}, {0.0f, 0.0f, 0.0f, 1.0f}}}}};
+        tarn_step_refusals refusals;
+        assert_int_equal(tarn_tank_admit(tank, &build, &refusals), TARN_OK);
+        assert_int_equal(tarn_tank_step(tank, &build), TARN_OK);
+        steps(tank, 60);
+        const uint32_t above = count_between(tank, 1, 26.0f, 48.0f);
+        assert_true(is_there ? above == 0 : above > tank->particle_count / 4);
+        close_tank(tank, device);
+    }
+}
+
+/// A ball that is thrown through the cloud, and one on rails, take smoke along.
+static void bodies_push_the_air(void **state)
+{
+    (void)state;
+    for (int is_thrown = 0; is_thrown < 2; is_thrown++) {
+        tarn_device *device;
+        tarn_tank_desc desc = cloud_desc();
+        const float c = desc.cell_m;
+        const tarn_solid ball = {.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {5 * c}},
+                                 .pose = {{8 * c, 20 * c, 20 * c}, {0.0f, 0.0f, 0.0f, 1.0f}},
+                                 .motion = is_thrown ? TARN_MOTION_FREE : TARN_MOTION_KEYFRAMES,
+                                 .density_kg_m3 = 500.0f,
+                                 .velocity_m_s = {is_thrown ? 0.6f : 0.0f, 0.0f, 0.0f},
+                                 .keyframe_count = is_thrown ? 0 : 2};
+        desc.solids[0] = ball;
+        desc.solid_count = !is_thrown;
+        desc.keyframe_count = is_thrown ? 0 : 2;
+        desc.keyframes[0] = (tarn_keyframe){0.0f, ball.pose};
+        desc.keyframes[1] = (tarn_keyframe){0.5f, {{28 * c, 20 * c, 20 * c}, {0.0f, 0.0f, 0.0f, 1.0f}}};
+        tarn_tank *tank = open_tank(1, &desc, &device);
+        tarn_step_input throws = {.throw_count = (uint32_t)is_thrown, .throws = {ball}};
+        tarn_step_refusals refusals;
+        assert_int_equal(tarn_tank_admit(tank, &throws, &refusals), TARN_OK);
+        assert_int_equal(tarn_tank_step(tank, &throws), TARN_OK);
+        steps(tank, 25);
+        assert_true(count_between(tank, 0, 26.0f, 40.0f) > 200); // where nothing was
+        close_tank(tank, device);
+    }
+}
+
+/// Stam's and Harris' scheme: a semi-Lagrangian step and fifty rounds of Jacobi's iteration, which leave divergence.
+static void the_original_scheme_is_there(void **state)
+{
+    (void)state;
+    double height[2];
+    for (int original = 0; original < 2; original++) {
+        tarn_device *device;
+        tarn_tank_desc desc = smoke_desc(48, 64, 1);
+        desc.parameters[TARN_SMOKE_SLEEP_SPEED] = 0.0f;
+        put_block(&desc, (const float[]){18, 4, 0}, (const float[]){30, 12, 1}, 60.0f);
+        if (original) {
+            desc.solver = TARN_SOLVER_JACOBI;
+            desc.parameters[TARN_SMOKE_ADVECTION] = 0.0f;
+            desc.parameters[TARN_SMOKE_ITERATIONS] = 50.0f;
+            desc.parameters[TARN_SMOKE_TOLERANCE] = 1e-6f;
+        }
+        tarn_tank *tank = open_tank(1, &desc, &device);
+        steps(tank, 60);
+        const tarn_tank_report report = plain_tank_report(tank);
+        assert_true(original ? report.pressure_iterations == 50 && report.residual > 1e-4f
+                             : report.pressure_iterations < 10 && report.residual <= 1e-3f);
+        height[original] = report.center_m[1] / (double)desc.cell_m;
+        close_tank(tank, device);
+    }
+    assert_true(height[0] > 12.0 && height[1] > 10.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +692,16 @@ int main(void)
         cmocka_unit_test(same_on_all_threads_and_instruction_sets),
         cmocka_unit_test(a_loaded_tank_goes_on_as_it_was),
         cmocka_unit_test(mirrored_smoke_is_the_mirror_image),
+        cmocka_unit_test(a_source_keeps_to_its_schedule),
+        cmocka_unit_test(walls_let_slip_or_hold_fast),
+        cmocka_unit_test(smoke_leaves_at_open_sides_only),
+        cmocka_unit_test(pushes_and_vortices_move_the_air),
+        cmocka_unit_test(a_pour_is_coloured_smoke_and_dye_colours),
+        cmocka_unit_test(a_drain_sucks_smoke_in),
+        cmocka_unit_test(a_pull_gathers_smoke),
+        cmocka_unit_test(a_wall_keeps_smoke_out),
+        cmocka_unit_test(bodies_push_the_air),
+        cmocka_unit_test(the_original_scheme_is_there),
     };
     return cmocka_run_group_tests_name("smoke", tests, NULL, NULL);
 }
