@@ -552,7 +552,7 @@ static void a_decoder_goes_on_with_another_tank(void **context)
         {{8, 8, 8}, 7, 4, COLOURS, 90, 0, MODEL_FLOW_PARTICLES, 0},
         {{17, 33, 24}, 0, 2, 0, 300, 0, MODEL_FLOW_PARTICLES, 20},
     };
-    const tarn_stream_size size = {800, 45, 45};
+    const tarn_stream_size size = {.slots = 800, .tiles = 45, .flow_tiles = 45};
     stream_receiver receiver;
     stream_receiver_make(&receiver, &size);
     for (int i = 0; i < 12; i++) {
@@ -596,7 +596,9 @@ static void promises_of_a_key_frame_bind(void **context)
 static void sizes_do_not_wrap_around(void **context)
 {
     (void)context;
-    const tarn_stream_size none = {0, 0, 0}, most = {TARN_FRAME_PARTICLES_MAX, 1 << 24, TARN_FRAME_TILES_MAX};
+    const tarn_stream_size none = {0},
+                           most = {TARN_FRAME_PARTICLES_MAX, 1 << 24, TARN_FRAME_TILES_MAX,
+                                   TARN_FRAME_FIELD_TILES_MAX, 576 * TARN_FRAME_FIELD_TILES_MAX};
     const uint64_t nodes = 2ull * TARN_FRAME_TILES_MAX * TARN_FLOW_BLOCK * sizeof(tarn_flow_node);
     assert_true(tarn_stream_bytes(&none) > sizeof(tarn_code_tables));
     assert_true(tarn_stream_bytes(&most) > (nodes < SIZE_MAX ? nodes : SIZE_MAX - 1));
