@@ -28,11 +28,11 @@ bool field_continues(const field_decoder *fields, const tarn_stream_head *head)
     return head->field.number == fields->chain.number && head->field.is_kinds == fields->chain.is_kinds;
 }
 
-static tarn_field view(const field_decoder *fields, const field_tiles *tiles)
+static tarn_field_grid view(const field_decoder *fields, const field_tiles *tiles)
 {
     const uint32_t depth = (uint32_t)fields->cells[2];
     const size_t fine = (size_t)fields->chain.tiles_max * tarn_field_tile_levels(depth, TARN_FIELD_FINE);
-    tarn_field field = {tiles->index, {tiles->levels, tiles->levels + fine}, {0}, {0}, tiles->rest, 0};
+    tarn_field_grid field = {tiles->index, {tiles->levels, tiles->levels + fine}, {0}, {0}, tiles->rest, 0};
     field.is_kinds = fields->chain.is_kinds;
     for (int a = 0; a < 3; a++) {
         field.tiles[a] = fields->tank_tiles[a];
@@ -42,8 +42,8 @@ static tarn_field view(const field_decoder *fields, const field_tiles *tiles)
 }
 
 /// The tiles of a stream. @param first  of them
-static tarn_status read_group(const tarn_code_tables *tables, tarn_ans_reader *reader, const tarn_field *now,
-                              const tarn_field *was, const tarn_flow *flow, const field_tiles *to, uint32_t part,
+static tarn_status read_group(const tarn_code_tables *tables, tarn_ans_reader *reader, const tarn_field_grid *now,
+                              const tarn_field_grid *was, const tarn_flow *flow, const field_tiles *to, uint32_t part,
                               uint32_t first, uint32_t count)
 {
     const uint32_t levels = tarn_field_tile_levels((uint32_t)now->cells[2], part);
@@ -68,14 +68,14 @@ static tarn_status read_part(field_decoder *fields, const tarn_code_tables *tabl
                              const tarn_stream_frame *frame, const tarn_flow *flow, uint32_t part)
 {
     const field_tiles *to = &fields->tiles[!fields->reference];
-    const tarn_field now = view(fields, to), was = view(fields, &fields->tiles[fields->reference]);
+    const tarn_field_grid now = view(fields, to), was = view(fields, &fields->tiles[fields->reference]);
     const bool has_past = frame->head.kind != TARN_STREAM_KEY;
     const uint32_t step = tarn_field_group_tiles((uint32_t)fields->cells[2], part);
     tarn_status status = TARN_OK;
     for (uint32_t first = 0; first < to->count && status == TARN_OK; first += step) {
         const uint32_t left = to->count - first;
-        status = read_group(tables, reader, &now, has_past ? &was : NULL, flow, to, part, first,
-                            left < step ? left : step);
+        status =
+            read_group(tables, reader, &now, has_past ? &was : NULL, flow, to, part, first, left < step ? left : step);
     }
     return status == TARN_OK && reader->at == reader->end ? TARN_OK : TARN_E_MALFORMED;
 }
@@ -95,8 +95,7 @@ tarn_status field_read_coarse(field_decoder *fields, const tarn_code_tables *tab
     forget(to);
     tarn_ans_reader reader = {.at = frame->coarse, .end = frame->coarse + said->coarse_bytes};
     const uint32_t *tiles = fields->tank_tiles;
-    const tarn_status status =
-        tarn_read_tiles(&reader, tables, tiles[0] * tiles[1] * tiles[2], said->tiles, to->tile);
+    const tarn_status status = tarn_read_tiles(&reader, tables, tiles[0] * tiles[1] * tiles[2], said->tiles, to->tile);
     if (status != TARN_OK) {
         return status;
     }
@@ -131,7 +130,7 @@ void field_end(field_decoder *fields, const tarn_stream_head *head)
 
 void field_plane(const field_decoder *fields, uint32_t z, uint8_t *levels)
 {
-    const tarn_field now = view(fields, &fields->tiles[fields->is_shown ? fields->shown : 0]);
+    const tarn_field_grid now = view(fields, &fields->tiles[fields->is_shown ? fields->shown : 0]);
     int32_t at[3] = {0, 0, (int32_t)z};
     for (at[1] = 0; at[1] < fields->cells[1]; at[1]++) {
         for (at[0] = 0; at[0] < fields->cells[0]; at[0]++) {

@@ -15,8 +15,8 @@ typedef struct field_tiles {
 } field_tiles;
 
 typedef struct field_decoder {
-    field_tiles tiles[2]; ///< [reference]: of the last key or base frame; the other: of the frame in hand
-    int reference, shown; ///< shown: of the last frame
+    field_tiles tiles[2];    ///< [reference]: of the last key or base frame; the other: of the frame in hand
+    int reference, shown;    ///< shown: of the last frame
     tarn_stream_field chain; ///< as the last key frame said
     uint32_t tank_tiles[3];
     int32_t cells[3];

@@ -93,7 +93,7 @@ typedef struct tarn_stream_frame {
     tarn_stream_head head;
     const uint8_t *inputs; ///< the input table's bytes
     const uint8_t *flow;
-    const uint8_t *coarse, *fine; ///< of the field; fine: NULL where it isn't there
+    const uint8_t *coarse, *fine;                  ///< of the field; fine: NULL where it isn't there
     const uint8_t *layers[TARN_STREAM_LAYERS_MAX]; ///< of the layers that are there
     uint32_t layers_present;
 } tarn_stream_frame;
@@ -110,7 +110,7 @@ static inline int32_t tarn_stream_flow_step(const tarn_stream_head *head)
 
 /// What a decoder has room for.
 typedef struct tarn_stream_size {
-    uint32_t slots, tiles, flow_tiles; ///< particles, tiles of the tank, tiles of a grid
+    uint32_t slots, tiles, flow_tiles;  ///< particles, tiles of the tank, tiles of a grid
     uint32_t field_tiles, field_levels; ///< tiles of a field, levels of them all
 } tarn_stream_size;
 
@@ -148,8 +148,8 @@ size_t tarn_stream_head_bytes(const tarn_stream_head *head);
 tarn_status tarn_stream_write_head(const tarn_stream_head *head, const tarn_frame_input *inputs, uint8_t *bytes,
                                    size_t bytes_max);
 
-/// Bytes up to the end of layer `layers` - 1, where a frame may be cut: all that a viewer of so many layers is sent, who
-/// doesn't look at the field's details; with one layer more than there are, all of the frame.
+/// Bytes up to the end of layer `layers` - 1, where a frame may be cut: all that a viewer of so many layers is sent,
+/// who doesn't look at the field's details; with one layer more than there are, all of the frame.
 size_t tarn_stream_cut_bytes(const tarn_stream_head *head, uint32_t layers);
 
 /// What decoding takes from a key frame on until the next one.

@@ -130,7 +130,8 @@ static uint32_t place_levels(tarn_encoder *e, uint32_t layer, uint32_t group, ui
         TARN_ASSERT(bytes <= STREAM_LEVEL_BYTES && e->chunk_count < e->room.chunks);
         if (bytes > 0) {
             const uint64_t from = (uint64_t)(group + 1) * STREAM_LEVEL_BYTES - bytes;
-            e->chunks[e->chunk_count++] = (stream_chunk){.from = from, .to = *at, .bytes = bytes, .source = STREAM_FROM_LEVELS};
+            e->chunks[e->chunk_count++] =
+                (stream_chunk){.from = from, .to = *at, .bytes = bytes, .source = STREAM_FROM_LEVELS};
             *at += bytes;
         }
     }

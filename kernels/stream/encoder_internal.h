@@ -60,8 +60,8 @@ struct tarn_encoder {
     uint32_t level_group_count;
     uint64_t levels_bytes; ///< of the frame in hand
 
-    tarn_stream_field field; ///< that frames carry, as the newest has it; number 0: none
-    uint8_t reference_field; ///< the number in the reference
+    tarn_stream_field field;  ///< that frames carry, as the newest has it; number 0: none
+    uint8_t reference_field;  ///< the number in the reference
     uint32_t field_reference; ///< which of the two levels of a field are the reference's
     uint32_t *field_dense[2]; ///< device: tiles of these
     uint32_t field_listed[2];

@@ -210,8 +210,7 @@ static bool grow_frame(room_carver *t)
 {
     tarn_encoder *e = t->encoder;
     const uint32_t groups = field_groups_max(e);
-    const uint64_t more =
-        (uint64_t)groups * STREAM_LEVEL_BYTES + ENCODER_FIELD_LIST_BYTES(e->view.field_tiles_max);
+    const uint64_t more = (uint64_t)groups * STREAM_LEVEL_BYTES + ENCODER_FIELD_LIST_BYTES(e->view.field_tiles_max);
     stream_chunk *chunks = calloc(e->room.chunks + groups, sizeof *chunks);
     stream_chunk *chunk = carve(t, NULL, (e->room.chunks + groups) * sizeof *chunk);
     uint8_t *frame = e->frame != NULL ? carve(t, NULL, e->room.frame + more) : NULL;
@@ -248,8 +247,8 @@ tarn_status encoder_carve_field(tarn_encoder *encoder)
     encoder->field_list = calloc(tiles + 1, sizeof *encoder->field_list);
     encoder->field_bytes = calloc(groups + 1, sizeof *encoder->field_bytes);
     encoder->field_tile_list = malloc(ENCODER_FIELD_LIST_BYTES(tiles));
-    bool is_there = !t.failed && encoder->field_list != NULL && encoder->field_bytes != NULL &&
-                    encoder->field_tile_list != NULL;
+    bool is_there =
+        !t.failed && encoder->field_list != NULL && encoder->field_bytes != NULL && encoder->field_tile_list != NULL;
     for (int i = 0; i < 2; i++) {
         is_there = is_there && tarn_queue_zero(encoder->view.queue, encoder->args.w.field_index[i],
                                                encoder->room.tiles * (size_t)4) == TARN_OK;

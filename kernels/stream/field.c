@@ -77,8 +77,8 @@ tarn_status encoder_code_field(tarn_encoder *e)
     launch_part(e, TARN_FIELD_FINE);
     const uint32_t groups = groups_of(e, TARN_FIELD_COARSE) + groups_of(e, TARN_FIELD_FINE);
     if (status == TARN_OK) {
-        status = tarn_queue_download(e->view.queue, e->field_bytes, e->args.w.field_bytes,
-                                     groups * sizeof *e->field_bytes);
+        status =
+            tarn_queue_download(e->view.queue, e->field_bytes, e->args.w.field_bytes, groups * sizeof *e->field_bytes);
     }
     return status;
 }

@@ -1,10 +1,10 @@
 // A field's values as levels, and these as streams: blocks, then cells.
 #include "kernels/stream/stream_memory.h"
 
-TILE_FN tarn_field field_of(const stream_args *args, uint32_t which)
+TILE_FN tarn_field_grid field_of(const stream_args *args, uint32_t which)
 {
     const stream_memory *w = &args->w;
-    tarn_field field;
+    tarn_field_grid field;
     field.index = w->field_index[which];
     for (uint32_t part = 0; part < TARN_FIELD_PARTS; part++) {
         field.level[part] = w->field_level[which][part];
@@ -19,7 +19,7 @@ TILE_FN tarn_field field_of(const stream_args *args, uint32_t which)
 }
 
 /// Of a block's cells in the tank the mean; of kinds that of most, and of these the last.
-TILE_FN uint8_t block_level(const tarn_field *field, const uint8_t *level, uint32_t dense, uint32_t block)
+TILE_FN uint8_t block_level(const tarn_field_grid *field, const uint8_t *level, uint32_t dense, uint32_t block)
 {
     const uint32_t edge = field->cells[2] == 1 ? 1 : 2, x = 2 * (block & 3), y = 2 * (block >> 2 & 3),
                    z = 2 * (block >> 4);
@@ -52,7 +52,7 @@ typedef struct field_levels_scratch {
 TILE_KERNEL(stream_field_levels, STREAM_LANES, stream_args, field_levels_scratch)
 {
     const stream_memory *w = &args->w;
-    const tarn_field field = field_of(args, args->field_now);
+    const tarn_field_grid field = field_of(args, args->field_now);
     const uint32_t depth = (uint32_t)field.cells[2], dense = args->field_tile[tile];
     const uint32_t cells = tarn_field_tile_levels(depth, TARN_FIELD_FINE),
                    blocks = tarn_field_tile_levels(depth, TARN_FIELD_COARSE);
@@ -110,8 +110,8 @@ TILE_KERNEL(stream_field_groups, STREAM_LANES, stream_args, field_scratch)
     const uint32_t part = args->field_part, depth = (uint32_t)((args->end[2] + 1) >> TARN_PLACE_BITS);
     const uint32_t levels = tarn_field_tile_levels(depth, part), step = tarn_field_group_tiles(depth, part),
                    first = tile * step, count = levels * tile_min_u32(step, args->field_tiles - first);
-    const tarn_field now = field_of(args, args->field_now), was = field_of(args, !args->field_now);
-    const tarn_field *past = args->is_key ? (const tarn_field *)0 : &was;
+    const tarn_field_grid now = field_of(args, args->field_now), was = field_of(args, !args->field_now);
+    const tarn_field_grid *past = args->is_key ? (const tarn_field_grid *)0 : &was;
     const uint64_t from = (uint64_t)first * levels;
     const uint8_t *truth = w->field_true[part] + from;
     tarn_flow flow;

@@ -118,13 +118,13 @@ typedef struct stream_memory {
     uint32_t *level_bytes; ///< [level group]
     uint8_t *level_coded;  ///< [level group][STREAM_LEVEL_BYTES]
     // while a field is asked for
-    float *field_room;                          ///< [tile][512] for the tank's model
-    uint32_t *field_index[2];                   ///< [dense]: 1 + tile, or 0
-    uint8_t *field_level[2][TARN_FIELD_PARTS];  ///< [tile][levels] that viewers have
-    uint8_t *field_true[TARN_FIELD_PARTS];      ///< of the tank now
-    uint32_t *field_bytes;                      ///< [group] of blocks, then of cells
-    uint8_t *field_coded;                       ///< [group][STREAM_LEVEL_BYTES]
-    uint32_t *farthest;    ///< the bits of all displacements along an axis, 1/1024 cell, or'ed
+    float *field_room;                         ///< [tile][512] for the tank's model
+    uint32_t *field_index[2];                  ///< [dense]: 1 + tile, or 0
+    uint8_t *field_level[2][TARN_FIELD_PARTS]; ///< [tile][levels] that viewers have
+    uint8_t *field_true[TARN_FIELD_PARTS];     ///< of the tank now
+    uint32_t *field_bytes;                     ///< [group] of blocks, then of cells
+    uint8_t *field_coded;                      ///< [group][STREAM_LEVEL_BYTES]
+    uint32_t *farthest;                        ///< the bits of all displacements along an axis, 1/1024 cell, or'ed
     tarn_code_tables *tables;
 } stream_memory;
 
@@ -156,7 +156,7 @@ typedef struct stream_args {
     float field_low, field_scale;             ///< as level_low and level_scale
     int32_t field_rest, field_is_kinds;
     uint32_t field_part, field_group; ///< of the launch; the first of its groups
-    uint8_t *to;                              ///< the frame
+    uint8_t *to;                      ///< the frame
     // of stream_index: table[list[i * stride]] becomes 1 + i, or 0
     const uint32_t *list;
     uint32_t *table;

@@ -1,5 +1,5 @@
-/// What a tank's models have their fields from: kernels that fill cells of listed tiles. Private to kernels; included by
-/// kernels, so it is C17 and C++17 at once.
+/// What a tank's models have their fields from: kernels that fill cells of listed tiles. Private to kernels; included
+/// by kernels, so it is C17 and C++17 at once.
 #ifndef TARN_KERNELS_TANK_FIELDS_H
 #define TARN_KERNELS_TANK_FIELDS_H
 

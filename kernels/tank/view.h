@@ -19,8 +19,8 @@ typedef struct tank_view {
     uint32_t occupied_max;         ///< tiles that may hold particles at once
     uint32_t particles_max;
     uint32_t field_tiles_max; ///< tiles that a field may have
-    uint32_t *position[3]; ///< 2^-20 cell, of the tank; particles are sorted by tile
-    float *velocity[3];    ///< cells per step
+    uint32_t *position[3];    ///< 2^-20 cell, of the tank; particles are sorted by tile
+    float *velocity[3];       ///< cells per step
     uint32_t *id;
     uint32_t *tile, *tile_index;       ///< [o] tiles that hold particles, ascending; [dense] o, or TILE_NONE
     uint32_t *tile_first, *tile_count; ///< [dense] particles

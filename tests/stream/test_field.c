@@ -17,8 +17,7 @@ static void true_plane(const stage *s, uint32_t z, uint8_t *levels)
     for (uint32_t i = 0; i < e->field.tiles; i++) {
         const uint32_t dense = e->field_list[i], k = dense / tiles[0] / tiles[1];
         for (uint32_t cell = 0; cell < TILE_CELLS && k == z / 8; cell++) {
-            const uint32_t x = dense % tiles[0] * 8 + (cell & 7),
-                           y = dense / tiles[0] % tiles[1] * 8 + (cell >> 3 & 7);
+            const uint32_t x = dense % tiles[0] * 8 + (cell & 7), y = dense / tiles[0] % tiles[1] * 8 + (cell >> 3 & 7);
             if (cell >> 6 == z % 8 && x < e->view.cells[0] && y < e->view.cells[1]) {
                 const float value = e->args.field_value[(size_t)i * TILE_CELLS + cell];
                 levels[(size_t)y * e->view.cells[0] + x] = stream_level_at(value, e->field.low, e->args.field_scale);
@@ -103,7 +102,8 @@ static void frames_are_else_as_without(void **state)
         assert_int_equal(encode(&s, kind), kind);
         encode(&plain, kind);
         const size_t head = tarn_stream_head_bytes(&s.head), flow = s.head.flow_bytes;
-        const size_t layers = tarn_stream_cut_bytes(&plain.head, how.layers) - tarn_stream_head_bytes(&plain.head) - flow;
+        const size_t layers =
+            tarn_stream_cut_bytes(&plain.head, how.layers) - tarn_stream_head_bytes(&plain.head) - flow;
         const uint8_t *at = plain.bytes + tarn_stream_head_bytes(&plain.head);
         assert_int_equal(s.head.flow_bytes, plain.head.flow_bytes);
         assert_memory_equal(s.bytes + head, at, flow);
@@ -130,7 +130,9 @@ static void cut_frames_have_blocks(void **state)
         assert_int_equal(act_step(s.tank, NULL, 0), TARN_OK);
         encode(&s, kind_at(frame));
         const uint32_t in_chain = frame % 12;
-        assert_int_equal(show(&s, in_chain < 4 ? how.layers + 1 : in_chain < 8 ? in_chain % 4 : how.layers + 1),
+        assert_int_equal(show(&s, in_chain < 4   ? how.layers + 1
+                                  : in_chain < 8 ? in_chain % 4
+                                                 : how.layers + 1),
                          TARN_OK);
         differences d = {0};
         compare(&s, &d);
