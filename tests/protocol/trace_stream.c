@@ -5,7 +5,8 @@
 // A sequence is frames, each behind its size as a u32. A trace has of each frame, without gaps: the status (i32), how
 // many particles, bodies and inputs there are (u32 each), the header's values as protocol/wasm/README.md lists them
 // (f64), the bodies as there (8 f64 each), the inputs (2 u32 each), the positions (4 u16 each) and the velocities (4 i8
-// each), and of its field, if it has one, the plane in the middle (u8 each). Of a frame that is refused there is nothing but the status. All of it is little-endian.
+// each), and of its field, if it has one, the plane in the middle (u8 each). Of a frame that is refused there is
+// nothing but the status. All of it is little-endian.
 #include "protocol/stream.h"
 
 #include <stdbool.h>
