@@ -243,7 +243,7 @@ const tests = {
     const [key] = smallest();
     assert.equal(codec.tarn_codec_open(give(codec, key)), 0);
     const header = new Float64Array(codec.memory.buffer, codec.tarn_codec_header(), HEADER_VALUES);
-    assert.equal(header[25], 4);
+    assert.equal(header[25], 5);
     assert.equal(header[31], key[AT.layers]);
     assert.equal(header[8], trace([key])[0].particles);
     assert.equal(header[28], 0);
