@@ -55,6 +55,10 @@ tarn_status tarn_encoder_encode(tarn_encoder *encoder, tarn_stream_kind kind, co
 /// @return TARN_OK, TARN_E_ARGUMENT (the model has no such channel that is carried) or TARN_E_MEMORY: nothing changes
 tarn_status tarn_encoder_carry(tarn_encoder *encoder, uint32_t channel);
 
+/// The same of a field of the tank's model, 1 more than its number; the next frame is a key frame where it is another
+/// one than before.
+tarn_status tarn_encoder_carry_field(tarn_encoder *encoder, uint32_t field);
+
 /// The number of its newest frame; 0 before the first. Each frame's is one more than that of the one before.
 uint32_t tarn_encoder_number(const tarn_encoder *encoder);
 

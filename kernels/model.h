@@ -13,6 +13,7 @@ enum {
     TARN_MODEL_PARAMETERS_MAX = 24,
     TARN_MODEL_CHANNELS_MAX = 8,
     TARN_MODEL_CARRIED_MAX = 8,
+    TARN_MODEL_FIELDS_MAX = 8,
     TARN_MODEL_NAME_BYTES = 16,
 };
 
@@ -64,6 +65,15 @@ typedef struct tarn_channel_spec {
     const char *unit;  ///< the same; NULL: none
 } tarn_channel_spec;
 
+/// A scalar field of cells that frames carry for who asks. Its number is its place in the model's table, which only
+/// grows at its end.
+typedef struct tarn_field_spec {
+    const char *name;
+    const char *label; ///< for people
+    const char *unit;  ///< the same; NULL: none
+    const char *kinds; ///< the same: names of the kinds 0, 1, ..., with commas between them; NULL: it is of numbers
+} tarn_field_spec;
+
 /// What people may do to a tank besides pushing, and what a scene may say of it: bits.
 enum {
     TARN_MODEL_POURS = 1 << 0,   ///< pours; emitters of a scene
@@ -88,6 +98,8 @@ typedef struct tarn_model {
     const tarn_channel_spec *channels;
     uint32_t carried_count;
     const tarn_carried_spec *carried;
+    uint32_t field_count;
+    const tarn_field_spec *fields;
 } tarn_model;
 
 #ifdef __cplusplus
@@ -110,6 +122,9 @@ int tarn_model_parameter_find(const tarn_model *model, const char *name);
 
 /// A carried channel's number, or -1.
 int tarn_model_channel_find(const tarn_model *model, const char *name);
+
+/// A field's number, or -1.
+int tarn_model_field_find(const tarn_model *model, const char *name);
 
 #ifdef __cplusplus
 }

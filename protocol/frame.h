@@ -10,10 +10,12 @@
 
 enum {
     TARN_FRAME_MAGIC = 0x464e5254,      ///< "TRNF" read as little-endian u32
-    TARN_FRAME_VERSION = 4,             ///< newest that is read; written where a frame carries a channel
+    TARN_FRAME_VERSION = 5,             ///< newest that is read; written where a frame carries a field
+    TARN_FRAME_VERSION_CHANNEL = 4,     ///< written where it carries a channel and no field
     TARN_FRAME_VERSION_PLAIN = 3,       ///< written elsewhere
     TARN_FRAME_VERSION_MIN = 2,         ///< oldest that is read: all steps are 0
     TARN_FRAME_CHANNEL_MAX = 8,         ///< largest number of a channel
+    TARN_FRAME_FIELD_MAX = 8,           ///< the same of a field
     TARN_FRAME_HEADER_BYTES = 136,      ///< byte layout in stream_layout.h and SPEC.md
     TARN_FRAME_HEADER_BYTES_MAX = 1024, ///< a sender may append fields that older readers skip
     TARN_FRAME_BODY_BYTES = 24,         ///< one body, behind the header's fields and part of header_bytes
@@ -22,6 +24,7 @@ enum {
     TARN_FRAME_CELLS_MAX = 2048,        ///< per axis
     TARN_FRAME_PARTICLES_MAX = 1 << 24, ///< and slots
     TARN_FRAME_TILES_MAX = 1 << 20,     ///< of the flow's grid
+    TARN_FRAME_FIELD_TILES_MAX = 1 << 17,
     TARN_FRAME_INPUTS_MAX = 64,
     TARN_FRAME_BODIES_MAX = 16,
     TARN_FRAME_ROTATION_ONE = 32767, ///< what a component 1 of a body's quaternion is on the wire

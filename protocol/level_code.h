@@ -38,6 +38,13 @@ TARN_CODE_FN int32_t tarn_level_of(int32_t expected, int32_t steps, uint32_t for
     return level < 0 ? 0 : level > TARN_LEVEL_MAX ? (int32_t)TARN_LEVEL_MAX : level;
 }
 
+/// The steps of a form that come nearest to a difference.
+TARN_CODE_FN int32_t tarn_level_steps(int32_t difference, uint32_t form)
+{
+    const int32_t sign = difference < 0 ? -1 : 1;
+    return sign * ((sign * difference + (1 << form >> 2)) >> (form - 1));
+}
+
 /// Most bytes of a group of so many particles, and of one that is given up for that.
 TARN_CODE_FN uint32_t tarn_level_bytes_plain(uint32_t count)
 {

@@ -36,6 +36,7 @@ enum {
     TARN_PARAMETERS_MAX = 32,
     TARN_TOOLS_MAX = 16,                ///< of a session, those of newer servers included
     TARN_CHANNELS_MAX = 8,              ///< that particles can be coloured by
+    TARN_FIELDS_MAX = 8,                ///< of cells
     TARN_ADDED_MAX = 72,                ///< solids that people put into a tank
     TARN_ADDED_VALUES = 14,             ///< numbers of one on the wire
     TARN_HAND_JOINTS = 25,              ///< of WebXR's hand model
@@ -207,6 +208,7 @@ typedef struct tarn_view {
     float frames_per_s; ///< the same
     uint32_t particles; ///< the same; what there is least of comes all the same
     tarn_name channel;  ///< that frames are to carry; empty: none
+    tarn_name field;    ///< the same
 } tarn_view;
 
 typedef enum tarn_part {
@@ -263,10 +265,11 @@ typedef struct tarn_parameter_info {
     tarn_name note;        ///< for people: what of the value acts, where that is less; empty: all
 } tarn_parameter_info;
 
-/// What particles can be coloured by.
+/// What particles can be coloured by, or what cells have.
 typedef struct tarn_channel_info {
     tarn_name name;
     tarn_name label, unit; ///< for people; empty: none
+    tarn_name kinds;       ///< the same, of a field of kinds: their names, with commas between them
 } tarn_channel_info;
 
 typedef enum tarn_added_shape {
@@ -305,6 +308,8 @@ typedef struct tarn_session_state {
     uint32_t tools;  ///< that apply to it: TARN_TOOL_BIT
     uint32_t channel_count;
     tarn_channel_info channels[TARN_CHANNELS_MAX];
+    uint32_t field_count;
+    tarn_channel_info fields[TARN_FIELDS_MAX];
     uint32_t added_count;
     tarn_added_info added[TARN_ADDED_MAX];
 } tarn_session_state;

@@ -85,6 +85,7 @@ static const tarn_field view_fields[] = {
     FIELD("frames_per_s", F32, OPTIONAL, 1, view.frames_per_s, 0, 1000),
     FIELD("particles", U32, OPTIONAL, 1, view.particles, 0, U32_MAX),
     FIELD("channel", STRING, SPARSE, 1, view.channel, 0, TARN_NAME_BYTES_MAX),
+    FIELD("field", STRING, SPARSE, 1, view.field, 0, TARN_NAME_BYTES_MAX),
 };
 
 static const tarn_field presence_fields[] = {
@@ -225,6 +226,7 @@ static const tarn_field state_fields[] = {
     FIELD("model", STRING, SPARSE, 1, model, 0, TARN_NAME_BYTES_MAX),
     PART("tools", TOOLS, SPARSE, TARN_TOOLS_MAX, 1, TARN_NAME_BYTES_MAX),
     PART("channels", CHANNELS, SPARSE, TARN_CHANNELS_MAX, 0, 0),
+    PART("fields", FIELDS, SPARSE, TARN_FIELDS_MAX, 0, 0),
     PART("added", ADDED, SPARSE, TARN_ADDED_MAX, 0, 0),
 };
 
@@ -250,6 +252,7 @@ static const tarn_field channel_fields[] = {
     {"name", TARN_FIELD_STRING, REQUIRED, 1, offsetof(tarn_channel_info, name), 1, TARN_NAME_BYTES_MAX, NULL},
     {"label", TARN_FIELD_STRING, SPARSE, 1, offsetof(tarn_channel_info, label), 0, TARN_NAME_BYTES_MAX, NULL},
     {"unit", TARN_FIELD_STRING, SPARSE, 1, offsetof(tarn_channel_info, unit), 0, TARN_NAME_BYTES_MAX, NULL},
+    {"kinds", TARN_FIELD_STRING, SPARSE, 1, offsetof(tarn_channel_info, kinds), 0, TARN_NAME_BYTES_MAX, NULL},
 };
 
 static const tarn_field viewer_info_fields[] = {

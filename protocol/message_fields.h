@@ -24,6 +24,7 @@ typedef enum tarn_field_type {
     TARN_FIELD_PARAMETERS, ///< tarn_session_state
     TARN_FIELD_TOOLS,      ///< tarn_session_state; there where the model is
     TARN_FIELD_CHANNELS,   ///< tarn_session_state
+    TARN_FIELD_FIELDS,     ///< tarn_session_state
     TARN_FIELD_ADDED,      ///< tarn_session_state
     TARN_FIELD_VIEWERS,    ///< tarn_viewers
     TARN_FIELD_STATE,      ///< tarn_session_state

@@ -328,13 +328,14 @@ static tarn_status read_tools(reader *r, tarn_cursor *cursor, const tarn_item *a
     return status;
 }
 
-static tarn_status read_channels(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_session_state *state)
+static tarn_status read_channels(reader *r, tarn_cursor *cursor, const tarn_item *array, uint32_t max,
+                                 tarn_channel_info *channels, uint32_t *count)
 {
-    tarn_status status = open_array(r, array, 0, TARN_CHANNELS_MAX);
+    tarn_status status = open_array(r, array, 0, max);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
-        status = read_entry(r, cursor, &tarn_channel_shape, &state->channels[i]);
+        status = read_entry(r, cursor, &tarn_channel_shape, &channels[i]);
     }
-    state->channel_count = array->count;
+    *count = array->count;
     return status;
 }
 
@@ -497,7 +498,11 @@ static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *
     case TARN_FIELD_TOOLS:
         return read_tools(r, cursor, &item, field, to);
     case TARN_FIELD_CHANNELS:
-        return read_channels(r, cursor, &item, to);
+        return read_channels(r, cursor, &item, TARN_CHANNELS_MAX, ((tarn_session_state *)to)->channels,
+                             &((tarn_session_state *)to)->channel_count);
+    case TARN_FIELD_FIELDS:
+        return read_channels(r, cursor, &item, TARN_FIELDS_MAX, ((tarn_session_state *)to)->fields,
+                             &((tarn_session_state *)to)->field_count);
     case TARN_FIELD_ADDED:
         return read_added(r, cursor, &item, to);
     case TARN_FIELD_VIEWERS:

@@ -131,6 +131,8 @@ static bool is_written(const tarn_field *field, const void *base)
         return state->model[0] != 0; // none at all is worth saying, too
     case TARN_FIELD_CHANNELS:
         return state->channel_count != 0;
+    case TARN_FIELD_FIELDS:
+        return state->field_count != 0;
     case TARN_FIELD_COLOUR:
         return *(const uint32_t *)from != 0;
     default:
@@ -183,11 +185,11 @@ static void write_tools(writer *w, uint32_t tools)
     }
 }
 
-static void write_channels(writer *w, const tarn_session_state *state)
+static void write_channels(writer *w, const tarn_channel_info *channels, uint32_t count, uint32_t max)
 {
-    if (open_array(w, state->channel_count, TARN_CHANNELS_MAX)) {
-        for (uint32_t i = 0; i < state->channel_count; i++) {
-            write_map(w, &tarn_channel_shape, &state->channels[i]);
+    if (open_array(w, count, max)) {
+        for (uint32_t i = 0; i < count; i++) {
+            write_map(w, &tarn_channel_shape, &channels[i]);
         }
     }
 }
@@ -249,7 +251,12 @@ static void write_list(writer *w, const tarn_field *field, const void *from)
         write_tools(w, ((const tarn_session_state *)from)->tools);
         break;
     case TARN_FIELD_CHANNELS:
-        write_channels(w, from);
+        write_channels(w, ((const tarn_session_state *)from)->channels,
+                       ((const tarn_session_state *)from)->channel_count, TARN_CHANNELS_MAX);
+        break;
+    case TARN_FIELD_FIELDS:
+        write_channels(w, ((const tarn_session_state *)from)->fields, ((const tarn_session_state *)from)->field_count,
+                       TARN_FIELDS_MAX);
         break;
     case TARN_FIELD_ADDED:
         write_added(w, from);

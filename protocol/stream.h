@@ -13,11 +13,13 @@
 #ifndef TARN_PROTOCOL_STREAM_H
 #define TARN_PROTOCOL_STREAM_H
 
+#include "protocol/field_grid.h"
 #include "protocol/flow_code.h"
 #include "protocol/frame.h"
 
 enum {
     TARN_STREAM_LAYER_BYTES = 16, ///< one entry of the layer table
+    TARN_STREAM_FIELD_BYTES = 28, ///< what is said of a field, behind that table
     TARN_STREAM_LAYERS_MAX = 8,
     TARN_STREAM_GROUP = 1024,       ///< slots whose residuals, or levels, are one stream
     TARN_STREAM_STEP_MAX = 1 << 14, ///< largest residual_step
@@ -35,6 +37,19 @@ typedef struct tarn_stream_layer {
     uint32_t particles; ///< of these, alive
     uint32_t slots_max; ///< that there will be at most before the next key frame
 } tarn_stream_layer;
+
+/// A scalar field that a frame carries: a level for each cell of some tiles, in two parts, the coarse one first.
+typedef struct tarn_stream_field {
+    uint8_t number;        ///< 1..TARN_FRAME_FIELD_MAX: 1 more than its place among the tank's; 0: none, and nothing of
+                           ///< it takes a byte
+    uint8_t rest;          ///< level of the cells of all other tiles
+    uint8_t is_kinds;      ///< 1: levels are kinds, between which there is nothing; 0: evenly from low to high
+    float low, high;       ///< what the levels 0 and 255 stand for, finite, low <= high
+    uint32_t tiles;        ///< that it has
+    uint32_t tiles_max;    ///< that there will be at most before the next key frame
+    uint32_t coarse_bytes; ///< of the section behind the flow
+    uint32_t fine_bytes;   ///< of that behind the last layer
+} tarn_stream_field;
 
 /// What a frame says of the tank as a whole.
 typedef struct tarn_stream_head {
@@ -70,6 +85,7 @@ typedef struct tarn_stream_head {
     float channel_high;
     tarn_frame_body bodies[TARN_FRAME_BODIES_MAX];
     tarn_stream_layer layers[TARN_STREAM_LAYERS_MAX];
+    tarn_stream_field field;
 } tarn_stream_head;
 
 /// An opened frame. Points into the caller's buffer, which must outlive it.
@@ -77,6 +93,7 @@ typedef struct tarn_stream_frame {
     tarn_stream_head head;
     const uint8_t *inputs; ///< the input table's bytes
     const uint8_t *flow;
+    const uint8_t *coarse, *fine;                  ///< of the field; fine: NULL where it isn't there
     const uint8_t *layers[TARN_STREAM_LAYERS_MAX]; ///< of the layers that are there
     uint32_t layers_present;
 } tarn_stream_frame;
@@ -93,7 +110,8 @@ static inline int32_t tarn_stream_flow_step(const tarn_stream_head *head)
 
 /// What a decoder has room for.
 typedef struct tarn_stream_size {
-    uint32_t slots, tiles, flow_tiles; ///< particles, tiles of the tank, tiles of a grid
+    uint32_t slots, tiles, flow_tiles;  ///< particles, tiles of the tank, tiles of a grid
+    uint32_t field_tiles, field_levels; ///< tiles of a field, levels of them all
 } tarn_stream_size;
 
 /// Particles as a decoder hands them out.
@@ -114,7 +132,7 @@ typedef struct tarn_stream tarn_stream;
 extern "C" {
 #endif
 
-/// Opens a frame that may be cut behind any layer: checks the header and the tables.
+/// Opens a frame that may be cut behind the field's coarse part and any layer: checks the header and the tables.
 /// @return TARN_OK, TARN_E_TRUNCATED, TARN_E_MALFORMED, TARN_E_VERSION or TARN_E_LIMIT; *frame is set only on TARN_OK
 tarn_status tarn_stream_open(const uint8_t *bytes, size_t byte_count, tarn_stream_frame *frame);
 
@@ -130,7 +148,8 @@ size_t tarn_stream_head_bytes(const tarn_stream_head *head);
 tarn_status tarn_stream_write_head(const tarn_stream_head *head, const tarn_frame_input *inputs, uint8_t *bytes,
                                    size_t bytes_max);
 
-/// Bytes up to the end of layer `layers` - 1, where a frame may be cut: all that a viewer of so many layers is sent.
+/// Bytes up to the end of layer `layers` - 1, where a frame may be cut: all that a viewer of so many layers is sent,
+/// who doesn't look at the field's details; with one layer more than there are, all of the frame.
 size_t tarn_stream_cut_bytes(const tarn_stream_head *head, uint32_t layers);
 
 /// What decoding takes from a key frame on until the next one.
@@ -156,6 +175,11 @@ void tarn_stream_flow(const tarn_stream *stream, tarn_flow *flow);
 /// @param particles  as tarn_stream_decode has filled them in
 /// @param levels     of a curl of one per interval; finite, >= 0
 void tarn_stream_show_curl(const tarn_stream *stream, float levels, tarn_stream_particles *particles);
+
+/// The field of the last decoded frame in one plane of cells, as fine as it is there; without a field all zeros.
+/// @param z       below cells[2]
+/// @param levels  [cells[1]][cells[0]]
+void tarn_stream_field_plane(const tarn_stream *stream, uint32_t z, uint8_t *levels);
 
 #ifdef __cplusplus
 }

@@ -83,6 +83,17 @@ static tarn_status check_layers(const tarn_stream_head *head)
     return slots_max > TARN_FRAME_PARTICLES_MAX ? TARN_E_LIMIT : TARN_OK;
 }
 
+static tarn_status check_field(const tarn_stream_field *field)
+{
+    if (field->number > TARN_FRAME_FIELD_MAX || field->tiles_max > TARN_FRAME_FIELD_TILES_MAX) {
+        return TARN_E_LIMIT;
+    }
+    const bool is_sound = field->is_kinds <= 1 && field->tiles <= field->tiles_max && is_finite(field->low) &&
+                          is_finite(field->high) && field->low <= field->high;
+    const bool is_none = field->tiles_max == 0 && field->coarse_bytes == 0 && field->fine_bytes == 0;
+    return is_sound && (field->number != 0 || is_none) ? TARN_OK : TARN_E_MALFORMED;
+}
+
 tarn_status tarn_stream_check_head(const tarn_stream_head *head)
 {
     if (head->kind > TARN_STREAM_EXTRA) {
@@ -105,5 +116,8 @@ tarn_status tarn_stream_check_head(const tarn_stream_head *head)
     if (status == TARN_OK) {
         status = check_bodies(head);
     }
-    return status == TARN_OK ? check_layers(head) : status;
+    if (status == TARN_OK) {
+        status = check_layers(head);
+    }
+    return status == TARN_OK ? check_field(&head->field) : status;
 }

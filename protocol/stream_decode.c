@@ -1,12 +1,10 @@
 // Decoding a stream. What a frame may make the decoder do is bounded by its own room: streams are read to their end or
 // to the first thing that can't be.
 //
-//     decoder | tables | keys | places | colours | two grids: index, tiles, blocks |
-#include "protocol/level_code.h"
-#include "protocol/stream.h"
+//     decoder | tables | keys | places | colours | two grids: index, tiles, blocks | two fields: index, tiles, levels |
+#include "protocol/field_decode.h"
 
 #include <float.h>
-#include <stdbool.h>
 
 enum {
     ALIGN = 16,
@@ -50,6 +48,7 @@ struct tarn_stream {
     uint32_t layer_count;
     uint32_t flow_tiles_max;          ///< that the last key frame promised
     int32_t residual_step, flow_step; ///< of the frame in hand, 1/1024 cell and quanta
+    field_decoder fields;
     tarn_flow_work work;
     // of the frame in hand
     tarn_flow moving;
@@ -84,6 +83,10 @@ static uint64_t lay_out(uint8_t *memory, const tarn_stream_size *size, tarn_stre
         s->flow[i].index = piece(memory, &used, sizeof(uint32_t) * (uint64_t)size->tiles);
         s->flow[i].tile = piece(memory, &used, sizeof(uint32_t) * (uint64_t)size->flow_tiles);
         s->flow[i].nodes = piece(memory, &used, sizeof(tarn_flow_node) * (uint64_t)TARN_FLOW_BLOCK * size->flow_tiles);
+        const uint64_t tiles = size->field_tiles > 0 ? size->tiles : 0;
+        s->fields.tiles[i].index = piece(memory, &used, sizeof(uint32_t) * tiles);
+        s->fields.tiles[i].tile = piece(memory, &used, sizeof(uint32_t) * (uint64_t)size->field_tiles);
+        s->fields.tiles[i].levels = piece(memory, &used, size->field_levels);
     }
     return used;
 }
@@ -106,8 +109,15 @@ tarn_stream *tarn_stream_make(void *memory, const tarn_stream_size *size)
         for (uint32_t t = 0; t < size->tiles; t++) {
             s->flow[i].index[t] = 0;
         }
+        s->fields.tiles[i].count = 0;
+        for (uint32_t t = 0; t < size->tiles && size->field_tiles > 0; t++) {
+            s->fields.tiles[i].index[t] = 0;
+        }
     }
     s->has_reference = s->reference = 0;
+    s->fields.reference = 0;
+    s->fields.is_shown = false;
+    s->fields.chain = (tarn_stream_field){0};
     s->channel = 0;
     s->has_levels = false;
     s->moving = (tarn_flow){0};
@@ -123,7 +133,10 @@ static uint32_t tiles_along(const tarn_stream_head *head, int axis)
 tarn_stream_size tarn_stream_size_of(const tarn_stream_frame *key)
 {
     tarn_stream_size size = {0, tiles_along(&key->head, 0) * tiles_along(&key->head, 1) * tiles_along(&key->head, 2),
-                             key->head.flow_tiles_max};
+                             key->head.flow_tiles_max, key->head.field.tiles_max, 0};
+    for (uint32_t part = 0; part < TARN_FIELD_PARTS; part++) {
+        size.field_levels += size.field_tiles * tarn_field_tile_levels(key->head.cells[2], part);
+    }
     for (uint32_t i = 0; i < key->head.layer_count; i++) {
         size.slots += key->head.layers[i].slots_max;
     }
@@ -133,7 +146,8 @@ tarn_stream_size tarn_stream_size_of(const tarn_stream_frame *key)
 static bool has_room(const tarn_stream *s, const tarn_stream_frame *key)
 {
     const tarn_stream_size size = tarn_stream_size_of(key);
-    return size.slots <= s->size.slots && size.tiles <= s->size.tiles && size.flow_tiles <= s->size.flow_tiles;
+    return size.slots <= s->size.slots && size.tiles <= s->size.tiles && size.flow_tiles <= s->size.flow_tiles &&
+           size.field_tiles <= s->size.field_tiles && size.field_levels <= s->size.field_levels;
 }
 
 // -------------------------------------------------------------------------------------------------------------- places
@@ -203,23 +217,6 @@ static void view_flow(const flow_room *room, const tarn_stream_head *head, tarn_
     for (int a = 0; a < 3; a++) {
         flow->tiles[a] = tiles_along(head, a);
     }
-}
-
-/// Reads the list of a grid's tiles.
-static tarn_status read_tiles(const tarn_stream *s, tarn_ans_reader *reader, uint32_t tiles, uint32_t count,
-                              flow_room *flow)
-{
-    uint32_t next = 0;
-    tarn_ans_open(reader, reader->at, reader->end);
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t gap = tarn_code_read_number(reader, s->tables, TARN_NUMBER_GAP);
-        if (gap >= tiles - next || next >= tiles) {
-            return TARN_E_MALFORMED;
-        }
-        flow->tile[i] = next + gap;
-        next += gap + 1;
-    }
-    return tarn_ans_is_whole(reader) ? TARN_OK : TARN_E_MALFORMED;
 }
 
 static void place_of_tile(const tarn_flow *flow, uint32_t tile, uint32_t at[3])
@@ -302,8 +299,9 @@ static tarn_status read_flow(tarn_stream *s, const tarn_stream_frame *frame)
     if (head->flow_tiles > s->flow_tiles_max) {
         return TARN_E_MALFORMED; // more than the key frame promised
     }
+    const uint32_t *tiles = s->moving.tiles;
     tarn_status status =
-        read_tiles(s, &reader, s->moving.tiles[0] * s->moving.tiles[1] * s->moving.tiles[2], head->flow_tiles, flow);
+        tarn_read_tiles(&reader, s->tables, tiles[0] * tiles[1] * tiles[2], head->flow_tiles, flow->tile);
     for (uint32_t i = 0; status == TARN_OK && i < head->flow_tiles; i++) {
         uint32_t tile[3];
         place_of_tile(&s->moving, flow->tile[i], tile);
@@ -495,6 +493,7 @@ static void begin_chain(tarn_stream *s, const tarn_stream_frame *frame)
     s->bits = head->place_bits;
     s->has_colours = (head->flags & TARN_FRAME_FLAG_COLOURS) != 0;
     s->has_levels = false;
+    field_begin(&s->fields, head);
     s->layer_count = head->layer_count;
     s->flow_tiles_max = head->flow_tiles_max;
     for (int a = 0; a < 3; a++) {
@@ -655,7 +654,7 @@ static bool continues(const tarn_stream *s, const tarn_stream_head *head)
 {
     bool same = s->has_reference && head->epoch == s->epoch && head->reference == s->number &&
                 head->place_bits == s->bits && head->layer_count == s->layer_count &&
-                ((head->flags & TARN_FRAME_FLAG_COLOURS) != 0) == s->has_colours;
+                ((head->flags & TARN_FRAME_FLAG_COLOURS) != 0) == s->has_colours && field_continues(&s->fields, head);
     for (int a = 0; a < 3; a++) {
         same = same && head->cells[a] == s->cells[a];
     }
@@ -727,10 +726,17 @@ tarn_status tarn_stream_decode(tarn_stream *s, const tarn_stream_frame *frame, t
         return status;
     }
     choose_units(s, &frame->head);
-    status = read_layers(s, frame);
+    status = field_read_coarse(&s->fields, s->tables, frame, &s->moving);
+    if (status == TARN_OK) {
+        status = read_layers(s, frame);
+    }
+    if (status == TARN_OK) {
+        status = field_read_fine(&s->fields, s->tables, frame, &s->moving);
+    }
     if (status != TARN_OK) {
         return status;
     }
+    field_end(&s->fields, &frame->head);
     if (frame->head.channel == 0 && s->has_levels) {
         hide_levels(particles);
     }
@@ -747,4 +753,9 @@ tarn_status tarn_stream_decode(tarn_stream *s, const tarn_stream_frame *frame, t
 void tarn_stream_flow(const tarn_stream *stream, tarn_flow *flow)
 {
     *flow = stream->moving;
+}
+
+void tarn_stream_field_plane(const tarn_stream *stream, uint32_t z, uint8_t *levels)
+{
+    field_plane(&stream->fields, z, levels);
 }

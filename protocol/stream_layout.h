@@ -47,6 +47,17 @@
     X(PARTICLES, "particles", 8, "u32")                                                                                \
     X(SLOTS_MAX, "slots_max", 12, "u32")
 
+#define TARN_STREAM_FIELD_FIELDS(X)                                                                                    \
+    X(NUMBER, "field", 0, "u8")                                                                                        \
+    X(REST, "rest", 1, "u8")                                                                                           \
+    X(KINDS, "is_kinds", 2, "u16")                                                                                     \
+    X(LOW, "field_low", 4, "f32")                                                                                      \
+    X(HIGH, "field_high", 8, "f32")                                                                                    \
+    X(TILES, "field_tiles", 12, "u32")                                                                                 \
+    X(TILES_MAX, "field_tiles_max", 16, "u32")                                                                         \
+    X(COARSE_BYTES, "coarse_bytes", 20, "u32")                                                                         \
+    X(FINE_BYTES, "fine_bytes", 24, "u32")
+
 #define TARN_FRAME_BODY_FIELDS(X)                                                                                      \
     X(SOLID, "solid", 0, "u16")                                                                                        \
     X(RESERVED, "reserved", 2, "u16")                                                                                  \
@@ -69,6 +80,9 @@ enum {
 #undef TARN_STREAM_AT
 #define TARN_STREAM_AT(id, name, offset, type) LAYER_AT_##id = offset,
                 TARN_STREAM_LAYER_FIELDS(TARN_STREAM_AT)
+#undef TARN_STREAM_AT
+#define TARN_STREAM_AT(id, name, offset, type) FIELD_AT_##id = offset,
+                    TARN_STREAM_FIELD_FIELDS(TARN_STREAM_AT)
 #undef TARN_STREAM_AT
 };
 

@@ -2,6 +2,8 @@
 // around.
 #include "protocol/stream_layout.h"
 
+#include <stdbool.h>
+
 static void read_body(const uint8_t *p, tarn_frame_body *body)
 {
     body->solid = get_u16(p + BODY_AT_SOLID);
@@ -76,7 +78,8 @@ static tarn_status check_prefix(const uint8_t *bytes, size_t byte_count)
         return TARN_E_VERSION;
     }
     const uint32_t later = version == 2 ? get_u32(bytes + STREAM_AT_RESIDUAL_STEP) : bytes[STREAM_AT_CHANNEL];
-    return (later != 0) == (version > TARN_FRAME_VERSION_PLAIN) ? TARN_OK : TARN_E_MALFORMED;
+    const int may = version >= TARN_FRAME_VERSION_CHANNEL, must = version == TARN_FRAME_VERSION_CHANNEL;
+    return (later == 0 || may) && (later != 0 || !must) ? TARN_OK : TARN_E_MALFORMED;
 }
 
 /// The bodies, for which the header must have room.
@@ -103,7 +106,24 @@ static tarn_status read_bodies(const uint8_t *bytes, tarn_stream_head *head)
     return TARN_OK;
 }
 
-/// The layer table behind the input table; both must fit.
+/// What is said of a field; of none where the frame's version knows none.
+static tarn_status read_field(const uint8_t *p, tarn_stream_field *field)
+{
+    *field = (tarn_stream_field){
+        .number = p[FIELD_AT_NUMBER],
+        .rest = p[FIELD_AT_REST],
+        .is_kinds = p[FIELD_AT_KINDS],
+        .low = get_f32(p + FIELD_AT_LOW),
+        .high = get_f32(p + FIELD_AT_HIGH),
+        .tiles = get_u32(p + FIELD_AT_TILES),
+        .tiles_max = get_u32(p + FIELD_AT_TILES_MAX),
+        .coarse_bytes = get_u32(p + FIELD_AT_COARSE_BYTES),
+        .fine_bytes = get_u32(p + FIELD_AT_FINE_BYTES),
+    };
+    return field->number != 0 && p[FIELD_AT_KINDS + 1] == 0 ? TARN_OK : TARN_E_MALFORMED;
+}
+
+/// The layer table behind the input table, and what is said of a field; all must fit.
 static tarn_status read_tables(const uint8_t *bytes, size_t byte_count, tarn_stream_frame *frame)
 {
     tarn_stream_head *head = &frame->head;
@@ -112,7 +132,9 @@ static tarn_status read_tables(const uint8_t *bytes, size_t byte_count, tarn_str
         return TARN_E_LIMIT;
     }
     const size_t inputs = (size_t)head->input_count * TARN_FRAME_INPUT_BYTES;
-    const size_t tables = inputs + (size_t)head->layer_count * TARN_STREAM_LAYER_BYTES;
+    const size_t layers = (size_t)head->layer_count * TARN_STREAM_LAYER_BYTES;
+    const bool has_field = get_u16(bytes + STREAM_AT_VERSION) > TARN_FRAME_VERSION_CHANNEL;
+    const size_t tables = inputs + layers + (has_field ? TARN_STREAM_FIELD_BYTES : 0);
     if (left < tables) {
         return TARN_E_TRUNCATED;
     }
@@ -126,7 +148,8 @@ static tarn_status read_tables(const uint8_t *bytes, size_t byte_count, tarn_str
                                                   get_u32(p + LAYER_AT_PARTICLES), get_u32(p + LAYER_AT_SLOTS_MAX)};
         }
     }
-    return TARN_OK;
+    head->field = (tarn_stream_field){0};
+    return has_field ? read_field(frame->inputs + inputs + layers, &head->field) : TARN_OK;
 }
 
 /// Finds the sections. What is there ends where one of them does, and is all of the frame where all are there.
@@ -134,12 +157,13 @@ static tarn_status place_sections(const uint8_t *bytes, size_t byte_count, tarn_
 {
     const tarn_stream_head *head = &frame->head;
     size_t left = byte_count - (size_t)(frame->flow - bytes);
-    if (left < head->flow_bytes) {
+    if (left < head->flow_bytes || left - head->flow_bytes < head->field.coarse_bytes) {
         return TARN_E_TRUNCATED;
     }
-    const uint8_t *at = frame->flow + head->flow_bytes;
-    uint64_t whole = (uint64_t)(at - bytes);
-    left -= head->flow_bytes;
+    frame->coarse = frame->flow + head->flow_bytes;
+    const uint8_t *at = frame->coarse + head->field.coarse_bytes;
+    uint64_t whole = (uint64_t)(at - bytes) + head->field.fine_bytes;
+    left -= (size_t)(at - frame->flow);
     frame->layers_present = 0;
     for (uint32_t i = 0; i < head->layer_count; i++) {
         const uint32_t section = head->layers[i].bytes;
@@ -156,8 +180,11 @@ static tarn_status place_sections(const uint8_t *bytes, size_t byte_count, tarn_
     if (whole != head->frame_bytes) {
         return TARN_E_MALFORMED;
     }
+    const bool is_cut = frame->layers_present < head->layer_count;
+    frame->fine = !is_cut && left >= head->field.fine_bytes ? at : NULL;
+    left -= frame->fine != NULL ? head->field.fine_bytes : 0;
     if (left > 0) {
-        return frame->layers_present < head->layer_count ? TARN_E_TRUNCATED : TARN_E_MALFORMED;
+        return is_cut || frame->fine == NULL ? TARN_E_TRUNCATED : TARN_E_MALFORMED;
     }
     return TARN_OK;
 }
@@ -196,12 +223,13 @@ tarn_frame_input tarn_stream_input_at(const tarn_stream_frame *frame, uint32_t i
 size_t tarn_stream_head_bytes(const tarn_stream_head *head)
 {
     return TARN_FRAME_HEADER_BYTES + (size_t)head->body_count * TARN_FRAME_BODY_BYTES +
-           (size_t)head->input_count * TARN_FRAME_INPUT_BYTES + (size_t)head->layer_count * TARN_STREAM_LAYER_BYTES;
+           (size_t)head->input_count * TARN_FRAME_INPUT_BYTES + (size_t)head->layer_count * TARN_STREAM_LAYER_BYTES +
+           (head->field.number != 0 ? TARN_STREAM_FIELD_BYTES : 0);
 }
 
 size_t tarn_stream_cut_bytes(const tarn_stream_head *head, uint32_t layers)
 {
-    uint64_t behind = 0;
+    uint64_t behind = layers > head->layer_count ? 0 : head->field.fine_bytes;
     for (uint32_t i = layers; i < head->layer_count; i++) {
         behind += head->layers[i].bytes;
     }

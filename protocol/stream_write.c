@@ -2,13 +2,20 @@
 #include "protocol/assert.h"
 #include "protocol/stream_layout.h"
 
+static uint16_t version_of(const tarn_stream_head *head)
+{
+    return head->field.number != 0 ? TARN_FRAME_VERSION
+           : head->channel != 0    ? TARN_FRAME_VERSION_CHANNEL
+                                   : TARN_FRAME_VERSION_PLAIN;
+}
+
 static void write_header(const tarn_stream_head *head, uint8_t *p)
 {
     for (int i = 0; i < TARN_FRAME_HEADER_BYTES; i++) {
         p[i] = 0;
     }
     put_u32(p + STREAM_AT_MAGIC, TARN_FRAME_MAGIC);
-    put_u16(p + STREAM_AT_VERSION, head->channel != 0 ? TARN_FRAME_VERSION : TARN_FRAME_VERSION_PLAIN);
+    put_u16(p + STREAM_AT_VERSION, version_of(head));
     put_u16(p + STREAM_AT_HEADER_BYTES, (uint16_t)(TARN_FRAME_HEADER_BYTES + head->body_count * TARN_FRAME_BODY_BYTES));
     put_u32(p + STREAM_AT_FRAME_BYTES, head->frame_bytes);
     p[STREAM_AT_KIND] = head->kind;
@@ -67,6 +74,19 @@ static void write_layer(const tarn_stream_layer *layer, uint8_t *p)
     put_u32(p + LAYER_AT_SLOTS_MAX, layer->slots_max);
 }
 
+static void write_field(const tarn_stream_field *field, uint8_t *p)
+{
+    p[FIELD_AT_NUMBER] = field->number;
+    p[FIELD_AT_REST] = field->rest;
+    put_u16(p + FIELD_AT_KINDS, field->is_kinds);
+    put_f32(p + FIELD_AT_LOW, field->low);
+    put_f32(p + FIELD_AT_HIGH, field->high);
+    put_u32(p + FIELD_AT_TILES, field->tiles);
+    put_u32(p + FIELD_AT_TILES_MAX, field->tiles_max);
+    put_u32(p + FIELD_AT_COARSE_BYTES, field->coarse_bytes);
+    put_u32(p + FIELD_AT_FINE_BYTES, field->fine_bytes);
+}
+
 tarn_status tarn_stream_write_head(const tarn_stream_head *head, const tarn_frame_input *inputs, uint8_t *bytes,
                                    size_t bytes_max)
 {
@@ -74,6 +94,7 @@ tarn_status tarn_stream_write_head(const tarn_stream_head *head, const tarn_fram
         return TARN_E_ARGUMENT;
     }
     uint64_t whole = tarn_stream_head_bytes(head) + head->flow_bytes;
+    whole += (uint64_t)head->field.coarse_bytes + head->field.fine_bytes;
     for (uint32_t i = 0; i < head->layer_count; i++) {
         whole += head->layers[i].bytes;
     }
@@ -98,6 +119,10 @@ tarn_status tarn_stream_write_head(const tarn_stream_head *head, const tarn_fram
     }
     for (uint32_t i = 0; i < head->layer_count; i++, p += TARN_STREAM_LAYER_BYTES) {
         write_layer(&head->layers[i], p);
+    }
+    if (head->field.number != 0) {
+        write_field(&head->field, p);
+        p += TARN_STREAM_FIELD_BYTES;
     }
     TARN_ASSERT((size_t)(p - bytes) == tarn_stream_head_bytes(head));
     return TARN_OK;

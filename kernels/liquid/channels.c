@@ -10,15 +10,21 @@ static float pressure_top_pa(const tarn_tank *tank, float heaviest)
     return heaviest * gravity * (float)desc->cells[1] * desc->cell_m;
 }
 
+static void find_densities(const tarn_tank *tank, float *lightest, float *heaviest)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    *lightest = *heaviest = desc->liquids[0].density_kg_m3;
+    for (uint32_t i = 1; i < desc->liquid_count; i++) {
+        *heaviest = tile_max2_f32(*heaviest, desc->liquids[i].density_kg_m3);
+        *lightest = tile_min_f32(*lightest, desc->liquids[i].density_kg_m3);
+    }
+}
+
 void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel)
 {
     liquid_args args = liquid_of(tank)->args;
-    const tarn_tank_desc *desc = &tank->grid.desc;
-    float heaviest = 0.0f, lightest = desc->liquids[0].density_kg_m3;
-    for (uint32_t i = 0; i < desc->liquid_count; i++) {
-        heaviest = tile_max2_f32(heaviest, desc->liquids[i].density_kg_m3);
-        lightest = tile_min_f32(lightest, desc->liquids[i].density_kg_m3);
-    }
+    float heaviest, lightest;
+    find_densities(tank, &lightest, &heaviest);
     args.value = room;
     if (number == LIQUID_CHANNEL_PRESSURE) {
         args.value_scale = tank_pressure_m2_s2(tank) * lightest; // as grid_memory's beta
@@ -29,5 +35,19 @@ void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel 
         args.value_scale = heaviest;
         grid_launch(&tank->grid, &args, LIQUID_KERNEL(show_density), NULL, tank->counters.grid.occupied);
         *channel = (tank_channel){room, args.scale.lightest * heaviest, heaviest};
+    }
+}
+
+void liquid_field(tarn_tank *tank, uint32_t number, float *room, tank_field *field)
+{
+    float lightest, heaviest;
+    if (number == LIQUID_FIELD_PRESSURE) {
+        find_densities(tank, &lightest, &heaviest);
+        tank_field_pressure(tank, lightest, room, field);
+        field->high = pressure_top_pa(tank, heaviest);
+    } else if (number == LIQUID_FIELD_CELLS) {
+        tank_field_kinds(tank, room, field);
+    } else {
+        tank_field_speed(tank, room, field);
     }
 }

@@ -29,9 +29,12 @@ static inline liquid_part *liquid_of(const tarn_tank *tank)
 /// Its carried channels, behind those that viewers have.
 enum { LIQUID_CHANNEL_PRESSURE = 4, LIQUID_CHANNEL_DENSITY };
 
+enum { LIQUID_FIELD_PRESSURE, LIQUID_FIELD_CELLS, LIQUID_FIELD_SPEED };
+
 /// What tank_model says of these.
 void liquid_substep(tarn_tank *tank);
 void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel);
+void liquid_field(tarn_tank *tank, uint32_t number, float *room, tank_field *field);
 
 /// Particles to grid, with forces: p2g and grid, by what the tank was made for.
 void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args);

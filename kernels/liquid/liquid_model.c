@@ -216,6 +216,12 @@ static const tarn_channel_spec channels[] = {
     [LIQUID_CHANNEL_DENSITY] = {"density", "Density", "kg/m³"},
 };
 
+static const tarn_field_spec fields[] = {
+    [LIQUID_FIELD_PRESSURE] = {"pressure", "Pressure", "Pa", NULL},
+    [LIQUID_FIELD_CELLS] = {"cells", "Cells", NULL, "air,liquid,solid"},
+    [LIQUID_FIELD_SPEED] = {"speed", "Speed", "m/s", NULL},
+};
+
 const tank_model tarn_liquid_model = {
     .shown = {.name = "liquid",
               .text = "free-surface liquid by PIC/FLIP or APIC",
@@ -225,7 +231,9 @@ const tank_model tarn_liquid_model = {
               .parameters = tarn_liquid_parameters,
               .tools = TARN_TOOLS_ALL,
               .channel_count = sizeof channels / sizeof channels[0],
-              .channels = channels},
+              .channels = channels,
+              .field_count = sizeof fields / sizeof fields[0],
+              .fields = fields},
     .part_bytes = sizeof(liquid_part),
     .control_bytes = sizeof(liquid_control),
     .stages = stages,
@@ -242,4 +250,5 @@ const tank_model tarn_liquid_model = {
     .begin = begin,
     .substep = liquid_substep,
     .channel = liquid_channel,
+    .field = liquid_field,
 };

@@ -166,6 +166,25 @@ static void channel(tarn_tank *tank, uint32_t number, float *room, tank_channel 
                                  : (tank_channel){carried[TARN_SMOKE_SMOKE], 0.0f, 1.0f};
 }
 
+enum { FIELD_SMOKE, FIELD_HEAT, FIELD_SPEED };
+
+static const tarn_field_spec fields[] = {
+    [FIELD_SMOKE] = {"smoke", "Smoke", NULL, NULL},
+    [FIELD_HEAT] = {"heat", "Heat", "K", NULL},
+    [FIELD_SPEED] = {"speed", "Speed", "m/s", NULL},
+};
+
+static void field(tarn_tank *tank, uint32_t number, float *room, tank_field *to)
+{
+    if (number == FIELD_SPEED) {
+        tank_field_speed(tank, room, to);
+    } else {
+        tank_field_carried(tank, number == FIELD_SMOKE ? TARN_SMOKE_SMOKE : TARN_SMOKE_HEAT, room, to);
+        to->low = number == FIELD_SMOKE ? 0.0f : -to->high;
+        to->high = number == FIELD_SMOKE ? 1.0f : to->high;
+    }
+}
+
 const tank_model tarn_smoke_model = {
     .shown = {.name = "smoke",
               .text = "smoke and warm air that fill the tank, on a grid by MacCormack's scheme",
@@ -177,7 +196,9 @@ const tank_model tarn_smoke_model = {
               .channel_count = sizeof channels / sizeof channels[0],
               .channels = channels,
               .carried_count = TARN_SMOKE_CARRIED_COUNT,
-              .carried = tarn_smoke_carried_specs},
+              .carried = tarn_smoke_carried_specs,
+              .field_count = sizeof fields / sizeof fields[0],
+              .fields = fields},
     .part_bytes = sizeof(smoke_part),
     .control_bytes = sizeof(smoke_control),
     .stages = stages,
@@ -196,4 +217,5 @@ const tank_model tarn_smoke_model = {
     .begin = begin,
     .substep = smoke_substep,
     .channel = channel,
+    .field = field,
 };

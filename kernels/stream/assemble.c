@@ -130,11 +130,44 @@ static uint32_t place_levels(tarn_encoder *e, uint32_t layer, uint32_t group, ui
         TARN_ASSERT(bytes <= STREAM_LEVEL_BYTES && e->chunk_count < e->room.chunks);
         if (bytes > 0) {
             const uint64_t from = (uint64_t)(group + 1) * STREAM_LEVEL_BYTES - bytes;
-            e->chunks[e->chunk_count++] = (stream_chunk){.from = from, .to = *at, .bytes = bytes, .is_level = 1};
+            e->chunks[e->chunk_count++] =
+                (stream_chunk){.from = from, .to = *at, .bytes = bytes, .source = STREAM_FROM_LEVELS};
             *at += bytes;
         }
     }
     return group;
+}
+
+/// The tiles of the field, in a room of its own. @return bytes
+static uint32_t list_field(tarn_encoder *e, const uint8_t **list)
+{
+    uint8_t *end = e->field_tile_list + ENCODER_FIELD_LIST_BYTES(e->view.field_tiles_max);
+    tarn_ans_writer writer;
+    tarn_ans_begin(&writer, end);
+    for (uint32_t i = e->field.tiles; i-- > 0;) {
+        TARN_ASSERT(i == 0 || e->field_list[i - 1] < e->field_list[i]);
+        tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP,
+                             e->field_list[i] - (i > 0 ? e->field_list[i - 1] + 1 : 0));
+    }
+    *list = tarn_ans_end(&writer);
+    return (uint32_t)(end - *list);
+}
+
+/// A part of the field. @return bytes
+static uint32_t place_field(tarn_encoder *e, uint32_t part, uint64_t *at)
+{
+    const uint64_t before = *at;
+    uint32_t first;
+    const uint32_t count = encoder_field_groups(e, part, &first);
+    for (uint32_t g = first; g < first + count; g++) {
+        const uint32_t bytes = e->field_bytes[g];
+        TARN_ASSERT(bytes <= STREAM_LEVEL_BYTES && e->chunk_count < e->room.chunks);
+        const uint64_t from = (uint64_t)(g + 1) * STREAM_LEVEL_BYTES - bytes;
+        e->chunks[e->chunk_count++] =
+            (stream_chunk){.from = from, .to = *at, .bytes = bytes, .source = STREAM_FROM_FIELD};
+        *at += bytes;
+    }
+    return (uint32_t)(*at - before);
 }
 
 static uint32_t groups_of(const tarn_encoder *e, uint32_t layer, uint32_t first)
@@ -166,7 +199,8 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
                              size_t bytes_max)
 {
     uint64_t list_to[TARN_STREAM_LAYERS_MAX + 1], at = tarn_stream_head_bytes(head);
-    uint32_t group = 0, level_group = 0;
+    uint32_t group = 0, level_group = 0, field_list_bytes = 0;
+    const uint8_t *field_list = NULL;
     write_lists(e);
     e->chunk_count = 0;
     list_to[0] = at;
@@ -177,6 +211,12 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
     }
     head->flow_tiles = e->flow_count;
     head->flow_bytes = (uint32_t)(at - list_to[0]);
+    const uint64_t field_to = at;
+    if (head->field.number > 0) {
+        field_list_bytes = list_field(e, &field_list);
+        at += field_list_bytes;
+        head->field.coarse_bytes = field_list_bytes + place_field(e, TARN_FIELD_COARSE, &at);
+    }
     for (uint32_t l = 0; l < e->desc.layers; l++) {
         list_to[1 + l] = at;
         at += e->list_bytes[1 + l];
@@ -184,6 +224,7 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
         level_group = place_levels(e, l, level_group, &at);
         head->layers[l].bytes = (uint32_t)(at - list_to[1 + l]);
     }
+    head->field.fine_bytes = place_field(e, TARN_FIELD_FINE, &at);
     TARN_ASSERT(e->args.is_key || group == e->group_count); // every group is in some layer
     TARN_ASSERT(head->flow_bytes <= at - list_to[0]);
     if (at > bytes_max || at > UINT32_MAX || (e->frame != NULL && at > e->room.frame)) {
@@ -201,6 +242,9 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
     for (uint32_t i = 0; i <= e->desc.layers; i++) {
         TARN_ASSERT(list_to[i] + e->list_bytes[i] <= at);
         memcpy(bytes + list_to[i], e->lists + e->list_at[i], e->list_bytes[i]);
+    }
+    if (field_list_bytes > 0) {
+        memcpy(bytes + field_to, field_list, field_list_bytes);
     }
     return status == TARN_OK ? tarn_stream_write_head(head, inputs, bytes, bytes_max) : status;
 }

@@ -399,6 +399,7 @@ static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_t
         head->channel_low = e->channel_low;
         head->channel_high = e->channel_high;
     }
+    head->field = e->field;
     head->flags = info->flags | (e->args.has_colours ? TARN_FRAME_FLAG_COLOURS : 0);
     head->epoch = info->epoch;
     head->step = now->step;
@@ -461,7 +462,10 @@ static tarn_status code(tarn_encoder *e, tarn_stream_kind *kind)
         *kind = TARN_STREAM_KEY;
         status = code_key(e);
     }
-    return status == TARN_OK ? encoder_code_levels(e) : status;
+    if (status == TARN_OK) {
+        status = encoder_code_levels(e);
+    }
+    return status == TARN_OK ? encoder_code_field(e) : status;
 }
 
 tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info,
@@ -472,7 +476,7 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
     }
     tank_view_encode_begins(e->tank);
     tank_view_now(e->tank, &e->now);
-    if (fill_colours(e) || !can_refer(e, info)) {
+    if (fill_colours(e) || !can_refer(e, info) || encoder_has_other_field(e)) {
         kind = TARN_STREAM_KEY;
     } else if (TARN_VALIDATE) {
         encoder_validate(e); // as the steps since the last frame have left the seats
@@ -497,6 +501,7 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
         e->epoch = info->epoch;
         e->generation = e->now.generation;
         e->reference_channel = e->channel;
+        encoder_keep_field(e);
         e->args.flow_now = !e->args.flow_now;
         e->flow_is_indexed = false;
     }

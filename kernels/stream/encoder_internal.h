@@ -60,6 +60,14 @@ struct tarn_encoder {
     uint32_t level_group_count;
     uint64_t levels_bytes; ///< of the frame in hand
 
+    tarn_stream_field field;  ///< that frames carry, as the newest has it; number 0: none
+    uint8_t reference_field;  ///< the number in the reference
+    uint32_t field_reference; ///< which of the two levels of a field are the reference's
+    uint32_t *field_dense[2]; ///< device: tiles of these
+    uint32_t field_listed[2];
+    uint32_t *field_list, *field_bytes; ///< of the frame in hand; NULL until one was asked for
+    uint8_t *field_tile_list;
+
     // host copies and scratch
     uint64_t *reached; ///< bit per tile of the tank
     stream_tile *tiles;
@@ -85,6 +93,24 @@ tarn_status encoder_carve_levels(tarn_encoder *encoder, uint32_t groups);
 /// them.
 void encoder_begin_levels(tarn_encoder *encoder);
 tarn_status encoder_code_levels(tarn_encoder *encoder);
+
+/// What takes a field, where it isn't there yet. @return TARN_OK or TARN_E_MEMORY
+tarn_status encoder_carve_field(tarn_encoder *encoder);
+
+/// Whether the frame's field isn't the reference's: only a key frame will do.
+bool encoder_has_other_field(const tarn_encoder *encoder);
+
+/// Codes the field, if any, when the frame's grid is coded.
+tarn_status encoder_code_field(tarn_encoder *encoder);
+
+/// The groups of a part of it, from *first on.
+uint32_t encoder_field_groups(const tarn_encoder *encoder, uint32_t part, uint32_t *first);
+
+/// The frame becomes the reference.
+void encoder_keep_field(tarn_encoder *encoder);
+
+/// Room for the list of a field's tiles.
+#define ENCODER_FIELD_LIST_BYTES(tiles) ((size_t)(tiles)*5 + 64)
 
 /// Room for the lists: gaps and counts of tiles, a bit per group.
 #define ENCODER_LIST_BYTES(room, layers)                                                                               \

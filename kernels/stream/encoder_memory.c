@@ -163,11 +163,111 @@ tarn_status encoder_carve_levels(tarn_encoder *encoder, uint32_t groups)
     return TARN_E_MEMORY;
 }
 
+static uint32_t field_groups_max(const tarn_encoder *e)
+{
+    uint32_t groups = 0;
+    for (uint32_t part = 0; part < TARN_FIELD_PARTS; part++) {
+        const uint32_t step = tarn_field_group_tiles(e->view.cells[2], part);
+        groups += (e->view.field_tiles_max + step - 1) / step;
+    }
+    return groups;
+}
+
+static void carve_field(room_carver *t)
+{
+    tarn_encoder *e = t->encoder;
+    stream_memory *w = &e->args.w;
+    const uint64_t tiles = e->view.field_tiles_max, groups = field_groups_max(e);
+    w->field_room = carve(t, w->field_room, tiles * TILE_CELLS * sizeof *w->field_room);
+    for (uint32_t part = 0; part < TARN_FIELD_PARTS; part++) {
+        const uint64_t levels = tiles * tarn_field_tile_levels(e->view.cells[2], part);
+        w->field_true[part] = carve(t, w->field_true[part], levels);
+        for (int i = 0; i < 2; i++) {
+            w->field_level[i][part] = carve(t, w->field_level[i][part], levels);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        w->field_index[i] = carve(t, w->field_index[i], e->room.tiles * (uint64_t)4);
+        e->field_dense[i] = carve(t, e->field_dense[i], tiles * 4);
+    }
+    w->field_bytes = carve(t, w->field_bytes, groups * 4);
+    w->field_coded = carve(t, w->field_coded, groups * STREAM_LEVEL_BYTES);
+}
+
+static void give_field(tarn_encoder *e)
+{
+    room_carver t = {.encoder = e, .giving = true};
+    carve_field(&t);
+    free(e->field_list);
+    free(e->field_bytes);
+    free(e->field_tile_list);
+    e->field_list = e->field_bytes = NULL;
+    e->field_tile_list = NULL;
+}
+
+/// What all of a frame takes has to hold a field, too.
+static bool grow_frame(room_carver *t)
+{
+    tarn_encoder *e = t->encoder;
+    const uint32_t groups = field_groups_max(e);
+    const uint64_t more = (uint64_t)groups * STREAM_LEVEL_BYTES + ENCODER_FIELD_LIST_BYTES(e->view.field_tiles_max);
+    stream_chunk *chunks = calloc(e->room.chunks + groups, sizeof *chunks);
+    stream_chunk *chunk = carve(t, NULL, (e->room.chunks + groups) * sizeof *chunk);
+    uint8_t *frame = e->frame != NULL ? carve(t, NULL, e->room.frame + more) : NULL;
+    if (chunks == NULL || t->failed) {
+        free(chunks);
+        tarn_device_free(e->view.device, chunk);
+        tarn_device_free(e->view.device, frame);
+        return false;
+    }
+    free(e->chunks);
+    tarn_device_free(e->view.device, e->args.w.chunk);
+    tarn_device_free(e->view.device, e->frame);
+    e->bytes_taken -= e->room.chunks * sizeof *chunk + (frame != NULL ? e->room.frame : 0);
+    e->chunks = chunks;
+    e->args.w.chunk = chunk;
+    e->frame = frame;
+    e->room.chunks += groups;
+    e->room.frame += more;
+    return true;
+}
+
+tarn_status encoder_carve_field(tarn_encoder *encoder)
+{
+    if (encoder->field_list != NULL) {
+        return TARN_OK;
+    }
+    const uint32_t tiles = encoder->view.field_tiles_max, groups = field_groups_max(encoder);
+    room_carver t = {.encoder = encoder};
+    const uint64_t before = encoder->bytes_taken;
+    if (tiles > TARN_FRAME_FIELD_TILES_MAX) {
+        return TARN_E_MEMORY;
+    }
+    carve_field(&t);
+    encoder->field_list = calloc(tiles + 1, sizeof *encoder->field_list);
+    encoder->field_bytes = calloc(groups + 1, sizeof *encoder->field_bytes);
+    encoder->field_tile_list = malloc(ENCODER_FIELD_LIST_BYTES(tiles));
+    bool is_there =
+        !t.failed && encoder->field_list != NULL && encoder->field_bytes != NULL && encoder->field_tile_list != NULL;
+    for (int i = 0; i < 2; i++) {
+        is_there = is_there && tarn_queue_zero(encoder->view.queue, encoder->args.w.field_index[i],
+                                               encoder->room.tiles * (size_t)4) == TARN_OK;
+        encoder->field_listed[i] = 0;
+    }
+    if (is_there && grow_frame(&t)) {
+        return TARN_OK;
+    }
+    give_field(encoder);
+    encoder->bytes_taken = before;
+    return TARN_E_MEMORY;
+}
+
 void encoder_give_memory(tarn_encoder *encoder)
 {
     room_carver t = {.encoder = encoder, .giving = true};
     carve_device(&t);
     give_levels(encoder);
+    give_field(encoder);
     free(encoder->flow_list);
     free(encoder->reached);
     free(encoder->tiles);

@@ -1,13 +1,6 @@
 // A channel's values as levels, and these as streams.
 #include "kernels/stream/stream_memory.h"
 
-/// Nearest of 256 levels; what is no number has the lowest.
-TILE_FN uint8_t level_of(const stream_args *args, float value)
-{
-    const float at = (value - args->level_low) * args->level_scale;
-    return (uint8_t)(at >= (float)TARN_LEVEL_MAX ? (uint32_t)TARN_LEVEL_MAX : at > 0.0f ? (uint32_t)(at + 0.5f) : 0u);
-}
-
 /// Puts the particles' levels where their slots are. One tile per occupied tile.
 TILE_KERNEL(stream_levels, STREAM_LANES, stream_args, tile_no_scratch)
 {
@@ -17,7 +10,7 @@ TILE_KERNEL(stream_levels, STREAM_LANES, stream_args, tile_no_scratch)
         const uint32_t seat = args->seat[i];
         if (seat != TILE_NONE) { // born since, and no base frame has told of it
             w->level_now[seat & STREAM_BORN ? seat & ~STREAM_BORN : w->place_slot[seat]] =
-                level_of(args, args->value[i]);
+                stream_level_at(args->value[i], args->level_low, args->level_scale);
         }
     }
 }
@@ -69,8 +62,7 @@ TILE_FN uint32_t choose_levels(const stream_args *args, const stream_level_group
             continue;
         }
         const int32_t last = last_level(args, group, k), expected = tarn_level_expect(&guess, last);
-        const int32_t off = (int32_t)args->w.level_now[group->slot + k] - expected, sign = off < 0 ? -1 : 1;
-        const int32_t steps = sign * ((sign * off + (1 << form >> 2)) >> (form - 1));
+        const int32_t steps = tarn_level_steps((int32_t)args->w.level_now[group->slot + k] - expected, form);
         const int32_t level = tarn_level_of(expected, steps, form);
         tarn_level_follow(&guess, last, level);
         s->level[alive] = (uint8_t)level;

@@ -264,7 +264,10 @@ TILE_KERNEL(stream_reseat, STREAM_LANES, stream_args, reseat_scratch)
 TILE_KERNEL(stream_pack, STREAM_LANES, stream_args, tile_no_scratch)
 {
     const stream_chunk *chunk = &args->w.chunk[tile];
-    const uint8_t *from = (chunk->is_level ? args->w.level_coded : args->w.coded) + chunk->from;
+    const uint8_t *room = chunk->source == STREAM_FROM_CODED    ? args->w.coded
+                          : chunk->source == STREAM_FROM_LEVELS ? args->w.level_coded
+                                                                : args->w.field_coded;
+    const uint8_t *from = room + chunk->from;
     uint8_t *to = args->to + chunk->to;
     FOR_RANGE (i, 0, chunk->bytes) {
         to[i] = from[i];

@@ -7,13 +7,13 @@
 ///     key:           see ─ layers ─ sets ─ fit ─ nodes ─ borders ─ pack
 ///     base, extra:   arrive ─ fit ─ nodes ─ borders ─ move ─ groups ─ pack; behind a base: reseat
 ///     before pack, where the frame carries a channel:   levels ─ level_groups
+///     where it carries a field:                         field_levels ─ field_groups, blocks then cells
 #ifndef TARN_KERNELS_STREAM_STREAM_MEMORY_H
 #define TARN_KERNELS_STREAM_STREAM_MEMORY_H
 
 #include "kernels/device/tile.h"
 #include "kernels/grid/grid.h"
-#include "protocol/flow_grid.h"
-#include "protocol/level_code.h"
+#include "protocol/field_grid.h"
 #include "protocol/stream.h"
 
 enum {
@@ -79,8 +79,10 @@ typedef struct stream_part {
 typedef struct stream_chunk {
     uint64_t from, to;
     uint32_t bytes;
-    uint32_t is_level; ///< from level_coded
+    uint32_t source; ///< STREAM_FROM_*
 } stream_chunk;
+
+enum { STREAM_FROM_CODED, STREAM_FROM_LEVELS, STREAM_FROM_FIELD };
 
 /// A tile of the reference.
 typedef struct stream_tile {
@@ -115,7 +117,14 @@ typedef struct stream_memory {
     stream_level_group *level_group;
     uint32_t *level_bytes; ///< [level group]
     uint8_t *level_coded;  ///< [level group][STREAM_LEVEL_BYTES]
-    uint32_t *farthest;    ///< the bits of all displacements along an axis, 1/1024 cell, or'ed
+    // while a field is asked for
+    float *field_room;                         ///< [tile][512] for the tank's model
+    uint32_t *field_index[2];                  ///< [dense]: 1 + tile, or 0
+    uint8_t *field_level[2][TARN_FIELD_PARTS]; ///< [tile][levels] that viewers have
+    uint8_t *field_true[TARN_FIELD_PARTS];     ///< of the tank now
+    uint32_t *field_bytes;                     ///< [group] of blocks, then of cells
+    uint8_t *field_coded;                      ///< [group][STREAM_LEVEL_BYTES]
+    uint32_t *farthest;                        ///< the bits of all displacements along an axis, 1/1024 cell, or'ed
     tarn_code_tables *tables;
 } stream_memory;
 
@@ -141,7 +150,13 @@ typedef struct stream_args {
     const float *value;                       ///< [particle] of the channel
     float level_low, level_scale;             ///< what level 0 stands for; levels of a unit
     uint32_t has_levels;                      ///< viewers have levels of it after the reference
-    uint8_t *to;                              ///< the frame
+    const float *field_value;                 ///< [tile][512]
+    const uint32_t *field_tile;               ///< dense
+    uint32_t field_tiles, field_now;          ///< how many; which of the two is the frame's
+    float field_low, field_scale;             ///< as level_low and level_scale
+    int32_t field_rest, field_is_kinds;
+    uint32_t field_part, field_group; ///< of the launch; the first of its groups
+    uint8_t *to;                      ///< the frame
     // of stream_index: table[list[i * stride]] becomes 1 + i, or 0
     const uint32_t *list;
     uint32_t *table;
@@ -163,6 +178,8 @@ typedef struct stream_args {
     K(stream_move)                                                                                                     \
     K(stream_groups)                                                                                                   \
     K(stream_levels)                                                                                                   \
+    K(stream_field_levels)                                                                                             \
+    K(stream_field_groups)                                                                                             \
     K(stream_level_groups)                                                                                             \
     K(stream_reseat)                                                                                                   \
     K(stream_pack)
@@ -229,6 +246,13 @@ TILE_FN uint32_t stream_layer_of(const stream_args *args, uint32_t id, int is_vi
 TILE_FN uint32_t stream_level_of(uint32_t component, uint32_t steps)
 {
     return ((component & 0xffu) * steps + 127) / 255;
+}
+
+/// Nearest of 256 levels from `low` on, `scale` a unit; what is no number has the lowest.
+TILE_FN uint8_t stream_level_at(float value, float low, float scale)
+{
+    const float at = (value - low) * scale;
+    return (uint8_t)(at >= (float)TARN_LEVEL_MAX ? (uint32_t)TARN_LEVEL_MAX : at > 0.0f ? (uint32_t)(at + 0.5f) : 0u);
 }
 
 /// A particle's dye as red << 5 | green << 2 | blue.

@@ -204,7 +204,11 @@ typedef struct tank_args {
     K(tank_tint)                                                                                                       \
     K(tank_volume)                                                                                                     \
     K(tank_totals_sum)                                                                                                 \
-    K(tank_totals_tiles)
+    K(tank_totals_tiles)                                                                                               \
+    K(tank_field_particles)                                                                                            \
+    K(tank_field_kinds)                                                                                                \
+    K(tank_field_pressure)                                                                                             \
+    K(tank_field_flow)
 
 /// The cell of its tile that a particle is in.
 TILE_FN uint32_t particle_cell(const store_memory *m, uint32_t particle)

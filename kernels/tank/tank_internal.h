@@ -110,6 +110,18 @@ float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise
 /// solved.
 float tank_pressure_m2_s2(const tarn_tank *tank);
 
+/// Fields that models have in common: what becomes of `room` is as tank_view_field says.
+/// Speed, m/s: of the particles, or of what fills the tank.
+void tank_field_speed(tarn_tank *tank, float *room, tank_field *field);
+/// Magnitude of the vorticity of what fills the tank, 1/s.
+void tank_field_vorticity(tarn_tank *tank, float *room, tank_field *field);
+/// What particles carry, as their share of the cell has it.
+void tank_field_carried(tarn_tank *tank, uint32_t number, float *room, tank_field *field);
+/// Air, liquid and solid: as CELL_*.
+void tank_field_kinds(tarn_tank *tank, float *room, tank_field *field);
+/// The pressure, Pa, in a liquid of this density; its range is the caller's to say.
+void tank_field_pressure(tarn_tank *tank, float density_kg_m3, float *room, tank_field *field);
+
 void tank_motion_reset(tank_motion *motion);
 
 /// Where the tank goes from now on.

@@ -34,6 +34,7 @@ bool tank_model_is_sound(const tank_model *model)
     const tarn_model *shown = &model->shown;
     bool sound = shown->parameter_count <= TARN_MODEL_PARAMETERS_MAX &&
                  shown->channel_count <= TARN_MODEL_CHANNELS_MAX && shown->carried_count <= TARN_MODEL_CARRIED_MAX &&
+                 shown->field_count <= TARN_MODEL_FIELDS_MAX && (shown->field_count == 0 || model->field != NULL) &&
                  model->kinds <= LIQUIDS_MAX && (model->fills || !model->keeps_velocity) &&
                  (shown->tools & ~TARN_TOOLS_ALL) == 0;
     for (uint32_t i = 0; i < shown->channel_count; i++) {
@@ -63,6 +64,16 @@ int tarn_model_parameter_find(const tarn_model *model, const char *name)
 uint32_t tank_kinds(const tarn_tank *tank)
 {
     return tank->model->kinds > 0 ? tank->model->kinds : tank->grid.desc.liquid_count;
+}
+
+int tarn_model_field_find(const tarn_model *model, const char *name)
+{
+    for (uint32_t i = 0; i < model->field_count; i++) {
+        if (strcmp(model->fields[i].name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
 }
 
 int tarn_model_channel_find(const tarn_model *model, const char *name)

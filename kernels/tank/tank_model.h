@@ -62,6 +62,9 @@ typedef struct tank_model {
     /// to put into `room`. Between steps. NULL: it has no such channel.
     /// @param room  device memory for as many numbers as there may be particles
     void (*channel)(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel);
+    /// Finds a field's values, by kernels that it launches (tank_field_*). Between steps. NULL: it has none.
+    /// @param room  as tank_view_field
+    void (*field)(tarn_tank *tank, uint32_t number, float *room, tank_field *field);
     /// NULL: particles come into being as for all models. Else it launches what adds others to store_memory.births of
     /// the active tiles; and what writes them behind the tile's other births, as tank_spawn does those.
     void (*bear)(tarn_tank *tank);

@@ -19,6 +19,7 @@ void tank_view_open(tarn_tank *tank, tank_view *view)
         .tile_total = shape->tile_total[0],
         .occupied_max = shape->occupied_max,
         .particles_max = args->scale.particles_max,
+        .field_tiles_max = shape->active_max,
         .id = args->store.id,
         .tile = args->grid.m.level[0].tile,
         .tile_index = args->grid.m.level[0].index,
@@ -94,6 +95,14 @@ void tank_view_channel(tarn_tank *tank, uint32_t number, float *room, tank_chann
     TARN_ASSERT(number < tank->model->shown.channel_count && tank->model->channel != NULL);
     tank->model->channel(tank, number, room, channel);
     TARN_ASSERT(channel->value != NULL && channel->low <= channel->high);
+}
+
+void tank_view_field(tarn_tank *tank, uint32_t number, float *room, tank_field *field)
+{
+    TARN_ASSERT(number < tank->model->shown.field_count && tank->model->field != NULL);
+    tank->model->field(tank, number, room, field);
+    TARN_ASSERT(field->count <= tank->args->grid.shape.active_max);
+    TARN_ASSERT(field->value != NULL && field->tile != NULL && field->low <= 0.0f && field->high >= 0.0f);
 }
 
 tarn_status tank_view_seat(tarn_tank *tank, uint32_t *seat, uint32_t *moved_seat)

@@ -18,8 +18,9 @@ typedef struct tank_view {
     uint32_t tiles[3], tile_total; ///< of 8^3 cells
     uint32_t occupied_max;         ///< tiles that may hold particles at once
     uint32_t particles_max;
-    uint32_t *position[3]; ///< 2^-20 cell, of the tank; particles are sorted by tile
-    float *velocity[3];    ///< cells per step
+    uint32_t field_tiles_max; ///< tiles that a field may have
+    uint32_t *position[3];    ///< 2^-20 cell, of the tank; particles are sorted by tile
+    float *velocity[3];       ///< cells per step
     uint32_t *id;
     uint32_t *tile, *tile_index;       ///< [o] tiles that hold particles, ascending; [dense] o, or TILE_NONE
     uint32_t *tile_first, *tile_count; ///< [dense] particles
@@ -44,11 +45,24 @@ typedef struct tank_channel {
     float low, high;    ///< what it ranges over, low <= high: fixed by the tank, so that it hardly ever changes
 } tank_channel;
 
+/// A field of the model: a value for each cell of some tiles.
+typedef struct tank_field {
+    const float *value;   ///< device: [i][512], in the field's unit; of kinds their numbers
+    const uint32_t *tile; ///< device: [i] dense, ascending
+    uint32_t count;       ///< of the tiles, at most view.field_tiles_max; all other cells have 0
+    float low, high;      ///< what it ranges over, low <= 0 <= high: fixed by the tank
+    bool is_kinds;        ///< whole numbers 0..255, low is 0 and high 255
+} tank_field;
+
 void tank_view_open(tarn_tank *tank, tank_view *view);
 void tank_view_now(const tarn_tank *tank, tank_moment *moment);
 
 /// A carried channel of the tank's model, as the last step left it: tank_model's channel.
 void tank_view_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel);
+
+/// A field of the tank's model, as the last step left it: tank_model's field.
+/// @param room  device memory for 512 numbers of each of view.field_tiles_max tiles
+void tank_view_field(tarn_tank *tank, uint32_t number, float *room, tank_field *field);
 
 /// Lets particles carry numbers through every step: what who encodes them knows them by; TILE_NONE: born since.
 /// Arrays of device memory for view.particles_max; NULL: no longer. @return TARN_OK or TARN_E_STATE: they carry others

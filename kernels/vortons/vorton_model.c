@@ -261,6 +261,18 @@ static void channel(tarn_tank *tank, uint32_t number, float *room, tank_channel 
     *to = (tank_channel){tank->args->store.carried[CARRIED_DEVIATION], -most, most};
 }
 
+enum { FIELD_VORTICITY, FIELD_SPEED };
+
+static const tarn_field_spec fields[] = {
+    [FIELD_VORTICITY] = {"vorticity", "Vorticity", "1/s", NULL},
+    [FIELD_SPEED] = {"speed", "Speed", "m/s", NULL},
+};
+
+static void field(tarn_tank *tank, uint32_t number, float *room, tank_field *to)
+{
+    (number == FIELD_VORTICITY ? tank_field_vorticity : tank_field_speed)(tank, room, to);
+}
+
 const tank_model tarn_vorton_model = {
     .shown = {.name = "vortons",
               .text = "vortex particles in a filled tank, with dye that may be heavy or light",
@@ -272,7 +284,9 @@ const tank_model tarn_vorton_model = {
               .channel_count = sizeof channels / sizeof channels[0],
               .channels = channels,
               .carried_count = sizeof carried / sizeof carried[0],
-              .carried = carried},
+              .carried = carried,
+              .field_count = sizeof fields / sizeof fields[0],
+              .fields = fields},
     .part_bytes = sizeof(vorton_part),
     .control_bytes = sizeof(vorton_control),
     .stages = stages,
@@ -295,4 +309,5 @@ const tank_model tarn_vorton_model = {
     .bear = bear,
     .spawn = spawn,
     .channel = channel,
+    .field = field,
 };

@@ -3,7 +3,7 @@
 
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
-enum { ABI = 5 };
+enum { ABI = 6 };
 
 int EXPORT(tarn_codec_abi)(void)
 {
@@ -78,6 +78,11 @@ tarn_status EXPORT(tarn_codec_open)(uint32_t byte_count)
 void EXPORT(tarn_codec_show_curl)(float top_per_s)
 {
     tarn_codec_stream_show_curl(top_per_s);
+}
+
+const uint8_t *EXPORT(tarn_codec_field_plane)(uint32_t z)
+{
+    return tarn_codec_stream_field_plane(z);
 }
 
 tarn_status EXPORT(tarn_codec_decode)(uint32_t byte_count)

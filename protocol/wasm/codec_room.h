@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-    CODEC_HEADER_VALUES = 38,
+    CODEC_HEADER_VALUES = 43,
     CODEC_BODY_VALUES = 8,
     CODEC_ALIGN_BYTES = 16,
     CODEC_MEMORY_BYTES_MAX = 512 << 20, ///< what the module is linked with

@@ -10,6 +10,8 @@ static tarn_stream *decoder;
 static tarn_stream_size decoder_size;
 static tarn_stream_particles shown; ///< of the frame decoded last
 static float shown_interval_s;
+static tarn_stream_head shown_head;
+static uint64_t plane_at, plane_bytes; ///< of the decoder's memory, behind its own: a plane of a field
 
 /// In all layers, with those that were cut off.
 static double particles_of(const tarn_stream_head *head)
@@ -62,6 +64,11 @@ static void store_header(const tarn_stream_frame *frame, const tarn_stream_parti
     *v++ = head->channel;
     *v++ = (double)head->channel_low;
     *v++ = (double)head->channel_high;
+    *v++ = head->field.number;
+    *v++ = (double)head->field.low;
+    *v++ = (double)head->field.high;
+    *v++ = head->field.is_kinds;
+    *v++ = head->field.number != 0 && frame->fine != NULL;
 }
 
 static void store_bodies(const tarn_frame_body *bodies, uint32_t count)
@@ -104,23 +111,29 @@ static tarn_status make_room(const tarn_stream_frame *key)
 {
     const tarn_stream_size wanted = tarn_stream_size_of(key);
     const tarn_stream_size have = decoder_size;
+    const uint64_t plane = wanted.field_tiles > 0 ? (uint64_t)key->head.cells[0] * key->head.cells[1] : 0;
     const bool fits = decoder != NULL && wanted.slots <= have.slots && wanted.tiles <= have.tiles &&
-                      wanted.flow_tiles <= have.flow_tiles;
+                      wanted.flow_tiles <= have.flow_tiles && wanted.field_tiles <= have.field_tiles &&
+                      wanted.field_levels <= have.field_levels && plane <= plane_bytes;
     if (fits && wanted.slots <= tarn_codec_room.particles_max) {
         return TARN_OK;
     }
     const uint64_t slots = tarn_codec_with_slack(wanted.slots, TARN_FRAME_PARTICLES_MAX);
     tarn_stream_size size = {
         larger((uint32_t)slots, have.slots), larger(wanted.tiles, have.tiles),
-        larger((uint32_t)tarn_codec_with_slack(wanted.flow_tiles, TARN_FRAME_TILES_MAX), have.flow_tiles)};
-    tarn_status status = tarn_codec_lay_out(fits ? 0 : tarn_stream_bytes(&size), 0, slots);
+        larger((uint32_t)tarn_codec_with_slack(wanted.flow_tiles, TARN_FRAME_TILES_MAX), have.flow_tiles),
+        larger(wanted.field_tiles, have.field_tiles), larger(wanted.field_levels, have.field_levels)};
+    const uint64_t plane_room = plane > plane_bytes ? plane : plane_bytes;
+    tarn_status status = tarn_codec_lay_out(fits ? 0 : tarn_stream_bytes(&size) + plane_room, 0, slots);
     if (status == TARN_E_LIMIT) { // nothing to spare, and no regard for earlier frames
         size = wanted;
-        status = tarn_codec_lay_out(fits ? 0 : tarn_stream_bytes(&size), 0, wanted.slots);
+        status = tarn_codec_lay_out(fits ? 0 : tarn_stream_bytes(&size) + plane_room, 0, wanted.slots);
     }
     if (status == TARN_OK && !fits) {
         decoder = tarn_stream_make((void *)(uintptr_t)tarn_codec_room.decoder, &size);
         decoder_size = size;
+        plane_at = tarn_codec_room.decoder + tarn_stream_bytes(&size);
+        plane_bytes = plane_room;
     }
     return status;
 }
@@ -160,11 +173,23 @@ tarn_status tarn_codec_stream_decode(uint32_t byte_count)
     status = decoder != NULL ? tarn_stream_decode(decoder, &frame, &shown) : TARN_E_STATE;
     if (status != TARN_OK) {
         shown.count = 0;
+        shown_head.field.number = 0;
         return status;
     }
     shown_interval_s = frame.head.interval_s;
+    shown_head = frame.head;
     store_header(&frame, &shown);
     return TARN_OK;
+}
+
+const uint8_t *tarn_codec_stream_field_plane(uint32_t z)
+{
+    if (decoder == NULL || shown_head.field.number == 0 || z >= shown_head.cells[2]) {
+        return NULL;
+    }
+    uint8_t *const plane = (uint8_t *)(uintptr_t)plane_at;
+    tarn_stream_field_plane(decoder, z, plane);
+    return plane;
 }
 
 void tarn_codec_stream_show_curl(float top_per_s)

@@ -13,4 +13,8 @@ tarn_status tarn_codec_stream_decode(uint32_t byte_count);
 /// @param top_per_s  curl that the highest level stands for, > 0
 void tarn_codec_stream_show_curl(float top_per_s);
 
+/// After a decode that went well: a plane of the frame's field, as tarn_stream_field_plane; NULL: it has none, or not
+/// this plane. The next call and the next decode overwrite it.
+const uint8_t *tarn_codec_stream_field_plane(uint32_t z);
+
 #endif

@@ -97,6 +97,17 @@ static void added(byte_codec *codec, tarn_added_info *info)
     u32(codec, &info->colour);
 }
 
+static void channels(byte_codec *codec, tarn_channel_info *infos, uint32_t *count, uint32_t max)
+{
+    count_up_to(codec, count, max);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < *count; i++) {
+        text(codec, infos[i].name, sizeof infos[i].name);
+        text(codec, infos[i].label, sizeof infos[i].label);
+        text(codec, infos[i].unit, sizeof infos[i].unit);
+        text(codec, infos[i].kinds, sizeof infos[i].kinds);
+    }
+}
+
 static void state(byte_codec *codec, tarn_ipc_state *message)
 {
     tarn_session_state *session = &message->session;
@@ -123,12 +134,8 @@ static void state(byte_codec *codec, tarn_ipc_state *message)
     }
     text(codec, session->model, sizeof session->model);
     count_up_to(codec, &session->tools, TARN_TOOLS_ALL);
-    count_up_to(codec, &session->channel_count, TARN_CHANNELS_MAX);
-    for (uint32_t i = 0; codec->status == TARN_OK && i < session->channel_count; i++) {
-        text(codec, session->channels[i].name, sizeof session->channels[i].name);
-        text(codec, session->channels[i].label, sizeof session->channels[i].label);
-        text(codec, session->channels[i].unit, sizeof session->channels[i].unit);
-    }
+    channels(codec, session->channels, &session->channel_count, TARN_CHANNELS_MAX);
+    channels(codec, session->fields, &session->field_count, TARN_FIELDS_MAX);
     count_up_to(codec, &session->added_count, TARN_ADDED_MAX);
     for (uint32_t i = 0; codec->status == TARN_OK && i < session->added_count; i++) {
         added(codec, &session->added[i]);
@@ -180,6 +187,7 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
     case TARN_IPC_AUDIENCE:
         u32(codec, &message->audience.viewer_count);
         text(codec, message->audience.channel, sizeof message->audience.channel);
+        text(codec, message->audience.field, sizeof message->audience.field);
         return true;
     case TARN_IPC_INPUT:
         input(codec, &message->input);

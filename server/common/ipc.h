@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 10, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 11, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -106,6 +106,7 @@ typedef struct tarn_ipc_control {
 typedef struct tarn_ipc_audience {
     uint32_t viewer_count;
     tarn_name channel; ///< that frames are to carry; empty: none
+    tarn_name field;   ///< the same
 } tarn_ipc_audience;
 
 typedef struct tarn_ipc_input {

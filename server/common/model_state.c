@@ -5,6 +5,7 @@
 
 _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_PARAMETERS_MAX, "a state holds all parameters");
 _Static_assert((int)TARN_MODEL_CHANNELS_MAX <= (int)TARN_CHANNELS_MAX, "a state holds all channels");
+_Static_assert((int)TARN_MODEL_FIELDS_MAX <= (int)TARN_FIELDS_MAX, "a state holds all fields");
 
 static void put(tarn_name to, const char *text)
 {
@@ -33,5 +34,12 @@ void tarn_model_describe(const tarn_model *model, tarn_session_state *session)
         put(session->channels[i].name, model->channels[i].name);
         put(session->channels[i].label, model->channels[i].label);
         put(session->channels[i].unit, model->channels[i].unit);
+    }
+    session->field_count = model->field_count;
+    for (uint32_t i = 0; i < model->field_count; i++) {
+        put(session->fields[i].name, model->fields[i].name);
+        put(session->fields[i].label, model->fields[i].label);
+        put(session->fields[i].unit, model->fields[i].unit);
+        put(session->fields[i].kinds, model->fields[i].kinds);
     }
 }

@@ -5,7 +5,7 @@
 #include "kernels/model.h"
 #include "protocol/message.h"
 
-/// Fills the state's model, tools, colour channels and parameters, these with the values that they begin with.
+/// Fills the state's model, tools, colour channels, fields and parameters, these with the values that they begin with.
 void tarn_model_describe(const tarn_model *model, tarn_session_state *session);
 
 #endif

@@ -86,7 +86,7 @@ static tarn_status open_frame(const tarn_fanout *fanout, const uint8_t *bytes, u
         return status;
     }
     const tarn_stream_head *head = &opened.head;
-    if (opened.layers_present < head->layer_count) {
+    if (opened.fine == NULL) { // the last of it
         return TARN_E_TRUNCATED;
     }
     *frame = (tarn_fanout_frame){.kind = (tarn_stream_kind)head->kind, .layer_count = head->layer_count};
@@ -99,6 +99,8 @@ static tarn_status open_frame(const tarn_fanout *fanout, const uint8_t *bytes, u
         frame->cut_bytes[l] = (uint32_t)tarn_stream_cut_bytes(head, l + 1);
         frame->particles[l] = head->layers[l].particles + (l > 0 ? frame->particles[l - 1] : 0);
     }
+    frame->plain_bytes = frame->cut_bytes[head->layer_count - 1];
+    frame->cut_bytes[head->layer_count - 1] = head->frame_bytes;
     inputs->count = head->input_count;
     for (uint32_t i = 0; i < inputs->count; i++) {
         inputs->inputs[i] = tarn_stream_input_at(&opened, i);

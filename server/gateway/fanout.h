@@ -37,7 +37,8 @@ typedef struct tarn_fanout_frame {
     uint64_t step;
     uint64_t server_time_us; ///< the worker's
     uint32_t layer_count;
-    uint32_t cut_bytes[TARN_STREAM_LAYERS_MAX]; ///< with so many layers and one more
+    uint32_t cut_bytes[TARN_STREAM_LAYERS_MAX]; ///< with so many layers and one more; with all of them all of it
+    uint32_t plain_bytes;                       ///< with all of them, but without a field's details
     uint32_t particles[TARN_STREAM_LAYERS_MAX]; ///< the same
     int buffer;
 } tarn_fanout_frame;

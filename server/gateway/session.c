@@ -95,36 +95,50 @@ static void note_audience(tarn_session *session)
     }
 }
 
-static bool has_channel(const tarn_session_state *state, const char *name)
+static bool has_channel(const tarn_session_state *state, const tarn_view *view)
 {
     for (uint32_t i = 0; i < state->channel_count; i++) {
-        if (strcmp(state->channels[i].name, name) == 0) {
-            return tarn_channel_is_carried(name);
+        if (strcmp(state->channels[i].name, view->channel) == 0) {
+            return tarn_channel_is_carried(view->channel);
         }
     }
     return false;
 }
 
-/// The channel that frames are to carry: as now while anybody asks for it, else that of whoever joined first.
-static const char *channel_wanted(const tarn_session *session)
+static bool has_field(const tarn_session_state *state, const tarn_view *view)
 {
-    const char *first = "";
-    for (uint32_t i = 0; i < session->viewer_count; i++) {
-        const tarn_view *view = &session->viewers[i]->view;
-        if (view->channel[0] == 0 || view->hidden || !has_channel(&session->state, view->channel)) {
-            continue;
+    for (uint32_t i = 0; i < state->field_count; i++) {
+        if (strcmp(state->fields[i].name, view->field) == 0) {
+            return true;
         }
-        if (strcmp(view->channel, session->channel_told) == 0) {
-            return view->channel;
-        }
-        first = first[0] == 0 ? view->channel : first;
     }
-    return first;
+    return false;
 }
 
-static bool wants_other_channel(const tarn_session *session)
+/// What frames are to carry: as now while anybody asks for it, else what whoever joined first asks for.
+static void find_wanted(const tarn_session *session, tarn_ipc_audience *wanted)
 {
-    return strcmp(session->channel_told, channel_wanted(session)) != 0;
+    wanted->channel[0] = wanted->field[0] = 0;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        const tarn_view *view = &session->viewers[i]->view;
+        const bool looks = !view->hidden;
+        if (looks && has_channel(&session->state, view) &&
+            (wanted->channel[0] == 0 || strcmp(view->channel, session->carried_told.channel) == 0)) {
+            memcpy(wanted->channel, view->channel, sizeof wanted->channel);
+        }
+        if (looks && has_field(&session->state, view) &&
+            (wanted->field[0] == 0 || strcmp(view->field, session->carried_told.field) == 0)) {
+            memcpy(wanted->field, view->field, sizeof wanted->field);
+        }
+    }
+}
+
+static bool wants_others(const tarn_session *session)
+{
+    tarn_ipc_audience wanted;
+    find_wanted(session, &wanted);
+    return strcmp(session->carried_told.channel, wanted.channel) != 0 ||
+           strcmp(session->carried_told.field, wanted.field) != 0;
 }
 
 static void send_audience(tarn_session *session, uint32_t count)
@@ -132,11 +146,11 @@ static void send_audience(tarn_session *session, uint32_t count)
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     TARN_ASSERT(session->id != 0 && count <= session->viewer_count);
     message.audience.viewer_count = count;
-    snprintf(message.audience.channel, sizeof message.audience.channel, "%s", channel_wanted(session));
+    find_wanted(session, &message.audience);
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
     if (post(session, &message, key, true) == TARN_OK) {
         session->audience_told = count;
-        memcpy(session->channel_told, message.audience.channel, sizeof session->channel_told);
+        session->carried_told = message.audience;
     }
 }
 
@@ -216,7 +230,7 @@ static tarn_status send_load(tarn_session *session, const char *scene, uint8_t p
 void tarn_session_view_changed(tarn_session *session)
 {
     note_audience(session);
-    if ((session->audience_told == 0 && audience(session) > 0) || wants_other_channel(session)) {
+    if ((session->audience_told == 0 && audience(session) > 0) || wants_others(session)) {
         send_audience(session, audience(session));
     }
     tarn_session_ask_for_key(session);
@@ -746,7 +760,7 @@ void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
         if (count > 0) {
             session->empty_since_ns = now_ns;
         }
-        if ((session->audience_told != count || wants_other_channel(session)) &&
+        if ((session->audience_told != count || wants_others(session)) &&
             (count > 0 || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000)) {
             send_audience(session, count);
         }

@@ -62,11 +62,11 @@ typedef struct tarn_session {
     bool viewers_changed; ///< since they were told who is there
     uint32_t gone_count;  ///< viewers that left, of which the worker doesn't know yet
     uint32_t gone[TARN_VIEWERS_MAX];
-    uint32_t audience_told;  ///< to the worker
-    tarn_name channel_told;  ///< the same: that frames are to carry
-    uint64_t join_due_ns;    ///< up to when joins are used up
-    uint64_t empty_since_ns; ///< since when nobody looks
-    uint64_t left_since_ns;  ///< since when nobody is there
+    uint32_t audience_told;         ///< to the worker
+    tarn_ipc_audience carried_told; ///< the same: what frames are to carry
+    uint64_t join_due_ns;           ///< up to when joins are used up
+    uint64_t empty_since_ns;        ///< since when nobody looks
+    uint64_t left_since_ns;         ///< since when nobody is there
     tarn_session_counts counts;
     tarn_ipc_report report;   ///< the newest
     uint64_t report_ns;       ///< when that came; 0: none has

@@ -160,7 +160,7 @@ static int send_presence(tarn_viewer *viewer)
     return write_bytes(viewer, board->bytes + LWS_PRE, board->byte_count);
 }
 
-/// Bytes of a frame that this viewer gets: up to the end of a layer.
+/// Bytes of a frame that this viewer gets: up to the end of a layer, and a field's details if it asks for a field.
 static uint32_t cut(tarn_viewer *viewer, const tarn_fanout_frame *frame)
 {
     uint32_t *const viewers_by_layers = viewer->all->metrics->viewers_by_layers;
@@ -175,7 +175,8 @@ static uint32_t cut(tarn_viewer *viewer, const tarn_fanout_frame *frame)
         viewers_by_layers[before - 1]--;
     }
     viewers_by_layers[layers - 1]++;
-    return frame->cut_bytes[layers - 1];
+    const bool is_plain = layers == frame->layer_count && viewer->view.field[0] == 0;
+    return is_plain ? frame->plain_bytes : frame->cut_bytes[layers - 1];
 }
 
 static int send_frame(tarn_viewer *viewer, const tarn_fanout_frame *frame)

@@ -220,8 +220,9 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
 
 void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *audience, uint64_t now_ns)
 {
-    if (strcmp(tank->channel, audience->channel) != 0) {
+    if (strcmp(tank->channel, audience->channel) != 0 || strcmp(tank->field, audience->field) != 0) {
         memcpy(tank->channel, audience->channel, sizeof tank->channel);
+        memcpy(tank->field, audience->field, sizeof tank->field);
         tarn_frame_plan_ask(&tank->plan); // a paused tank has no other frame to come
     }
     if (tank->viewer_count == 0 && audience->viewer_count > 0 && tank->tank != NULL) { // or it begins with all this
@@ -529,9 +530,10 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const 
         .inputs = inputs,
     };
     tarn_stream_head head;
-    // Where there is no memory for it frames go without.
-    (void)tarn_encoder_carry(tank->encoder,
-                             (uint32_t)(1 + tarn_model_channel_find(tarn_tank_model(tank->tank), tank->channel)));
+    // Where there is no memory for either frames go without.
+    const tarn_model *model = tarn_tank_model(tank->tank);
+    (void)tarn_encoder_carry(tank->encoder, (uint32_t)(1 + tarn_model_channel_find(model, tank->channel)));
+    (void)tarn_encoder_carry_field(tank->encoder, (uint32_t)(1 + tarn_model_field_find(model, tank->field)));
     const tarn_status status = tarn_encoder_encode(tank->encoder, kind, &info, space, TARN_IPC_FRAME_BYTES_MAX, &head);
     if (status != TARN_OK) {
         return status;

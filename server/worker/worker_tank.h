@@ -52,6 +52,7 @@ typedef struct tarn_worker_tank {
     uint32_t steps_asked; ///< single steps, while paused
     uint32_t viewer_count;
     tarn_name channel; ///< that frames are to carry, where the tank has it; empty: none
+    tarn_name field;   ///< the same
     uint64_t step;     ///< since the tank started afresh
     tarn_pace pace;
     tarn_frame_rates rates;

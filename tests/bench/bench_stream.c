@@ -9,14 +9,15 @@
 #include <string.h>
 
 typedef struct bench_options {
-    const char *scenes[32], *dump;
+    const char *scenes[32], *dump, *field; ///< field: by name; NULL: none
     uint32_t scene_count, bits[8], bits_count, layers, steps, key_every, base_every, steps_per_frame;
 } bench_options;
 
 /// Sums over frames of a kind.
 typedef struct bench_sum {
     double head, flow, places, particles, encode_s, decode_s;
-    double bound, bound_each; ///< of all layers together, and the sum of each layer's own
+    double blocks, details, cells; ///< of the field: bits, and cells of its tiles
+    double bound, bound_each;      ///< of all layers together, and the sum of each layer's own
     uint32_t frames;
 } bench_sum;
 
@@ -63,6 +64,9 @@ static void add_frame(bench_sum *sum, const tarn_stream_head *head, const tarn_s
     sum->flow += 8.0 * head->flow_bytes;
     sum->places += 8.0 * layers;
     sum->particles += p->count;
+    sum->blocks += 8.0 * head->field.coarse_bytes;
+    sum->details += 8.0 * head->field.fine_bytes;
+    sum->cells += (double)head->field.tiles * tarn_field_tile_levels(head->cells[2], TARN_FIELD_FINE);
     sum->encode_s += encode_s;
     sum->decode_s += decode_s;
     for (uint32_t l = 0; head->kind == TARN_STREAM_KEY && l < head->layer_count; l++) {
@@ -90,6 +94,11 @@ static void print_sum(const char *name, const bench_sum *sum, double all)
         printf("  %.2f Mbit/s", all);
     }
     printf("\n");
+    if (sum->cells > 0.0) {
+        printf("         field, bits a cell: blocks %.3f, details %.3f, all %.3f; a particle: %.3f\n",
+               sum->blocks / sum->cells, sum->details / sum->cells, (sum->blocks + sum->details) / sum->cells,
+               (sum->blocks + sum->details) / sum->particles);
+    }
 }
 
 /// A key frame's places for other codecs: as a PLY of whole numbers, and packed with as many bits as they have. Two
@@ -153,6 +162,12 @@ static bool stream_tank(tarn_tank *tank, const bench_options *o, const char *nam
     desc.place_bits = bits;
     desc.layers = o->layers;
     if (tarn_encoder_create(tank, &desc, &encoder) != TARN_OK) {
+        return false;
+    }
+    const int field = o->field != NULL ? tarn_model_field_find(tarn_tank_model(tank), o->field) : -1;
+    if (o->field != NULL && (field < 0 || tarn_encoder_carry_field(encoder, (uint32_t)field + 1) != TARN_OK)) {
+        fprintf(stderr, "bench_stream: found --field %s, which the tank doesn't have\n", o->field);
+        tarn_encoder_destroy(encoder);
         return false;
     }
     uint8_t *bytes = malloc(BENCH_FRAME_BYTES_MAX);
@@ -231,11 +246,13 @@ int main(int argc, char **argv)
             o.scenes[o.scene_count++] = argv[i];
         } else if (strcmp(argv[i], "--dump") == 0 && i + 1 < argc) {
             o.dump = argv[++i];
+        } else if (strcmp(argv[i], "--field") == 0 && i + 1 < argc) {
+            o.field = argv[++i];
         } else if (number == NULL || i + 1 == argc || sscanf(argv[++i], "%u", number) != 1 ||
                    (*number == 0 && number != &o.bits[o.bits_count - 1])) {
             fprintf(stderr,
                     "usage: bench_stream [--bits B]... [--layers N] [--steps N] [--every STEPS] [--base FRAMES]\n"
-                    "           [--key FRAMES] [--dump FOLDER] [SCENE...]\n");
+                    "           [--key FRAMES] [--dump FOLDER] [--field NAME] [SCENE...]\n");
             return 2;
         }
     }

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
-enum { DECODER_BYTES_MAX = 2 << 20, FRAMES_MAX = 16 };
+enum { DECODER_BYTES_MAX = 2 << 20, FRAMES_MAX = 16, FIELD_CELLS_MAX = 1 << 18 };
 
 typedef struct receiver {
     void *memory;
@@ -83,11 +83,29 @@ static void check_flow(const receiver *r)
     }
 }
 
+/// Looks at every cell of the field.
+static void check_field(const receiver *r, const tarn_stream_head *head)
+{
+    const size_t cells = (size_t)head->cells[0] * head->cells[1];
+    if (cells * head->cells[2] > FIELD_CELLS_MAX) {
+        return;
+    }
+    uint8_t *plane = malloc(cells);
+    for (uint32_t z = 0; z < head->cells[2]; z++) {
+        tarn_stream_field_plane(r->stream, z, plane);
+        for (size_t i = 0; i < cells; i++) {
+            require(head->field.number != 0 || plane[i] == 0);
+        }
+    }
+    free(plane);
+}
+
 /// A head that the reader takes is one that the writer takes, and it gives the same bytes.
 static void check_rewrite(const tarn_stream_frame *frame, const uint8_t *bytes)
 {
     uint8_t again[TARN_FRAME_HEADER_BYTES + TARN_FRAME_BODIES_MAX * TARN_FRAME_BODY_BYTES +
-                  TARN_FRAME_INPUTS_MAX * TARN_FRAME_INPUT_BYTES + TARN_STREAM_LAYERS_MAX * TARN_STREAM_LAYER_BYTES];
+                  TARN_FRAME_INPUTS_MAX * TARN_FRAME_INPUT_BYTES + TARN_STREAM_LAYERS_MAX * TARN_STREAM_LAYER_BYTES +
+                  TARN_STREAM_FIELD_BYTES];
     tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
     const size_t head_bytes = tarn_stream_head_bytes(&frame->head);
     if (get_u16(bytes + STREAM_AT_HEADER_BYTES) !=
@@ -120,6 +138,7 @@ static void take_frame(receiver *r, const uint8_t *bytes, size_t byte_count)
             if (status == TARN_OK) {
                 check_particles(&frame, &r->out);
                 check_flow(r);
+                check_field(r, &frame.head);
             }
             require(status != TARN_E_STATE || !is_key);
             r->out.particles_max = most;

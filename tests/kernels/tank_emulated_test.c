@@ -34,6 +34,9 @@ static void encode_stream(const tarn_tank *tank, tarn_encoder *encoder, uint32_t
     // Its channels: none, those that aren't in the stream anyway.
     const uint32_t carried = tarn_tank_model(tank)->channel_count - 4;
     assert_int_equal(tarn_encoder_carry(encoder, step % 3 == 0 ? 0 : 5 + step % 3 % carried), TARN_OK);
+    // Two of its fields, if it has any: the second one makes its first frame a key frame.
+    const uint32_t fields = tarn_tank_model(tank)->field_count, first = tarn_tank_desc_of(tank)->cells[0] + step / 2;
+    assert_int_equal(tarn_encoder_carry_field(encoder, fields > 0 ? 1 + first % fields : 0), TARN_OK);
     assert_int_equal(tarn_encoder_encode(encoder, kind, &info, out->stream[step], STREAM_BYTES_MAX, &out->head[step]),
                      TARN_OK);
 }

@@ -147,6 +147,13 @@ static void view(tarn_message *m)
     m->view = (tarn_view){.hidden = 1, .mbit_per_s = 4.5f, .frames_per_s = 30, .particles = 50000};
 }
 
+static void view_with_field(tarn_message *m)
+{
+    view(m);
+    m->view.hidden = 0;
+    memcpy(m->view.field, "pressure", sizeof "pressure");
+}
+
 static void presence(tarn_message *m)
 {
     m->presence.point_count = 3;
@@ -241,7 +248,7 @@ static void state_with_solids(tarn_message *m)
 /// With what the model's table says.
 static void joined_with_model(tarn_message *m)
 {
-    static const tarn_channel_info channels[] = {{"colour", "Own colour", ""}, {"speed", "Speed", "m/s"}};
+    static const tarn_channel_info channels[] = {{"colour", "Own colour", "", ""}, {"speed", "Speed", "m/s", ""}};
     joined(m);
     tarn_session_state *described = &m->joined.state;
     memcpy(described->parameters[0].label, "Gravity", sizeof "Gravity");
@@ -252,6 +259,16 @@ static void joined_with_model(tarn_message *m)
     described->tools = TARN_TOOLS_ALL;
     described->channel_count = 2;
     memcpy(described->channels, channels, sizeof channels);
+}
+
+/// And with fields.
+static void joined_with_fields(tarn_message *m)
+{
+    static const tarn_channel_info fields[] = {{"pressure", "Pressure", "Pa", ""},
+                                               {"cells", "Cells", "", "air,liquid,solid"}};
+    joined_with_model(m);
+    m->joined.state.field_count = 2;
+    memcpy(m->joined.state.fields, fields, sizeof fields);
 }
 
 /// Of a model that people only look at.
@@ -300,12 +317,14 @@ static const struct {
     {"message-ack-key", TARN_MESSAGE_ACK, ack_key},
     {"message-ping", TARN_MESSAGE_PING, ping},
     {"message-view", TARN_MESSAGE_VIEW, view},
+    {"message-view-field", TARN_MESSAGE_VIEW, view_with_field},
     {"message-presence", TARN_MESSAGE_PRESENCE, presence},
     {"message-presence-none", TARN_MESSAGE_PRESENCE, presence_none},
     {"message-profile", TARN_MESSAGE_PROFILE, profile},
     {"message-welcome", TARN_MESSAGE_WELCOME, welcome},
     {"message-joined", TARN_MESSAGE_JOINED, joined},
     {"message-joined-model", TARN_MESSAGE_JOINED, joined_with_model},
+    {"message-joined-fields", TARN_MESSAGE_JOINED, joined_with_fields},
     {"message-viewers", TARN_MESSAGE_VIEWERS, viewer_list},
     {"message-presences", TARN_MESSAGE_PRESENCES, presences},
     {"message-pong", TARN_MESSAGE_PONG, pong},

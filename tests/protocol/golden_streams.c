@@ -1,6 +1,7 @@
 #include "tests/protocol/golden_streams.h"
 
 #include "protocol/bytes.h"
+#include "tests/protocol/model_bytes.h"
 #include "tests/protocol/stream_receiver.h"
 #include "tests/protocol/stream_swarm.h"
 
@@ -27,6 +28,8 @@ typedef struct golden_stream {
     uint32_t body_count;
     uint32_t extra_header_bytes; ///< as a newer sender may append
     bool has_wild_levels;
+    uint8_t field; ///< that all frames carry; 0: none
+    bool field_is_kinds;
 } golden_stream;
 
 static const golden_stream streams[] = {
@@ -90,6 +93,28 @@ static const golden_stream streams[] = {
      .flow_tiles_max = 1,
      .renewed = 30,
      .has_wild_levels = true},
+    {"stream-field",
+     {12, 9, 17},
+     5,
+     2,
+     TARN_FRAME_FLAG_COLOURS,
+     50,
+     "kbEb2bk2bKB",
+     .flow_tiles_max = 18,
+     .field = 3,
+     .body_count = 1},
+    {"stream-field-flat", {70, 33, 1}, 5, 1, 0, 24, "kbeb", .flow_tiles_max = 80, .field = 1},
+    {"stream-field-kinds",
+     {9, 8, 17},
+     4,
+     1,
+     0,
+     60,
+     "kbebe",
+     .flow_tiles_max = 6,
+     .renewed = 8,
+     .field = 8,
+     .field_is_kinds = true},
 };
 
 int golden_stream_count(void)
@@ -162,6 +187,7 @@ size_t golden_stream_encode(int index, uint8_t *bytes, size_t bytes_max)
         stream_swarm_renew(&swarm, g->renewed);
         stream_swarm_level(&swarm, g->has_wild_levels);
         stream_model_carry(model, *at != letter ? 5 : 0);
+        stream_model_carry_field(model, g->field, g->field_is_kinds);
         size_t frame_bytes =
             stream_model_write(model, kind, swarm.particles, swarm.count, kind == TARN_STREAM_BASE ? 2 : 1, &frame);
         if (at[1] >= '0' && at[1] <= '9') {
@@ -227,6 +253,13 @@ static void describe_head(FILE *out, const tarn_stream_head *h)
         fprintf(out, "      \"channel\": %d,\n      \"channel_low\": %.17g,\n      \"channel_high\": %.17g,\n",
                 h->channel, (double)h->channel_low, (double)h->channel_high);
     }
+    if (h->field.number != 0) {
+        const tarn_stream_field *f = &h->field;
+        fprintf(out,
+                "      \"field\": [%d, %d, %d, %.17g, %.17g, %" PRIu32 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 "],\n",
+                f->number, f->rest, f->is_kinds, (double)f->low, (double)f->high, f->tiles, f->tiles_max,
+                f->coarse_bytes, f->fine_bytes);
+    }
 }
 
 static void describe_tables(FILE *out, const tarn_stream_frame *frame, const uint8_t *bytes)
@@ -252,8 +285,26 @@ static void describe_tables(FILE *out, const tarn_stream_frame *frame, const uin
     fprintf(out, "],\n      \"layers_present\": %" PRIu32 ",\n", frame->layers_present);
 }
 
+static void describe_field(FILE *out, const stream_receiver *receiver)
+{
+    const tarn_stream_head *h = &receiver->frame.head;
+    if (h->field.number == 0) {
+        return;
+    }
+    const size_t count = (size_t)h->cells[0] * h->cells[1];
+    uint8_t *levels = model_need(malloc(count));
+    uint64_t hash = STREAM_RECEIVER_HASH;
+    for (uint32_t z = 0; z < h->cells[2]; z++) {
+        tarn_stream_field_plane(receiver->stream, z, levels);
+        hash = stream_receiver_add(hash, levels, count);
+    }
+    fprintf(out, "      \"field_fnv1a64\": \"%016" PRIx64 "\",\n", hash);
+    free(levels);
+}
+
 static void describe_particles(FILE *out, const stream_receiver *receiver)
 {
+    describe_field(out, receiver);
     const tarn_stream_particles *p = &receiver->particles;
     fprintf(out, "      \"unit_bits\": %" PRIu32 ",\n      \"velocity_scale_m_s\": %.17g,\n", p->unit_bits,
             (double)p->velocity_scale_m_s);

@@ -12,6 +12,7 @@ void model_levels_write(model_levels *group, const tarn_code_tables *tables, mod
         steps[i] = (int16_t)((group->truth[i] - expected) / (1 << (group->form - 1)));
         group->levels[i] = (uint8_t)tarn_level_of(expected, steps[i], group->form);
         tarn_level_follow(&guess, group->last[i], group->levels[i]);
+        guess.change = group->forgets ? 0 : guess.change;
     }
     if (group->count == 0) {
         return;

@@ -19,7 +19,7 @@ import {
   sizeOf,
 } from "./stream_coding.mjs";
 
-// ---- 5, 9.2, 9.8: heads ----
+// ---- 5, 9.2, 9.9: heads ----
 
 const isUnit = (q) => {
   const sum = q.reduce((total, c) => total + c * c, 0);
@@ -65,7 +65,8 @@ function readHeader(view) {
     body_count: u32(120),
     residual_step: view.getUint16(124, true),
     flow_step: view.getUint8(126),
-    channel: view.getUint16(4, true) === 4 ? view.getUint8(127) : 0,
+    version: view.getUint16(4, true),
+    channel: view.getUint16(4, true) >= 4 ? view.getUint8(127) : 0,
     channel_low: f32(128),
     channel_high: f32(132),
   };
@@ -105,6 +106,19 @@ function checkHead(head) {
     malformed(!isKey || layer.particles === layer.slots, "a layer's particles");
   }
   limit(head.layers.reduce((sum, layer) => sum + layer.slots_max, 0) <= 2 ** 24, "slots_max");
+  if (head.field === undefined) return;
+  const [number, , kinds, low, high, tiles, tilesMax] = head.field;
+  limit(number <= 8 && tilesMax <= 2 ** 17, "field or field_tiles_max");
+  malformed(kinds <= 1 && tiles <= tilesMax && finite([low, high]) && low <= high, "what is said of the field");
+}
+
+/** Section 5.6. */
+function readField(view, at) {
+  const field = [view.getUint8(at), view.getUint8(at + 1), view.getUint16(at + 2, true)];
+  for (const offset of [4, 8]) field.push(view.getFloat32(at + offset, true));
+  for (const offset of [12, 16, 20, 24]) field.push(view.getUint32(at + offset, true));
+  malformed(field[0] >= 1 && field[2] < 256, "field or is_kinds");
+  return field;
 }
 
 /** Opens a frame that may have been cut. */
@@ -113,14 +127,14 @@ function open(bytes) {
   check(bytes.length >= 8, STATUS.TRUNCATED, "8 bytes");
   malformed(view.getUint32(0, true) === 0x464e5254, "magic");
   const version = view.getUint16(4, true);
-  check(version >= 2 && version <= 4, STATUS.VERSION, "version");
+  check(version >= 2 && version <= 5, STATUS.VERSION, "version");
   const headerBytes = view.getUint16(6, true);
   malformed(headerBytes >= 136 && headerBytes % 8 === 0, "header_bytes");
   check(headerBytes <= 1024, STATUS.LIMIT, "header_bytes");
   check(bytes.length >= headerBytes, STATUS.TRUNCATED, "header");
   check(bytes[15] === 3, STATUS.VERSION, "tile_cells_log2");
   const reserved = version === 2 ? view.getUint32(124, true) : view.getUint8(127);
-  malformed((version === 4) === (reserved !== 0), "reserved, or channel");
+  malformed(version === 5 || (version === 4) === (reserved !== 0), "reserved, or channel");
   const head = readHeader(view);
   check(head.body_count <= 16, STATUS.LIMIT, "body_count");
   malformed(headerBytes >= 136 + 24 * head.body_count, "room for bodies");
@@ -131,7 +145,8 @@ function open(bytes) {
   );
   check(head.layer_count <= 8 && head.input_count <= 64, STATUS.LIMIT, "layer_count or input_count");
   const layersAt = headerBytes + 8 * head.input_count;
-  const flowAt = layersAt + 16 * head.layer_count;
+  const fieldAt = layersAt + 16 * head.layer_count;
+  const flowAt = fieldAt + (version === 5 ? 28 : 0);
   check(bytes.length >= flowAt, STATUS.TRUNCATED, "tables");
   const pair = (at) => [view.getUint32(at, true), view.getUint32(at + 4, true)];
   head.inputs = Array.from({ length: head.input_count }, (_, i) => pair(headerBytes + 8 * i));
@@ -142,10 +157,13 @@ function open(bytes) {
     ];
     return { bytes: layerBytes, slots, particles, slots_max };
   });
+  if (version === 5) head.field = readField(view, fieldAt);
   checkHead(head);
   const sections = [];
-  let at = flowAt + head.flow_bytes;
-  check(bytes.length >= at, STATUS.TRUNCATED, "flow");
+  const blocksAt = flowAt + head.flow_bytes;
+  const [blockBytes, cellBytes] = head.field?.slice(7) ?? [0, 0];
+  let at = blocksAt + blockBytes;
+  check(bytes.length >= at, STATUS.TRUNCATED, "flow or blocks");
   let whole = at;
   for (const layer of head.layers) {
     whole += layer.bytes;
@@ -153,10 +171,14 @@ function open(bytes) {
     sections.push({ at, end: whole });
     at = whole;
   }
-  malformed(whole === head.frame_bytes, "frame_bytes");
-  check(at === bytes.length || sections.length === head.layers.length, STATUS.TRUNCATED, "a layer");
-  malformed(at === bytes.length, "bytes behind the last layer");
-  return { head, bytes, flow: { at: flowAt, end: flowAt + head.flow_bytes }, sections };
+  malformed(whole + cellBytes === head.frame_bytes, "frame_bytes");
+  const isCut = sections.length < head.layers.length;
+  const cells = !isCut && bytes.length >= at + cellBytes ? { at, end: at + cellBytes } : undefined;
+  at = cells?.end ?? at;
+  check(at === bytes.length || cells !== undefined, STATUS.TRUNCATED, "a layer, or cells");
+  malformed(at === bytes.length, "bytes behind the end");
+  const blocks = { at: blocksAt, end: blocksAt + blockBytes };
+  return { head, bytes, flow: { at: flowAt, end: blocksAt }, blocks, sections, cells };
 }
 
 // ---- 9.3 Flow ----
@@ -321,7 +343,7 @@ function readNodes(stream, tile, reference, ratio, ends, step) {
   return { known, nodes: fillIn(nodes) };
 }
 
-// ---- 9.4 .. 9.7 ----
+// ---- 9.4 .. 9.8 ----
 
 /** Keeps the particles of one tank's stream. */
 export class StreamDecoder {
@@ -356,6 +378,7 @@ export class StreamDecoder {
           };
     this.chain = null; // until the frame has been read to its end
     const grid = this.readFlow(frame, chain, ends);
+    const field = head.field && Field.read(frame, head.kind === 0 ? undefined : chain.field, grid);
     const shown = [];
     const layers = head.layers.map((layer, index) => {
       const section = frame.sections[index];
@@ -366,8 +389,9 @@ export class StreamDecoder {
         ? readKeyLayer(reader, layer, index, { chain, grid, ends, shown, head })
         : readMovedLayer(reader, layer, index, { chain, grid, ends, shown, head });
     });
-    this.chain = head.kind === 2 ? chain : { ...chain, head, grid, layers };
-    return handOut(head, grid, shown);
+    field?.readCells(frame, head.kind === 0 ? undefined : chain.field, grid);
+    this.chain = head.kind === 2 ? chain : { ...chain, head, grid, layers, field };
+    return { ...handOut(head, grid, shown), field };
   }
 
   continues(head) {
@@ -379,7 +403,9 @@ export class StreamDecoder {
       head.place_bits === last.place_bits &&
       head.layer_count === last.layer_count &&
       head.cells.every((cells, axis) => cells === last.cells[axis]) &&
-      head.flags >= 2 === this.chain.hasColours
+      head.flags >= 2 === this.chain.hasColours &&
+      head.field?.[0] === this.chain.promised.field?.[0] &&
+      head.field?.[2] === this.chain.promised.field?.[2]
     );
   }
 
@@ -560,7 +586,7 @@ function readMovedLayer(reader, layer, index, { chain, grid, ends, shown, head }
   return slots;
 }
 
-/** Section 9.7. */
+/** Section 9.8. */
 function handOut(head, grid, shown) {
   const u = Math.min(10, 16 - bitsOf(Math.max(...head.cells) - 1));
   const h = Math.max(0, bitsOf(grid.largest()) - 7);
@@ -577,4 +603,132 @@ function handOut(head, grid, shown) {
       layer,
     })),
   };
+}
+
+// ---- 9.7 Fields ----
+
+/** A frame's field: per tile's index the levels of its blocks and, if they are there, its cells. */
+class Field {
+  constructor(head) {
+    [, this.rest, this.isKinds] = head.field;
+    this.tank = head.cells;
+    this.tiles = head.cells.map((count) => Math.ceil(count / 8));
+    this.list = [];
+    this.levels = { blocks: new Map(), cells: undefined };
+  }
+
+  /** The number, along each axis, of a cell or block of a tile. */
+  at(index, i, edge) {
+    const [tx, ty] = this.tiles;
+    const tile = [index % tx, Math.floor(index / tx) % ty, Math.floor(index / tx / ty)];
+    return tile.map((t, axis) => edge * t + (Math.floor(i / edge ** axis) % edge));
+  }
+
+  /** How many there are along each axis. */
+  counts(edge) {
+    return this.tank.map((cells) => (edge === 8 ? cells : Math.ceil(cells / 2)));
+  }
+
+  level(part, edge, at) {
+    const [x, y, z] = at.map((a) => Math.floor(a / edge));
+    const levels = this.levels[part].get((z * this.tiles[1] + y) * this.tiles[0] + x);
+    const [i, j, k] = at.map((a) => a % edge);
+    return levels === undefined ? this.rest : levels[edge * (edge * k + j) + i];
+  }
+
+  /** F(p) or B(p). */
+  levelAt(part, edge, p) {
+    const s = edge === 8 ? 1024 : 2048;
+    const counts = this.counts(edge);
+    if (this.isKinds) return this.level(part, edge, p.map((at) => Math.floor(at / s)));
+    const q = p.map((at, axis) => clamp(at - s / 2, 0, s * (counts[axis] - 1)));
+    const w = q.map((at) => Math.floor(((at % s) * 32) / s));
+    let sum = 0;
+    for (let corner = 0; corner < 8; corner++) {
+      const upper = AXES.map((axis) => (corner >> axis) % 2);
+      const weight = AXES.reduce((product, axis) => product * (upper[axis] ? w[axis] : 32 - w[axis]), 1);
+      const at = q.map((place, axis) => Math.floor(place / s) + upper[axis]);
+      if (weight > 0) sum += weight * this.level(part, edge, at);
+    }
+    return Math.floor((sum + 2 ** 14) / 2 ** 15);
+  }
+
+  middle(at, s) {
+    return at.map((a, axis) => Math.min(s * a + s / 2, 1024 * this.tank[axis] - 1));
+  }
+
+  /** Where what is at a place has come from. */
+  from(place, grid) {
+    const sum = grid.sum(place);
+    const way = sum === null ? [0, 0, 0] : grid.distance(sum);
+    return place.map((p, axis) => clamp(p - way[axis], 0, 1024 * this.tank[axis] - 1));
+  }
+
+  /** @param expect  of the number of a cell or block: what is expected; undefined: nothing is known */
+  readPart({ bytes, end }, begin, edge, expect, isBlock) {
+    const size = this.tank[2] === 1 ? edge ** 2 : edge ** 3;
+    const counts = this.counts(edge);
+    const levels = new Map();
+    let next = begin;
+    for (let first = 0; first < this.list.length; first += 1024 / size) {
+      const stream = new Stream(bytes, next, end);
+      const form = stream.bits(3);
+      let [activity, used, before, change] = [0, 0, 0, 0];
+      let residual = [];
+      for (const index of this.list.slice(first, first + 1024 / size)) {
+        const tile = new Array(size).fill(this.rest);
+        for (let i = 0; i < size; i++) {
+          const at = this.at(index, i, edge);
+          if (at.some((a, axis) => a >= counts[axis])) continue;
+          if (form > 0 && used++ % 3 === 0) {
+            residual = stream.residual(contextOf(activity));
+            activity = activity - Math.floor((activity + 7) / 8) + 32 * sizeOf(residual);
+          }
+          const last = expect(at);
+          const expected = last === undefined ? before : clamp(last + (isBlock ? change : 0), 0, 255);
+          before =
+            form === 0 ? stream.bits(8) : clamp(expected + 2 ** (form - 1) * residual[(used - 1) % 3], 0, 255);
+          change = last === undefined ? 0 : before - last;
+          tile[i] = before;
+        }
+        levels.set(index, tile);
+      }
+      next = stream.finish();
+    }
+    malformed(next === end, "bytes behind the field");
+    return levels;
+  }
+
+  static read({ head, bytes, blocks }, past, grid) {
+    const field = new Field(head);
+    const tileCount = field.tiles.reduce((product, tiles) => product * tiles);
+    const list = new Stream(bytes, blocks.at, blocks.end);
+    field.list = readTiles(list, head.field[5], tileCount, () => null).map(({ index }) => index);
+    const expect = (at) => past?.levelAt("blocks", 4, field.from(field.middle(at, 2048), grid));
+    field.levels.blocks = field.readPart({ bytes, end: blocks.end }, list.finish(), 4, expect, true);
+    return field;
+  }
+
+  readCells({ bytes, cells }, past, grid) {
+    if (cells === undefined || (past && past.levels.cells === undefined)) return;
+    const expect = (at) => {
+      const middle = this.middle(at, 1024);
+      const b = this.levelAt("blocks", 4, middle);
+      if (past === undefined) return b;
+      const r = this.from(middle, grid);
+      const [f, was] = [past.levelAt("cells", 8, r), past.levelAt("blocks", 4, r)];
+      return this.isKinds ? (was === b ? f : b) : clamp(b + f - was, 0, 255);
+    };
+    this.levels.cells = this.readPart({ bytes, end: cells.end }, cells.at, 8, expect, false);
+  }
+
+  /** All cells' levels, as a receiver shows them. */
+  *shown() {
+    for (let z = 0; z < this.tank[2]; z++)
+      for (let y = 0; y < this.tank[1]; y++)
+        for (let x = 0; x < this.tank[0]; x++)
+          yield this.levels.cells === undefined
+            ? this.levelAt("blocks", 4, this.middle([x, y, z], 1024))
+            : this.level("cells", 8, [x, y, z]);
+  }
 }

@@ -3,8 +3,8 @@
 //     slots (key frame: sorted anew; otherwise: births added) -> samples -> grid -> layers -> head
 //
 // The slots' places are those that a decoder has, so that what is coded corrects what was coded before it, too.
-#include "tests/protocol/stream_model.h"
 #include "tests/protocol/model_levels.h"
+#include "tests/protocol/stream_model_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,53 +13,6 @@ enum {
     SCRATCH_BYTES = 4 << 20, ///< for one stream, largest a set of 2^16 particles
     SIXTEENTHS = 16,
     STEPS_PER_SECOND = 60,
-};
-
-typedef struct model_slot {
-    uint32_t particle;
-    int32_t place[3]; ///< that a decoder has
-    uint8_t colour, is_dead;
-    bool is_new;   ///< born in the frame in hand
-    int16_t level; ///< that a decoder has; -1: none
-} model_slot;
-
-typedef struct model_layer {
-    model_slot *slots;
-    uint32_t count;
-} model_layer;
-
-typedef struct model_grid {
-    uint32_t *index;       ///< [tile of the tank] 1 + block, or 0
-    uint32_t *tile;        ///< [block]
-    tarn_flow_node *nodes; ///< [block][TARN_FLOW_BLOCK]
-    uint32_t count;
-    uint32_t steps;
-} model_grid;
-
-/// How far something at a place has gone.
-typedef struct model_sample {
-    int32_t place[3], moved[3];
-    bool has_moved;
-} model_sample;
-
-struct stream_model {
-    stream_model_setup setup;
-    tarn_code_tables tables;
-    tarn_stream_head head; ///< of the last frame
-    tarn_stream_head from; ///< of the last key or base frame
-    uint32_t tiles[3], tile_count;
-    int32_t end[4], quantum;
-    model_layer layers[TARN_STREAM_LAYERS_MAX];
-    model_grid grids[2];
-    int reference;        ///< which grid is the last key or base frame's
-    int32_t (*before)[3]; ///< [particle] place at the last frame
-    uint8_t *was_alive;   ///< [particle] at the last frame
-    uint8_t *has_slot;    ///< [particle]
-    uint32_t known;       ///< particles of these three
-    model_shown *shown;
-    uint32_t shown_count;
-    tarn_flow_work work;
-    uint8_t *scratch;
 };
 
 static int32_t clamp(int32_t value, int32_t low, int32_t high)
@@ -95,6 +48,7 @@ stream_model *stream_model_make(const stream_model_setup *setup)
         m->grids[i].nodes =
             model_need(calloc((size_t)TARN_FLOW_BLOCK * head->flow_tiles_max + 1, sizeof *m->grids[i].nodes));
     }
+    model_field_make(&m->field, head);
     m->shown = model_need(calloc(slots + 1, sizeof *m->shown));
     m->scratch = model_need(malloc(SCRATCH_BYTES));
     return m;
@@ -113,6 +67,7 @@ void stream_model_destroy(stream_model *m)
         free(m->grids[i].tile);
         free(m->grids[i].nodes);
     }
+    model_field_free(&m->field);
     free(m->before);
     free(m->was_alive);
     free(m->has_slot);
@@ -764,10 +719,15 @@ size_t stream_model_write(stream_model *m, tarn_stream_kind kind, const model_pa
     model_sample *samples = model_need(malloc((slots + 1) * sizeof *samples));
     write_flow(m, grid, samples, take_samples(m, particles, samples), &sections);
     free(samples);
+    const tarn_flow flow = view(m, grid);
+    model_field_begin(&m->field, &m->head, m->field_number, m->field_is_kinds);
+    model_field_write(&m->field, &m->head, &m->tables, &flow, TARN_FIELD_COARSE, &sections);
     m->shown_count = 0;
     for (uint32_t l = 0; l < m->setup.head.layer_count; l++) {
         write_layer(m, l, grid, particles, births[l], &sections);
     }
+    model_field_write(&m->field, &m->head, &m->tables, &flow, TARN_FIELD_FINE, &sections);
+    model_field_end(&m->field, &m->head);
     if (kind != TARN_STREAM_EXTRA) {
         m->reference = !m->reference;
         m->from = m->head;
@@ -786,6 +746,17 @@ void stream_model_carry(stream_model *m, uint8_t channel)
     m->head.channel = channel;
     m->head.channel_low = channel != 0 ? -12.5f : 0.0f;
     m->head.channel_high = channel != 0 ? 1e5f : 0.0f;
+}
+
+void stream_model_carry_field(stream_model *m, uint8_t number, bool is_kinds)
+{
+    m->field_number = number;
+    m->field_is_kinds = is_kinds;
+}
+
+void stream_model_field_plane(const stream_model *m, uint32_t z, uint8_t *levels)
+{
+    model_field_plane(&m->field, &m->head, z, levels);
 }
 
 const model_shown *stream_model_shown(const stream_model *m, uint32_t *count)

@@ -59,6 +59,12 @@ size_t stream_model_write(stream_model *model, tarn_stream_kind kind, const mode
 /// Frames to come carry a channel; 0: none.
 void stream_model_carry(stream_model *model, uint8_t channel);
 
+/// Frames to come carry a field; 0: none. It changes with key frames alone.
+void stream_model_carry_field(stream_model *model, uint8_t number, bool is_kinds);
+
+/// A plane of the last frame's field: as tarn_stream_field_plane.
+void stream_model_field_plane(const stream_model *model, uint32_t z, uint8_t *levels);
+
 /// What decoding the last frame with all its layers hands out, in its order.
 const model_shown *stream_model_shown(const stream_model *model, uint32_t *count);
 

@@ -52,22 +52,23 @@ bool stream_receiver_make_for(stream_receiver *r, const uint8_t *key, size_t byt
     return true;
 }
 
-static uint64_t add_byte(uint64_t hash, uint8_t byte)
+uint64_t stream_receiver_add(uint64_t hash, const void *bytes, size_t count)
 {
-    return (hash ^ byte) * 0x100000001b3u;
+    for (size_t i = 0; i < count; i++) {
+        hash = (hash ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3u;
+    }
+    return hash;
 }
 
 uint64_t stream_receiver_hash(const stream_receiver *r)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = STREAM_RECEIVER_HASH;
     for (size_t i = 0; i < 4 * (size_t)r->particles.count; i += 4) {
         for (size_t k = i; k < i + 4; k++) {
-            hash = add_byte(hash, (uint8_t)r->particles.positions[k]);
-            hash = add_byte(hash, (uint8_t)(r->particles.positions[k] >> 8));
+            const uint8_t bytes[2] = {(uint8_t)r->particles.positions[k], (uint8_t)(r->particles.positions[k] >> 8)};
+            hash = stream_receiver_add(hash, bytes, 2);
         }
-        for (size_t k = i; k < i + 4; k++) {
-            hash = add_byte(hash, (uint8_t)r->particles.velocities[k]);
-        }
+        hash = stream_receiver_add(hash, r->particles.velocities + i, 4);
     }
     return hash;
 }

@@ -29,4 +29,8 @@ bool stream_receiver_make_for(stream_receiver *receiver, const uint8_t *key, siz
 /// velocity's.
 uint64_t stream_receiver_hash(const stream_receiver *receiver);
 
+/// The same of more bytes; it begins with STREAM_RECEIVER_HASH.
+#define STREAM_RECEIVER_HASH UINT64_C(0xcbf29ce484222325)
+uint64_t stream_receiver_add(uint64_t hash, const void *bytes, size_t count);
+
 #endif

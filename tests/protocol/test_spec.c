@@ -122,6 +122,7 @@ typedef struct layout_field {
 static const layout_field header_fields[] = {TARN_STREAM_HEADER_FIELDS(LAYOUT_FIELD)};
 static const layout_field body_fields[] = {TARN_FRAME_BODY_FIELDS(LAYOUT_FIELD)};
 static const layout_field input_fields[] = {TARN_FRAME_INPUT_FIELDS(LAYOUT_FIELD)};
+static const layout_field field_fields[] = {TARN_STREAM_FIELD_FIELDS(LAYOUT_FIELD)};
 static const layout_field layer_fields[] = {TARN_STREAM_LAYER_FIELDS(LAYOUT_FIELD)};
 
 static int type_bytes(const char *type)
@@ -157,6 +158,7 @@ static void byte_tables_are_the_layout_of_the_code(void **context)
     check_layout("### 5.1 Header", header_fields, COUNT(header_fields), TARN_FRAME_HEADER_BYTES);
     check_layout("### 5.2 Input table", input_fields, COUNT(input_fields), TARN_FRAME_INPUT_BYTES);
     check_layout("### 5.3 Bodies", body_fields, COUNT(body_fields), TARN_FRAME_BODY_BYTES);
+    check_layout("### 5.6 Fields", field_fields, COUNT(field_fields), TARN_STREAM_FIELD_BYTES);
     check_layout("### 9.2 Layer table", layer_fields, COUNT(layer_fields), TARN_STREAM_LAYER_BYTES);
 }
 
@@ -190,10 +192,12 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_PARAMETERS_MAX),
         LIMIT(TARN_TOOLS_MAX),
         LIMIT(TARN_CHANNELS_MAX),
+        LIMIT(TARN_FIELDS_MAX),
         LIMIT(TARN_ADDED_MAX),
         LIMIT(TARN_HAND_JOINTS),
         LIMIT(TARN_FRAMES_UNACKNOWLEDGED_MAX),
         LIMIT(TARN_FRAME_VERSION),
+        LIMIT(TARN_FRAME_VERSION_CHANNEL),
         LIMIT(TARN_FRAME_VERSION_PLAIN),
         LIMIT(TARN_FRAME_VERSION_MIN),
         LIMIT(TARN_FRAME_HEADER_BYTES),
@@ -207,9 +211,12 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_FRAME_INPUTS_MAX),
         LIMIT(TARN_FRAME_BODIES_MAX),
         LIMIT(TARN_FRAME_CHANNEL_MAX),
+        LIMIT(TARN_FRAME_FIELD_MAX),
+        LIMIT(TARN_FRAME_FIELD_TILES_MAX),
         LIMIT(TARN_FRAME_ROTATION_ONE),
         LIMIT(TARN_STREAM_LAYER_BYTES),
         LIMIT(TARN_STREAM_LAYERS_MAX),
+        LIMIT(TARN_STREAM_FIELD_BYTES),
         LIMIT(TARN_STREAM_STEP_MAX),
         LIMIT(TARN_STREAM_GROUP),
         LIMIT(TARN_SET_BITS_MAX),
@@ -249,6 +256,7 @@ static void type_text(const tarn_field *field, char text[CELL_BYTES])
         [TARN_FIELD_PARAMETERS] = "map[0..%u]",
         [TARN_FIELD_TOOLS] = "string[0..%u]",
         [TARN_FIELD_CHANNELS] = "map[0..%u]",
+        [TARN_FIELD_FIELDS] = "map[0..%u]",
         [TARN_FIELD_ADDED] = "number[14][0..%u]",
         [TARN_FIELD_VIEWERS] = "map[0..%u]",
         [TARN_FIELD_POINTS] = "map[0..%u]",

@@ -406,6 +406,102 @@ static void extra_frames_can_be_left_out(void **context)
     chain_end(&c);
 }
 
+// -------------------------------------------------------------------------------------------------------------- fields
+
+/// Sums up how far the field that was decoded is from the model's. @return the largest difference
+static int field_off(const chain *c, double *sum)
+{
+    const tarn_stream_head *head = stream_model_last(c->model);
+    const size_t count = (size_t)head->cells[0] * head->cells[1];
+    uint8_t *seen = malloc(count), *truth = malloc(count);
+    int most = 0;
+    for (uint32_t z = 0; z < head->cells[2]; z++) {
+        tarn_stream_field_plane(c->receiver.stream, z, seen);
+        stream_model_field_plane(c->model, z, truth);
+        for (size_t i = 0; i < count; i++) {
+            const int off = abs((int)seen[i] - (int)truth[i]);
+            most = off > most ? off : most;
+            *sum += off / (double)count / head->cells[2];
+        }
+    }
+    free(seen);
+    free(truth);
+    return most;
+}
+
+static void fields_come_back(void **context)
+{
+    (void)context;
+    static const chain_setup tanks[] = {
+        {{24, 17, 33}, 5, 2, COLOURS, 300, 0, MODEL_FLOW_PARTICLES, 0},
+        {{200, 130, 1}, 5, 1, 0, 200, 0, MODEL_FLOW_ALL, 0},
+        {{9, 1, 2}, 5, 1, 0, 20, 0, MODEL_FLOW_PARTICLES, 0},
+        {{1, 1, 1}, 5, 1, 0, 1, 0, MODEL_FLOW_NONE, 0},
+    };
+    for (size_t t = 0; t < 2 * sizeof tanks / sizeof *tanks; t++) {
+        chain c;
+        chain_begin(&c, &tanks[t / 2], 8);
+        for (int f = 0; f < 20; f++) {
+            double sum = 0;
+            const bool is_key = f % 7 == 0;
+            stream_swarm_step(&c.swarm, 1);
+            stream_model_carry(c.model, f % 5 == 0 ? 3 : 0);
+            stream_model_carry_field(c.model, (uint8_t)(f < 14 ? 1 + f / 7 : 0), t % 2 == 1);
+            chain_write(&c, is_key ? KEY : f % 2 ? EXTRA : BASE, 1);
+            assert_int_equal(chain_take(&c), TARN_OK);
+            assert_int_equal(field_off(&c, &sum), 0);
+            expect_shown(&c, 0, TARN_STREAM_LAYERS_MAX);
+        }
+        chain_end(&c);
+    }
+}
+
+/// What is cut off of a base frame's details is away until the next key frame; blocks go on.
+static void fields_without_details_are_coarse(void **context)
+{
+    (void)context;
+    const chain_setup setup = {{24, 17, 33}, 5, 3, 0, 300, 0, MODEL_FLOW_PARTICLES, 0};
+    chain c;
+    chain_begin(&c, &setup, 8);
+    stream_model_carry_field(c.model, 2, false);
+    for (uint32_t f = 0; f < 24; f++) {
+        double sum = 0;
+        const bool is_cut = f % 12 == 5 || f % 12 == 8; // an extra frame, then a base frame
+        stream_swarm_step(&c.swarm, 1);
+        chain_write(&c, f % 12 == 0 ? KEY : f % 2 ? EXTRA : BASE, 1);
+        c.byte_count = tarn_stream_cut_bytes(stream_model_last(c.model), is_cut ? f % 4 : 4);
+        assert_int_equal(chain_take(&c), TARN_OK);
+        assert_int_equal(c.receiver.frame.fine == NULL, is_cut);
+        const int off = field_off(&c, &sum);
+        assert_true(f % 12 == 5 || f % 12 >= 8 ? off > 0 && sum < 40 : off == 0);
+    }
+    chain_end(&c);
+}
+
+/// Fields come and go with key frames.
+static void another_field_needs_a_key_frame(void **context)
+{
+    (void)context;
+    const chain_setup setup = {{24, 17, 33}, 5, 3, 0, 300, 0, MODEL_FLOW_PARTICLES, 0};
+    chain c;
+    chain_begin(&c, &setup, 8);
+    for (uint8_t from = 0; from < 2; from++) {
+        stream_model_carry_field(c.model, 1, false);
+        chain_write(&c, KEY, 1);
+        assert_int_equal(chain_take(&c), TARN_OK);
+        stream_model_carry_field(c.model, from, false);
+        chain_write(&c, KEY, 1);
+        assert_int_equal(chain_take(&c), TARN_OK);
+        stream_model_carry_field(c.model, 2, false);
+        chain_write(&c, EXTRA, 1);
+        assert_int_equal(chain_take(&c), TARN_E_STATE);
+        stream_model_carry_field(c.model, from, false);
+        chain_write(&c, EXTRA, 1);
+        assert_int_equal(chain_take(&c), TARN_OK);
+    }
+    chain_end(&c);
+}
+
 // -------------------------------------------------------------------------------------------------------------- layers
 
 static void a_cut_frame_gives_the_layers_that_are_there(void **context)
@@ -552,7 +648,7 @@ static void a_decoder_goes_on_with_another_tank(void **context)
         {{8, 8, 8}, 7, 4, COLOURS, 90, 0, MODEL_FLOW_PARTICLES, 0},
         {{17, 33, 24}, 0, 2, 0, 300, 0, MODEL_FLOW_PARTICLES, 20},
     };
-    const tarn_stream_size size = {800, 45, 45};
+    const tarn_stream_size size = {.slots = 800, .tiles = 45, .flow_tiles = 45};
     stream_receiver receiver;
     stream_receiver_make(&receiver, &size);
     for (int i = 0; i < 12; i++) {
@@ -596,7 +692,8 @@ static void promises_of_a_key_frame_bind(void **context)
 static void sizes_do_not_wrap_around(void **context)
 {
     (void)context;
-    const tarn_stream_size none = {0, 0, 0}, most = {TARN_FRAME_PARTICLES_MAX, 1 << 24, TARN_FRAME_TILES_MAX};
+    const tarn_stream_size none = {0}, most = {TARN_FRAME_PARTICLES_MAX, 1 << 24, TARN_FRAME_TILES_MAX,
+                                               TARN_FRAME_FIELD_TILES_MAX, 576 * TARN_FRAME_FIELD_TILES_MAX};
     const uint64_t nodes = 2ull * TARN_FRAME_TILES_MAX * TARN_FLOW_BLOCK * sizeof(tarn_flow_node);
     assert_true(tarn_stream_bytes(&none) > sizeof(tarn_code_tables));
     assert_true(tarn_stream_bytes(&most) > (nodes < SIZE_MAX ? nodes : SIZE_MAX - 1));
@@ -681,6 +778,9 @@ int main(void)
         cmocka_unit_test(what_is_shown_stays_within_the_dead_zone),
         cmocka_unit_test(still_water_costs_next_to_nothing),
         cmocka_unit_test(extra_frames_can_be_left_out),
+        cmocka_unit_test(fields_come_back),
+        cmocka_unit_test(fields_without_details_are_coarse),
+        cmocka_unit_test(another_field_needs_a_key_frame),
         cmocka_unit_test(a_cut_frame_gives_the_layers_that_are_there),
         cmocka_unit_test(a_layer_that_missed_a_base_frame_stays_away_until_the_next_key_frame),
         cmocka_unit_test(a_frame_without_its_reference_is_refused),

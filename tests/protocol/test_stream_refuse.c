@@ -39,7 +39,7 @@ static const head_damage head_damages[] = {
     DAMAGE("version 1", 4, "\1\0", TARN_E_VERSION),
     DAMAGE("version 2", 4, "\2\0", TARN_OK),
     DAMAGE("version 4 without a channel", 4, "\4\0", TARN_E_MALFORMED),
-    DAMAGE("version 5", 4, "\5\0", TARN_E_VERSION),
+    DAMAGE("version 6", 4, "\6\0", TARN_E_VERSION),
     DAMAGE("header of 128 bytes", 6, "\x80\0", TARN_E_MALFORMED),
     DAMAGE("header of 185 bytes", 6, "\xb9\0", TARN_E_MALFORMED),
     DAMAGE("header too short for its bodies", 6, "\xb0\0", TARN_E_MALFORMED),
@@ -139,6 +139,32 @@ static const head_damage level_damages[] = {
     DAMAGE("channel_high below channel_low", 132, "\0\0\x80\xff", TARN_E_MALFORMED),
     DAMAGE("channel_high as channel_low", 132, "\0\0\x48\xc1", TARN_OK),
 };
+
+/// Changes to the first frame of stream-field, a key frame whose header, with a body, has 160 bytes; behind two layers'
+/// entries there is the field's, at 192.
+static const head_damage field_damages[] = {
+    DAMAGE("nothing", 0, "", TARN_OK),
+    DAMAGE("version 6", 4, "\6\0", TARN_E_VERSION),
+    DAMAGE("version 4", 4, "\4\0", TARN_E_MALFORMED),
+    DAMAGE("version 3", 4, "\3\0", TARN_E_MALFORMED),
+    DAMAGE("no field", 192, "\0", TARN_E_MALFORMED),
+    DAMAGE("another field", 192, "\x08", TARN_OK),
+    DAMAGE("field 9", 192, "\x09", TARN_E_LIMIT),
+    DAMAGE("another rest", 193, "\xff", TARN_OK),
+    DAMAGE("is_kinds", 194, "\2", TARN_E_MALFORMED),
+    DAMAGE("is_kinds, above", 195, "\1", TARN_E_MALFORMED),
+    DAMAGE("field_low NaN", 196, "\0\0\xc0\x7f", TARN_E_MALFORMED),
+    DAMAGE("field_high infinite", 200, "\0\0\x80\x7f", TARN_E_MALFORMED),
+    DAMAGE("field_high below field_low", 200, "\0\0\x80\xff", TARN_E_MALFORMED),
+    DAMAGE("more tiles than promised", 204, "\x0d", TARN_E_MALFORMED),
+    DAMAGE("fewer tiles", 204, "\1", TARN_E_MALFORMED),
+    DAMAGE("a promise of too many tiles", 208, "\1\0\2\0", TARN_E_LIMIT),
+    DAMAGE("a promise of more than there is room for", 208, "\0\0\2\0", TARN_E_SPACE),
+    DAMAGE("no coarse part", 212, "\0\0\0\0", TARN_E_MALFORMED),
+    DAMAGE("a coarse part beyond the end", 212, "\xff\xff\xff\xff", TARN_E_TRUNCATED),
+    DAMAGE("no fine part", 216, "\0\0\0\0", TARN_E_MALFORMED),
+    DAMAGE("a fine part beyond the end", 216, "\xff\xff\xff\xff", TARN_E_MALFORMED),
+};
 #undef DAMAGE
 
 /// Frame `number` of a golden sequence.
@@ -203,6 +229,7 @@ static void damaged_heads_are_refused_with_their_status(void **context)
     refuse_head_damages("stream-bodies", 1, head_damages, sizeof head_damages / sizeof *head_damages);
     refuse_head_damages("stream-layers", 0, key_damages, sizeof key_damages / sizeof *key_damages);
     refuse_head_damages("stream-levels", 1, level_damages, sizeof level_damages / sizeof *level_damages);
+    refuse_head_damages("stream-field", 0, field_damages, sizeof field_damages / sizeof *field_damages);
 }
 
 static void the_writer_refuses_what_would_not_open(void **context)
@@ -435,7 +462,7 @@ static void take_case(stream_receiver *receiver, const section_case *s)
 /// A receiver that is asked for no more than the cases' key frames do, but could show more.
 static void make_case_receiver(stream_receiver *receiver)
 {
-    const tarn_stream_size size = {SLOTS_MAX, 2, 2};
+    const tarn_stream_size size = {.slots = SLOTS_MAX, .tiles = 2, .flow_tiles = 2};
     stream_receiver_make(receiver, &size);
     free(receiver->particles.positions);
     free(receiver->particles.velocities);
@@ -569,7 +596,7 @@ static void every_other_truncation_is_refused(void **context)
                 bool is_end = false;
                 uint8_t *alone = malloc(cut + 1);
                 memcpy(alone, bytes, cut);
-                for (uint32_t layers = 0; layers < head.layer_count; layers++) {
+                for (uint32_t layers = 0; layers < head.layer_count + (head.field.number != 0 ? 1u : 0u); layers++) {
                     is_end |= cut == tarn_stream_cut_bytes(&head, layers);
                 }
                 if (tarn_stream_open(alone, cut, &frame) != (is_end ? TARN_OK : TARN_E_TRUNCATED)) {
@@ -577,7 +604,8 @@ static void every_other_truncation_is_refused(void **context)
                 }
                 free(alone);
             }
-            if (frame.layers_present == head.layer_count) {
+            assert_int_equal(tarn_stream_open(bytes, frame_bytes, &frame), TARN_OK);
+            if (frame.layers_present == head.layer_count && (head.field.number == 0 || frame.fine != NULL)) {
                 uint8_t *longer = calloc(1, frame_bytes + 1);
                 memcpy(longer, bytes, frame_bytes);
                 assert_int_equal(tarn_stream_open(longer, frame_bytes + 1, &frame), TARN_E_MALFORMED);

@@ -47,7 +47,9 @@ function trace(frames) {
       continue;
     }
     const [particles, bodies, inputs] = [0, 4, 8].map((k) => file.readUInt32LE(at + k));
-    const rest = 8 * HEADER_VALUES + 64 * bodies + 8 * inputs + 12 * particles;
+    const value = (i) => file.readDoubleLE(at + 12 + 8 * i);
+    const plane = value(38) > 0 ? value(11) * value(12) : 0;
+    const rest = 8 * HEADER_VALUES + 64 * bodies + 8 * inputs + 12 * particles + plane;
     results.push({ status, particles, bytes: file.subarray(at, at + 12 + rest) });
     at += 12 + rest;
   }
@@ -68,12 +70,16 @@ function expectSameFrames(codec, frames, what) {
   trace(frames).forEach((expected, i) => expectSame(decode(codec, frames[i]), expected, `${what}, frame ${i}`));
 }
 
-/** A frame's bytes up to the end of each of its layers but the last. */
+/** A frame's bytes up to the end of each of its layers but the last; of all where a field's cells follow. */
 function cuts(frame) {
   const layers = frame[AT.layers];
   const table = frame.readUInt16LE(6) + 8 * frame.readUInt16LE(AT.inputs);
-  let end = frame.length;
-  const found = [];
+  const hasField = frame.readUInt16LE(AT.version) === 5;
+  const cells = hasField ? frame.readUInt32LE(table + 16 * layers + 24) : 0;
+  const isCut = frame.length < frame.readUInt32LE(8);
+  if (isCut) return [];
+  let end = frame.length - cells;
+  const found = cells > 0 ? [frame.subarray(0, end)] : [];
   for (let i = layers - 1; i > 0; i--) {
     end -= frame.readUInt32LE(table + 16 * i);
     found.push(frame.subarray(0, end));
@@ -237,7 +243,7 @@ const tests = {
     const [key] = smallest();
     assert.equal(codec.tarn_codec_open(give(codec, key)), 0);
     const header = new Float64Array(codec.memory.buffer, codec.tarn_codec_header(), HEADER_VALUES);
-    assert.equal(header[25], 4);
+    assert.equal(header[25], 5);
     assert.equal(header[31], key[AT.layers]);
     assert.equal(header[8], trace([key])[0].particles);
     assert.equal(header[28], 0);

@@ -5,7 +5,8 @@
 // A sequence is frames, each behind its size as a u32. A trace has of each frame, without gaps: the status (i32), how
 // many particles, bodies and inputs there are (u32 each), the header's values as protocol/wasm/README.md lists them
 // (f64), the bodies as there (8 f64 each), the inputs (2 u32 each), the positions (4 u16 each) and the velocities (4 i8
-// each). Of a frame that is refused there is nothing but the status. All of it is little-endian.
+// each), and of its field, if it has one, the plane in the middle (u8 each). Of a frame that is refused there is
+// nothing but the status. All of it is little-endian.
 #include "protocol/stream.h"
 
 #include <stdbool.h>
@@ -120,6 +121,11 @@ static void write_frame(tracer *t, const tarn_stream_frame *frame)
         h->channel,
         (double)h->channel_low,
         (double)h->channel_high,
+        h->field.number,
+        (double)h->field.low,
+        (double)h->field.high,
+        h->field.is_kinds,
+        h->field.number != 0 && frame->fine != NULL,
     };
     fwrite(counts, sizeof counts, 1, t->trace);
     fwrite(values, sizeof values, 1, t->trace);
@@ -131,6 +137,13 @@ static void write_frame(tracer *t, const tarn_stream_frame *frame)
     }
     fwrite(p->positions, 4 * sizeof *p->positions, p->count, t->trace);
     fwrite(p->velocities, 4, p->count, t->trace);
+    if (h->field.number != 0) {
+        const size_t cells = (size_t)h->cells[0] * h->cells[1];
+        uint8_t *plane = need(cells);
+        tarn_stream_field_plane(t->stream, h->cells[2] / 2, plane);
+        fwrite(plane, 1, cells, t->trace);
+        free(plane);
+    }
 }
 
 static void take(tracer *t, const uint8_t *bytes, size_t byte_count)

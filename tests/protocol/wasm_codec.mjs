@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
-export const ABI = 5;
-export const HEADER_VALUES = 38;
+export const ABI = 6;
+export const HEADER_VALUES = 43;
 export const STATUS = {
   memory: -2, space: -5, truncated: -6, malformed: -7, version: -8, limit: -9, state: -12,
 };
@@ -40,6 +40,9 @@ export function decode(codec, frame) {
     [codec.tarn_codec_inputs(), 8 * inputs],
     [codec.tarn_codec_positions(), 8 * particles],
     [codec.tarn_codec_velocities(), 4 * particles],
+    ...(header[38] > 0
+      ? [[codec.tarn_codec_field_plane(Math.floor(header[13] / 2)), header[11] * header[12]]]
+      : []),
   ].map(([at, count]) => new Uint8Array(buffer, at, count));
   const counts = new Uint8Array(new Uint32Array([particles, bodies, inputs]).buffer);
   return { status, particles, bytes: Buffer.concat([counts, ...parts]) };

@@ -62,6 +62,9 @@ static tarn_ipc_message sample_state(void)
         snprintf(session->channels[i].label, sizeof session->channels[i].label, "Channel %d", i);
         strcpy(session->channels[i].unit, "m");
     }
+    session->field_count = 1;
+    strcpy(session->fields[0].name, "cells");
+    strcpy(session->fields[0].kinds, "air,liquid");
     session->added_count = TARN_ADDED_MAX;
     for (uint32_t i = 0; i < TARN_ADDED_MAX; i++) {
         session->added[i] = (tarn_added_info){.number = 64 + i,
@@ -91,6 +94,7 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n++].control = (tarn_ipc_control){1, 2, TARN_CONTROL_STEP};
     samples[n] = sample_of(TARN_IPC_AUDIENCE);
     samples[n].audience.viewer_count = 44;
+    strcpy(samples[n].audience.field, "cells");
     strcpy(samples[n++].audience.channel, "pressure");
     samples[n] = sample_of(TARN_IPC_INPUT);
     samples[n++].input = (tarn_ipc_input){8, sizeof input_bytes, input_bytes};

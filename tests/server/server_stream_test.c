@@ -428,6 +428,53 @@ static void test_frames_carry_the_channel_that_somebody_asks_for(void **state)
     }
 }
 
+static void ask_field(stream_client *client, const char *field)
+{
+    tarn_view view = {0};
+    snprintf(view.field, sizeof view.field, "%s", field);
+    say_view(client, view);
+}
+
+static void see_field(stream_client *client, uint8_t field)
+{
+    for (int i = 0; client->frame.head.field.number != field; i++) {
+        assert_true(i < 200);
+        stream_client_see(client);
+    }
+}
+
+/// A field is for who asks: others get frames with it, but none of its details.
+static void test_frames_carry_the_field_that_somebody_asks_for(void **state)
+{
+    enum { PRESSURE = 1, CELLS = 2 };
+    stream_client *client = *state, other;
+    stream_client_enter(&other, pool_server.port);
+    stream_client_see(&other);
+    assert_int_equal(client->frame.head.field.number, 0);
+    ask_field(client, "pressure");
+    see_field(client, PRESSURE);
+    see_field(&other, PRESSURE);
+    assert_true(client->frame.head.field.high > 1000.0f);
+    for (int i = 0; i < 30; i++) {
+        stream_client_see(client);
+        stream_client_see(&other);
+        assert_int_equal(client->frame.head.field.number, PRESSURE);
+        assert_true(other.frame.fine == NULL);
+    }
+    assert_true(client->frame.fine != NULL);
+    ask_field(&other, "cells");
+    for (int i = 0; i < 20; i++) {
+        stream_client_see(&other);
+        assert_int_equal(other.frame.head.field.number, PRESSURE);
+    }
+    ask_field(client, "nothing like it");
+    see_field(&other, CELLS);
+    see_field(client, CELLS);
+    assert_int_equal(other.frame.head.field.is_kinds, 1);
+    stream_client_close(&other);
+    see_field(client, 0);
+}
+
 static void test_a_paused_tank_carries_a_channel_at_once(void **state)
 {
     stream_client *client = *state;
@@ -623,6 +670,7 @@ int main(void)
         cmocka_unit_test(test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away),
         cmocka_unit_test(test_a_viewer_gets_all_layers_however_far_away_it_is),
         cmocka_unit_test_setup_teardown(test_frames_carry_the_channel_that_somebody_asks_for, begin, end),
+        cmocka_unit_test_setup_teardown(test_frames_carry_the_field_that_somebody_asks_for, begin, end),
         cmocka_unit_test_setup_teardown(test_a_paused_tank_carries_a_channel_at_once, begin, end),
         cmocka_unit_test_setup_teardown(test_a_silent_viewer_makes_no_key_frames_for_all, begin, end),
         cmocka_unit_test_setup_teardown(test_a_hidden_viewer_gets_nothing_and_then_a_key_frame, begin, end),

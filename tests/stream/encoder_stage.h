@@ -44,7 +44,7 @@ tarn_stream_kind encode(stage *s, tarn_stream_kind kind);
 /// The kind of a frame of a usual sequence.
 tarn_stream_kind kind_at(uint32_t frame);
 
-/// Shows the frame, cut behind `layers` of its layers, to the decoder.
+/// Shows the frame, cut behind `layers` of its layers, to the decoder; with one more than there are, all of it.
 tarn_status show(stage *s, uint32_t layers);
 
 uint32_t particle_count(const stage *s);

@@ -91,6 +91,7 @@ static void print_limits(void)
     printf("export const KEY_BYTES = %d;\n", TARN_KEY_BYTES);
     printf("export const TOOLS_MAX = %d;\n", TARN_TOOLS_MAX);
     printf("export const CHANNELS_MAX = %d;\n", TARN_CHANNELS_MAX);
+    printf("export const FIELDS_MAX = %d;\n", TARN_FIELDS_MAX);
     printf("export const HAND_JOINTS = %d;\n", TARN_HAND_JOINTS);
     printf("/** Solids that people put into a tank, and numbers of one. */\n");
     printf("export const ADDED_MAX = %d;\n", TARN_ADDED_MAX);

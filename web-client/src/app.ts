@@ -118,6 +118,8 @@ export class App {
     this.readout = new Readout(parts.readout);
     this.legend = new Legend(parts.legend);
     this.colourBy(values.channel);
+    this.pictures.fieldView.slice = values.slice;
+    this.lookAt(values.field);
     this.help = new Help(parts.help, values.help);
     parts.readout.hidden = !values.readout;
     parts.panel.hidden = !values.panel;
@@ -258,6 +260,7 @@ export class App {
     this.panel.showState(state);
     this.pictures.colourBy.offer(state.channels);
     this.conversation.carry(this.pictures.colourBy.carried);
+    this.pictures.fieldView.offer(state.fields);
     this.showChannel();
     this.showNames();
   }
@@ -493,6 +496,11 @@ export class App {
         this.colourBy(name);
         this.showChannel();
       },
+      field: (name) => {
+        this.lookAt(name);
+        this.showChannel();
+      },
+      slice: (share) => this.cutAt(share),
       tilt: Controls.canTilt ? () => this.controls.toggleTilt() : null,
       picture: () => this.keeping.picture(),
       clip: () => this.keeping.toggleClip(),
@@ -518,11 +526,30 @@ export class App {
     this.pictures.recolour();
   }
 
+  /** Shows a field of the tank, from the next frame on; "": none. */
+  private lookAt(name: string): void {
+    this.settings.set("field", name);
+    this.pictures.fieldView.name = name;
+    this.stream.slice = name === "" ? -1 : this.pictures.fieldView.slice;
+    this.conversation.carryField(name);
+  }
+
+  private cutAt(share: number): void {
+    this.settings.set("slice", share);
+    this.pictures.fieldView.slice = share;
+    this.lookAt(this.pictures.fieldView.name);
+    if (this.model.state?.paused) this.conversation.lookAgain();
+  }
+
+  /** A field's colours are explained before the particles'. */
   private showChannel(): void {
-    const { colourBy, shown } = this.pictures;
+    const { colourBy, fieldView, shown } = this.pictures;
     const { channel } = colourBy;
+    const { field } = fieldView;
     this.panel.showChannels(this.model.state?.channels ?? [], channel?.name ?? OWN);
-    this.legend.show(channel, shown === null ? null : colourBy.scale(shown.info));
+    this.panel.showFields(this.model.state?.fields ?? [], field?.name ?? "", this.stage.isFlat);
+    const of = field === null ? colourBy : fieldView;
+    this.legend.show(field ?? channel, shown === null ? null : of.scale(shown.info));
   }
 
   private toggleReadout(): void {

@@ -5,6 +5,7 @@ import type { Stage } from "./render/stage.js";
 import { BodyTrack } from "./state/body-track.js";
 import { ColourBy } from "./state/colour-by.js";
 import { DisplayClock } from "./state/display-clock.js";
+import { FieldView } from "./state/field-view.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
 import { homeOf } from "./state/framing.js";
 import type { Orbit } from "./state/orbit.js";
@@ -19,6 +20,8 @@ export class Pictures {
   readonly tiers: Tiers;
   /** What the particles are coloured by; `recolour` follows a change. */
   readonly colourBy = new ColourBy();
+  /** The field that is looked at. */
+  readonly fieldView = new FieldView();
   /** The frame that the picture shows, the picture's time, ms, and what passed since the one before, seconds. */
   shown: DecodedFrame | null = null;
   timeMs = 0;
@@ -76,6 +79,9 @@ export class Pictures {
     this.stage.orient(info);
     this.stage.particles.show(frame);
     this.recolour();
+    const { field, slice } = this.fieldView;
+    const levels = this.fieldView.scale(info) === null ? null : frame.field;
+    this.stage.fieldSlice.show(levels, info, (field?.kinds ?? "") !== "", slice);
     this.bodies.onFrame(info, frame.views.bodies);
   }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { FrameInfo } from "../src/codec/frame-info.js";
 import { ColourBy, SOURCE } from "../src/state/colour-by.js";
+import { FieldView } from "../src/state/field-view.js";
 import { channelTitle, endTexts } from "../src/ui/legend.js";
 
 const CHANNELS = [
@@ -53,6 +54,20 @@ test("what frames carry is asked for, and shown where they do", () => {
   const carries = (channel: number) => ({ ...INFO, channel, channelLow: 0, channelHigh: 9810 });
   expect(by("pressure").scale(carries(5))).toEqual({ source: SOURCE.level, low: 0, high: 9810 });
   for (const channel of [0, 4, 6]) expect(by("pressure").scale(carries(channel)), `${channel}`).toBeNull();
+});
+
+test("a field is shown where the tank and the frame have it", () => {
+  const view = new FieldView();
+  view.name = "cells";
+  expect(view.field).toBeNull();
+  view.offer([
+    { name: "pressure", label: "Pressure", unit: "Pa" },
+    { name: "cells", label: "Cells", unit: "", kinds: "air,liquid" },
+  ]);
+  expect(view.field?.kinds).toBe("air,liquid");
+  const carries = (field: number) => ({ ...INFO, field, fieldLow: 0, fieldHigh: 255 });
+  expect(view.scale(carries(2))).toEqual({ low: 0, high: 255 });
+  for (const field of [0, 1, 3]) expect(view.scale(carries(field)), `${field}`).toBeNull();
 });
 
 test("a legend has words, a unit and the ends of the scale", () => {

@@ -180,6 +180,20 @@ test("a channel is asked for now and after every new join, and given up", async 
   ]);
 });
 
+test("a field is asked for beside a channel", async () => {
+  const open = { t: "view", hidden: false, mbit_per_s: 0, frames_per_s: 0, particles: 0 };
+  conversation.carryField("cells");
+  await join();
+  conversation.carryField("cells");
+  conversation.carry("pressure");
+  conversation.carryField("");
+  expect(sent.filter(({ t }) => t === "view")).toEqual([
+    { ...open, field: "cells" },
+    { ...open, field: "cells", channel: "pressure" },
+    { ...open, channel: "pressure" },
+  ]);
+});
+
 test("the round trip is that of the newest ping", async () => {
   await join();
   now = 100;

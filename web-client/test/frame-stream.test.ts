@@ -28,6 +28,9 @@ const INFO: FrameInfo = {
   channel: 0,
   channelLow: 0,
   channelHigh: 0,
+  field: 0,
+  fieldLow: 0,
+  fieldHigh: 0,
   ownSequence: 0,
   lightDims: [4, 4, 4],
   lightCells: 2,
@@ -48,7 +51,7 @@ class FakePort implements DecoderPort {
   answer(step: number): void {
     const frame = this.frames.at(-1);
     if (frame === undefined) throw new Error("nothing to decode");
-    this.say({ kind: "decoded", info: { ...INFO, step }, slot: frame.slot, hash: "" });
+    this.say({ kind: "decoded", info: { ...INFO, step }, slot: frame.slot, field: null, hash: "" });
   }
 }
 
@@ -170,7 +173,7 @@ test("a slot that grew in the worker sets the size of the next", () => {
   port.say({ kind: "ready" });
   frames.push(bytes(1), 1);
   const large = new ArrayBuffer(slotBytes(100_000));
-  port.say({ kind: "decoded", info: INFO, slot: large, hash: "" });
+  port.say({ kind: "decoded", info: INFO, slot: large, field: null, hash: "" });
   expect(frames.latest?.views.capacity).toBe(100_000);
   frames.push(bytes(2), 2);
   expect(port.frames.at(-1)?.slot.byteLength).toBeGreaterThanOrEqual(slotBytes(100_000));

@@ -45,7 +45,7 @@ function camel(value: unknown): unknown {
 /** As it is read: what isn't said of a state is nothing. */
 function read(meaning: Record<string, unknown>): unknown {
   if (meaning.state === undefined) return camel(meaning);
-  const state = meaning.state as { parameters: object[]; channels?: object[] };
+  const state = meaning.state as { parameters: object[]; channels?: object[]; fields?: object[] };
   const people = { label: "", unit: "" };
   return camel({
     ...meaning,
@@ -62,6 +62,7 @@ function read(meaning: Record<string, unknown>): unknown {
         ...p,
       })),
       channels: (state.channels ?? []).map((channel) => ({ ...people, ...channel })),
+      fields: (state.fields ?? []).map((field) => ({ ...people, ...field })),
     },
   });
 }
@@ -160,6 +161,29 @@ function expectFrame(codec: FrameCodec, frame: Uint8Array<ArrayBuffer>, meaning:
     ...values.subarray(8 * i + 4, 8 * i + 8).map((part) => Math.round(part * 32767)),
   ]);
   expect(bodies).toEqual(meaning.bodies_solid_x_y_z_rotation);
+}
+
+/** FNV-1a of all planes. */
+function fieldHash(codec: FrameCodec, cells: number[]): string {
+  let hash = 0xcbf29ce484222325n;
+  const depth = cells[2] as number;
+  for (let z = 0; z < depth; z++) {
+    for (const level of codec.fieldPlane(codec.info(1), (z + 0.5) / depth) ?? [])
+      hash = BigInt.asUintN(64, (hash ^ BigInt(level)) * 0x100000001b3n);
+  }
+  return hash.toString(16).padStart(16, "0");
+}
+
+for (const name of vectors("stream-field")) {
+  test.skipIf(!available)(`${name} has the field that it says`, async () => {
+    const codec = await create();
+    for (const { frame, meaning } of framesOf(name)) {
+      expect(codec.decode(frame)).toBe(true);
+      const [field, , , fieldLow, fieldHigh] = meaning.field as number[];
+      expect(codec.info(1)).toMatchObject({ field, fieldLow, fieldHigh });
+      expect(fieldHash(codec, meaning.cells as number[])).toBe(meaning.field_fnv1a64);
+    }
+  });
 }
 
 for (const name of vectors("stream-")) {

@@ -62,6 +62,7 @@ test("a joined message is read whole", () => {
       model: "",
       tools: TOOLS,
       channels: [],
+      fields: [],
       added: [],
     },
   });

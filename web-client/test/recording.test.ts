@@ -26,6 +26,7 @@ const STATE: SessionState = {
   model: "liquid",
   tools: ["push", "dye"],
   channels: [{ name: "speed", label: "Speed", unit: "m/s" }],
+  fields: [{ name: "cells", label: "Cells", unit: "", kinds: "air,liquid" }],
   added: [],
 };
 

@@ -36,7 +36,7 @@ port.onmessage = (event) => {
   }
 };
 
-function decode(c: FrameCodec, { bytes, slot: offered, viewerId, hash, curl }: FrameMessage): void {
+function decode(c: FrameCodec, { bytes, slot: offered, viewerId, hash, curl, slice }: FrameMessage): void {
   const began = performance.now();
   if (!c.decode(new Uint8Array(bytes))) {
     port.postMessage({ kind: "unreferenced", slot: offered }, [offered]);
@@ -47,5 +47,9 @@ function decode(c: FrameCodec, { bytes, slot: offered, viewerId, hash, curl }: F
   const { slot, views } = copyFrame(c, info, offered);
   lightFrame(lightVolume, info, views);
   info.decodeMs = performance.now() - began;
-  port.postMessage({ kind: "decoded", info, slot, hash: hash ? byteHash(c.bytes()) : "" }, [slot]);
+  const field = slice < 0 ? null : c.fieldPlane(info, slice);
+  port.postMessage(
+    { kind: "decoded", info, slot, field, hash: hash ? byteHash(c.bytes()) : "" },
+    field === null ? [slot] : [slot, field.buffer],
+  );
 }

@@ -1,8 +1,8 @@
 // The C frame codec behind its WebAssembly ABI (protocol/wasm/README.md). One instance per thread.
 import { BODY_VALUES, type FrameInfo, topVorticity } from "./frame-info.js";
 
-const ABI = 5;
-const HEADER_VALUES = 38;
+const ABI = 6;
+const HEADER_VALUES = 43;
 const FLAG_PAUSED = 1;
 /** TARN_E_STATE: the frame that it refers to isn't there. */
 const STATUS_STATE = -12;
@@ -14,6 +14,7 @@ interface CodecExports {
   tarn_codec_input(): number;
   tarn_codec_decode(byteCount: number): number;
   tarn_codec_show_curl(topPerS: number): void;
+  tarn_codec_field_plane(z: number): number;
   tarn_codec_header(): number;
   tarn_codec_inputs(): number;
   tarn_codec_bodies(): number;
@@ -58,6 +59,13 @@ export class FrameCodec {
     this.wasm.tarn_codec_show_curl(topVorticity(info));
     info.hasCurl = true;
     info.channel = 0;
+  }
+
+  /** The levels of the frame's field in a plane, at a share of the tank's depth, x fastest; null: it has no field. */
+  fieldPlane({ cells }: FrameInfo, share: number): Uint8Array<ArrayBuffer> | null {
+    const z = Math.min(cells[2] - 1, Math.max(0, Math.floor(share * cells[2])));
+    const at = this.wasm.tarn_codec_field_plane(z);
+    return at === 0 ? null : new Uint8Array(this.wasm.memory.buffer, at, cells[0] * cells[1]).slice();
   }
 
   /** The bytes of the last frame that decoded. */
@@ -105,6 +113,9 @@ export class FrameCodec {
       channel: at(35),
       channelLow: at(36),
       channelHigh: at(37),
+      field: at(38),
+      fieldLow: at(39),
+      fieldHigh: at(40),
       ownSequence: this.sequenceOf(viewerId, at(10)),
       lightDims: [1, 1, 1],
       lightCells: 1,

@@ -59,6 +59,10 @@ export interface FrameInfo {
   channel: number;
   channelLow: number;
   channelHigh: number;
+  /** The same of a field of cells. */
+  field: number;
+  fieldLow: number;
+  fieldHigh: number;
   /** Newest of this viewer's inputs that the frame contains; 0 where there is none. */
   ownSequence: number;
   /** Voxels of the light volume per axis. */

@@ -12,11 +12,19 @@ export type ToWorker =
       hash: boolean;
       /** The particles' levels are to be those of the flow's vorticity. */
       curl: boolean;
+      /** Of the field the plane at this share of the tank's depth is wanted; below 0: none. */
+      slice: number;
     };
 
 export type FromWorker =
   | { kind: "ready" }
-  | { kind: "decoded"; info: FrameInfo; slot: ArrayBuffer; hash: string }
+  | {
+      kind: "decoded";
+      info: FrameInfo;
+      slot: ArrayBuffer;
+      hash: string;
+      field: Uint8Array<ArrayBuffer> | null;
+    }
   /** The frame refers to one that isn't there; the stream goes on with the next key frame. */
   | { kind: "unreferenced"; slot: ArrayBuffer }
   /** The frame was refused; the stream goes on with the next. */

@@ -78,6 +78,7 @@ export class Conversation {
   private hidden = false;
   private ceilings: Ceilings = NO_CEILINGS;
   private channel = "";
+  private field = "";
   private refusal: { code: number; text: string } | null = null;
   private opened = false;
   private asked = false;
@@ -191,8 +192,10 @@ export class Conversation {
   view(hidden: boolean, ceilings: Ceilings = this.ceilings): void {
     this.hidden = hidden;
     this.ceilings = ceilings;
-    const { channel } = this;
-    if (this.joined) this.say({ t: "view", hidden, ...ceilings, ...(channel !== "" && { channel }) });
+    const { channel, field } = this;
+    if (!this.joined) return;
+    const carried = { ...(channel !== "" && { channel }), ...(field !== "" && { field }) };
+    this.say({ t: "view", hidden, ...ceilings, ...carried });
   }
 
   /** Has the stream begin anew, as for whoever looks again: a paused tank sends its picture once more. */
@@ -206,6 +209,13 @@ export class Conversation {
   carry(channel: string): void {
     if (channel === this.channel) return;
     this.channel = channel;
+    this.view(this.hidden);
+  }
+
+  /** The same of a field. */
+  carryField(field: string): void {
+    if (field === this.field) return;
+    this.field = field;
     this.view(this.hidden);
   }
 
@@ -227,7 +237,8 @@ export class Conversation {
       case "joined":
         this.joined = true;
         this.role = message.role;
-        if (this.hidden || this.ceilings !== NO_CEILINGS || this.channel !== "") this.view(this.hidden);
+        if (this.hidden || this.ceilings !== NO_CEILINGS || `${this.channel}${this.field}` !== "")
+          this.view(this.hidden);
         this.link?.proven();
         this.events.onJoined(message);
         return;

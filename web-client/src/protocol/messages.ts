@@ -8,6 +8,7 @@ import {
   ADDED_MAX,
   ADDED_VALUES,
   CHANNELS_MAX,
+  FIELDS_MAX,
   FRAME_AT,
   FRAME_KIND,
   FRAME_MAGIC,
@@ -80,7 +81,7 @@ export type ClientMessage =
   | { t: "ping"; id: number; client_time_ms: number }
   | { t: "presence"; points: readonly PresencePoint[] }
   | { t: "profile"; name: string; colour: number }
-  | ({ t: "view"; hidden: boolean; channel?: string } & Ceilings);
+  | ({ t: "view"; hidden: boolean; channel?: string; field?: string } & Ceilings);
 
 export interface ParameterInfo {
   name: string;
@@ -98,12 +99,14 @@ export interface ParameterInfo {
   note: string;
 }
 
-/** What particles can be coloured by. */
+/** What particles can be coloured by, or what cells have. */
 export interface Channel {
   name: string;
   /** For people; "": none. */
   label: string;
   unit: string;
+  /** Of a field of kinds, for people: their names, with commas between them. */
+  kinds?: string;
 }
 
 export interface SessionState {
@@ -119,6 +122,7 @@ export interface SessionState {
   /** That this page knows and that do something to it, in the order in which to offer them. */
   tools: readonly Tool[];
   channels: Channel[];
+  fields: Channel[];
   /** Solids that people put in: ADDED_VALUES numbers each, see state/added-solids.ts. */
   added: number[][];
 }
@@ -197,6 +201,7 @@ export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
       model: state.model,
       tools: state.tools,
       channels: state.channels,
+      fields: state.fields,
       added: state.added,
     },
   });
@@ -346,16 +351,23 @@ function sessionState(map: Fields): SessionState {
     }),
     model,
     tools: model === "" ? TOOLS : knownTools(optionalList(map, "tools", TOOLS_MAX)),
-    channels: optionalList(map, "channels", CHANNELS_MAX).map((item) => {
-      const channel = fields(item, "channels");
-      return {
-        name: string(channel, "name"),
-        label: optionalString(channel, "label"),
-        unit: optionalString(channel, "unit"),
-      };
-    }),
+    channels: readChannels(map, "channels", CHANNELS_MAX),
+    fields: readChannels(map, "fields", FIELDS_MAX),
     added: addedSolids(optionalList(map, "added", ADDED_MAX)),
   };
+}
+
+function readChannels(map: Fields, key: string, max: number): Channel[] {
+  return optionalList(map, key, max).map((item) => {
+    const channel = fields(item, key);
+    const kinds = optionalString(channel, "kinds");
+    return {
+      name: string(channel, "name"),
+      label: optionalString(channel, "label"),
+      unit: optionalString(channel, "unit"),
+      ...(kinds !== "" && { kinds }),
+    };
+  });
 }
 
 function knownTools(words: unknown[]): Tool[] {

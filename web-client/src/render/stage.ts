@@ -14,6 +14,7 @@ import type { Ray, Vec3 } from "../state/ray.js";
 import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
 import { Eyes } from "./eyes.js";
+import { FieldSlice } from "./field-slice.js";
 import { Gas } from "./gas/gas.js";
 import { LAYER } from "./layers.js";
 import { Particles } from "./particles.js";
@@ -38,6 +39,7 @@ export class Stage {
   readonly particles: Particles;
   readonly cursor = new Cursor();
   readonly solids = new Solids();
+  readonly fieldSlice = new FieldSlice();
   /** Of the tank, metres. */
   readonly sizeM: Vec3 = [2, 1, 1];
   readonly camera = new THREE.PerspectiveCamera(FOV_DEGREES, 1, 0.01, 100);
@@ -97,7 +99,13 @@ export class Stage {
     this.particles = new Particles(context);
     const { uniforms } = this.particles;
     this.box = new TankBox(Object.fromEntries(SHARED.map((name) => [name, uniforms[name]])) as TankShared);
-    this.tank.add(this.box.group, this.solids.group, this.particles.group, this.cursor.mesh);
+    this.tank.add(
+      this.box.group,
+      this.solids.group,
+      this.particles.group,
+      this.cursor.mesh,
+      this.fieldSlice.mesh,
+    );
     this.room.add(this.tank);
     this.place.add(this.room);
     this.surroundings.add(createBackdrop(), this.table.mesh);

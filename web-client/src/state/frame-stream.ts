@@ -10,6 +10,8 @@ export interface DecodedFrame {
   info: FrameInfo;
   slot: ArrayBuffer;
   views: SlotViews;
+  /** Levels of the field's cells in a plane, x fastest; null: none are asked for, or there are none. */
+  field: Uint8Array<ArrayBuffer> | null;
   /** Local time at which the frame's last byte arrived, ms. */
   arrivedMs: number;
   position: FramePosition | null;
@@ -34,6 +36,8 @@ export class FrameStream {
   hashing = false;
   /** Whether it computes the flow's vorticity at the particles. */
   curl = false;
+  /** Where the plane lies that it cuts out of the field, as a share of the tank's depth; below 0: none is wanted. */
+  slice = -1;
 
   private ready = false;
   private busy = false;
@@ -94,8 +98,8 @@ export class FrameStream {
     this.free = null;
     this.busy = true;
     this.decoding = next;
-    const { viewerId, hashing: hash, curl } = this;
-    this.port.postMessage({ kind: "frame", bytes, slot, viewerId, hash, curl }, [bytes, slot]);
+    const { viewerId, hashing: hash, curl, slice } = this;
+    this.port.postMessage({ kind: "frame", bytes, slot, viewerId, hash, curl, slice }, [bytes, slot]);
   }
 
   private receive(message: FromWorker): void {
@@ -119,9 +123,9 @@ export class FrameStream {
       case "decoded": {
         this.busy = false;
         this.free = this.latest?.slot ?? null;
-        const { info, slot } = message;
+        const { info, slot, field } = message;
         const { arrivedMs, position } = this.decoding ?? { arrivedMs: 0, position: null };
-        this.latest = { info, slot, views: slotViews(slot), arrivedMs, position };
+        this.latest = { info, slot, views: slotViews(slot), field, arrivedMs, position };
         this.events.onDecoded(this.latest, message.hash);
         break;
       }

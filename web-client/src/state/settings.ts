@@ -65,6 +65,8 @@ export const SETTINGS = {
   draw: { kind: "word", words: ["auto", ...DRAWINGS], default: "auto" },
   quality: { kind: "word", words: ["auto", ...Object.keys(QUALITIES)], default: "auto" },
   channel: { kind: "name", default: OWN },
+  field: { kind: "name", default: "" },
+  slice: { kind: "number", min: 0, max: 1, digits: 2, default: 0.5 },
   sky: { kind: "colour", default: null },
   mbit: { kind: "number", ...RANGE.mbit_per_s, digits: 2, default: 0 },
   fps: { kind: "number", ...RANGE.frames_per_s, digits: 1, default: 0 },

@@ -30,6 +30,7 @@ export const NAME_BYTES_MAX = 63;
 export const KEY_BYTES = 32;
 export const TOOLS_MAX = 16;
 export const CHANNELS_MAX = 8;
+export const FIELDS_MAX = 8;
 export const HAND_JOINTS = 25;
 /** Solids that people put into a tank, and numbers of one. */
 export const ADDED_MAX = 72;

@@ -18,6 +18,9 @@ export interface PanelActions {
   view(): void;
   readout(): void;
   channel(name: string): void;
+  field(name: string): void;
+  /** Where the plane lies that a field is shown in. */
+  slice(share: number): void;
   /** Null where the device can't be tilted. @return whether it is on now */
   tilt: (() => Promise<boolean>) | null;
   picture(): void;
@@ -43,7 +46,9 @@ export class Panel {
   private readonly stepButton: Controller;
   private sceneChoice: Controller | null = null;
   private channelChoice: Controller | null = null;
-  private readonly chosen = { scene: "", channel: "" };
+  private readonly chosen = { scene: "", channel: "", field: "", slice: 0.5 };
+  private fieldChoices: Controller[] = [];
+  private fields = "";
   private scenes = "";
   private channels = "";
   private parameters = "";
@@ -134,6 +139,33 @@ export class Panel {
     this.channelChoice?.updateDisplay();
   }
 
+  /** @param current  the name of the one that is looked at @param isFlat  the tank has one plane only */
+  showFields(fields: readonly Channel[], current: string, isFlat: boolean): void {
+    const options = {
+      None: "",
+      ...Object.fromEntries(fields.map((field) => [channelTitle(field), field.name])),
+    };
+    const key = JSON.stringify(options);
+    this.chosen.field = current;
+    if (key !== this.fields) {
+      this.fields = key;
+      for (const choice of this.fieldChoices) choice.destroy();
+      this.fieldChoices = [
+        this.sceneFolder
+          .add(this.chosen, "field", options)
+          .name("Field")
+          .onChange((name: string) => this.actions.field(name)),
+        this.sceneFolder
+          .add(this.chosen, "slice", 0, 1, 0.01)
+          .name("Slice")
+          .onChange((share: number) => this.actions.slice(share)),
+      ];
+    }
+    this.fieldChoices[0]?.show(fields.length > 0);
+    this.fieldChoices[1]?.show(current !== "" && !isFlat);
+    this.fieldChoices[0]?.updateDisplay();
+  }
+
   showTool(): void {
     for (const controller of this.toolFolder.controllers) controller.updateDisplay();
   }
@@ -182,7 +214,8 @@ export class Panel {
   showRole(role: Role, plays: boolean): void {
     this.controls = role === "own" && !plays;
     for (const controller of this.sceneFolder.controllers)
-      if (!["view", "readout", "channel"].includes(controller.property)) controller.show(this.controls);
+      if (!["view", "readout", "channel", "field", "slice"].includes(controller.property))
+        controller.show(this.controls);
     this.parameterFolder.show(this.controls);
     this.toolFolder.show(role !== "watch" && !plays);
     this.viewerFolder.show(!plays);

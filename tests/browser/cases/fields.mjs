@@ -1,0 +1,78 @@
+// A field of the tank's cells: chosen in the address or the panel, drawn in a plane of the tank, told by the legend.
+import { drawByHand, drawUntil, takeCanvas } from "../by-hand.mjs";
+import { assert, assertEqual, test, until } from "../harness.mjs";
+import { readPng } from "../png.mjs";
+import { SMALL_POOL } from "./stream.mjs";
+
+const legendOf = (page) =>
+  page.evaluate(() => {
+    const legend = document.getElementById("legend");
+    return legend.hidden
+      ? null
+      : [...legend.querySelectorAll("figcaption, span")].map((part) => part.textContent);
+  });
+
+/** Colours in the tank's middle plane, near the floor and below the lid. */
+async function coloursOf(page) {
+  const picture = readPng(await takeCanvas(page));
+  const places = await page.evaluate(() =>
+    [0.1, 0.9].map((share) => {
+      const [x, y, z] = window.tarn.sizeM;
+      return window.tarn.project([0.4 * x, share * y, z / 2]);
+    }),
+  );
+  return places.map(([x, y]) => picture.at(Math.round(x), Math.round(y)));
+}
+
+async function watch(world, url) {
+  const page = await world.open(url, {
+    context: { viewport: { width: 320, height: 180 } },
+    prepare: drawByHand,
+  });
+  await drawUntil(page, { connection: "connected" });
+  await until(async () => {
+    await takeCanvas(page);
+    return !["…", undefined].includes((await legendOf(page))?.[1]);
+  }, "frames have the field");
+  return page;
+}
+
+test("the pressure is drawn in the tank's middle plane", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await watch(world, `${server.url}?detail=full&quality=points&field=pressure`);
+  assertEqual((await legendOf(page))[0], "Pressure, Pa", "the legend");
+  const [low, high] = await coloursOf(page);
+  assert(low[1] > low[0] + 40, `pressed below: ${low}`);
+  assert(high[0] > high[1] + 10 && high[2] > high[1] + 40, `none above: ${high}`);
+});
+
+test("cells are drawn by what they are", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await watch(world, `${server.url}?detail=full&quality=points&field=cells`);
+  assertEqual(await legendOf(page), ["Cells", "air, liquid", "solid"], "the legend");
+  const [low, high] = await coloursOf(page);
+  assert(low[2] > low[0] + 80 && low[2] > 150, `liquid below: ${low}`);
+  assert(high[2] < 110 && high[2] > high[0], `air above: ${high}`);
+});
+
+test("the panel chooses a field and where it is cut", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(`${server.url}?quality=points`, {
+    context: { viewport: { width: 720, height: 405 } },
+  });
+  const choice = page.locator("#panel select").filter({ hasText: "Cells" });
+  assertEqual(
+    await choice.locator("option").allTextContents(),
+    ["None", "Pressure, Pa", "Cells", "Speed, m/s"],
+    "choices",
+  );
+  const slice = page.locator("#panel .lil-controller").filter({ hasText: "Slice" });
+  assert(!(await slice.isVisible()), "nothing is cut");
+  await choice.selectOption({ label: "Speed, m/s" });
+  await until(async () => /^[\d.]+$/.test((await legendOf(page))?.[2] ?? ""), "its range comes");
+  await until(() => new URL(page.url()).searchParams.get("field") === "speed", "the address has it");
+  assert(await slice.isVisible(), "it is cut");
+  await choice.selectOption({ label: "None" });
+  await until(async () => (await legendOf(page)) === null, "the legend goes");
+  await until(() => new URL(page.url()).searchParams.get("field") === null, "the address forgets it");
+});
