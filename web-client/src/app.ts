@@ -14,8 +14,8 @@ import type { FramePosition, ServerMessage, SessionState } from "./protocol/mess
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
-import { OWN } from "./state/colour-by.js";
-import { drawingOf } from "./state/drawing.js";
+import { OWN, vorticityScale } from "./state/colour-by.js";
+import { drawingOf, drawingsOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
@@ -250,7 +250,7 @@ export class App {
   private showState(state: SessionState): void {
     this.model.state = state;
     this.keeping.state(state);
-    this.pictures.tiers.drawAs(drawingOf(state.model, this.settings.values.draw));
+    this.drawAs(this.settings.values.draw);
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM, state.cellM);
     this.scenes.use(state.scene);
     this.stage.solids.add(readAdded(state.added));
@@ -493,6 +493,12 @@ export class App {
         this.colourBy(name);
         this.showChannel();
       },
+      drawing: (name) => {
+        const { model = "" } = this.model.state ?? {};
+        this.settings.set("draw", name === drawingOf(model, "auto") ? "auto" : name);
+        this.drawAs(name);
+        this.showChannel();
+      },
       tilt: Controls.canTilt ? () => this.controls.toggleTilt() : null,
       picture: () => this.keeping.picture(),
       clip: () => this.keeping.toggleClip(),
@@ -521,8 +527,22 @@ export class App {
   private showChannel(): void {
     const { colourBy, shown } = this.pictures;
     const { channel } = colourBy;
-    this.panel.showChannels(this.model.state?.channels ?? [], channel?.name ?? OWN);
-    this.legend.show(channel, shown === null ? null : colourBy.scale(shown.info));
+    const channels = this.model.state?.channels ?? [];
+    this.panel.showChannels(channels, channel?.name ?? OWN);
+    if (this.stage.drawing === "arrows") {
+      const vorticity = channels.find(({ name }) => name === "vorticity") ?? null;
+      this.legend.show(vorticity, shown === null ? null : vorticityScale(shown.info));
+    } else this.legend.show(channel, shown === null ? null : colourBy.scale(shown.info));
+  }
+
+  /** @param asked  as the setting */
+  private drawAs(asked: string): void {
+    const { model = "", paused = false } = this.model.state ?? {};
+    const [before, drawing] = [this.stage.drawing, drawingOf(model, asked)];
+    this.pictures.tiers.drawAs(drawing);
+    this.panel.showDrawings(drawingsOf(model), drawing);
+    // Arrows are made of a frame that comes.
+    if (paused && drawing === "arrows" && before !== drawing) this.conversation.lookAgain();
   }
 
   private toggleReadout(): void {

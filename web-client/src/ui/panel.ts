@@ -4,7 +4,15 @@ import "../../node_modules/lil-gui/dist/lil-gui.css";
 // message, and shows for good once the server has confirmed it.
 import { type Controller, GUI } from "lil-gui";
 import type { Channel, ParameterInfo, Role, SessionState } from "../protocol/messages.js";
+import type { Drawing } from "../state/drawing.js";
 import { channelTitle } from "./legend.js";
+
+const TITLES: Readonly<Record<Drawing, string>> = {
+  water: "Water",
+  smoke: "Smoke",
+  dye: "Dye",
+  arrows: "Vorticity, as arrows",
+};
 
 export interface PanelActions {
   load(scene: string): void;
@@ -18,6 +26,7 @@ export interface PanelActions {
   view(): void;
   readout(): void;
   channel(name: string): void;
+  drawing(name: Drawing): void;
   /** Null where the device can't be tilted. @return whether it is on now */
   tilt: (() => Promise<boolean>) | null;
   picture(): void;
@@ -43,9 +52,11 @@ export class Panel {
   private readonly stepButton: Controller;
   private sceneChoice: Controller | null = null;
   private channelChoice: Controller | null = null;
-  private readonly chosen = { scene: "", channel: "" };
+  private drawingChoice: Controller | null = null;
+  private readonly chosen = { scene: "", channel: "", drawing: "" };
   private scenes = "";
   private channels = "";
+  private drawings = "";
   private parameters = "";
   private readonly values: Record<string, number> = {};
   private readonly sliders = new Map<string, Controller>();
@@ -117,6 +128,22 @@ export class Panel {
     this.showParameters(state.parameters);
   }
 
+  /** @param current  what the particles are drawn as; where there is one way only nothing is offered */
+  showDrawings(drawings: readonly Drawing[], current: Drawing): void {
+    const key = drawings.join();
+    this.chosen.drawing = current;
+    if (key !== this.drawings) {
+      this.drawings = key;
+      this.drawingChoice?.destroy();
+      this.drawingChoice = this.sceneFolder
+        .add(this.chosen, "drawing", Object.fromEntries(drawings.map((one) => [TITLES[one], one])))
+        .name("Show")
+        .onChange((name: Drawing) => this.actions.drawing(name));
+      this.drawingChoice.show(drawings.length > 1);
+    }
+    this.drawingChoice?.updateDisplay();
+  }
+
   /** @param current  the name of the one that the particles are coloured by */
   showChannels(channels: readonly Channel[], current: string): void {
     const options = Object.fromEntries(channels.map((channel) => [channelTitle(channel), channel.name]));
@@ -182,7 +209,8 @@ export class Panel {
   showRole(role: Role, plays: boolean): void {
     this.controls = role === "own" && !plays;
     for (const controller of this.sceneFolder.controllers)
-      if (!["view", "readout", "channel"].includes(controller.property)) controller.show(this.controls);
+      if (!["view", "readout", "channel", "drawing"].includes(controller.property))
+        controller.show(this.controls);
     this.parameterFolder.show(this.controls);
     this.toolFolder.show(role !== "watch" && !plays);
     this.viewerFolder.show(!plays);

@@ -7,7 +7,6 @@
 // it would: what is drawn keeps within what a screen can show.
 import * as THREE from "three";
 import { FullScreenQuad } from "three/examples/jsm/postprocessing/Pass.js";
-import type { Drawing } from "../../state/drawing.js";
 import type { Tier } from "../../state/quality.js";
 import { LAYER } from "../layers.js";
 import type { Particles } from "../particles.js";
@@ -27,7 +26,7 @@ import {
   type View,
 } from "../passes.js";
 import { gasComposeFragment } from "./gas-compose-shader.js";
-import { LOOKS, type Look } from "./looks.js";
+import { type GasDrawing, LOOKS, type Look } from "./looks.js";
 import { puffFragment, puffVertex } from "./puff-shader.js";
 
 /** Of the view's size, and of a way of light how many places are looked up, by tier. */
@@ -87,7 +86,7 @@ export class Gas implements Fluid {
     private readonly renderer: THREE.WebGLRenderer,
     private readonly scene: THREE.Scene,
     private readonly particles: Particles,
-    drawing: Exclude<Drawing, "water">,
+    drawing: GasDrawing,
     tier: Exclude<Tier, "points">,
     smoothEdges: boolean,
   ) {
