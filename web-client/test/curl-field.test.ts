@@ -42,7 +42,7 @@ test("what turns as one has twice its rate everywhere, along its axis", () => {
   const { info, views } = frameOf(([x = 0, , z = 0]) => [1.2 * (z - 0.5), 0, -1.2 * (x - 0.6)]);
   const field = new CurlField();
   field.compute(info, views);
-  expect(field.count).toBe(24 * 16 * 20);
+  expect(field.count).toBe(12 * 8 * 10);
   for (const [, , , wx, wy, wz] of arrowsOf(field)) {
     expect(wx).toBeCloseTo(0, 3);
     expect(wy).toBeGreaterThan(2.2);
@@ -59,8 +59,8 @@ test("there are arrows only where particles are, as many as can be told apart", 
   );
   const field = new CurlField();
   field.compute(info, views);
-  expect(field.edge).toBe(2);
-  expect(field.count).toBe(8 * 16 * 16);
+  expect(field.edge).toBe(3);
+  expect(field.count).toBe(6 * 11 * 11);
   for (const [x, , , ...curl] of arrowsOf(field)) {
     expect(x).toBeLessThan(0.8);
     expect(Math.hypot(...curl)).toBe(0);

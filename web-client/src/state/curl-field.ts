@@ -2,7 +2,7 @@
 import type { FrameInfo, SlotViews } from "../codec/frame-info.js";
 
 /** Of a grid, at most: more would hide each other. */
-const VOXELS_MAX = 8192;
+const VOXELS_MAX = 4096;
 /** Values of an arrow: place, m, and vorticity, 1/s. */
 export const ARROW_VALUES = 6;
 /** Sums of a voxel: place, velocity, number of particles. */

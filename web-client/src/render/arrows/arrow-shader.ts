@@ -11,7 +11,7 @@ out vec3 tint;
 flat out vec2 axis;         // from its middle to its tip, shares of the sprite's half
 flat out float halfPixels;
 
-const float FAINT = 0.04;
+const float FAINT = 0.08;
 const float REST_PIXELS = 5.0;
 const vec3 STOPS[${STOPS.length}] = vec3[](${STOPS.map(linearText).join(", ")});
 
@@ -40,9 +40,9 @@ flat in vec2 axis;
 flat in float halfPixels;
 out vec4 colour;
 
-const float SHAFT_PIXELS = 1.3;
-const float HEAD_PIXELS = 9.0;
-const float HEAD_HALF_PIXELS = 4.0;
+const float SHAFT_PIXELS = 0.9;
+const float HEAD_PIXELS = 8.0;
+const float HEAD_HALF_PIXELS = 3.0;
 
 void main() {
   vec2 p = vec2(gl_PointCoord.x * 2.0 - 1.0, 1.0 - gl_PointCoord.y * 2.0) * halfPixels;

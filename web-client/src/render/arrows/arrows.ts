@@ -10,7 +10,7 @@ import { aim, type Fluid, program, set, type View } from "../passes.js";
 import { arrowFragment, arrowVertex } from "./arrow-shader.js";
 
 /** Half of the longest arrow, in edges of a voxel. */
-const LONGEST = 1.6;
+const LONGEST = 1.3;
 
 export class Arrows implements Fluid {
   private readonly field = new CurlField();

@@ -40,7 +40,7 @@ const NOMINAL = 8;
 const NOMINAL_FLAT = 4;
 /** Radius of a puff, in distances of neighbours, deep or flat: many must overlap for smoke to be smooth. */
 const SPREAD = 1.9;
-const SPREAD_FLAT = 2.8;
+const SPREAD_FLAT = 4;
 
 class GasMaps {
   readonly scene: THREE.WebGLRenderTarget;
