@@ -375,9 +375,11 @@ tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velo
 /// A channel's values in the same order, as the last step left them, in its unit; of channels that frames carry
 /// (protocol/channel.h). Takes device memory for the call.
 /// @param number  tarn_model_channel_find
+/// @param range   what colours of it range over, lowest and highest: fixed by the tank, values may lie beyond; NULL:
+/// not asked
 /// @return TARN_OK, TARN_E_SPACE, TARN_E_ARGUMENT (the model has no such channel), TARN_E_MEMORY or TARN_E_DEVICE
 tarn_status tarn_tank_channel(tarn_tank *tank, uint32_t number, float *values, uint32_t particles_max,
-                              uint32_t *particle_count);
+                              uint32_t *particle_count, float range[2]);
 
 /// Whether particles have a liquid and a dye of their own now: several liquids, or dye somewhere, or put in by a tool.
 bool tarn_tank_has_colours(const tarn_tank *tank);

@@ -7,6 +7,7 @@
 //     fade     after the move: particles of a cell mix, cool and fade; what has faded or comes to an outlet leaves
 #include "kernels/grid/halo.h"
 #include "kernels/smoke/smoke.h"
+#include "kernels/tank/show.h"
 #include "kernels/tank/spline.h"
 
 typedef struct lift_scratch {
@@ -245,4 +246,9 @@ TILE_KERNEL(smoke_fade, PARTICLE_LANES, smoke_args, fade_scratch)
     FOR_RANGE (n, 0, 27) {
         store->move_count[tile * 27 + n] = s->move_count[n];
     }
+}
+
+TILE_KERNEL(smoke_show_pressure, PARTICLE_LANES, smoke_args, tile_no_scratch)
+{
+    show_tile_pressure(&args->tank, tile, args->value, args->value_scale);
 }

@@ -52,6 +52,8 @@ typedef struct smoke_args {
     const float *from[3];      ///< of a round of viscosity
     float *to[3];              ///< the same
     uint32_t is_semi_lagrange; ///< 1: velocities as they are carried are final
+    float *value;              ///< [particle] of a channel
+    float value_scale;
 } smoke_args;
 
 /// Kernels, in the order of a step.
@@ -67,7 +69,8 @@ typedef struct smoke_args {
     K(smoke_fade)                                                                                                      \
     K(smoke_draw)                                                                                                      \
     K(smoke_stir)                                                                                                      \
-    K(smoke_wake)
+    K(smoke_wake)                                                                                                      \
+    K(smoke_show_pressure)
 
 /// Whether the tank is one cell deep: kernels then do one plane of cells.
 TILE_FN int is_flat(const grid_shape *shape)

@@ -6,6 +6,7 @@
 
 #define AIR_KG_M3 1.2f
 #define SUCTION_M_S 1.0f ///< of a drain at its rim
+#define LIFT_SHOWN_MIN 1e-3f ///< for the range of pressures that are shown
 
 static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
 {
@@ -146,7 +147,7 @@ static void begin(tarn_tank *tank, tank_control *control)
 static const char *const stages[STAGE_END - STAGE_COUNT] = {"carry",  "deposit",  "forces",
                                                             "matrix", "pressure", "extrapolate"};
 
-enum { CHANNEL_HEAT = 4, CHANNEL_SMOKE };
+enum { CHANNEL_HEAT = 4, CHANNEL_SMOKE, CHANNEL_PRESSURE };
 
 static const tarn_channel_spec channels[] = {
     {"colour", "Own colour", NULL},
@@ -155,11 +156,35 @@ static const tarn_channel_spec channels[] = {
     {"vorticity", "Vorticity", "1/s"},
     [CHANNEL_HEAT] = {"heat", "Heat", "K"},
     [CHANNEL_SMOKE] = {"smoke", "Smoke", NULL},
+    [CHANNEL_PRESSURE] = {"pressure", "Pressure", "Pa"},
 };
+
+/// Besides that of air at rest, of each particle's cell. It ranges over that of a column as high as the tank of the
+/// warmest or heaviest air that the scene has.
+static void show_pressure(tarn_tank *tank, float *room, tank_channel *to)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    const float *p = tank->parameters;
+    smoke_args args = smoke_of(tank)->args;
+    args.value = room;
+    // What lifts air acts all the substep long, not from one's middle to the next one's as the liquid's forces do.
+    const grid_control *control = &tank->control->grid;
+    const float acts = tank->grid.substeps > 1 || !(control->frac > 0.0f) ? 1.0f : control->kick / control->frac;
+    args.value_scale = tank_pressure_m2_s2(tank) * acts * AIR_KG_M3;
+    (void)tarn_queue_zero(tank->grid.queue, room, (size_t)tank->particle_count * sizeof *room);
+    grid_launch(&tank->grid, &args, SMOKE_KERNEL(show_pressure), NULL, tank->counters.grid.solved);
+    const float lift = tile_max2_f32(lift_max(tank, p[TARN_SMOKE_EXPANSION], p[TARN_SMOKE_WEIGHT]), LIFT_SHOWN_MIN);
+    const float gravity = tile_max2_f32(p[TARN_SMOKE_GRAVITY], 1.0f);
+    const float most = AIR_KG_M3 * lift * gravity * (float)desc->cells[1] * desc->cell_m;
+    *to = (tank_channel){room, -most, most};
+}
 
 static void channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *to)
 {
-    (void)room;
+    if (number == CHANNEL_PRESSURE) {
+        show_pressure(tank, room, to);
+        return;
+    }
     float *const *carried = tank->args->store.carried;
     const float most = tank_carried_most(&tank->grid.desc, TARN_SMOKE_HEAT);
     *to = number == CHANNEL_HEAT ? (tank_channel){carried[TARN_SMOKE_HEAT], -most, most}

@@ -85,7 +85,7 @@ tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velo
 }
 
 tarn_status tarn_tank_channel(tarn_tank *tank, uint32_t number, float *values, uint32_t particles_max,
-                              uint32_t *particle_count)
+                              uint32_t *particle_count, float range[2])
 {
     const tarn_model *model = &tank->model->shown;
     *particle_count = tank->particle_count;
@@ -105,6 +105,10 @@ tarn_status tarn_tank_channel(tarn_tank *tank, uint32_t number, float *values, u
     if (status == TARN_OK) {
         tank_view_channel(tank, number, room, &channel);
         status = copier_load(&c, channel.value);
+        if (range != NULL) {
+            range[0] = channel.low;
+            range[1] = channel.high;
+        }
     }
     for (uint32_t i = 0; i < c.count && status == TARN_OK; i++) {
         values[i] = tile_f32_bits(c.field[c.name[i].at]);

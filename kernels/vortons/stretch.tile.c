@@ -398,3 +398,18 @@ TILE_KERNEL(vorton_spawn, CELL_LANES, vorton_args, vorton_births_scratch)
         }
     }
 }
+
+/// How fast a particle's own liquid turns. One tile per occupied tile.
+TILE_KERNEL(vorton_show_spin, PARTICLE_LANES, vorton_args, tile_no_scratch)
+{
+    const store_memory *store = &args->tank.store;
+    const uint32_t dense = args->tank.grid.m.level[0].tile[tile];
+    FOR_RANGE (i, store->tile_first[dense], store->tile_first[dense] + store->tile_count[dense]) {
+        float squares = 0.0f;
+        for (int c = 0; c < 3; c++) {
+            const float w = store->carried[CARRIED_VORTICITY + c][i];
+            squares += w * w;
+        }
+        args->value[i] = tile_sqrt_f32(squares);
+    }
+}

@@ -243,7 +243,9 @@ static const tarn_carried_spec carried[] = {
                            "By how much it is denser than the tank's liquid, as a share of that: 0.02 is sea water."},
 };
 
-enum { CHANNEL_DEVIATION = 4 };
+enum { CHANNEL_DEVIATION = 4, CHANNEL_SPIN };
+
+#define TURN_CELLS 4.0f ///< across which liquid as fast as any goes from its speed to none
 
 static const tarn_channel_spec channels[] = {
     {"colour", "Own colour", NULL},
@@ -251,12 +253,31 @@ static const tarn_channel_spec channels[] = {
     {"height", "Height", "m"},
     {"vorticity", "Vorticity", "1/s"},
     [CHANNEL_DEVIATION] = {"deviation", "Density deviation", NULL},
+    [CHANNEL_SPIN] = {"spin", "Vortons' own vorticity", "1/s"},
 };
+
+/// Up to that of the fastest liquid there may be, by what the scene throws and by how far its density makes it fall.
+static float spin_top(const tarn_tank *tank)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    const float heavy = tank_carried_most(desc, CARRIED_DEVIATION);
+    float squares = 2.0f * heavy * tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f) * (float)desc->cells[1] * desc->cell_m;
+    for (uint32_t i = 0; i < desc->fluid_count; i++) {
+        const float *v = desc->fluids[i].velocity_m_s;
+        squares = tile_max2_f32(squares, v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    }
+    return tile_max2_f32(tile_sqrt_f32(squares) / (TURN_CELLS * desc->cell_m), 1.0f);
+}
 
 static void channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *to)
 {
-    (void)number;
-    (void)room;
+    if (number == CHANNEL_SPIN) {
+        vorton_args args = *args_of(tank);
+        args.value = room;
+        grid_launch(&tank->grid, &args, VORTON_KERNEL(show_spin), NULL, tank->counters.grid.occupied);
+        *to = (tank_channel){room, 0.0f, spin_top(tank)};
+        return;
+    }
     const float most = tank_carried_most(&tank->grid.desc, CARRIED_DEVIATION);
     *to = (tank_channel){tank->args->store.carried[CARRIED_DEVIATION], -most, most};
 }

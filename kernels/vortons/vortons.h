@@ -74,6 +74,7 @@ typedef struct vorton_args {
     vorton_scale scale;
     vorton_memory m;
     uint32_t component; ///< of the potential's equations
+    float *value;       ///< [particle] of a channel
 } vorton_args;
 
 enum {
@@ -110,6 +111,7 @@ TILE_FN int vorton_stride(int axis)
     K(vorton_cells)                                                                                                    \
     K(vorton_keep)                                                                                                     \
     K(vorton_births)                                                                                                   \
-    K(vorton_spawn)
+    K(vorton_spawn)                                                                                                    \
+    K(vorton_show_spin)
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "server/common/option_number.h"
 #include "server/tool/render/render.h"
+#include "server/tool/tool_channel.h"
 
 #include <errno.h>
 #include <math.h>
@@ -42,7 +43,10 @@ static const struct argp_option options[] = {
     {"ply", KEY_PLY, "DIR", 0, "write particles to DIR as binary PLY files", 0},
     {"ply-every", KEY_PLY_EVERY, "K", 0, "a PLY file every K steps, and one of the start; default: as --every", 0},
     {"channel", KEY_CHANNEL, "NAME", 0,
-     "what particles can be coloured by, as \"pressure\": its values go with them into PLY, .pvd and USD files", 0},
+     "what particles can be coloured by, as \"speed\": pictures show it, and its values go with the particles into "
+     "PLY, "
+     ".pvd and USD files",
+     0},
     {0},
 };
 _Static_assert(WIDTH == 960 && HEIGHT == 540 && RENDER_PIXELS_MIN == 16 && RENDER_PIXELS_MAX == 4096,
@@ -109,14 +113,14 @@ static void check(struct argp_state *state, const tool_export_options *to)
         const export_format *format = to->files[i].format;
         has_ply |= format == &export_ply;
         has_picture |= format->is_picture;
-        has_values |= !format->is_picture && format != &export_vti;
+        has_values |= format != &export_vti;
         has_other |= format != &export_ply;
     }
     if (to->ply_every != 0 && !has_ply) {
         argp_error(state, "--ply-every needs --ply DIR");
     }
     if (to->channel != NULL && !has_values) {
-        argp_error(state, "--channel needs --export FILE.pvd, .usd, .usda or .usdc, or --ply DIR");
+        argp_error(state, "--channel needs --render FILE, --export FILE.pvd, .usd, .usda or .usdc, or --ply DIR");
     }
     if (to->width != 0 && !has_picture) {
         argp_error(state, "--size needs --render FILE");
@@ -193,9 +197,8 @@ struct tool_exports {
     uint8_t *liquids, *colours; // NULL where particles have none of their own
     float *pressure_pa;         // NULL where nobody wants it
     size_t cell_count;
-    const char *channel_name;
-    uint32_t channel;
-    float *values; // of the channel; NULL: none was asked for
+    tool_channel channel;
+    uint8_t *scaled; // its colours, for pictures; NULL where nobody wants them
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
 };
 
@@ -313,27 +316,6 @@ static bool open_output(const tool_export_options *from, tool_exports *exports, 
     return true;
 }
 
-/// Looks up the channel that was asked for.
-static bool find_channel(tool_exports *exports, const char *name)
-{
-    const tarn_model *model = tarn_tank_model(exports->tank->tank);
-    const int number = tarn_model_channel_find(model, name);
-    exports->channel_name = name;
-    exports->channel = (uint32_t)number;
-    if (number >= 0) {
-        exports->values = malloc((size_t)tarn_tank_particles_max(exports->tank->tank) * sizeof(float));
-        return exports->values != NULL;
-    }
-    fprintf(stderr, "%s: --channel: found \"%s\", allowed of a tank of %s:", exports->command, name, model->name);
-    for (uint32_t i = 0; i < model->channel_count; i++) {
-        if (tarn_model_channel_find(model, model->channels[i].name) >= 0) {
-            fprintf(stderr, " %s", model->channels[i].name);
-        }
-    }
-    fprintf(stderr, "\n");
-    return false;
-}
-
 static bool allocate(const tool_export_options *from, tool_exports *exports)
 {
     exports->particles_max = tarn_tank_particles_max(exports->tank->tank);
@@ -344,14 +326,16 @@ static bool allocate(const tool_export_options *from, tool_exports *exports)
     exports->liquids = coloured ? malloc((size_t)exports->particles_max) : NULL;
     exports->colours = coloured ? malloc((size_t)exports->particles_max * 3) : NULL;
     const uint16_t *cells = exports->tank->scene.tank.cells;
-    bool wants_grid = false;
+    bool wants_grid = false, wants_scaled = false;
     for (uint32_t i = 0; i < from->file_count; i++) {
         wants_grid |= from->files[i].format == &export_vti;
+        wants_scaled |= from->files[i].format->is_picture && from->channel != NULL;
     }
+    exports->scaled = wants_scaled ? malloc((size_t)exports->particles_max * 3) : NULL;
     exports->cell_count = (size_t)cells[0] * cells[1] * cells[2];
     exports->pressure_pa = wants_grid ? malloc(exports->cell_count * sizeof(float)) : NULL;
-    if ((wants_grid && exports->pressure_pa == NULL) || exports->positions_m == NULL ||
-        exports->velocities_m_s == NULL || exports->ids == NULL ||
+    if ((wants_grid && exports->pressure_pa == NULL) || (wants_scaled && exports->scaled == NULL) ||
+        exports->positions_m == NULL || exports->velocities_m_s == NULL || exports->ids == NULL ||
         (coloured && (exports->liquids == NULL || exports->colours == NULL))) {
         fprintf(stderr, "%s: out of memory for %u particles\n", exports->command, exports->particles_max);
         return false;
@@ -369,7 +353,8 @@ tool_exports *tool_exports_open(const char *command, const tool_export_options *
     }
     *exports = (tool_exports){.command = command, .tank = tank, .dt_s = (double)tank->scene.tank.dt_s};
     if (from->file_count > 0 &&
-        !((from->channel == NULL || find_channel(exports, from->channel)) && allocate(from, exports))) {
+        !((from->channel == NULL || tool_channel_open(&exports->channel, command, from->channel, tank)) &&
+          allocate(from, exports))) {
         tool_exports_free(exports);
         return NULL;
     }
@@ -414,8 +399,9 @@ static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame
         .ids = exports->ids,
         .liquids = exports->liquids,
         .colours = exports->colours,
-        .channel = exports->values,
-        .channel_name = exports->channel_name,
+        .channel = exports->channel.values,
+        .channel_name = exports->channel.name,
+        .scaled = exports->scaled,
         .body_count = tarn_tank_bodies(exports->tank->tank, exports->bodies),
         .bodies = exports->bodies,
         .pressure_pa = exports->pressure_pa,
@@ -430,10 +416,14 @@ static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame
         status = tarn_tank_particle_colours(exports->tank->tank, exports->liquids, exports->colours,
                                             exports->particles_max, &frame->particle_count);
     }
-    return status != TARN_OK || exports->values == NULL
-               ? status
-               : tarn_tank_channel(exports->tank->tank, exports->channel, exports->values, exports->particles_max,
-                                   &frame->particle_count);
+    if (status == TARN_OK && exports->channel.values != NULL) {
+        status = tool_channel_read(&exports->channel, exports->tank, exports->positions_m, exports->velocities_m_s,
+                                   frame->particle_count);
+    }
+    if (status == TARN_OK && exports->scaled != NULL) {
+        tool_channel_colours(&exports->channel, frame->particle_count, exports->scaled);
+    }
+    return status;
 }
 
 /// Says why a file is given up, and removes what isn't whole of it.
@@ -526,6 +516,11 @@ void tool_exports_print_time(const tool_exports *exports, FILE *file)
             fprintf(file, ", %u %s in %.3f s", count, is_picture ? "pictures" : "frames of particles", took_s);
         }
     }
+    const tool_channel *channel = &exports->channel;
+    if (exports->scaled != NULL) {
+        fprintf(file, "; colours from violet to yellow: %s, %.3g to %.3g%s%s", channel->name, (double)channel->low,
+                (double)channel->high, channel->unit != NULL ? " " : "", channel->unit != NULL ? channel->unit : "");
+    }
 }
 
 /// "3 PLY files in out", where pictures are numbered with their pattern.
@@ -572,7 +567,8 @@ void tool_exports_free(tool_exports *exports)
         free(exports->liquids);
         free(exports->colours);
         free(exports->pressure_pa);
-        free(exports->values);
+        free(exports->scaled);
+        tool_channel_close(&exports->channel);
         free(exports);
     }
 }

@@ -37,12 +37,15 @@ export async function drawUntil(page, wanted) {
   await until(look, JSON.stringify(wanted), DRAWN_MS);
 }
 
-/** Draws what the page knows. @returns the canvas as a PNG */
-export async function takeCanvas(page) {
-  const url = await page.evaluate(() => {
-    window.drawOnce();
-    window.drawOnce();
-    return document.getElementById("tank").toDataURL("image/png");
-  });
+/** Draws what the page knows. @returns the canvas as a PNG, or as another type with a quality of 0 to 1 */
+export async function takeCanvas(page, type = "image/png", quality = 1) {
+  const url = await page.evaluate(
+    ([type, quality]) => {
+      window.drawOnce();
+      window.drawOnce();
+      return document.getElementById("tank").toDataURL(type, quality);
+    },
+    [type, quality],
+  );
   return Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
 }

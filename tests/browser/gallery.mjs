@@ -1,8 +1,10 @@
 // Pictures of all scenes: records each at a good moment and shows the page's picture of it, in several tiers.
 //
 //     node tests/browser/gallery.mjs [SCENE...] [--tiers high,low] [--size 1280x800] [--into build/gallery] [--headset]
+//     node tests/browser/gallery.mjs --kept
 //
-// With --headset the pictures are those of an emulated headset's two eyes.
+// With --headset the pictures are those of an emulated headset's two eyes. --kept makes the small ones of all scenes that
+// aren't liquid for server/scenes/README.md.
 // Needs the built page and the tests' build (TARN_BUILD). What was recorded stays in the folder, beside the pictures,
 // and is used again: removed, it is recorded anew.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,19 +20,31 @@ import { launch, World } from "./world.mjs";
 import { enter, plugIn } from "./worn.mjs";
 
 const SCENES = join(ROOT, "server", "scenes");
+const KEPT = join(SCENES, "pictures");
+const KEPT_SIZE = { width: 480, height: 300 };
+const KEPT_QUALITY = 0.85;
 /** The step to look at. */
 const MOMENT = 90;
 const EYES_MS = 60_000;
 const MOMENTS = {
+  candles: 300,
+  chimney: 270,
+  "colliding-plumes": 300,
   "dam-break": 78,
   "drop-into-pool": 42,
+  "dye-drop": 180,
+  "dye-drops-collide": 210,
   "falling-block": 40,
   "floating-ducks": 150,
   maze: 240,
   "oil-and-water": 150,
+  plume: 360,
   "pouring-taps": 360,
   "rotating-tank": 200,
+  "smoke-2d": 900,
   "still-pool": 60,
+  stir: 130,
+  "vortex-rings": 60,
   waterfall: 420,
   "wave-tank": 300,
 };
@@ -48,9 +62,10 @@ export function recordScene(name, into, { first = MOMENTS[name] ?? MOMENT, frame
 /** What a fake server has to have to show a recording of a scene. */
 export function servedScene(name) {
   const text = readFileSync(join(SCENES, `${name}.json`), "utf8");
-  const { size_m, cell_m, solids = [] } = JSON.parse(text);
+  const { model = "liquid", size_m, cell_m, solids = [] } = JSON.parse(text);
   const files = { "dam-break.json": text, "duck.obj": readFileSync(join(SCENES, "duck.obj"), "utf8") };
-  return { files, cells: size_m.map((m) => Math.round(m / cell_m)), cellM: cell_m, solids: solids.length };
+  const cells = size_m.map((m) => Math.round(m / cell_m));
+  return { files, cells, cellM: cell_m, solids: solids.length, model: { model } };
 }
 
 /** Opens a page, drawn by hand, on a tank that stands still at a recorded frame of a scene. */
@@ -82,6 +97,25 @@ async function takeEyes(world, name, recording, { query, size }) {
   return page.screenshot();
 }
 
+/** What a page with nothing but the tank shows of a scene, in a small file. */
+async function keep(world, name, recording) {
+  const query = "quality=high&panel=0&tools=0&readout=0&help=0";
+  const page = await showScene(world, name, recording, { query, size: KEPT_SIZE });
+  const file = join(KEPT, `${name}.webp`);
+  writeFileSync(file, await takeCanvas(page, "image/webp", KEPT_QUALITY));
+  return file;
+}
+
+async function take(world, name, recording, { tier, values, into, size }) {
+  const wanted = { query: `quality=${tier}&${values.query}`, size };
+  const png = values.headset
+    ? await takeEyes(world, name, recording, wanted)
+    : await takeCanvas(await showScene(world, name, recording, wanted));
+  const file = join(into, `${name}-${tier}${values.headset ? "-eyes" : ""}.png`);
+  writeFileSync(file, png);
+  return file;
+}
+
 async function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -91,6 +125,7 @@ async function main() {
       into: { type: "string", default: join(ROOT, "build", "gallery") },
       query: { type: "string", default: "" },
       headset: { type: "boolean", default: false },
+      kept: { type: "boolean", default: false },
     },
   });
   const all = readdirSync(SCENES)
@@ -108,22 +143,19 @@ async function main() {
   }
   const into = resolve(values.into);
   mkdirSync(into, { recursive: true });
+  const shown = values.kept ? all.filter((name) => servedScene(name).model.model !== "liquid") : all;
   const browser = await launch();
   if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
   try {
-    for (const name of positionals.length > 0 ? positionals : all) {
+    for (const name of positionals.length > 0 ? positionals : shown) {
       const frames = recordScene(name, into);
-      for (const tier of values.tiers.split(",")) {
+      const still = () => new Still(frames, 0, sectionsOf(frames[0]).layers.length);
+      for (const tier of values.kept ? ["high"] : values.tiers.split(",")) {
         const { world, check, end } = await World.make(browser);
         try {
-          const query = `quality=${tier}&${values.query}`;
-          const still = new Still(frames, 0, sectionsOf(frames[0]).layers.length);
-          const wanted = { query, size: { width, height } };
-          const png = values.headset
-            ? await takeEyes(world, name, still, wanted)
-            : await takeCanvas(await showScene(world, name, still, wanted));
-          const file = join(into, `${name}-${tier}${values.headset ? "-eyes" : ""}.png`);
-          writeFileSync(file, png);
+          const file = values.kept
+            ? await keep(world, name, still())
+            : await take(world, name, still(), { tier, values, into, size: { width, height } });
           check();
           console.log(file);
         } finally {

@@ -132,6 +132,37 @@ static void heat_is_kept_by_mixing_and_lost_by_cooling(void **state)
     close_tank(tank, device);
 }
 
+/// Of a closed tank full of warm air, which rests: dp/dy is its lift. And within what is said of it.
+static void pressure_carries_warm_air(void **state)
+{
+    (void)state;
+    tarn_device *device;
+    tarn_tank_desc desc = smoke_desc(16, 24, 16);
+    put_block(&desc, (const float[]){0, 0, 0}, (const float[]){16, 24, 16}, 10.0f);
+    tarn_tank *tank = open_tank(1, &desc, &device);
+    const uint32_t count = tank->particle_count;
+    const int number = tarn_model_channel_find(tarn_tank_model(tank), "pressure");
+    float *at_m = malloc((size_t)count * 3 * sizeof *at_m), *pa = malloc((size_t)count * sizeof *pa);
+    float range[2];
+    uint32_t got = 0;
+    assert_true(number >= 0 && at_m != NULL && pa != NULL);
+    steps(tank, 1);
+    assert_int_equal(tarn_tank_particles(tank, at_m, NULL, NULL, count, &got), TARN_OK);
+    assert_int_equal(tarn_tank_channel(tank, (uint32_t)number, pa, count, &got, range), TARN_OK);
+    const float slope = 1.2f * 10.0f / 293.0f * 9.81f, cell_m = desc.cell_m;
+    const float column_pa = slope * 24.0f * cell_m;
+    for (uint32_t i = 0; i < count; i++) {
+        const float y = (floorf(at_m[3 * i + 1] / cell_m) + 0.5f) * cell_m;
+        const float y0 = (floorf(at_m[1] / cell_m) + 0.5f) * cell_m;
+        assert_true(fabsf(pa[i] - pa[0] - slope * (y - y0)) <= 0.02f * column_pa);
+        assert_true(pa[i] >= range[0] && pa[i] <= range[1]);
+    }
+    assert_true(range[1] < 10.0f * column_pa);
+    free(pa);
+    free(at_m);
+    close_tank(tank, device);
+}
+
 /// Air that was stirred, without anything that lifts it.
 static void energy_does_not_grow(void **state)
 {
@@ -686,6 +717,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_lift_comes_to_the_grid),
         cmocka_unit_test(heat_is_kept_by_mixing_and_lost_by_cooling),
+        cmocka_unit_test(pressure_carries_warm_air),
         cmocka_unit_test(energy_does_not_grow),
         cmocka_unit_test(what_has_faded_or_risen_out_is_gone),
         cmocka_unit_test(still_air_sleeps),

@@ -329,7 +329,7 @@ static void particles_have_the_pressure_of_their_cells(void **state)
             assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
             assert_int_equal(tarn_tank_pressure(tank, head, CELLS), TARN_OK);
             assert_int_equal(tarn_tank_particles(tank, at_m, NULL, NULL, count, &got), TARN_OK);
-            assert_int_equal(tarn_tank_channel(tank, pressure, pa, count, &got), TARN_OK);
+            assert_int_equal(tarn_tank_channel(tank, pressure, pa, count, &got, NULL), TARN_OK);
             for (uint32_t o = 0; o < tank->counters.grid.solved; o++) {
                 const grid_memory *grid = &tank->args->grid.m;
                 dry += grid->level[0].index[grid->solved_tile[o]] == TILE_NONE;
@@ -368,7 +368,7 @@ static void pressure_of_two_liquids_is_hydrostatic(void **state)
     uint32_t got = 0;
     assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     assert_int_equal(tarn_tank_particles(tank, at_m, NULL, NULL, count, &got), TARN_OK);
-    assert_int_equal(tarn_tank_channel(tank, pressure, pa, count, &got), TARN_OK);
+    assert_int_equal(tarn_tank_channel(tank, pressure, pa, count, &got, NULL), TARN_OK);
     for (uint32_t i = 0; i < count; i++) {
         const float y = (float)(int)(at_m[3 * i + 1] / cell_m) + 0.5f; // of the cell's middle
         const float depth = y > 4.0f ? 12.0f - y : 8.0f + 2.0f * (4.0f - y);

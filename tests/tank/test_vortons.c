@@ -143,6 +143,37 @@ static void a_saved_tank_goes_on_alike(void **state)
     tarn_device_destroy(device);
 }
 
+/// A ring of dye that was thrown turns at its edge, and as fast as is said of it.
+static void vortons_tell_how_they_turn(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.0f);
+    desc.fluids[0].velocity_m_s[0] = 0.5f;
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const int number = tarn_model_channel_find(tarn_tank_model(tank), "spin");
+    assert_true(number >= 0);
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    const uint32_t count = tank->particle_count;
+    float *spin = malloc((size_t)count * sizeof *spin);
+    uint32_t got = 0;
+    assert_non_null(spin);
+    assert_int_equal(tarn_tank_channel(tank, (uint32_t)number, spin, count, &got, NULL), TARN_OK);
+    double squares = 0.0, wanted = 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        squares += (double)spin[i] * (double)spin[i];
+        for (int c = 0; c < 3; c++) {
+            const double w = (double)tank->args->store.carried[CARRIED_VORTICITY + c][i];
+            wanted += w * w;
+        }
+    }
+    assert_true(wanted > 1.0 && fabs(squares / wanted - 1.0) < 1e-5);
+    free(spin);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +181,7 @@ int main(void)
         cmocka_unit_test(a_push_goes_on),
         cmocka_unit_test(sums_are_kept),
         cmocka_unit_test(a_saved_tank_goes_on_alike),
+        cmocka_unit_test(vortons_tell_how_they_turn),
     };
     return cmocka_run_group_tests_name("vortons", tests, NULL, NULL);
 }

@@ -261,6 +261,41 @@ async function testChannel() {
   expect(deep > mean(values), `${deep} Pa at the floor, ${mean(values)} Pa on average`);
 }
 
+/** What viewers have from every frame is the same in files; pictures show it. */
+function testSeenChannels() {
+  const of = (channel) => {
+    const files = ["--export", at(`${channel}.pvd`)];
+    run("--steps", "60", "--every", "60", "--quiet", "--channel", channel, ...files);
+    return readVtp(readPvd(at(`${channel}.pvd`))[1].file).arrays;
+  };
+  const fast = of("speed");
+  const isClose = (a, b) => Math.abs(a - b) <= 1e-5 * (1 + Math.abs(b));
+  expect(
+    fast.speed.every(([v], i) => isClose(v, Math.hypot(...fast.velocity[i]))),
+    "the speed is the velocity's",
+  );
+  const high = of("height");
+  equal(zip(high.height), zip(high.position.map(([, y]) => [y])), "the height is the place's");
+  const turning = of("vorticity").vorticity.map(([w]) => w);
+  const most = turning.reduce((a, b) => Math.max(a, b));
+  expect(turning.every((w) => w >= 0) && most > 1 && most < 1000, `a vorticity of ${most}/s`);
+
+  const picture = ["--steps", "30", "--every", "30", "--size", "160x90"];
+  const said = run(...picture, "--channel", "height", "--render", at("seen.png")).toString();
+  expect(/height, 0 to [\d.]+ m\b/.test(said), `the range is told: ${said}`);
+  const yellow = readPng(at("seen-000000.png"));
+  run(...picture, "--render", at("plain.png"));
+  const shares = [yellow, readPng(at("plain-000000.png"))].map(({ rgb }) => greenShare(rgb));
+  expect(shares[0] > shares[1] + 0.02, `colours of the scale: ${shares} of the picture is green`);
+}
+
+/** Of pixels in which green is well above blue: the upper half of the scale. */
+function greenShare(rgb) {
+  let count = 0;
+  for (let i = 0; i < rgb.length; i += 3) if (rgb[i + 1] > rgb[i + 2] + 30) count++;
+  return count / (rgb.length / 3);
+}
+
 // ---- frames with changing counts, gaps in the ids, liquids and colours ----
 
 function probeFrame(number) {
@@ -432,6 +467,7 @@ try {
   await testRun();
   await testProbe();
   await testChannel();
+  testSeenChannels();
   testPictures();
   testMovingPictures();
   testPace();

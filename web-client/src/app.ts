@@ -14,8 +14,8 @@ import type { FramePosition, ServerMessage, SessionState } from "./protocol/mess
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
-import { OWN } from "./state/colour-by.js";
-import { drawingOf } from "./state/drawing.js";
+import { OWN, vorticityScale } from "./state/colour-by.js";
+import { drawingOf, drawingsOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
@@ -252,7 +252,7 @@ export class App {
   private showState(state: SessionState): void {
     this.model.state = state;
     this.keeping.state(state);
-    this.pictures.tiers.drawAs(drawingOf(state.model, this.settings.values.draw));
+    this.drawAs(this.settings.values.draw);
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM, state.cellM);
     this.scenes.use(state.scene);
     this.stage.solids.add(readAdded(state.added));
@@ -501,6 +501,12 @@ export class App {
         this.showChannel();
       },
       slice: (share) => this.cutAt(share),
+      drawing: (name) => {
+        const { model = "" } = this.model.state ?? {};
+        this.settings.set("draw", name === drawingOf(model, "auto") ? "auto" : name);
+        this.drawAs(name);
+        this.showChannel();
+      },
       tilt: Controls.canTilt ? () => this.controls.toggleTilt() : null,
       picture: () => this.keeping.picture(),
       clip: () => this.keeping.toggleClip(),
@@ -546,10 +552,28 @@ export class App {
     const { colourBy, fieldView, shown } = this.pictures;
     const { channel } = colourBy;
     const { field } = fieldView;
-    this.panel.showChannels(this.model.state?.channels ?? [], channel?.name ?? OWN);
+    const channels = this.model.state?.channels ?? [];
+    this.panel.showChannels(channels, channel?.name ?? OWN);
     this.panel.showFields(this.model.state?.fields ?? [], field?.name ?? "", this.stage.isFlat);
-    const of = field === null ? colourBy : fieldView;
-    this.legend.show(field ?? channel, shown === null ? null : of.scale(shown.info));
+    const info = shown?.info ?? null;
+    if (field !== null) {
+      this.legend.show(field, info === null ? null : fieldView.scale(info));
+    } else if (this.stage.drawing === "arrows") {
+      const vorticity = channels.find(({ name }) => name === "vorticity") ?? null;
+      this.legend.show(vorticity, info === null ? null : vorticityScale(info));
+    } else {
+      this.legend.show(channel, info === null ? null : colourBy.scale(info));
+    }
+  }
+
+  /** @param asked  as the setting */
+  private drawAs(asked: string): void {
+    const { model = "", paused = false } = this.model.state ?? {};
+    const [before, drawing] = [this.stage.drawing, drawingOf(model, asked)];
+    this.pictures.tiers.drawAs(drawing);
+    this.panel.showDrawings(drawingsOf(model), drawing);
+    // Arrows are made of a frame that comes.
+    if (paused && drawing === "arrows" && before !== drawing) this.conversation.lookAgain();
   }
 
   private toggleReadout(): void {

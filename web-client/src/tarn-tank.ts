@@ -161,6 +161,11 @@ export class TarnTank extends HTMLElement {
   private fadesMs = 0;
   private readonly line = document.createElement("p");
 
+  /** What the particles are drawn as; null before there is anything to draw. */
+  get drawing(): string | null {
+    return this.showing?.stage.drawing ?? null;
+  }
+
   /** The tank that is shown: for inputs and frames of one's own. */
   get tank(): Tank | null {
     return this.joined;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DRAWINGS, drawingOf } from "../src/state/drawing.js";
+import { DRAWINGS, drawingOf, drawingsOf } from "../src/state/drawing.js";
 
 test.each([
   ["liquid", "water"],
@@ -12,5 +12,15 @@ test.each([
 });
 
 test("what is asked for comes before the model", () => {
-  for (const drawing of DRAWINGS) expect(drawingOf("smoke", drawing)).toBe(drawing);
+  for (const drawing of DRAWINGS.filter((one) => one !== "arrows"))
+    expect(drawingOf("smoke", drawing)).toBe(drawing);
+});
+
+test("arrows are offered and drawn of vortons only", () => {
+  expect(drawingsOf("vortons")).toEqual(["dye", "arrows"]);
+  expect(drawingOf("vortons", "arrows")).toBe("arrows");
+  for (const model of ["liquid", "smoke", "", "constructor"]) {
+    expect(drawingsOf(model)).toHaveLength(1);
+    expect(drawingOf(model, "arrows")).toBe(drawingOf(model, "auto"));
+  }
 });

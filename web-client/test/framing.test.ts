@@ -37,10 +37,30 @@ test("a deep tank moves aside no farther than it has to, and its distance fits a
   expect(framingOf(1000, 800, COVERS, false).leftPx).toBe(140);
   const framing = framingOf(1280, 800, COVERS, false);
   for (const size of [
-    [2, 1, 1],
+    [4, 1, 1],
+    [3, 0.5, 2],
     [1, 1, 1],
+    [0.4, 0.6, 0.4],
+    [1.5, 2.5, 1],
   ]) {
     const distance = distanceOf(size, framing, TANGENT, false);
-    expect(distance * TANGENT * framing.freeHeight * 1.08).toBeCloseTo(0.5 * Math.hypot(...size), 5);
+    for (let yaw = 0; yaw < 2 * Math.PI; yaw += 0.1) expect(highest(size, distance, yaw)).toBeLessThan(1.001);
+    const round = (0.5 * Math.hypot(...size)) / TANGENT / framing.freeHeight;
+    expect(distance).toBeLessThan(1.08 * round);
+  }
+
+  /** Of a corner from the middle of what is free, in halves of it. */
+  function highest([x, y, z]: readonly number[], distance: number, yaw: number): number {
+    const pitch = homeOf(false)[1];
+    const [sin, cos] = [Math.sin(pitch), Math.cos(pitch)];
+    const corners = [-1, 1].flatMap((i) => [-1, 1].flatMap((j) => [-1, 1].map((k) => [i, j, k] as const)));
+    return Math.max(
+      ...corners.map(([i, j, k]) => {
+        const near = 0.5 * (i * (x as number) * Math.sin(yaw) + k * (z as number) * Math.cos(yaw));
+        const up = 0.5 * j * (y as number);
+        const depth = distance - near * cos - up * sin;
+        return Math.abs(up * cos - near * sin) / depth / TANGENT / framing.freeHeight;
+      }),
+    );
   }
 });

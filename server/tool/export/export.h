@@ -46,6 +46,7 @@ typedef struct export_frame {
     const uint8_t *colours;      ///< red green blue; NULL: none of their own
     const float *channel;        ///< values of the channel that was asked for; NULL: none was
     const char *channel_name;    ///< its name: [a-z_]+
+    const uint8_t *scaled;       ///< colours of these values, as `colours`, for pictures; NULL: they don't show them
     uint32_t body_count;
     const tarn_body_state *bodies; ///< solids that are not where they were at the start
     tarn_pose pose;                ///< of the tank in the room, about its middle

@@ -20,6 +20,8 @@
 
 enum { SAMPLES = 2, SHADE_ROWS = 16, GAMMA_STEPS = 4096 };
 
+static const float SCALED_PER_SPACING = 0.8f; // optical depth of a particle that shows a value
+
 struct render {
     uint32_t width, height; // of the picture
     uint32_t threads;
@@ -35,7 +37,8 @@ struct render {
     vec3 *light;        // of the larger picture
     float *shadow;
     uint8_t gamma[GAMMA_STEPS + 1];
-    uint8_t *rgb; // during render_draw
+    uint8_t *rgb;   // during render_draw
+    bool is_scaled; // the same: the liquid's colours are values
 };
 
 /// What the picture shows: all places that the tank gets to.
@@ -307,6 +310,10 @@ static vec3 seen_through(const render *r, const surface_inside *in, bool is_hidd
         absorb = (vec3){fmaxf(absorb.x, 0.2f), fmaxf(absorb.y, 0.2f), fmaxf(absorb.z, 0.2f)};
         scatter = vec3_scale(c, 0.75f);
     }
+    if (r->is_scaled) {
+        const float cover = 1.0f - expf(-SCALED_PER_SPACING * in->thickness_m / r->spacing_m);
+        return vec3_mix(behind, vec3_scale(in->colour, 0.55f + 0.45f * vec3_dot(normal, r->around.light)), cover);
+    }
     vec3 through = {expf(-absorb.x * depth), expf(-absorb.y * depth), expf(-absorb.z * depth)};
     float lit = 0.5f + 0.5f * vec3_dot(normal, r->around.light);
     vec3 light = vec3_along(vec3_mul(behind, through), scatter, (1.0f - expf(-3.0f * depth)) * lit);
@@ -490,6 +497,7 @@ tarn_status render_draw(render *r, const export_frame *frame, uint8_t *rgb)
     room_turn(&r->around, &frame->pose);
     r->cam = camera_in_frame(&r->room_cam, &r->around.turn, room_middle(&r->around), r->around.moved_m);
     draw_solids(r, frame);
+    r->is_scaled = frame->scaled != NULL;
     tarn_status status = surface_draw(r->water, &r->cam, frame, solids_any(r->stuff) ? r->solid_depth : NULL);
     if (status != TARN_OK) {
         return status;

@@ -17,7 +17,7 @@ tarn_status render_create(const export_info *info, render **out);
 /// Takes NULL.
 void render_destroy(render *r);
 
-/// Draws a frame. `colours` of the frame tint the liquid; else `liquids` do.
+/// Draws a frame. `scaled` of the frame cover the liquid; else `colours` tint it, or `liquids` do.
 /// @param rgb  3 bytes per pixel, sRGB, from the upper left, width * height * 3 in all
 /// @return TARN_OK or TARN_E_MEMORY
 tarn_status render_draw(render *r, const export_frame *frame, uint8_t *rgb);

@@ -182,7 +182,9 @@ static const uint8_t liquid_colours[][3] = {{40, 130, 190}, {222, 170, 60}, {200
 static void ball_colour(const surface *s, const export_frame *frame, size_t i, ball *b)
 {
     size_t liquid = frame->liquids != NULL ? frame->liquids[i] % (sizeof liquid_colours / 3) : 0;
-    const uint8_t *c = frame->colours != NULL ? frame->colours + 3 * i : liquid_colours[liquid];
+    const uint8_t *c = frame->scaled != NULL    ? frame->scaled + 3 * i
+                       : frame->colours != NULL ? frame->colours + 3 * i
+                                                : liquid_colours[liquid];
     b->red = s->linear[c[0]];
     b->green = s->linear[c[1]];
     b->blue = s->linear[c[2]];
@@ -214,7 +216,9 @@ static void project(void *context, uint32_t begin, uint32_t end)
         b->depth_m = depth_m;
         b->radius_m = s->spacing_m * (DROP_SPACINGS + (RADIUS_SPACINGS - DROP_SPACINGS) * amid);
         b->radius_px = fmaxf(b->radius_m * job->cam->focal_px / depth_m, 0.75f);
-        b->spray = (1.0f - smoothf(0.02f, 0.5f, crowd)) * flying(s, job->frame->velocities_m_s + 3 * i);
+        if (job->frame->scaled == NULL) { // white would hide their colours
+            b->spray = (1.0f - smoothf(0.02f, 0.5f, crowd)) * flying(s, job->frame->velocities_m_s + 3 * i);
+        }
         ball_colour(s, job->frame, i, b);
     }
 }
@@ -448,7 +452,7 @@ tarn_status surface_draw(surface *s, const camera *cam, const export_frame *fram
         s->balls = balls;
         s->ball_capacity = frame->particle_count;
     }
-    s->has_colour = frame->colours != NULL || frame->liquids != NULL;
+    s->has_colour = frame->colours != NULL || frame->liquids != NULL || frame->scaled != NULL;
     s->solid_depth = solid_depth;
     count_crowd(s, frame);
     project_job particles = {s, cam, frame};

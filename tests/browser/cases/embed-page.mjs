@@ -147,3 +147,26 @@ test("a page of another server shows what stands in a tank, and plays by a key",
   assertEqual(await send(), 1, "the number of an owner's input");
   assertEqual(problems, [], "problems");
 });
+
+for (const [name, drawing, channel] of [
+  ["smoke", "smoke", "heat"],
+  ["dye", "dye", "spin"],
+])
+  test(`a page of another server shows ${name} as it is, coloured by what its element asks for`, async (world) => {
+    const host = await startHost(world);
+    const scene = new URL(`../scenes/small-${name}.json`, import.meta.url).pathname;
+    const server = await world.tank({ scene, args: ["--origin", host.url] });
+    host.server = server;
+    expectServer(world, server);
+    const page = await world.open(`${host.url}/embed.html?server=${encodeURIComponent(server.url)}`);
+    const first = page.locator("tarn-tank").first();
+    await first.evaluate((one, channel) => one.setAttribute("channel", channel), channel);
+    const shown = () => first.evaluate((one) => one.tank?.latest?.info);
+    await until(async () => ((await shown())?.channel ?? 0) > 4, "frames carry what it asks for", 30_000);
+    assertEqual(await first.evaluate((one) => one.drawing), drawing, "the drawing");
+    const { channelLow, channelHigh } = await shown();
+    assert(channelHigh > channelLow, `it ranges from ${channelLow} to ${channelHigh}`);
+    if (name !== "dye") return;
+    await first.evaluate((one) => one.setAttribute("draw", "arrows"));
+    assertEqual(await first.evaluate((one) => one.drawing), "arrows", "the drawing that was asked for");
+  });

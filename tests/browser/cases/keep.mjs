@@ -109,6 +109,28 @@ test("a recording plays the frames that were seen, without a server, and is scru
   assertEqual(await isShown("Reset (R)"), ["Reset (R)", true], "a button of the live tank");
 });
 
+test("a recording of smoke plays as smoke, coloured as is asked", async (world) => {
+  const scene = new URL("../scenes/small-smoke.json", import.meta.url).pathname;
+  const server = await world.tank({ scene });
+  const page = await world.watch(`${server.url}?channel=heat`, WIDE);
+  const isScaled = () =>
+    page.evaluate(() =>
+      /^[\d.]+$/.test(document.querySelector("#legend p span:last-child")?.textContent ?? ""),
+    );
+  await until(isScaled, "frames carry the heat");
+  const { file } = await record(page, 70);
+  const [chooser] = await Promise.all([
+    page.waitForEvent("filechooser"),
+    button(page, "Open a recording").click(),
+  ]);
+  await chooser.setFiles({ name: file.name, mimeType: "application/octet-stream", buffer: file.bytes });
+  await until(async () => (await look(page, "connection")).connection === "playing", "it plays");
+  await server.stop();
+  assertEqual((await look(page, "drawing")).drawing, "smoke", "the drawing");
+  await until(isScaled, "its frames have the heat, too");
+  assertEqual(await page.locator("#legend figcaption").textContent(), "Heat, K", "the legend");
+});
+
 test("a link to a moment of a recording shows that moment", async (world) => {
   const files = {};
   const server = await world.fake({ ...TANK(), files });

@@ -11,7 +11,7 @@
 import { STOPS } from "../shader/stops.js";
 
 /** A colour in GLSL, from sRGB. */
-function linearText(colour: number): string {
+export function linearText(colour: number): string {
   const linear = (byte: number): string => ((byte / 255) ** 2.2).toFixed(4);
   return `vec3(${linear(colour >> 16)}, ${linear((colour >> 8) & 255)}, ${linear(colour & 255)})`;
 }

@@ -36,6 +36,8 @@ export class Particles {
   private readonly velocities: THREE.GLBufferAttribute;
   /** Of the frame that is shown; null before the first. */
   info: FrameInfo | null = null;
+  /** Is told of each frame while its bytes are at hand. */
+  watch: ((frame: DecodedFrame) => void) | null = null;
   private capacity = 0;
   private frameS = 0;
   private light: THREE.Data3DTexture;
@@ -125,6 +127,7 @@ export class Particles {
     const { gl } = this;
     const count = info.particleCount;
     this.info = info;
+    this.watch?.(frame);
     const grown = count > this.capacity;
     if (grown) this.capacity = slotCapacity(count);
     upload(gl, this.positionBuffer, views.positions, count * 4, grown ? this.capacity * POSITION_BYTES : 0);

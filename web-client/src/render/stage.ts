@@ -11,6 +11,7 @@ import { type Covers, distanceOf, type Framing, framingOf } from "../state/frami
 import type { Orbit } from "../state/orbit.js";
 import { isWater, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
+import { Arrows } from "./arrows/arrows.js";
 import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
 import { Eyes } from "./eyes.js";
@@ -233,14 +234,17 @@ export class Stage {
     if (tier === this.shownTier && drawing === this.shownDrawing) return;
     this.shownTier = tier;
     this.shownDrawing = drawing;
-    this.fluid?.dispose();
     this.particles.flatten(tier === "points");
+    // Of any tier they are the same, and know what a frame said that is gone.
+    if (drawing === "arrows" && this.fluid instanceof Arrows) return;
+    this.fluid?.dispose();
     this.box.lightUp(drawing === "dye");
     this.fluid = this.createFluid(tier, drawing);
   }
 
   private createFluid(tier: Tier, drawing: Drawing): Fluid | null {
     const { renderer, scene, particles, smoothEdges, sky } = this;
+    if (drawing === "arrows") return new Arrows(renderer, scene, particles);
     if (!this.hasWater || tier === "points") return null;
     if (drawing !== "water") return new Gas(renderer, scene, particles, drawing, tier, smoothEdges);
     return isWater(tier) ? new Water(renderer, scene, particles, tier, smoothEdges, sky) : null;

@@ -19,6 +19,11 @@ export interface Scale {
   high: number;
 }
 
+/** Of the flow's vorticity. */
+export function vorticityScale(info: FrameInfo): Scale {
+  return { source: SOURCE.level, low: 0, high: topVorticity(info) };
+}
+
 export class ColourBy {
   /** A channel's; one that the tank doesn't have counts as OWN. */
   name: string = OWN;
@@ -48,7 +53,7 @@ export class ColourBy {
       case "height":
         return { source: SOURCE.height, low: 0, high: info.cells[1] * info.cellM };
       case "vorticity":
-        return info.hasCurl ? { source: SOURCE.level, low: 0, high: topVorticity(info) } : null;
+        return info.hasCurl ? vorticityScale(info) : null;
       default: {
         const isThere = info.channel > 0 && this.channels[info.channel - 1] === this.channel;
         return isThere ? { source: SOURCE.level, low: info.channelLow, high: info.channelHigh } : null;

@@ -63,5 +63,13 @@ export function distanceOf(
   const [x, y, z] = size as [number, number, number];
   if (flat) return (0.5 * (1 + MARGIN) * Math.max(y / freeHeight, x / freeWidth)) / tangent + 0.5 * z;
   const narrow = Math.max(1 / freeHeight, 1.25 / freeWidth);
-  return (0.5 * Math.hypot(x, y, z) * narrow) / tangent / 1.08;
+  const round = (0.5 * Math.hypot(x, y, z) * narrow) / tangent / 1.08;
+  return Math.max(round, cornersAway(0.5 * Math.hypot(x, z), 0.5 * y, tangent * freeHeight));
+}
+
+/** From where both ends of a tank's nearest bar are seen, as one looks down on it at home, whatever the side. */
+function cornersAway(radius: number, half: number, tangent: number): number {
+  const [sin, cos] = [Math.sin(HOME[1]), Math.cos(HOME[1])];
+  const away = (up: number): number => radius * cos + up * sin + Math.abs(up * cos - radius * sin) / tangent;
+  return Math.max(away(half), away(-half));
 }

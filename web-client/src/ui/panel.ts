@@ -4,7 +4,15 @@ import "../../node_modules/lil-gui/dist/lil-gui.css";
 // message, and shows for good once the server has confirmed it.
 import { type Controller, GUI } from "lil-gui";
 import type { Channel, ParameterInfo, Role, SessionState } from "../protocol/messages.js";
+import type { Drawing } from "../state/drawing.js";
 import { channelTitle } from "./legend.js";
+
+const TITLES: Readonly<Record<Drawing, string>> = {
+  water: "Water",
+  smoke: "Smoke",
+  dye: "Dye",
+  arrows: "Vorticity, as arrows",
+};
 
 export interface PanelActions {
   load(scene: string): void;
@@ -21,6 +29,7 @@ export interface PanelActions {
   field(name: string): void;
   /** Where the plane lies that a field is shown in. */
   slice(share: number): void;
+  drawing(name: Drawing): void;
   /** Null where the device can't be tilted. @return whether it is on now */
   tilt: (() => Promise<boolean>) | null;
   picture(): void;
@@ -46,11 +55,13 @@ export class Panel {
   private readonly stepButton: Controller;
   private sceneChoice: Controller | null = null;
   private channelChoice: Controller | null = null;
-  private readonly chosen = { scene: "", channel: "", field: "", slice: 0.5 };
+  private drawingChoice: Controller | null = null;
+  private readonly chosen = { scene: "", channel: "", drawing: "", field: "", slice: 0.5 };
   private fieldChoices: Controller[] = [];
   private fields = "";
   private scenes = "";
   private channels = "";
+  private drawings = "";
   private parameters = "";
   private readonly values: Record<string, number> = {};
   private readonly sliders = new Map<string, Controller>();
@@ -120,6 +131,22 @@ export class Panel {
     this.stepButton.enable(state.paused);
     this.showRadius(Math.max(...state.sizeM));
     this.showParameters(state.parameters);
+  }
+
+  /** @param current  what the particles are drawn as; where there is one way only nothing is offered */
+  showDrawings(drawings: readonly Drawing[], current: Drawing): void {
+    const key = drawings.join();
+    this.chosen.drawing = current;
+    if (key !== this.drawings) {
+      this.drawings = key;
+      this.drawingChoice?.destroy();
+      this.drawingChoice = this.sceneFolder
+        .add(this.chosen, "drawing", Object.fromEntries(drawings.map((one) => [TITLES[one], one])))
+        .name("Show")
+        .onChange((name: Drawing) => this.actions.drawing(name));
+      this.drawingChoice.show(drawings.length > 1);
+    }
+    this.drawingChoice?.updateDisplay();
   }
 
   /** @param current  the name of the one that the particles are coloured by */
@@ -214,7 +241,7 @@ export class Panel {
   showRole(role: Role, plays: boolean): void {
     this.controls = role === "own" && !plays;
     for (const controller of this.sceneFolder.controllers)
-      if (!["view", "readout", "channel", "field", "slice"].includes(controller.property))
+      if (!["view", "readout", "channel", "drawing", "field", "slice"].includes(controller.property))
         controller.show(this.controls);
     this.parameterFolder.show(this.controls);
     this.toolFolder.show(role !== "watch" && !plays);

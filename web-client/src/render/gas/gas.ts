@@ -7,7 +7,6 @@
 // it would: what is drawn keeps within what a screen can show.
 import * as THREE from "three";
 import { FullScreenQuad } from "three/examples/jsm/postprocessing/Pass.js";
-import type { Drawing } from "../../state/drawing.js";
 import type { Tier } from "../../state/quality.js";
 import { LAYER } from "../layers.js";
 import type { Particles } from "../particles.js";
@@ -27,7 +26,7 @@ import {
   type View,
 } from "../passes.js";
 import { gasComposeFragment } from "./gas-compose-shader.js";
-import { LOOKS, type Look } from "./looks.js";
+import { type GasDrawing, LOOKS, type Look } from "./looks.js";
 import { puffFragment, puffVertex } from "./puff-shader.js";
 
 /** Of the view's size, and of a way of light how many places are looked up, by tier. */
@@ -41,7 +40,7 @@ const NOMINAL = 8;
 const NOMINAL_FLAT = 4;
 /** Radius of a puff, in distances of neighbours, deep or flat: many must overlap for smoke to be smooth. */
 const SPREAD = 1.9;
-const SPREAD_FLAT = 2.8;
+const SPREAD_FLAT = 4;
 
 class GasMaps {
   readonly scene: THREE.WebGLRenderTarget;
@@ -87,7 +86,7 @@ export class Gas implements Fluid {
     private readonly renderer: THREE.WebGLRenderer,
     private readonly scene: THREE.Scene,
     private readonly particles: Particles,
-    drawing: Exclude<Drawing, "water">,
+    drawing: GasDrawing,
     tier: Exclude<Tier, "points">,
     smoothEdges: boolean,
   ) {

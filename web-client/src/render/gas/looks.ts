@@ -21,7 +21,9 @@ export interface Look {
   clear: Colour;
 }
 
-export const LOOKS: Readonly<Record<Exclude<Drawing, "water">, Look>> = {
+export type GasDrawing = Extract<Drawing, "smoke" | "dye">;
+
+export const LOOKS: Readonly<Record<GasDrawing, Look>> = {
   smoke: {
     colour: [0.82, 0.84, 0.88],
     fast: [0.86, 0.84, 0.82],
