@@ -2,13 +2,18 @@
 // Colours are bytes, so the new value is rounded up or down by chance, with odds such that on average nothing is lost:
 // rounding to nearest would stop mixing at small differences, rounding down would end in black.
 //
+// Most tiles hold one liquid of one colour, where mixing changes nothing: these are told by a look at the attributes.
+//
 // And dye that is put in: spheres that colour the particles in them, rounded the same way.
+#include "kernels/device/pack.h"
 #include "kernels/tank/spline.h"
 #include "kernels/tank/store.h"
 
 typedef struct dye_scratch {
     uint32_t count[LIQUIDS_MAX][TILE_CELLS];
     uint32_t sum[3][LIQUIDS_MAX][TILE_CELLS]; ///< at most 255 * 2^24 particles
+    uint32_t liquids;                         ///< bit for each that the tile holds
+    uint32_t differ;                          ///< some particle's liquid or colour isn't the first one's
 } dye_scratch;
 
 /// 24 random bits for a particle's colour in a step, as a number of 0..1.
@@ -24,6 +29,36 @@ TILE_FN uint32_t rounded(float wanted, uint32_t id, uint32_t step, int c)
     return (uint32_t)lower + (within - lower > chance(id, step, c));
 }
 
+/// Keeps whether some of a pack of particles differ from the tile's first one, and which liquids they are of.
+TILE_FN void compare_pack(const store_memory *store, dye_scratch *s, uint32_t attribute, uint32_t particle, uint32_t n)
+{
+    const pack_i32 there = pack_first_f32(1.0f, n) > 0.0f;
+    const pack_i32 own = pack_load_i32(store->attribute + particle, n);
+    if (!pack_any((own != (int32_t)attribute) & there)) {
+        return;
+    }
+    uint32_t liquids = 0;
+    for (int liquid = 0; liquid < LIQUIDS_MAX; liquid++) {
+        const pack_i32 is_of = (own & (LIQUIDS_MAX - 1)) == liquid;
+        liquids |= (uint32_t)(pack_any(is_of & there) != 0) << liquid;
+    }
+    tile_or_u32(&s->liquids, liquids);
+    tile_or_u32(&s->differ, 1);
+}
+
+/// Finds out which liquids a tile that holds particles has, and whether their colours are one. Ends with a barrier.
+TILE_FN void compare_tile(const store_memory *store, dye_scratch *s, uint32_t first, uint32_t end)
+{
+    const uint32_t attribute = store->attribute[first];
+    if (TILE_SINGLE()) {
+        s->liquids = 1u << (attribute & (LIQUIDS_MAX - 1));
+        s->differ = 0;
+    }
+    TILE_BARRIER();
+    EACH_PACK(i, n, first, end, compare_pack(store, s, attribute, i, n));
+    TILE_BARRIER();
+}
+
 /// One tile per occupied tile, after the particles have moved.
 TILE_KERNEL(tank_dye, PARTICLE_LANES, tank_args, dye_scratch)
 {
@@ -32,10 +67,19 @@ TILE_KERNEL(tank_dye, PARTICLE_LANES, tank_args, dye_scratch)
     const uint32_t dense = grid->level[0].tile[tile];
     const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
     const float share = store->control->dye_share;
-    FOR_RANGE (i, 0, LIQUIDS_MAX * TILE_CELLS) {
-        (&s->count[0][0])[i] = 0;
-        for (int c = 0; c < 3; c++) {
-            (&s->sum[c][0][0])[i] = 0;
+    if (first == end) { // awake without particles
+        return;
+    }
+    compare_tile(store, s, first, end);
+    if (s->differ == 0) {
+        return;
+    }
+    for (int liquid = 0; liquid < LIQUIDS_MAX; liquid++) {
+        if ((s->liquids >> liquid & 1) == 0) {
+            continue;
+        }
+        FOR_RANGE (cell, 0, TILE_CELLS) {
+            s->count[liquid][cell] = s->sum[0][liquid][cell] = s->sum[1][liquid][cell] = s->sum[2][liquid][cell] = 0;
         }
     }
     TILE_BARRIER();

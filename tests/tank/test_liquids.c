@@ -358,6 +358,36 @@ static void a_film_has_the_viscosity_of_both_cells(void **state)
 
 // ------------------------------------------------------------------------------------------------------------- dye
 
+/// Tiles of one colour are passed over: the only particle of another one, the first of a tile or its last, isn't.
+static void one_coloured_particle_mixes(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {8, 8, 8};
+    const tarn_tank_desc desc =
+        block_desc(&variants[VARIANT_MIXED], cells, (const int[3]){0, 0, 0}, (const int[3]){8, 8, 8});
+    tarn_tank *tank = open_tank(&desc);
+    const grid_memory *grid = &tank->args->grid.m;
+    const store_memory *store = &tank->args->store;
+    tank->particle_count = tank->particle_count / 8 * 8 - 3; // so that the last pack isn't full
+    store->tile_count[0] = tank->particle_count;
+    store->control->dye_share = 1.0f;
+    for (uint32_t k = 0; k < 2; k++) {
+        const uint32_t one = k == 0 ? 0 : tank->particle_count - 1;
+        uint32_t coloured = 0;
+        for (uint32_t i = 0; i < tank->particle_count; i++) {
+            store->attribute[i] = i == one ? 200u << 8 : 0u;
+        }
+        grid_launch(&tank->grid, tank->args, TANK_KERNEL(dye), &grid->counters->occupied,
+                    tank->args->grid.shape.tile_total[0]);
+        for (uint32_t i = 0; i < tank->particle_count; i++) {
+            coloured += store->attribute[i] != 0;
+        }
+        assert_true(store->attribute[one] < 200u << 8);
+        assert_in_range(coloured, 2, 16);
+    }
+    tarn_tank_destroy(tank);
+}
+
 static void dye_mixes_and_none_is_lost(void **state)
 {
     (void)state;
@@ -457,6 +487,7 @@ int main(void)
         cmocka_unit_test(liquid_as_thick_as_can_be_is_stable),
         cmocka_unit_test(emptied_tiles_have_no_viscosity),
         cmocka_unit_test(a_film_has_the_viscosity_of_both_cells),
+        cmocka_unit_test(one_coloured_particle_mixes),
         cmocka_unit_test(dye_mixes_and_none_is_lost),
         cmocka_unit_test(reports_weigh_liquids_by_their_density),
         cmocka_unit_test(reports_find_the_light_liquid_alone),
