@@ -154,5 +154,9 @@ void physics_smoke_taylor_green(void);
 void physics_smoke_lock_exchange(void);
 void physics_vortex_ring(void);
 void physics_heavy_drop(void);
+void physics_leapfrog(void);
+void physics_head_on(void);
+void physics_vorton_lock_exchange(void);
+void physics_vorton_kelvin_helmholtz(void);
 
 #endif
