@@ -91,7 +91,7 @@ TILE_KERNEL(vorton_stretch, CELL_LANES, vorton_args, stretch_scratch)
 
 typedef struct vorton_share_scratch {
     uint32_t weight[TILE_CELLS]; ///< sum of the shares of a cell's particles with strength
-    uint32_t heir[TILE_CELLS];   ///< the first of the others, counted from the last; 0: there is none
+    uint32_t heir[TILE_CELLS];   ///< of the others the one next to the middle; 0: there is none
     uint32_t total;
 } vorton_share_scratch;
 
@@ -102,7 +102,7 @@ TILE_FN int is_vorton(const store_memory *store, uint32_t particle)
            store->carried[CARRIED_VORTICITY + 2][particle] != 0.0f;
 }
 
-enum { SHARE_BITS = 18 };
+enum { SHARE_BITS = 18, HEIR_BITS = 24 };
 #define SHARE_MAX 4194304.0f ///< so that the sum over 1000 of a cell is within 32 bits
 
 /// A vorton's part of what its cell gets, by the strength that it has: the strong of a cell stretch more.
@@ -114,6 +114,20 @@ TILE_FN uint32_t share_of(const vorton_args *args, uint32_t particle)
     }
     const float share = size * (args->scale.strength * (float)(1 << SHARE_BITS));
     return 1 + (uint32_t)tile_clamp_f32(share, 0.0f, SHARE_MAX);
+}
+
+/// Who of two particles takes what is generated in their cell: the one nearer to its middle, where that was found. At
+/// the edge of dye particles lie on one side of their cells, and the first one would pull strength inwards. The larger
+/// value wins; of alike ones the first particle has it.
+TILE_FN uint32_t heir_rank(const store_memory *store, uint32_t particle, uint32_t end)
+{
+    const uint32_t half = 1u << (POSITION_BITS - 1), mask = 2 * half - 1;
+    uint32_t away = 0;
+    for (int a = 0; a < 3; a++) {
+        const uint32_t at = store->position[a][particle] & mask;
+        away += (at > half ? at - half : half - at) >> (POSITION_BITS - 7);
+    }
+    return ((255 - away) << HEIR_BITS) | (end - particle);
 }
 
 /// Who of a cell's particles share what is generated there. Ends with a barrier.
@@ -133,7 +147,7 @@ TILE_FN void find_shares(const vorton_args *args, vorton_share_scratch *s, uint3
             tile_add_u32(&s->weight[cell], share_of(args, i));
             tile_add_u32(&s->total, 1);
         } else {
-            global_max_u32(&s->heir[cell], end - i);
+            global_max_u32(&s->heir[cell], heir_rank(store, i, end));
         }
     }
     TILE_BARRIER();
@@ -152,7 +166,7 @@ TILE_KERNEL(vorton_share, PARTICLE_LANES, vorton_args, vorton_share_scratch)
     find_shares(args, s, first, end);
     FOR_RANGE (i, first, end) {
         const uint32_t cell = particle_cell(store, i), weight = s->weight[cell];
-        const int is_heir = weight == 0 && s->heir[cell] == end - i;
+        const int is_heir = weight == 0 && s->heir[cell] == heir_rank(store, i, end);
         if (is_heir || is_vorton(store, i)) {
             const float part = is_heir ? 1.0f : (float)share_of(args, i) / (float)weight;
             const float share = part / args->scale.strength;
@@ -326,7 +340,7 @@ TILE_FN void find_births(const vorton_args *args, vorton_births_scratch *s, uint
 {
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
     const float largest = tile_f32_bits(args->m.counters->gain_bits);
-    const float least = tile_max2_f32(BIRTH_SHARE * largest, args->tank.grid.m.control->tolerance);
+    const float least = tile_max2_f32(BIRTH_SHARE * largest, BIRTH_RESIDUAL * args->tank.grid.m.control->tolerance);
     const int may = args->m.counters->vortons < args->m.control->vortons_max;
     if (TILE_SINGLE()) {
         s->total = 0;

@@ -31,9 +31,10 @@ enum {
 #define STRENGTH_SUM_MAX 16777216.0f ///< 2^24: strength_unit times cell_particles_max
 #define MASS_SUM_MAX 134217728.0f    ///< 2^27: mass_unit times cell_particles_max
 
-/// Cells that nobody is in get a vorton where more is generated than this share of what is anywhere, and than what the
-/// solver takes for nothing.
+/// Cells that nobody is in get a vorton where more is generated than this share of what is anywhere, and than this
+/// share of what the solver leaves: what is generated goes on and adds up, what is left doesn't.
 #define BIRTH_SHARE (1.0f / 128.0f)
+#define BIRTH_RESIDUAL 0.1f
 
 /// Constant after creation.
 typedef struct vorton_scale {

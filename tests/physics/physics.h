@@ -156,5 +156,9 @@ void physics_smoke_layers(void);
 void physics_smoke_sleep(void);
 void physics_vortex_ring(void);
 void physics_heavy_drop(void);
+void physics_leapfrog(void);
+void physics_head_on(void);
+void physics_vorton_lock_exchange(void);
+void physics_vorton_kelvin_helmholtz(void);
 
 #endif

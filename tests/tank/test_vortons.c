@@ -49,6 +49,17 @@ static void what_is_as_heavy_as_water_rests(void **state)
     tarn_device_destroy(device);
 }
 
+/// Mean place along x of those of the first so many: what is born later lies where it was pushed, not where dye went.
+static double dye_center_x(const tarn_tank *tank, uint32_t count)
+{
+    const store_memory *store = &tank->args->store;
+    double sum = 0.0;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        sum += store->id[i] < count ? (double)store->position[0][i] / (1 << POSITION_BITS) : 0.0;
+    }
+    return sum / count;
+}
+
 /// What a push gives the water stays with it: vortons are born where no dye is.
 static void a_push_goes_on(void **state)
 {
@@ -57,7 +68,8 @@ static void a_push_goes_on(void **state)
     ball_desc(&desc, 0.0f);
     tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
-    const tarn_tank_report before = plain_tank_report(tank);
+    const uint32_t dye = tank->particle_count;
+    const double before = dye_center_x(tank, dye);
     const float c = desc.cell_m;
     const tarn_push push = {.center_m = {5.0f * c, 0.5f * EDGE * c, 0.5f * EDGE * c},
                             .radius_m = 4.0f * c,
@@ -69,7 +81,7 @@ static void a_push_goes_on(void **state)
     const tarn_tank_report after = plain_tank_report(tank);
     assert_true(after.born > 0);
     assert_true(after.speed_max_m_s > 0.1f && after.speed_max_m_s < 2.0f);
-    assert_true(after.center_m[0] > before.center_m[0] + 0.2 * (double)c);
+    assert_true(dye_center_x(tank, dye) > before + 0.2);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }
