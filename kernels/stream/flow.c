@@ -73,6 +73,12 @@ static tarn_status index_flow(tarn_encoder *e)
     return status;
 }
 
+/// Whether the last base frame has left so little unsaid that a better fit wouldn't pay for its time.
+static bool is_calm(const tarn_encoder *e)
+{
+    return e->base_bits > 0.0f && e->base_bits < 1.0f;
+}
+
 tarn_status encoder_code_flow(tarn_encoder *e)
 {
     tarn_status status = index_flow(e);
@@ -82,7 +88,14 @@ tarn_status encoder_code_flow(tarn_encoder *e)
     TARN_ASSERT(e->args.flow_now < 2 && e->flow_listed[e->args.flow_now] == e->flow_count);
     e->args.w.flow_dense = e->flow_dense[e->args.flow_now];
     e->args.reference_kept = tile_min_u32(e->reference_tiles, e->room.flow);
+    e->args.is_guessed = 0;
     encoder_launch(e, stream_fit_id, e->args.reference_kept);
+    if (!e->args.is_key && !is_calm(e)) {
+        encoder_launch(e, stream_guess_id, e->flow_count);
+        encoder_launch(e, stream_borders_id, e->flow_count);
+        e->args.is_guessed = 1;
+        encoder_launch(e, stream_fit_id, e->args.reference_kept);
+    }
     encoder_launch(e, stream_nodes_id, e->flow_count);
     encoder_launch(e, stream_borders_id, e->flow_count);
     return tarn_queue_download(e->view.queue, e->flow_bytes, e->args.w.flow_bytes,

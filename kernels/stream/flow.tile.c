@@ -31,14 +31,31 @@ TILE_FN tarn_four fit_displacement(const stream_args *args, uint32_t i, tarn_fou
     return tarn_four_of(d[0], d[1], d[2], 0);
 }
 
+/// Quanta of a shifted displacement of 1.
+TILE_FN float fit_unit(const stream_args *args)
+{
+    return (float)(1u << fit_shift(args)) / (float)(1u << (TARN_PLACE_BITS - args->bits));
+}
+
+/// 1 + t of a tile of the reference whose sums there are, or 0.
+TILE_FN uint32_t source_at(const stream_args *args, uint32_t x, uint32_t y, uint32_t z)
+{
+    const int is_inside = x < args->tiles[0] && y < args->tiles[1] && z < args->tiles[2];
+    const uint32_t t = is_inside ? args->w.tile_index[(z * args->tiles[1] + y) * args->tiles[0] + x] : 0;
+    return t <= args->reference_kept ? t : 0;
+}
+
 #include TILE_FORM(flow)
 
-/// Sums of displacements at the nodes of a tile of the reference, its upper borders included. One tile per tile of the
-/// reference that there is room for.
+/// Sums of displacements at the nodes of a tile of the reference, its upper borders included; of what the guess leaves
+/// of them where there is one. One tile per tile of the reference that there is room for.
 TILE_KERNEL(stream_fit, STREAM_LANES, stream_args, fit_scratch)
 {
     const stream_tile *from = &args->w.tile[tile];
     const uint32_t shift = fit_shift(args);
+    const uint32_t grid = args->is_guessed ? args->w.flow_index[args->flow_now][from->dense] : 0;
+    const tarn_flow_node *guess =
+        grid > 0 ? args->w.node[args->flow_now] + (uint64_t)(grid - 1) * TARN_FLOW_BLOCK : NULL;
     uint32_t tile_at[3];
     stream_tile_at(args, from->dense, tile_at);
     FOR_RANGE (n, 0, STREAM_FIT_NODES) {
@@ -49,6 +66,7 @@ TILE_KERNEL(stream_fit, STREAM_LANES, stream_args, fit_scratch)
     TILE_BARRIER();
     const int32_t edge = TARN_PLACE_TILE;
     const int less = TARN_PLACE_BITS - TARN_FLOW_WEIGHT_BITS;
+    const int32_t most = (1 << STREAM_FIT_BITS) - 1; // what the guess leaves may be larger
     const tarn_four corner =
         tarn_four_of((int32_t)tile_at[0] * edge, (int32_t)tile_at[1] * edge, (int32_t)tile_at[2] * edge, 0);
     FOR_RANGE_ATOMIC (i, from->first, from->first + from->count) {
@@ -56,9 +74,13 @@ TILE_KERNEL(stream_fit, STREAM_LANES, stream_args, fit_scratch)
         if (!args->is_key && args->w.pair[i].true_place == STREAM_NOWHERE) {
             continue;
         }
-        const tarn_four d = tarn_four_right(fit_displacement(args, i, kept), (int)shift);
         const tarn_four local =
             tarn_four_min(tarn_four_max(tarn_four_sub(kept, corner), tarn_four_all(0)), tarn_four_all(edge - 1));
+        tarn_four d = fit_displacement(args, i, kept);
+        if (guess != NULL) {
+            d = tarn_four_sub(d, tarn_flow_distance(tarn_flow_sum(guess, local), args->bits));
+        }
+        d = tarn_four_min(tarn_four_max(tarn_four_right(d, (int)shift), tarn_four_all(-most)), tarn_four_all(most));
         const tarn_four in_cell = tarn_four_and(local, tarn_four_all((1 << TARN_PLACE_BITS) - 1));
         int32_t cell[4];
         tarn_four_store(cell, tarn_four_right(local, TARN_PLACE_BITS));
@@ -75,6 +97,49 @@ TILE_KERNEL(stream_fit, STREAM_LANES, stream_args, fit_scratch)
     }
 }
 
+typedef struct guess_scratch {
+    float mean[TARN_FLOW_NODES][4];
+} guess_scratch;
+
+/// A grid's first guess: the means of displacements. One tile per tile of the frame's grid.
+TILE_KERNEL(stream_guess, STREAM_LANES, stream_args, guess_scratch)
+{
+    const float unit = fit_unit(args);
+    uint32_t tile_at[3];
+    stream_tile_at(args, args->w.flow_dense[tile], tile_at);
+    FOR_RANGE (n, 0, TARN_FLOW_NODES) {
+        for (int k = 0; k < 4; k++) {
+            s->mean[n][k] = 0.0f;
+        }
+    }
+    TILE_BARRIER();
+    for (uint32_t c = 0; c < 8; c++) {
+        // The tile before along an axis has the lowest nodes as its upper border.
+        const uint32_t side[3] = {c & 1, c >> 1 & 1, c >> 2};
+        const int count[3] = {side[0] ? 1 : 8, side[1] ? 1 : 8, side[2] ? 1 : 8};
+        const uint32_t t = source_at(args, tile_at[0] - side[0], tile_at[1] - side[1], tile_at[2] - side[2]);
+        if (t == 0) {
+            continue;
+        }
+        const int32_t *from = args->w.sum + (uint64_t)(t - 1) * STREAM_FIT_NODES * 4;
+        FOR_BOX (x, y, z, count[0], count[1], count[2]) {
+            add_four(s->mean[(z << 3 | y) << 3 | x],
+                     from + 4 * tarn_flow_node_at((uint32_t)x + 8 * side[0], (uint32_t)y + 8 * side[1],
+                                                  (uint32_t)z + 8 * side[2]));
+        }
+        TILE_BARRIER();
+    }
+    tarn_flow_node *block = args->w.node[args->flow_now] + (uint64_t)tile * TARN_FLOW_BLOCK;
+    FOR_RANGE (n, 0, TARN_FLOW_NODES) {
+        const float *mean = s->mean[n], share = mean[3] > 0.0f ? unit / mean[3] : 0.0f;
+        int32_t value[4] = {0, 0, 0, 0};
+        for (int a = 0; a < 3; a++) {
+            value[a] = tile_round_i32(tile_clamp_f32(mean[a] * share, (float)-TARN_FLOW_MAX, (float)TARN_FLOW_MAX));
+        }
+        tarn_four_store_i16(block[tarn_flow_node_at(n & 7, n >> 3 & 7, n >> 6)].d, tarn_four_load(value), 0);
+    }
+}
+
 /// Sets or clears entries of a table of the tank's tiles. One tile per STREAM_LANES entries of a list.
 TILE_KERNEL(stream_index, STREAM_LANES, stream_args, tile_no_scratch)
 {
@@ -85,6 +150,8 @@ TILE_KERNEL(stream_index, STREAM_LANES, stream_args, tile_no_scratch)
         }
     }
 }
+
+#define STREAM_SHARPEN 1.75f ///< length of the last step towards least squares
 
 enum { HALO_EDGE = 10, HALO_NODES = HALO_EDGE * HALO_EDGE * HALO_EDGE, HALO_ROWS = 8 * HALO_EDGE * HALO_EDGE };
 
@@ -105,12 +172,9 @@ typedef struct nodes_scratch {
 /// sums. Ends with a barrier.
 TILE_FN void gather_means(const stream_args *args, nodes_scratch *s, const uint32_t *tile_at, float unit)
 {
+    const float lightest = args->is_key ? 1.0f : (float)STREAM_WEIGHT_LEAST;
     FOR_RANGE (n, 0, 27) {
-        const uint32_t at[3] = {tile_at[0] + n % 3 - 1, tile_at[1] + n / 3 % 3 - 1, tile_at[2] + n / 9 - 1};
-        const int is_inside = at[0] < args->tiles[0] && at[1] < args->tiles[1] && at[2] < args->tiles[2];
-        const uint32_t t =
-            is_inside ? args->w.tile_index[(at[2] * args->tiles[1] + at[1]) * args->tiles[0] + at[0]] : 0;
-        s->source[n] = t <= args->reference_kept ? t : 0;
+        s->source[n] = source_at(args, tile_at[0] + n % 3 - 1, tile_at[1] + n / 3 % 3 - 1, tile_at[2] + n / 9 - 1);
     }
     FOR_RANGE (n, 0, HALO_NODES) {
         for (int k = 0; k < 4; k++) {
@@ -139,7 +203,10 @@ TILE_FN void gather_means(const stream_args *args, nodes_scratch *s, const uint3
     }
     FOR_RANGE (n, 0, HALO_NODES) {
         float *mean = s->mean[n];
-        if (mean[3] == 0.0f) {
+        if (mean[3] < lightest) {
+            for (int k = 0; k < 4; k++) {
+                mean[k] = 0.0f;
+            }
             continue;
         }
         const float share = unit / mean[3];
@@ -169,8 +236,10 @@ TILE_FN void smooth_rows(nodes_scratch *s)
     TILE_BARRIER();
 }
 
-/// A known node, sharpened: means over a trilinear neighbourhood have lost what smoothing them again would take.
-TILE_FN void sharpen(nodes_scratch *s, uint32_t n)
+/// A known node: the guess, and the means of what it leaves, sharpened: means over a trilinear neighbourhood have lost
+/// what smoothing them again would take. With a guess that is close to least squares: a step of Landweber's iteration
+/// by the particles as they lie, then one, longer, as if they lay evenly.
+TILE_FN void sharpen(nodes_scratch *s, uint32_t n, tarn_four guess, float strength)
 {
     const uint32_t x = n & 7, y = n >> 3 & 7, z = n >> 6;
     const float *here = s->mean[((z + 1) * HALO_EDGE + y + 1) * HALO_EDGE + x + 1];
@@ -182,9 +251,12 @@ TILE_FN void sharpen(nodes_scratch *s, uint32_t n)
     }
     const tile_f32x4 sum = smooth_three(row[0], row[1], row[2]);
     const float share = 1.0f / tile_get_f32x4(sum, 3);
+    int32_t known[4];
+    tarn_four_store(known, guess);
     for (int a = 0; a < 3; a++) {
-        s->number[n][a] = tile_round_i32(tile_clamp_f32(here[a] + (here[a] - tile_get_f32x4(sum, a) * share),
-                                                        (float)-TARN_FLOW_MAX, (float)TARN_FLOW_MAX));
+        const float more = here[a] + strength * (here[a] - tile_get_f32x4(sum, a) * share);
+        s->number[n][a] =
+            tile_round_i32(tile_clamp_f32((float)known[a] + more, (float)-TARN_FLOW_MAX, (float)TARN_FLOW_MAX));
     }
     s->number[n][3] = 0; // subtracted with the others
 }
@@ -244,7 +316,7 @@ TILE_FN uint32_t write_nodes(const stream_args *args, const nodes_scratch *s, co
 TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
 {
     const stream_memory *w = &args->w;
-    const float unit = (float)(1u << fit_shift(args)) / (float)(1u << (TARN_PLACE_BITS - args->bits));
+    const float unit = fit_unit(args);
     uint32_t tile_at[3];
     tarn_flow reference;
     stream_tile_at(args, w->flow_dense[tile], tile_at);
@@ -262,18 +334,18 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
     const int32_t from[3] = {(int32_t)tile_at[0] * TARN_PLACE_TILE, (int32_t)tile_at[1] * TARN_PLACE_TILE,
                              (int32_t)tile_at[2] * TARN_PLACE_TILE};
     const tarn_flow_node *before = args->ratio > 0 ? tarn_flow_block(&reference, from) : NULL;
+    tarn_flow_node *block = w->node[args->flow_now] + (uint64_t)tile * TARN_FLOW_BLOCK;
     FOR_RANGE (n, 0, TARN_FLOW_NODES) {
         const tarn_four node = tarn_four_of(from[0] + (int32_t)((n & 7) << TARN_PLACE_BITS),
                                             from[1] + (int32_t)((n >> 3 & 7) << TARN_PLACE_BITS),
                                             from[2] + (int32_t)((n >> 6) << TARN_PLACE_BITS), 0);
+        const uint32_t at = tarn_flow_node_at(n & 7, n >> 3 & 7, n >> 6);
         if (!is_known(&s->mask, n)) {
             continue;
         }
-        sharpen(s, n);
-        tarn_four_store_i16(s->first[n],
-                            tarn_flow_expect(&reference, before, node, tarn_flow_node_at(n & 7, n >> 3 & 7, n >> 6),
-                                             args->end, args->ratio),
-                            0);
+        sharpen(s, n, args->is_guessed ? tarn_four_load_i16(block[at].d) : tarn_four_all(0),
+                args->is_guessed ? STREAM_SHARPEN : 1.0f);
+        tarn_four_store_i16(s->first[n], tarn_flow_expect(&reference, before, node, at, args->end, args->ratio), 0);
     }
     TILE_BARRIER();
     FOR_RANGE (i, 0, TARN_FLOW_PADDED) {
@@ -285,7 +357,6 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
         w->flow_bytes[tile] = write_nodes(args, s, before, w->coded + (uint64_t)(tile + 1) * TARN_FLOW_BYTES_MAX);
     }
     TILE_BARRIER();
-    tarn_flow_node *block = w->node[args->flow_now] + (uint64_t)tile * TARN_FLOW_BLOCK;
     FOR_RANGE (r, 0, TARN_FLOW_ROWS) {
         tarn_flow_finish(&s->work, &s->mask, r, block);
     }

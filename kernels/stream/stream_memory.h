@@ -5,7 +5,8 @@
 /// names its place. Their *slots* are the viewers' order; residuals are put there and coded in groups.
 ///
 ///     key:           see ─ layers ─ sets ─ fit ─ nodes ─ borders ─ pack
-///     base, extra:   arrive ─ fit ─ nodes ─ borders ─ move ─ groups ─ pack; behind a base: reseat
+///     base, extra:   arrive ─ fit ─ guess ─ borders ─ fit ─ nodes ─ borders ─ move ─ groups ─ pack
+///     behind a base:   reseat
 ///     before pack, where the frame carries a channel:   levels ─ level_groups
 ///     where it carries a field:                         field_levels ─ field_groups, blocks then cells
 #ifndef TARN_KERNELS_STREAM_STREAM_MEMORY_H
@@ -22,6 +23,7 @@ enum {
     STREAM_FIT_NODES = TARN_FLOW_BLOCK,
     STREAM_FIT_BITS = 11, ///< of a displacement, so that 4096 particles' sums fit 31 bits
     STREAM_WEIGHT_BITS = 8,
+    STREAM_WEIGHT_LEAST = 96, ///< of a node that is told; lighter ones cost more than they tell, and are filled in
     STREAM_GROUP_BYTES =
         TARN_ANS_STATE_BYTES + 2 + 4 + 2 * TARN_STREAM_GROUP + TARN_STREAM_GROUP * TARN_RESIDUAL_BYTES_MAX,
     STREAM_COLOUR_BYTES = 3, ///< most of a particle's colour: 12 bits and 8
@@ -144,6 +146,7 @@ typedef struct stream_args {
     uint32_t flow_now;                        ///< which of the two grids is the frame's
     uint32_t ratio;                           ///< of intervals; 0: nothing is expected
     float steps;                              ///< that the flow spans
+    uint32_t is_guessed;                      ///< the frame's grid holds what stream_fit has found already
     int32_t dead_zone;                        ///< what may be left unsaid of a place, 1/1024 cell
     uint32_t residual_step, residual_inverse; ///< 1/1024 cell; 2^31 / step, rounded up
     int32_t flow_shift;                       ///< a node's step is 2^flow_shift quanta
@@ -172,6 +175,7 @@ typedef struct stream_args {
     K(stream_arrive)                                                                                                   \
     K(stream_births)                                                                                                   \
     K(stream_fit)                                                                                                      \
+    K(stream_guess)                                                                                                    \
     K(stream_index)                                                                                                    \
     K(stream_nodes)                                                                                                    \
     K(stream_borders)                                                                                                  \
