@@ -244,15 +244,24 @@ TILE_FN void plan_layers(extend_scratch *s)
     TILE_BARRIER();
 }
 
-/// Loads the rows that are looked at. Of what is unknown it doesn't matter what there is.
-TILE_FN void load_values(const grid_args *args, extend_scratch *s, int axis)
+/// By what forces and pressure changed a velocity.
+TILE_FN float face_gain(float now, float before)
+{
+    return before < SPEED_UNKNOWN ? now - before : 0.0f;
+}
+
+/// Loads the rows that are looked at: velocities, or where `before` isn't NULL by what they changed since. Of what is
+/// unknown it doesn't matter what there is.
+TILE_FN void load_values(const grid_args *args, extend_scratch *s, int axis, const float *before)
 {
     const float *field = args->m.u[axis];
     FOR_SET_ROWS (x, r, 0, EXTEND_ROWS, s->read, EXTEND_LOW | EXTEND_OWN | EXTEND_HIGH) {
         const int y = r % EXTEND_PLANE - EXTEND_BORDER, z = r / EXTEND_PLANE - EXTEND_BORDER;
         const uint32_t *in = s->neighbour + halo_tile(0, y, z), cell = cell_index(0, y & 7, z & 7);
         if (in[0] != TILE_NONE) {
-            row_store(&s->value[r][EXTEND_FIRST + x], row_load(field + (uint64_t)in[0] * TILE_CELLS + cell + x));
+            const uint64_t from = (uint64_t)in[0] * TILE_CELLS + cell + (uint32_t)x;
+            const row_f32 now = row_load(field + from), old = before != NULL ? row_load(before + from) : row_all(0.0f);
+            row_store(&s->value[r][EXTEND_FIRST + x], row_keep(old < SPEED_UNKNOWN, now - old));
         }
     }
     FOR_SET_ROWS (x, r, 0, EXTEND_ROWS, s->read, EXTEND_LOW | EXTEND_HIGH) {
@@ -260,10 +269,12 @@ TILE_FN void load_values(const grid_args *args, extend_scratch *s, int axis)
         const uint32_t *in = s->neighbour + halo_tile(0, y, z), cell = cell_index(0, y & 7, z & 7);
         for (int i = 1; i < EXTEND_FIRST && x == 0; i++) {
             if (in[-1] != TILE_NONE) {
-                s->value[r][i] = field[(uint64_t)in[-1] * TILE_CELLS + cell + TILE_EDGE - EXTEND_FIRST + i];
+                const uint64_t from = (uint64_t)in[-1] * TILE_CELLS + cell + TILE_EDGE - EXTEND_FIRST + (uint32_t)i;
+                s->value[r][i] = face_gain(field[from], before != NULL ? before[from] : 0.0f);
             }
             if (in[1] != TILE_NONE) {
-                s->value[r][EXTEND_WIDTH - 1 - i] = field[(uint64_t)in[1] * TILE_CELLS + cell + EXTEND_FIRST - 1 - i];
+                const uint64_t from = (uint64_t)in[1] * TILE_CELLS + cell + EXTEND_FIRST - 1 - (uint32_t)i;
+                s->value[r][EXTEND_WIDTH - 1 - i] = face_gain(field[from], before != NULL ? before[from] : 0.0f);
             }
         }
     }
@@ -292,12 +303,8 @@ TILE_FN void extend_rows(extend_scratch *s, int layer, uint32_t of, int at)
     }
 }
 
-/// One component of a tile that has unknown faces and known ones near.
-TILE_FN void extend_component(const grid_args *args, extend_scratch *s, int axis, const float *own, float *to)
+TILE_FN void extend_layers(extend_scratch *s)
 {
-    const uint16_t *known = rows_in(&s->known[EXTRAPOLATION_LAYERS]), *fresh = rows_in(&s->wanted[0]);
-    plan_layers(s);
-    load_values(args, s, axis);
     for (int layer = 1; layer <= EXTRAPOLATION_LAYERS; layer++) {
         // A layer's faces don't count in their own layer: what is written here is masked where it is read here.
         extend_rows(s, layer, EXTEND_OWN, EXTEND_FIRST);
@@ -305,6 +312,35 @@ TILE_FN void extend_component(const grid_args *args, extend_scratch *s, int axis
         extend_rows(s, layer, EXTEND_HIGH, EXTEND_WIDTH - TILE_EDGE);
         TILE_BARRIER();
     }
+}
+
+/// Faces of no liquid that particles reach keep what those brought, and only the change comes from inside. With the
+/// velocity from there, too, particles at the surface would be braked to that of the liquid below them: a block that
+/// turns would lose its spin there.
+TILE_FN void extend_changes(const grid_args *args, extend_scratch *s, int axis, uint64_t first, float *to)
+{
+    const uint16_t *fresh = rows_in(&s->wanted[0]);
+    const float *before = args->m.u_old[axis];
+    load_values(args, s, axis, before);
+    extend_layers(s);
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        const int r = extend_row((int)row % TILE_EDGE, (int)row / TILE_EDGE);
+        const uint32_t cell = row * TILE_EDGE + x;
+        const row_f32 old = row_load(before + first + cell);
+        row_put(to + cell, row_bits_mask((uint32_t)fresh[r] >> (EXTEND_FIRST + x)) & (old < SPEED_UNKNOWN),
+                old + row_load(&s->value[r][EXTEND_FIRST + x]));
+    }
+    TILE_BARRIER();
+}
+
+/// One component of a tile that has unknown faces and known ones near.
+TILE_FN void extend_component(const grid_args *args, extend_scratch *s, int axis, uint64_t first, float *to)
+{
+    const uint16_t *known = rows_in(&s->known[EXTRAPOLATION_LAYERS]), *fresh = rows_in(&s->wanted[0]);
+    const float *own = args->m.u[axis] + first;
+    plan_layers(s);
+    load_values(args, s, axis, NULL);
+    extend_layers(s);
     FOR_ROWS (x, row, 0, TILE_ROWS) {
         const int r = extend_row((int)row % TILE_EDGE, (int)row / TILE_EDGE);
         const uint32_t cell = row * TILE_EDGE + x;
@@ -312,6 +348,9 @@ TILE_FN void extend_component(const grid_args *args, extend_scratch *s, int axis
         row_store(to + cell, row_keep(row_bits_mask((uint32_t)known[r] >> (EXTEND_FIRST + x)), row_load(from)));
     }
     TILE_BARRIER();
+    if (args->faces_carry) {
+        extend_changes(args, s, axis, first, to);
+    }
 }
 
 /// The bits of a plane's rows, of three times eight, whose faces lie in the tank and in none of its walls.
@@ -356,7 +395,7 @@ TILE_KERNEL(grid_extrapolate, CELL_LANES, grid_args, extend_scratch)
             load_known(args, s, axis);
         }
         if (!known && s->known_near != 0) {
-            extend_component(args, s, axis, from, to);
+            extend_component(args, s, axis, first, to);
         } else {
             FOR_RANGE (i, 0, tile_rows(&args->shape) * TILE_EDGE) {
                 to[i] = known ? from[i] : 0.0f;

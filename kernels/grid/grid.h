@@ -295,6 +295,7 @@ typedef struct grid_args {
     uint32_t colour;       ///< for grid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
     uint32_t is_first;     ///< the check before the solver's first iteration
     const float *gathered; ///< for the bodies: the pressure that acts on them
+    uint32_t faces_carry;  ///< 1: u_old is what particles brought, which faces off the liquid keep
     uint32_t walls_known;  ///< 1: faces in and beyond the tank's walls are 0 and need no extrapolated velocity
 } grid_args;
 

@@ -109,6 +109,7 @@ static void scale(tarn_tank *tank)
     args->scale.weight_scale = CELL_WEIGHT_MAX / store->cell_particles_max;
     args->scale.weight_min = (int32_t)args->scale.weight_scale / WEIGHT_MIN_SHARE;
     fill_liquids(desc, store, &args->scale);
+    args->tank.grid.faces_carry = 1;
     tank->grid.corrects_density = true;
     tank->grid.high_contrast = args->scale.lightest < HIGH_CONTRAST;
 }
