@@ -283,9 +283,9 @@ function testSeenChannels() {
   const picture = ["--steps", "30", "--every", "30", "--size", "160x90"];
   const said = run(...picture, "--channel", "height", "--render", at("seen.png")).toString();
   expect(/height, 0 to [\d.]+ m\b/.test(said), `the range is told: ${said}`);
-  const yellow = readPng(at("seen-000000.png"));
+  const yellow = readPicture(at("seen-000000.png"));
   run(...picture, "--render", at("plain.png"));
-  const shares = [yellow, readPng(at("plain-000000.png"))].map(({ rgb }) => greenShare(rgb));
+  const shares = [yellow, readPicture(at("plain-000000.png"))].map(({ rgb }) => greenShare(rgb));
   expect(shares[0] > shares[1] + 0.02, `colours of the scale: ${shares} of the picture is green`);
 }
 
