@@ -153,9 +153,9 @@ run 2 --export "$folder/a.usda" --export "$folder/a.usda"
 says 'twice'
 run 2 --ply-every 3
 says '--ply-every needs --ply DIR'
-run 2 --render "$folder/a.png" --channel pressure
-says '--channel needs --export FILE.pvd, .usd, .usda or .usdc, or --ply DIR'
-run 1 --ply "$folder/values" --channel speed
-says 'found "speed", allowed of a tank of liquid: pressure density'
+run 2 --export "$folder/a.vti" --channel pressure
+says '--channel needs --render FILE, --export FILE.pvd, .usd, .usda or .usdc, or --ply DIR'
+run 1 --ply "$folder/values" --channel heat
+says 'found "heat", allowed of a tank of liquid: speed height vorticity pressure density'
 
 exit "$failures"
