@@ -314,20 +314,22 @@ TILE_FN void extend_layers(extend_scratch *s)
     }
 }
 
-/// Faces of no liquid that particles reach keep what those brought, and only the change comes from inside. With the
-/// velocity from there, too, particles at the surface would be braked to that of the liquid below them: a block that
-/// turns would lose its spin there.
+/// Faces of no liquid that particles reach, and that no solid shuts, keep what those brought, and only the change comes
+/// from inside. With the velocity from there, too, particles at the surface would be braked to that of the liquid below
+/// them: a block that turns would lose its spin there.
 TILE_FN void extend_changes(const grid_args *args, extend_scratch *s, int axis, uint64_t first, float *to)
 {
     const uint16_t *fresh = rows_in(&s->wanted[0]);
     const float *before = args->m.u_old[axis];
+    const uint8_t *open = args->m.open[axis];
     load_values(args, s, axis, before);
     extend_layers(s);
-    FOR_ROWS (x, row, 0, TILE_ROWS) {
+    FOR_ROWS (x, row, 0, tile_rows(&args->shape)) {
         const int r = extend_row((int)row % TILE_EDGE, (int)row / TILE_EDGE);
-        const uint32_t cell = row * TILE_EDGE + x;
-        const row_f32 old = row_load(before + first + cell);
-        row_put(to + cell, row_bits_mask((uint32_t)fresh[r] >> (EXTEND_FIRST + x)) & (old < SPEED_UNKNOWN),
+        const uint32_t cell = row * TILE_EDGE, is_open = open != NULL ? row_bits_from(open + first + cell, 1) : 0xff,
+                       bits = (uint32_t)fresh[r] >> EXTEND_FIRST & is_open;
+        const row_f32 old = row_load(before + first + cell + x);
+        row_put(to + cell + x, row_bits_mask(bits >> x) & (old < SPEED_UNKNOWN),
                 old + row_load(&s->value[r][EXTEND_FIRST + x]));
     }
     TILE_BARRIER();
