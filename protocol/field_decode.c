@@ -16,7 +16,7 @@ void field_begin(field_decoder *fields, const tarn_stream_head *key)
     }
     fields->chain = key->field;
     fields->is_fine_held = true;
-    fields->is_shown = false;
+    fields->is_shown = fields->is_fine_shown = false;
     for (int a = 0; a < 3; a++) {
         fields->cells[a] = key->cells[a];
         fields->tank_tiles[a] = ((uint32_t)key->cells[a] + 7) >> 3;

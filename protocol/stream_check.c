@@ -91,7 +91,7 @@ static tarn_status check_field(const tarn_stream_field *field)
     const bool is_sound = field->is_kinds <= 1 && field->tiles <= field->tiles_max && is_finite(field->low) &&
                           is_finite(field->high) && field->low <= field->high;
     const bool is_none = field->tiles_max == 0 && field->coarse_bytes == 0 && field->fine_bytes == 0;
-    return is_sound && (field->number != 0 || is_none) ? TARN_OK : TARN_E_MALFORMED;
+    return is_sound && (field->number != 0 ? field->tiles_max > 0 : is_none) ? TARN_OK : TARN_E_MALFORMED;
 }
 
 tarn_status tarn_stream_check_head(const tarn_stream_head *head)

@@ -70,6 +70,9 @@ TILE_KERNEL(grid_project, CELL_LANES, grid_args, project_scratch)
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    if (!args->is_density && tile == 0 && TILE_SINGLE()) {
+        m->counters->unconverged += m->counters->go | m->counters->failed;
+    }
     if (args->is_alone && m->open[0] != NULL) {
         FOR_RANGE (i, 0, TILE_CELLS) {
             m->shift[0][own + i] = 0.0f;
@@ -350,7 +353,7 @@ TILE_FN void extend_component(const grid_args *args, extend_scratch *s, int axis
         row_store(to + cell, row_keep(row_bits_mask((uint32_t)known[r] >> (EXTEND_FIRST + x)), row_load(from)));
     }
     TILE_BARRIER();
-    if (args->faces_carry) {
+    if (args->m.control->faces_carry) {
         extend_changes(args, s, axis, first, to);
     }
 }

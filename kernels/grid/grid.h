@@ -85,6 +85,7 @@ typedef struct grid_control {
     float speed_max;         ///< cells per step, at most SPEED_MAX
     float grip; ///< 0..1: share of the way to a wall's or a solid's velocity that liquid beside it goes in a substep
     float body_viscosity; ///< nu dt / dx^2 of a substep where bodies grip; 0 where it differs from cell to cell
+    uint32_t faces_carry; ///< 1: u_old is about what particles brought, which faces off the liquid keep
 } grid_control;
 
 enum { REGIONS_MAX = 32 }; ///< closed ones that have a mean each: bits of a word
@@ -295,7 +296,6 @@ typedef struct grid_args {
     uint32_t colour;       ///< for grid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
     uint32_t is_first;     ///< the check before the solver's first iteration
     const float *gathered; ///< for the bodies: the pressure that acts on them
-    uint32_t faces_carry;  ///< 1: u_old is what particles brought, which faces off the liquid keep
     uint32_t walls_known;  ///< 1: faces in and beyond the tank's walls are 0 and need no extrapolated velocity
 } grid_args;
 

@@ -248,7 +248,6 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
         const float residual = args->is_density ? s->max[0] : s->max[0] * m->control->frac;
         const float tolerance = args->is_density ? m->control->density_tolerance : m->control->tolerance;
         if (args->is_first) {
-            counters->unconverged += args->is_density ? counters->go | counters->failed : 0; // by the pressure
             counters->iterations = 0;
             counters->failed = 0;
             counters->speed_max_bits = counters->liquid_speed_bits = 0;

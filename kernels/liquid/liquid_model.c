@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 #define DENSITY_TOLERANCE 0.02f
-#define HIGH_CONTRAST 0.5f ///< of the lightest liquid's density to the heaviest's: below this
+#define CARRY_FLIP_MIN 0.5f ///< of FLIP: below, u_old has too much of what is ahead (forces.tile.c)
+#define HIGH_CONTRAST 0.5f  ///< of the lightest liquid's density to the heaviest's: below this
 
 // ---------------------------------------------------------------------------------------------------------- validation
 
@@ -109,7 +110,6 @@ static void scale(tarn_tank *tank)
     args->scale.weight_scale = CELL_WEIGHT_MAX / store->cell_particles_max;
     args->scale.weight_min = (int32_t)args->scale.weight_scale / WEIGHT_MIN_SHARE;
     fill_liquids(desc, store, &args->scale);
-    args->tank.grid.faces_carry = 1;
     tank->grid.corrects_density = true;
     tank->grid.high_contrast = args->scale.lightest < HIGH_CONTRAST;
 }
@@ -197,6 +197,7 @@ static void begin(tarn_tank *tank, tank_control *control)
     control->grid.relaxation = tile_min_f32(p[TARN_PARAMETER_RELAXATION], relaxation_max);
     control->grid.density_gain = p[TARN_PARAMETER_DENSITY];
     control->flip = tank_nth_root(p[TARN_PARAMETER_FLIP], tank->grid.substeps);
+    control->grid.faces_carry = control->flip >= CARRY_FLIP_MIN && tank->args->store.affine[0] == NULL;
     liquid_fill_viscosity(tank, own);
     if (liquid_rubs(&tank->grid.desc)) {
         fill_friction(tank, &own->friction);

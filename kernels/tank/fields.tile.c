@@ -1,5 +1,6 @@
 // Fields of cells, for who looks at them: all of them magnitudes or kinds. One tile per listed tile.
 #include "kernels/tank/fields.h"
+#include "kernels/tank/show.h"
 
 typedef struct cell_sums {
     float sum[TILE_CELLS];
@@ -22,7 +23,8 @@ TILE_KERNEL(tank_field_particles, 32, tank_field_args, cell_sums)
     }
     TILE_BARRIER();
     if (TILE_SINGLE()) {
-        for (uint32_t i = first; i < first + store->tile_count[dense]; i++) {
+        const uint32_t end = first + particles_in(&args->tank, dense);
+        for (uint32_t i = first; i < end; i++) {
             float value[3] = {0.0f, 0.0f, 0.0f};
             const uint32_t cell = particle_cell(store, i);
             for (uint32_t a = 0; a < args->axes; a++) {
@@ -50,7 +52,7 @@ TILE_KERNEL(tank_field_kinds, 256, tank_field_args, cell_sums)
         s->count[i] = 0;
     }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, first, first + store->tile_count[dense]) {
+    FOR_RANGE_ATOMIC (i, first, first + particles_in(&args->tank, dense)) {
         tile_add_u32(&s->count[particle_cell(store, i)], 1);
     }
     TILE_BARRIER();

@@ -4,6 +4,12 @@
 
 #include "kernels/tank/store.h"
 
+/// Particles in a tile of the tank. Of tiles without any the store's table still says what they had last.
+TILE_FN uint32_t particles_in(const tank_args *args, uint32_t dense)
+{
+    return args->grid.m.level[0].index[dense] != TILE_NONE ? args->store.tile_count[dense] : 0;
+}
+
 /// The pressure of a particle's cell. Particles in other tiles are left as they are. One tile per tile of the last
 /// solve: particles have been sorted since, and where none is left the store says nothing.
 /// @param value  [particle]
@@ -13,7 +19,7 @@ TILE_FN void show_tile_pressure(const tank_args *args, uint32_t tile, float *val
     const store_memory *store = &args->store;
     const grid_memory *grid = &args->grid.m;
     const uint32_t dense = grid->solved_tile[tile];
-    const uint32_t count = grid->level[0].index[dense] != TILE_NONE ? store->tile_count[dense] : 0;
+    const uint32_t count = particles_in(args, dense);
     const float *pressure = grid->pressure + (uint64_t)tile * TILE_CELLS;
     FOR_RANGE (i, store->tile_first[dense], store->tile_first[dense] + count) {
         value[i] = pressure[particle_cell(store, i)] * scale;

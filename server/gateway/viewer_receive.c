@@ -163,6 +163,8 @@ static void on_ack(tarn_viewer *viewer, const tarn_ack *ack)
 static void on_view(tarn_viewer *viewer, const tarn_view *view)
 {
     const int was_hidden = viewer->view.hidden;
+    // Frames until now were cut before a field's cells, which follow one another from a key frame on.
+    viewer->wants_key |= view->field[0] != 0 && strcmp(view->field, viewer->view.field) != 0;
     viewer->view = *view;
     if (view->hidden && !was_hidden) {
         viewer->reference = 0;

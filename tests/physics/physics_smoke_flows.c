@@ -155,7 +155,8 @@ void physics_smoke_sleep(void)
                            asleep.height / awake.height, 1.0, 2.0, "");
     physics_within_percent(PHYSICS_REQUIRED, "smoke, default sleep: its width, over that awake",
                            asleep.width / awake.width, 1.0, 5.0, "");
-    physics_figure("smoke, default sleep: share of the tiles awake", (double)asleep.tiles / awake.tiles, "");
+    physics_at_most(PHYSICS_REQUIRED, "smoke, default sleep: share of the tiles awake",
+                    (double)asleep.tiles / awake.tiles, 0.9, "");
     physics_figure("smoke, sleep below 0.05 m/s: the ball's way, over that awake", sound.height / awake.height, "");
     physics_figure("smoke, sleep below 0.05 m/s: share of the tiles awake", (double)sound.tiles / awake.tiles, "");
 }

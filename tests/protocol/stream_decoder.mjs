@@ -109,7 +109,7 @@ function checkHead(head) {
   if (head.field === undefined) return;
   const [number, , kinds, low, high, tiles, tilesMax] = head.field;
   limit(number <= 8 && tilesMax <= 2 ** 17, "field or field_tiles_max");
-  malformed(kinds <= 1 && tiles <= tilesMax && finite([low, high]) && low <= high, "what is said of the field");
+  malformed(kinds <= 1 && tiles <= tilesMax && tilesMax >= 1 && finite([low, high]) && low <= high, "what is said of the field");
 }
 
 /** Section 5.6. */

@@ -153,6 +153,7 @@ static const head_damage field_damages[] = {
     DAMAGE("another rest", 193, "\xff", TARN_OK),
     DAMAGE("is_kinds", 194, "\2", TARN_E_MALFORMED),
     DAMAGE("is_kinds, above", 195, "\1", TARN_E_MALFORMED),
+    DAMAGE("no tile promised", 204, "\0\0\0\0\0\0\0\0", TARN_E_MALFORMED),
     DAMAGE("field_low NaN", 196, "\0\0\xc0\x7f", TARN_E_MALFORMED),
     DAMAGE("field_high infinite", 200, "\0\0\x80\x7f", TARN_E_MALFORMED),
     DAMAGE("field_high below field_low", 200, "\0\0\x80\xff", TARN_E_MALFORMED),

@@ -470,7 +470,8 @@ static void smoke_leaves_at_open_sides_only(void **state)
         for (int i = 0; i < 30; i++) {
             assert_int_equal(tarn_tank_step(tank, &blow), TARN_OK);
         }
-        assert_true((plain_tank_report(tank).gone > 500) == (open == 2));
+        const uint64_t gone = plain_tank_report(tank).gone;
+        assert_true(open == 2 ? gone > 500 : gone == 0);
         close_tank(tank, device);
     }
 }
@@ -706,6 +707,7 @@ static void the_original_scheme_is_there(void **state)
         const tarn_tank_report report = plain_tank_report(tank);
         assert_true(original ? report.pressure_iterations == 50 && report.residual > 1e-4f
                              : report.pressure_iterations < 10 && report.residual <= 1e-3f);
+        assert_true((report.unconverged > 0) == (original != 0)); // what is cut short is counted
         height[original] = report.center_m[1] / (double)desc.cell_m;
         close_tank(tank, device);
     }

@@ -450,10 +450,10 @@ static void tiles_are_those_with_particles(void **state)
     tarn_tank *tank = plain_tank_open(device, &desc);
     const uint32_t n = (uint32_t)tarn_tank_desc_particles(&desc);
     float *positions = malloc((size_t)n * 3 * sizeof *positions);
-    for (int step = 0; step <= 40; step += 20) {
+    for (int step = 0; step <= 30; step += 15) {
         uint8_t found[3], at_least[3] = {0}, at_most[3] = {0}; // 4 x 3 x 2 tiles
         uint32_t count;
-        for (int i = 0; step > 0 && i < 20; i++) {
+        for (int i = 0; step > 0 && i < 15; i++) {
             assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
         }
         assert_int_equal(tarn_tank_tiles(tank, found, 2), TARN_E_SPACE);

@@ -251,7 +251,7 @@ async function testChannel() {
   }
   const values = pressure.map(([pa]) => pa);
   const heights = position.map(([, y]) => y);
-  const top = heights.reduce((most, y) => Math.max(most, y));
+  const top = heights.toSorted((a, b) => a - b)[Math.floor(0.95 * heights.length)]; // above are drops that fly
   const deepest = heights.reduce((lowest, y) => Math.min(lowest, y));
   const most = values.reduce((a, b) => Math.max(a, b));
   const weight = 1000 * 9.81 * (top - deepest);

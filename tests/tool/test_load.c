@@ -494,8 +494,8 @@ static void messages_and_frames_are_told_apart_in_any_pieces(void **state)
         pair *p = open_pair();
         p->keep = i % 2 == 0;
         assert_int_equal(hear(p, &what, pieces[i / 2], i % 4 < 2 ? SIZE_MAX : 100), TARN_OK);
-        assert_string_equal(p->log, "open message1a message0- frame1664/12000 end message300m frame200/200 end "
-                                    "message6000m frame1664/12000 end close4010(bye) ");
+        assert_string_equal(p->log, "open message1a message0- frame1692/12000 end message300m frame200/200 end "
+                                    "message6000m frame1692/12000 end close4010(bye) ");
         assert_int_equal(p->socket.bytes_received, what.byte_count);
         if (p->keep) {
             assert_memory_equal(p->room, frame, FRAME_BYTES);

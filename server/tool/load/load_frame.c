@@ -43,12 +43,22 @@ tarn_status load_frame_head_read(const uint8_t *bytes, size_t byte_count, uint64
         return TARN_E_LIMIT;
     }
     const size_t inputs_bytes = (size_t)head->input_count * TARN_FRAME_INPUT_BYTES;
-    if (byte_count < header_bytes + inputs_bytes + (size_t)layer_count * TARN_STREAM_LAYER_BYTES) {
+    const size_t layers_bytes = (size_t)layer_count * TARN_STREAM_LAYER_BYTES;
+    const size_t field_bytes = version > TARN_FRAME_VERSION_CHANNEL ? TARN_STREAM_FIELD_BYTES : 0;
+    if (byte_count < header_bytes + inputs_bytes + layers_bytes + field_bytes) {
         return TARN_E_TRUNCATED;
     }
     head->inputs = bytes + header_bytes;
-    const int layers =
-        count_layers(head->inputs + inputs_bytes, layer_count, get_u32(bytes + STREAM_AT_FRAME_BYTES), frame_bytes);
+    const uint8_t *table = head->inputs + inputs_bytes;
+    uint64_t whole_bytes = get_u32(bytes + STREAM_AT_FRAME_BYTES);
+    if (field_bytes > 0 && frame_bytes < whole_bytes) { // a field's cells are cut before all layers
+        const uint32_t fine_bytes = get_u32(table + layers_bytes + FIELD_AT_FINE_BYTES);
+        if (fine_bytes > whole_bytes) {
+            return TARN_E_MALFORMED;
+        }
+        whole_bytes -= fine_bytes;
+    }
+    const int layers = count_layers(table, layer_count, whole_bytes, frame_bytes);
     if (layers < 0) {
         return TARN_E_MALFORMED;
     }
