@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define AIR_KG_M3 1.2f
-#define SUCTION_M_S 1.0f ///< of a drain at its rim
+#define SUCTION_M_S 1.0f     ///< of a drain at its rim
 #define LIFT_SHOWN_MIN 1e-3f ///< for the range of pressures that are shown
 
 static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)

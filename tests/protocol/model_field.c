@@ -115,8 +115,9 @@ void model_field_write(model_field *f, tarn_stream_head *head, const tarn_code_t
                                                                       : tarn_field_expect_cell(&now, past, flow, at);
             }
         }
+        const uint32_t count = group.count;
         model_levels_write(&group, tables, bytes);
-        for (uint32_t i = 0; i < group.count; i++) {
+        for (uint32_t i = 0; i < count; i++) {
             *to[i] = group.levels[i];
         }
     }

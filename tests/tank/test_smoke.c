@@ -145,7 +145,7 @@ static void pressure_carries_warm_air(void **state)
     float *at_m = malloc((size_t)count * 3 * sizeof *at_m), *pa = malloc((size_t)count * sizeof *pa);
     float range[2];
     uint32_t got = 0;
-    assert_true(number >= 0 && at_m != NULL && pa != NULL);
+    assert_true(number >= 0);
     steps(tank, 1);
     assert_int_equal(tarn_tank_particles(tank, at_m, NULL, NULL, count, &got), TARN_OK);
     assert_int_equal(tarn_tank_channel(tank, (uint32_t)number, pa, count, &got, range), TARN_OK);
