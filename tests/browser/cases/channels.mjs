@@ -67,7 +67,7 @@ test("the panel chooses a channel, the legend and the address tell it", async (w
   const server = await world.fake(COLUMN);
   const page = await world.watch(`http://127.0.0.1:${server.port}/?quality=points`, WIDE);
   assertEqual(await legendOf(page), null, "the legend of the particles' own look");
-  const choice = page.locator("#panel select").filter({ hasText: "Vorticity" });
+  const choice = page.getByLabel("Colours", { exact: true });
   assertEqual(
     await choice.locator("option").allTextContents(),
     ["Own colour", "Speed, m/s", "Height, m", "Vorticity, 1/s"],
@@ -90,7 +90,7 @@ test("frames carry the pressure for a page that asks, and the legend has its ran
   const [title, low, high] = await legendOf(page);
   assertEqual([title, low], ["Pressure, Pa", "0"], "the legend");
   assert(Number(high.replace(",", "")) > 1000, `the tank's water weighs more than ${high} Pa`);
-  const choice = page.locator("#panel select").filter({ hasText: "Pressure" });
+  const choice = page.getByLabel("Colours", { exact: true });
   await choice.selectOption({ label: "Density, kg/m³" });
   await until(
     async () => (await legendOf(page))?.join() === "Density, kg/m³,1,000,1,000",
@@ -103,7 +103,7 @@ test("a paused tank shows what frames before lacked", async (world) => {
   const page = await world.watch(`${server.url}?quality=points`, WIDE);
   await page.keyboard.press("p");
   await until(async () => (await look(page, "paused")).paused, "it is paused");
-  const choice = page.locator("#panel select").filter({ hasText: "Pressure" });
+  const choice = page.getByLabel("Colours", { exact: true });
   for (const label of ["Vorticity, 1/s", "Pressure, Pa", "Vorticity, 1/s"]) {
     await choice.selectOption({ label });
     await until(async () => /^[\d,.]+$/.test((await legendOf(page))?.[2] ?? ""), `${label}: the range comes`);
@@ -176,7 +176,7 @@ test("smoke is coloured by its heat, with a legend in kelvin", async (world) => 
   const page = await world.watch(`${server.url}?quality=points&channel=heat`, WIDE);
   await until(async () => /^[\d.]+$/.test((await legendOf(page))?.[2] ?? ""), "the range comes with a frame");
   assertEqual((await legendOf(page))[0], "Heat, K", "the legend");
-  const choice = page.locator("#panel select").filter({ hasText: "Heat" });
+  const choice = page.getByLabel("Colours", { exact: true });
   assertEqual(
     await choice.locator("option").allTextContents(),
     ["Own colour", "Speed, m/s", "Height, m", "Vorticity, 1/s", "Heat, K", "Smoke", "Pressure, Pa"],
@@ -194,7 +194,7 @@ test("vortons tell their density and how they turn", async (world) => {
   const page = await world.watch(`${server.url}?quality=points&channel=spin`, WIDE);
   await until(async () => Number((await legendOf(page))?.[2]) > 0, "the range comes with a frame");
   assertEqual((await legendOf(page))[0], "Vortons' own vorticity, 1/s", "the legend");
-  const choice = page.locator("#panel select").filter({ hasText: "Density deviation" });
+  const choice = page.getByLabel("Colours", { exact: true });
   await choice.selectOption({ label: "Density deviation" });
   await until(async () => Number((await legendOf(page))?.[2]) > 0, "the deviation's range comes");
 });
