@@ -126,14 +126,13 @@ export class World {
 }
 
 /** Drags the mouse from one point of the tank to another, in steps that each reach a picture. */
-export async function drag(page, from, to) {
+export async function drag(page, from, to, steps = 12) {
   const [a, b] = await page.evaluate(
     (points) => points.map((point) => window.tarn.project(point)),
     [from, to],
   );
   await page.mouse.move(a[0], a[1]);
   await page.mouse.down();
-  const steps = 12;
   for (let i = 1; i <= steps; i++) {
     await page.mouse.move(a[0] + ((b[0] - a[0]) * i) / steps, a[1] + ((b[1] - a[1]) * i) / steps);
     await sleep(25);

@@ -12,14 +12,19 @@ const legendOf = (page) =>
       : [...legend.querySelectorAll("figcaption, span")].map((part) => part.textContent);
   });
 
-/** Colours in the tank's middle plane, near the floor and below the lid. */
+const CELLS = [16, 8, 8]; // of the pool
+
+/** Colours of two cells in the plane that halves the tank, one near the floor and one below the lid: at their middles. */
 async function coloursOf(page) {
   const picture = readPng(await takeCanvas(page));
-  const places = await page.evaluate(() =>
-    [0.1, 0.9].map((share) => {
-      const [x, y, z] = window.tarn.sizeM;
-      return window.tarn.project([0.4 * x, share * y, z / 2]);
-    }),
+  const places = await page.evaluate(
+    (cells) =>
+      [1, 7].map((row) =>
+        window.tarn.project(
+          [6, row, cells[2] / 2].map((cell, axis) => ((cell + 0.5) / cells[axis]) * window.tarn.sizeM[axis]),
+        ),
+      ),
+    CELLS,
   );
   return places.map(([x, y]) => picture.at(Math.round(x), Math.round(y)));
 }
