@@ -1,17 +1,17 @@
-// A launch is cut into pieces, and whoever is awake takes them, large ones first and single tiles in the end, so that
-// uneven tiles balance:
+// A launch's tiles are dealt out evenly, a range to each thread and the same in every launch of so many tiles, so that
+// a thread finds in its cache what it wrote there before. It takes pieces from its own range, half of what is left each
+// time, and when that is empty halves of what others have left, from behind, so that uneven tiles balance:
 //
-//     owner:   write the job ── publish it in `ticket` ── take pieces until none is left ── wait for others' tiles
-//     helper:  take pieces while there are any ── wait for tiles in the ticket (spin, then sleep)
+//     owner:   write job and ranges ── raise `generation` ── take pieces until none is left ── wait for others' tiles
+//     helper:  take pieces while there are any ── wait for another generation (spin, then sleep)
 //
 // A helper that is late is not waited for: the owner waits for the tiles that helpers took, not for the helpers. So a
 // launch costs a fraction of a microsecond while helpers spin, and never more than the owner's own work plus one piece
 // when they sleep or when the processor is busy with something else.
 //
-// `ticket` holds the job's generation and how many tiles are left; the job lies in the same cache line, which is all
-// that a launch sends to a helper. Taking a piece is a compare-and-swap on both, and only who took one reads the job:
-// the owner doesn't write the next job before every tile of this one is done. The owner takes its first piece by
-// publishing the job without it.
+// Taking a piece is a compare-and-swap on a range, and only who took one reads the job: the owner doesn't write the
+// next job before every tile of this one is done. So it is no matter which job a helper had in mind when it looked. The
+// owner takes its first piece by publishing its range without it.
 //
 // Whoever is to let others use the device (tarn_yield) looks after each of its pieces, which then are no larger than
 // what takes about PIECE_NS: the owner begins with one tile and measures. When it is to yield it withdraws the tiles
@@ -19,7 +19,7 @@
 // be the owner, one at a time.
 //
 // Sleeping is announced before the last look (`sleepers`, `owner_waits`) and both sides use sequentially consistent
-// operations there, so that a wake is sent whenever somebody sleeps, and no system call is made when nobody does.
+// operations there, so that a wake is sent whenever somebody sleeps, once, and no system call is made when nobody does.
 #include "kernels/device/cpu_pool.h"
 #include "kernels/device/tile.h"
 
@@ -35,17 +35,28 @@
 #include <unistd.h>
 
 enum {
-    SPIN_NS = 100000,      // launches of a step are closer together than this
-    SPIN_ROUNDS = 32,      // looks between two looks at the clock
-    PIECES_PER_THREAD = 2, // of what is left
-    PIECE_NS = 500000,     // where others wait for the end of a piece
-    PIECE_GROWTH = 8,      // at most, from piece to piece: tiles are uneven
+    SPIN_NS = 100000,  // launches of a step are closer together than this
+    SPIN_ROUNDS = 32,  // looks between two looks at the clock
+    PIECE_NS = 500000, // where others wait for the end of a piece
+    PIECE_GROWTH = 8,  // at most, from piece to piece: tiles are uneven
     LINE_BYTES = 64,
 };
+
+/// The tiles that nobody has taken yet of those dealt out to a thread: begin << 32 | end.
+typedef struct cpu_range {
+    _Alignas(LINE_BYTES) atomic_uint_fast64_t tiles;
+} cpu_range;
+
+/// A launch's tiles that are dealt out to nobody yet, or no more. While the owner yields other launches have theirs.
+typedef struct cpu_rest {
+    uint32_t count;
+    uint64_t ranges[TARN_DEVICE_THREADS_MAX];
+} cpu_rest;
 
 typedef struct cpu_helper {
     pthread_t thread;
     cpu_pool *pool;
+    uint32_t index; // of its range
     void *scratch;
 } cpu_helper;
 
@@ -54,6 +65,7 @@ struct cpu_pool {
     uint32_t helper_count;
     int64_t spin_ns;
     cpu_helper *helpers;
+    cpu_range *ranges; // the owner's, then the helpers'
 
     // The owner's.
     _Alignas(LINE_BYTES) void *scratch;
@@ -62,15 +74,13 @@ struct cpu_pool {
     // Written by the owner while no piece is out, read by who holds a piece.
     _Alignas(LINE_BYTES) tarn_cpu_entry entry;
     const void *args;
-    uint32_t tile_count;
-    atomic_uint piece_max;       // tiles in a piece; changed by the owner at any time
-    atomic_uint_fast64_t ticket; // generation << 32 | tiles left
+    atomic_uint piece_max;  // tiles in a piece; changed by the owner at any time
+    atomic_uint generation; // futex: grows with every job, and when sleepers shall look again
 
-    _Alignas(LINE_BYTES) atomic_uint done;       // futex: tiles that helpers have finished, of all jobs, mod 2^32
-    _Alignas(LINE_BYTES) atomic_uint generation; // futex: grows when sleepers shall look again
-    atomic_int stop;
-    _Alignas(LINE_BYTES) atomic_uint sleepers; // helpers that sleep or are about to
+    _Alignas(LINE_BYTES) atomic_uint done;     // futex: tiles that helpers have finished, of all jobs, mod 2^32
+    _Alignas(LINE_BYTES) atomic_uint sleepers; // helpers that have announced to sleep and weren't woken since
     atomic_int owner_waits;
+    atomic_int stop;
 };
 
 static void futex_wait(atomic_uint *word, unsigned seen)
@@ -99,36 +109,61 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/// Of so many tiles that are left.
+static uint64_t range_of(uint32_t begin, uint32_t end)
+{
+    return (uint64_t)begin << 32 | end;
+}
+
+static uint32_t range_begin(uint64_t range)
+{
+    return (uint32_t)(range >> 32);
+}
+
+static uint32_t range_count(uint64_t range)
+{
+    return (uint32_t)range - range_begin(range);
+}
+
+/// Of so many tiles that are left in a range.
 static uint32_t piece_of(cpu_pool *pool, uint32_t left)
 {
-    const uint32_t piece = (left - 1) / (pool->threads * PIECES_PER_THREAD) + 1,
-                   most = atomic_load_explicit(&pool->piece_max, memory_order_relaxed);
+    const uint32_t piece = left - left / 2, most = atomic_load_explicit(&pool->piece_max, memory_order_relaxed);
     return piece < most ? piece : most;
 }
 
-/// Takes a piece of the present job and runs it. @return how many tiles; 0 when none is left
-static uint32_t run_piece(cpu_pool *pool, void *scratch)
+/// Takes a piece of a range, of its begin or its end, and runs it. @return how many tiles; 0 when none is left
+static uint32_t run_piece_of(cpu_pool *pool, cpu_range *range, bool at_begin, void *scratch)
 {
-    uint_fast64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
-    uint32_t piece = 0;
-    while ((uint32_t)ticket > 0) {
-        piece = piece_of(pool, (uint32_t)ticket);
-        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - piece, memory_order_acq_rel,
+    uint_fast64_t tiles = atomic_load_explicit(&range->tiles, memory_order_acquire);
+    for (uint32_t left; (left = range_count(tiles)) > 0;) {
+        const uint32_t piece = piece_of(pool, left), begin = range_begin(tiles), end = begin + left;
+        const uint64_t rest = at_begin ? range_of(begin + piece, end) : range_of(begin, end - piece);
+        if (atomic_compare_exchange_weak_explicit(&range->tiles, &tiles, rest, memory_order_acq_rel,
                                                   memory_order_acquire)) {
-            const uint32_t begin = pool->tile_count - (uint32_t)ticket;
-            pool->entry(pool->args, begin, begin + piece, scratch);
+            const uint32_t at = at_begin ? begin : end - piece;
+            pool->entry(pool->args, at, at + piece, scratch);
             return piece;
         }
     }
     return 0;
 }
 
+/// Of one's own range while it has tiles, then of the others'. @return how many tiles; 0 when none is left
+static uint32_t run_piece(cpu_pool *pool, uint32_t own, void *scratch)
+{
+    uint32_t piece = run_piece_of(pool, &pool->ranges[own], true, scratch);
+    for (uint32_t i = 1; piece == 0 && i < pool->threads; i++) {
+        const uint32_t other = own + i < pool->threads ? own + i : own + i - pool->threads;
+        piece = run_piece_of(pool, &pool->ranges[other], false, scratch);
+    }
+    return piece;
+}
+
 /// Takes and runs pieces until none is left. @return how many tiles
-static uint32_t work(cpu_pool *pool, void *scratch)
+static uint32_t work(cpu_pool *pool, uint32_t own, void *scratch)
 {
     uint32_t tiles = 0;
-    for (uint32_t piece; (piece = run_piece(pool, scratch)) > 0;) {
+    for (uint32_t piece; (piece = run_piece(pool, own, scratch)) > 0;) {
         tiles += piece;
     }
     return tiles;
@@ -151,31 +186,36 @@ static void fit_pieces(cpu_pool *pool, uint32_t tiles, int64_t took_ns)
                           memory_order_relaxed);
 }
 
-/// The same for the owner of a launch that yields, until it is to. @param since_ns  when its first piece began
-/// @param withdrawn  receives how many tiles are left to nobody then
-static uint32_t work_and_look(cpu_pool *pool, const tarn_yield *yield, int64_t since_ns, uint32_t first,
-                              uint32_t *withdrawn)
+/// Takes back what nobody has taken.
+static void withdraw(cpu_pool *pool, cpu_rest *rest)
+{
+    for (uint32_t i = 0; i < pool->threads; i++) {
+        rest->ranges[i] = atomic_exchange(&pool->ranges[i].tiles, 0);
+        rest->count += range_count(rest->ranges[i]);
+    }
+}
+
+/// As work() for the owner of a launch that yields, until it is to. @param since_ns  when its first piece began
+/// @param rest  nothing; receives what is left to nobody then
+static uint32_t work_and_look(cpu_pool *pool, const tarn_yield *yield, int64_t since_ns, uint32_t first, cpu_rest *rest)
 {
     uint32_t tiles = 0;
-    *withdrawn = 0;
     for (uint32_t piece = first; !yield_is_due(yield); tiles += piece) {
         const int64_t now = now_ns();
         fit_pieces(pool, piece, now - since_ns);
         since_ns = now;
-        piece = run_piece(pool, pool->scratch);
+        piece = run_piece(pool, 0, pool->scratch);
         if (piece == 0) {
             return tiles;
         }
     }
-    const uint_fast64_t generation = atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32;
-    *withdrawn = (uint32_t)atomic_exchange(&pool->ticket, generation << 32);
+    withdraw(pool, rest);
     return tiles;
 }
 
-static bool has_tiles(cpu_pool *pool, unsigned unused)
+static bool has_job(cpu_pool *pool, unsigned seen)
 {
-    (void)unused;
-    return (uint32_t)atomic_load_explicit(&pool->ticket, memory_order_acquire) > 0;
+    return atomic_load_explicit(&pool->generation, memory_order_acquire) != seen;
 }
 
 static bool has_done(cpu_pool *pool, unsigned tiles)
@@ -207,14 +247,10 @@ static bool spin_until(cpu_pool *pool, bool (*is_so)(cpu_pool *, unsigned), unsi
 /// @param seen  the generation before the last look for tiles
 static void wait_for_job(cpu_pool *pool, unsigned seen)
 {
-    if (spin_until(pool, has_tiles, 0)) {
-        return;
-    }
-    atomic_fetch_add(&pool->sleepers, 1);
-    if ((uint32_t)atomic_load(&pool->ticket) == 0) {
+    if (!spin_until(pool, has_job, seen)) {
+        atomic_fetch_add(&pool->sleepers, 1);
         futex_wait(&pool->generation, seen);
     }
-    atomic_fetch_sub(&pool->sleepers, 1);
 }
 
 static void *helper_main(void *argument)
@@ -226,7 +262,7 @@ static void *helper_main(void *argument)
         if (atomic_load(&pool->stop)) {
             return NULL;
         }
-        const uint32_t tiles = work(pool, helper->scratch);
+        const uint32_t tiles = work(pool, helper->index, helper->scratch);
         if (tiles > 0) {
             atomic_fetch_add(&pool->done, tiles);
             if (atomic_load(&pool->owner_waits)) {
@@ -249,36 +285,64 @@ static void wait_for_helpers(cpu_pool *pool)
     }
 }
 
-static void wake_helpers(cpu_pool *pool, unsigned wanted)
+/// Raises the generation, and wakes who sleeps, at most so many.
+static void announce(cpu_pool *pool, unsigned wanted)
 {
     atomic_fetch_add(&pool->generation, 1);
-    futex_wake(&pool->generation, wanted < INT_MAX ? (int)wanted : INT_MAX);
+    const unsigned sleepers = atomic_load(&pool->sleepers), woken = sleepers < wanted ? sleepers : wanted;
+    if (woken > 0) {
+        atomic_fetch_sub(&pool->sleepers, woken);
+        futex_wake(&pool->generation, woken < INT_MAX ? (int)woken : INT_MAX);
+    }
 }
 
-/// Runs tiles from `begin` on, all of them unless it is time to yield. @return where it stopped
-static uint32_t run_from(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry entry, const void *args,
-                         uint32_t begin, uint32_t tile_count)
+/// To each thread its share of a launch's tiles.
+static void deal_out(const cpu_pool *pool, uint32_t tile_count, cpu_rest *rest)
 {
-    const uint32_t count = tile_count - begin;
+    const uint64_t threads = pool->threads;
+    uint32_t begin = 0;
+    for (uint32_t i = 0; i < threads; i++) {
+        const uint32_t end = (uint32_t)(((i + 1) * (uint64_t)tile_count + threads - 1) / threads);
+        rest->ranges[i] = range_of(begin, end);
+        begin = end;
+    }
+    rest->count = tile_count;
+}
+
+/// Publishes what is left of a launch but for the owner's first piece. @return that piece
+static uint64_t publish(cpu_pool *pool, const cpu_rest *rest)
+{
+    uint64_t first = 0;
+    for (uint32_t i = 0; i < pool->threads; i++) {
+        uint64_t tiles = rest->ranges[i];
+        if (range_count(first) == 0 && range_count(tiles) > 0) {
+            const uint32_t begin = range_begin(tiles), end = begin + piece_of(pool, range_count(tiles));
+            first = range_of(begin, end);
+            tiles = range_of(end, (uint32_t)tiles);
+        }
+        if (range_count(tiles) > 0) {
+            atomic_store_explicit(&pool->ranges[i].tiles, tiles, memory_order_release);
+        }
+    }
+    announce(pool, rest->count - range_count(first));
+    return first;
+}
+
+/// Runs what is left of a launch until it is time to yield. @param rest  receives what is left then
+static void run_rest(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry entry, const void *args, cpu_rest *rest)
+{
     const bool looks = yield->is_due != NULL;
     atomic_store_explicit(&pool->piece_max, looks ? 1 : UINT32_MAX, memory_order_relaxed);
-    const uint32_t first = piece_of(pool, count);
-    const uint_fast64_t generation = (atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32) + 1;
     pool->entry = entry;
     pool->args = args;
-    pool->tile_count = tile_count;
-    atomic_exchange(&pool->ticket, generation << 32 | (count - first));
-    if (atomic_load(&pool->sleepers) > 0) {
-        wake_helpers(pool, count - first);
-    }
+    const uint64_t first = publish(pool, rest);
+    const uint32_t count = rest->count, first_count = range_count(first);
     const int64_t since_ns = looks ? now_ns() : 0;
-    entry(args, begin, begin + first, pool->scratch);
-    uint32_t withdrawn = 0;
-    const uint32_t own =
-        first + (looks ? work_and_look(pool, yield, since_ns, first, &withdrawn) : work(pool, pool->scratch));
-    pool->taken += count - own - withdrawn;
+    entry(args, range_begin(first), range_begin(first) + first_count, pool->scratch);
+    rest->count = 0;
+    const uint32_t own = looks ? work_and_look(pool, yield, since_ns, first_count, rest) : work(pool, 0, pool->scratch);
+    pool->taken += count - first_count - own - rest->count;
     wait_for_helpers(pool);
-    return tile_count - withdrawn;
 }
 
 void cpu_pool_launch(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry entry, const void *args,
@@ -291,8 +355,10 @@ void cpu_pool_launch(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry ent
         }
         return;
     }
-    for (uint32_t begin = 0; begin < tile_count;) {
-        begin = run_from(pool, yield, entry, args, begin, tile_count);
+    cpu_rest rest;
+    deal_out(pool, tile_count, &rest);
+    while (rest.count > 0) {
+        run_rest(pool, yield, entry, args, &rest);
         if (yield_is_due(yield)) {
             yield->yield(yield->context, false);
         }
@@ -309,6 +375,7 @@ static tarn_status start_helpers(cpu_pool *pool, uint32_t wanted)
     while (pool->helper_count < wanted) {
         cpu_helper *helper = &pool->helpers[pool->helper_count];
         helper->pool = pool;
+        helper->index = pool->helper_count + 1;
         helper->scratch = aligned_alloc(LINE_BYTES, TARN_TILE_SCRATCH_BYTES_MAX);
         if (helper->scratch == NULL || pthread_create(&helper->thread, NULL, helper_main, helper) != 0) {
             free(helper->scratch);
@@ -333,9 +400,11 @@ tarn_status cpu_pool_create(uint32_t threads, bool crowded, cpu_pool **out)
     tarn_status status = TARN_E_MEMORY;
     pool->scratch = aligned_alloc(LINE_BYTES, TARN_TILE_SCRATCH_BYTES_MAX);
     pool->helpers = calloc(threads, sizeof *pool->helpers);
-    if (pool->scratch == NULL || pool->helpers == NULL) {
+    pool->ranges = aligned_alloc(LINE_BYTES, threads * sizeof *pool->ranges);
+    if (pool->scratch == NULL || pool->helpers == NULL || pool->ranges == NULL) {
         goto fail;
     }
+    memset(pool->ranges, 0, threads * sizeof *pool->ranges);
     status = start_helpers(pool, threads - 1);
     if (status != TARN_OK) {
         goto fail;
@@ -353,12 +422,13 @@ void cpu_pool_destroy(cpu_pool *pool)
         return;
     }
     atomic_store(&pool->stop, 1);
-    wake_helpers(pool, INT_MAX);
+    announce(pool, UINT32_MAX);
     for (uint32_t i = 0; i < pool->helper_count; i++) {
         pthread_join(pool->helpers[i].thread, NULL);
         free(pool->helpers[i].scratch);
     }
     free(pool->helpers);
+    free(pool->ranges);
     free(pool->scratch);
     free(pool);
 }
