@@ -35,6 +35,8 @@ function(tarn_add_kernels target)
         # seven times as long to compile.
         if(NOT TARN_SANITIZE)
             target_compile_options(${object} PRIVATE -O3)
+        elseif(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+            target_compile_options(${object} PRIVATE -fira-region=one) # or registers take three quarters of that time
         endif()
         # Rows of eight cross no calls, so that their ABI doesn't matter.
         target_compile_options(${object} PRIVATE -fno-trapping-math -Wno-unknown-pragmas -Wno-missing-prototypes

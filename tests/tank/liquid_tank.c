@@ -28,7 +28,7 @@ static tarn_device *device;
 int open_device(void **state)
 {
     (void)state;
-    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = 2};
+    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = 1};
     return tarn_device_create(&desc, &device) != TARN_OK;
 }
 

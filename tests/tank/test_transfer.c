@@ -618,7 +618,7 @@ static void lone_drops_keep_their_velocity(void **state)
         for (int k = 0; k < 1 + variants[n].mixed; k++) {
             uint64_t seed = 11;
             double worst = 0.0;
-            for (int drop = 0; drop < 24; drop++) {
+            for (int drop = 0; drop < 8; drop++) {
                 tarn_tank *tank = open_drop(&variants[n], &seed, densities[k]);
                 double before[3], speed2 = 0.0, off2 = 0.0;
                 for (int a = 0; a < 3; a++) {
