@@ -66,6 +66,7 @@ struct tarn_encoder {
     uint32_t *field_dense[2]; ///< device: tiles of these
     uint32_t field_listed[2];
     uint32_t *field_list, *field_bytes; ///< of the frame in hand; NULL until one was asked for
+    bool lacks_levels, lacks_field;     ///< there was no memory: it isn't tried again until nobody asks for it
     uint8_t *field_tile_list;
 
     // host copies and scratch

@@ -9,7 +9,8 @@ tarn_status tarn_encoder_carry_field(tarn_encoder *e, uint32_t field)
     if (field > tarn_tank_model(e->tank)->field_count) {
         return TARN_E_ARGUMENT;
     }
-    const tarn_status status = field > 0 ? encoder_carve_field(e) : TARN_OK;
+    const tarn_status status = field == 0 ? TARN_OK : e->lacks_field ? TARN_E_MEMORY : encoder_carve_field(e);
+    e->lacks_field = status != TARN_OK;
     if (status == TARN_OK && field != e->field.number) {
         e->field = (tarn_stream_field){.number = (uint8_t)field};
     }

@@ -17,7 +17,10 @@ tarn_status tarn_encoder_carry(tarn_encoder *e, uint32_t channel)
         (channel > model->channel_count || !tarn_channel_is_carried(model->channels[channel - 1].name))) {
         return TARN_E_ARGUMENT;
     }
-    const tarn_status status = channel > 0 ? encoder_carve_levels(e, groups_max(e)) : TARN_OK;
+    const tarn_status status = channel == 0      ? TARN_OK
+                               : e->lacks_levels ? TARN_E_MEMORY
+                                                 : encoder_carve_levels(e, groups_max(e));
+    e->lacks_levels = status != TARN_OK;
     e->channel = status == TARN_OK ? channel : e->channel;
     return status;
 }

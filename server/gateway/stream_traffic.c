@@ -42,15 +42,21 @@ void tarn_stream_traffic_note(tarn_stream_traffic *traffic, const tarn_fanout_fr
     }
     tarn_stream_traffic_span *span = current(traffic, now_ns);
     memcpy(traffic->particles, frame->particles, sizeof traffic->particles);
+    const bool is_key = frame->kind == TARN_STREAM_KEY;
+    const uint32_t last = frame->layer_count - 1, details = frame->cut_bytes[last] - frame->plain_bytes;
     if (frame->kind == TARN_STREAM_EXTRA) {
         span->extra_frames++;
-        span->extra_bytes += frame->cut_bytes[frame->layer_count - 1];
+        span->extra_bytes += frame->plain_bytes;
+        span->extra_details += details;
         return;
     }
     span->chain_frames++;
-    for (uint32_t l = 0; l < frame->layer_count; l++) {
-        span->chain_bytes[l] += frame->cut_bytes[l];
-        span->key_bytes[l] += frame->kind == TARN_STREAM_KEY ? frame->cut_bytes[l] : 0;
+    span->chain_details += details;
+    span->key_details += is_key ? details : 0;
+    for (uint32_t l = 0; l <= last; l++) {
+        const uint32_t bytes = l < last ? frame->cut_bytes[l] : frame->plain_bytes;
+        span->chain_bytes[l] += bytes;
+        span->key_bytes[l] += is_key ? bytes : 0;
     }
 }
 
@@ -61,8 +67,10 @@ typedef struct taken {
     double key_bytes[TARN_STREAM_LAYERS_MAX], chain_bytes[TARN_STREAM_LAYERS_MAX], extra_bytes;
 } taken;
 
-static taken add_up(const tarn_stream_traffic *traffic, uint64_t now_ns)
+static taken add_up(const tarn_stream_traffic *traffic, const tarn_view *view, uint64_t now_ns)
 {
+    const uint32_t last = traffic->layer_count - 1;
+    const double details = view->field[0] != 0 ? 1 : 0;
     taken sum = {.seconds = 1e-9 * (double)(now_ns - traffic->spans[0].start_ns)};
     for (int i = 0; i < 2; i++) {
         const tarn_stream_traffic_span *span = &traffic->spans[i];
@@ -73,6 +81,9 @@ static taken add_up(const tarn_stream_traffic *traffic, uint64_t now_ns)
             sum.chain_bytes[l] += (double)span->chain_bytes[l];
             sum.key_bytes[l] += (double)span->key_bytes[l];
         }
+        sum.chain_bytes[last] += details * (double)span->chain_details;
+        sum.key_bytes[last] += details * (double)span->key_details;
+        sum.extra_bytes += details * (double)span->extra_details;
     }
     return sum;
 }
@@ -127,7 +138,7 @@ tarn_stream_share tarn_stream_traffic_share(const tarn_stream_traffic *traffic, 
     if (traffic->layer_count == 0) {
         return all;
     }
-    const taken sum = add_up(traffic, now_ns);
+    const taken sum = add_up(traffic, view, now_ns);
     const uint32_t last = traffic->layer_count - 1;
     if (sum.seconds < 1e-3 * TARN_STREAM_TRAFFIC_MS_MIN) {
         return particles_fit(traffic, view, last)

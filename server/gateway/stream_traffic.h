@@ -12,10 +12,11 @@ enum { TARN_STREAM_TRAFFIC_MS = 2000, TARN_STREAM_TRAFFIC_MS_MIN = 500 }; ///< m
 
 typedef struct tarn_stream_traffic_span {
     uint64_t start_ns;
-    uint32_t chain_frames, extra_frames;          ///< chain: key and base frames
-    uint64_t key_bytes[TARN_STREAM_LAYERS_MAX];   ///< with so many layers and one more
-    uint64_t chain_bytes[TARN_STREAM_LAYERS_MAX]; ///< the same
-    uint64_t extra_bytes;                         ///< with all layers: nobody gets fewer of these
+    uint32_t chain_frames, extra_frames;                ///< chain: key and base frames
+    uint64_t key_bytes[TARN_STREAM_LAYERS_MAX];         ///< with so many layers and one more
+    uint64_t chain_bytes[TARN_STREAM_LAYERS_MAX];       ///< the same
+    uint64_t extra_bytes;                               ///< with all layers: nobody gets fewer of these
+    uint64_t key_details, chain_details, extra_details; ///< of a field, for who asks for one and gets all layers
 } tarn_stream_traffic_span;
 
 typedef struct tarn_stream_traffic {

@@ -362,6 +362,8 @@ static void flow(uint64_t *now_ns, int seconds)
             frame.cut_bytes[l] = (frame.kind == TARN_STREAM_KEY ? 3000 : 1000) * (l + 1);
             frame.particles[l] = 100 * (l + 1);
         }
+        frame.plain_bytes = frame.cut_bytes[TRAFFIC_LAYERS - 1];
+        frame.cut_bytes[TRAFFIC_LAYERS - 1] += frame.plain_bytes; // a field's details
         *now_ns += 1000000000u / 30;
         tarn_stream_traffic_note(&traffic, &frame, *now_ns);
     }
@@ -392,6 +394,8 @@ static void test_ceilings_leave_what_fits(void **state)
         {{.mbit_per_s = 0.10f}, 1, 1, {0, 0}},
         {{.mbit_per_s = 0.03f}, 0, 1, {0, 0}},
         {{.mbit_per_s = 0.001f}, 0, 1, {0, 0}},
+        {{.mbit_per_s = 0.75f, .field = "speed"}, UINT32_MAX, 0, {40, 56}}, // twice the bytes
+        {{.mbit_per_s = 1.10f, .field = "speed"}, UINT32_MAX, 0, {0, 0}},
     };
     uint64_t now_ns = ms(5000);
     tarn_stream_traffic_init(&traffic);
@@ -426,7 +430,8 @@ static void test_a_young_stream_knows_its_particles_only(void **state)
 {
     (void)state;
     uint64_t now_ns = ms(5000);
-    tarn_fanout_frame key = {.kind = TARN_STREAM_KEY, .layer_count = 2, .cut_bytes = {9000, 18000}};
+    tarn_fanout_frame key = {
+        .kind = TARN_STREAM_KEY, .layer_count = 2, .cut_bytes = {9000, 18000}, .plain_bytes = 18000};
     key.particles[0] = 100;
     key.particles[1] = 200;
     tarn_stream_traffic_init(&traffic);
