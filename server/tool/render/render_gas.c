@@ -91,6 +91,7 @@ struct gas {
     float spread_m;
     float bulk; // density around the average particle
     float shadow_per_m;
+    float scatter;
 };
 
 /// @return whether the voxels are few enough
@@ -276,6 +277,11 @@ static void light_puff(const puff_job *job, vec3 at, vec3 tint, puff *p)
     const float sun = 0.74f * expf(-shade) + 0.26f * expf(-0.25f * shade);
     const float sky = 0.35f + 0.65f * expf(-0.5f * above);
     const vec3 light = vec3_along(vec3_scale(SUN, sun), SKY, sky);
+    if (job->frame->scaled != NULL) { // values, which neither shadow nor what is behind may tint
+        p->scatters = vec3_scale(tint, 0.8f + 0.2f * sun);
+        p->takes = (vec3){1, 1, 1};
+        return;
+    }
     p->scatters = vec3_mul(tint, light);
     const vec3 ink = {-logf(tint.x), -logf(tint.y), -logf(tint.z)};
     p->takes = vec3_mix((vec3){0.94f, 1.0f, 1.06f}, ink, g->kind->inky);
@@ -413,7 +419,7 @@ static void blend_puff(const gas *g, const puff *p, uint32_t begin, uint32_t end
         const float half_px = sqrtf(fmaxf(p->radius_px * p->radius_px - dy * dy, 0.0f));
         const int left = (int)fmaxf(ceilf(p->x_px - half_px - 0.5f), 0.0f);
         const int right = (int)fminf(floorf(p->x_px + half_px - 0.5f), (float)g->width - 1.0f);
-        blend_row(row_of(g, (uint32_t)y), g->width, p, dy, left, right, g->kind->scatter);
+        blend_row(row_of(g, (uint32_t)y), g->width, p, dy, left, right, g->scatter);
     }
 }
 
@@ -479,6 +485,7 @@ tarn_status gas_draw(gas *g, const camera *cam, const export_frame *frame, vec3 
         return TARN_E_MEMORY;
     }
     weigh(g, frame);
+    g->scatter = frame->scaled != NULL ? 1.0f : g->kind->scatter;
     // In a flat tank light comes from above and from the side only.
     const vec3 light = g->is_flat ? vec3_normal((vec3){towards_light.x, towards_light.y, 0}) : towards_light;
     puff_job puffs = {g, cam, frame, light};
