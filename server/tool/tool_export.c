@@ -272,6 +272,12 @@ static void find_reach(const tarn_scene *scene, export_info *info)
     }
 }
 
+/// As web-client/src/state/drawing.ts does it.
+static export_drawing drawing_of(const char *model)
+{
+    return strcmp(model, "smoke") == 0 ? EXPORT_SMOKE : strcmp(model, "vortons") == 0 ? EXPORT_DYE : EXPORT_WATER;
+}
+
 static export_info describe(const tool_export_options *from, const tool_exports *exports, const tool_output *out,
                             uint32_t threads)
 {
@@ -284,6 +290,7 @@ static export_info describe(const tool_export_options *from, const tool_exports 
         .width = from->width != 0 ? from->width : WIDTH,
         .height = from->height != 0 ? from->height : HEIGHT,
         .threads = threads,
+        .drawing = drawing_of(tarn_tank_model(exports->tank->tank)->name),
         .cell_m = desc->cell_m,
         .is_flat = desc->cells[2] == 1,
         .solid_count = desc->solid_count,

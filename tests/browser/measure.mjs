@@ -2,18 +2,20 @@
 //
 //     node tests/browser/measure.mjs first-picture [FOLDER OF A BUILT PAGE ...]
 //     node tests/browser/measure.mjs pictures [TIER ...] [--where]
+//     node tests/browser/measure.mjs puffs [TIER ...]
 //     node tests/browser/measure.mjs decode
 //
-// TARN_BUILD   a build with tarnd and, for the last two, the tests' record_stream (default: build/release)
+// TARN_BUILD   a build with tarnd and, for all but the first, the tests' record_stream (default: build/release)
 // CHROMIUM     the browser (default: /usr/bin/chromium)
 import { decode } from "./measure/decode.mjs";
 import { firstPicture } from "./measure/first-picture.mjs";
 import { pictures } from "./measure/pictures.mjs";
+import { puffs } from "./measure/puffs.mjs";
 import { Missing, runProgram } from "./missing.mjs";
 import { launch } from "./world.mjs";
 
 const USAGE =
-  "usage: node tests/browser/measure.mjs first-picture [FOLDER ...] | pictures [TIER ...] [--where] | decode";
+  "usage: node tests/browser/measure.mjs first-picture [FOLDER ...] | pictures [TIER ...] [--where] | puffs [TIER ...] | decode";
 
 async function inBrowser(run) {
   const browser = await launch();
@@ -32,6 +34,8 @@ async function main([what, ...rest]) {
       return inBrowser((browser) => firstPicture(browser, rest.length > 0 ? rest : [undefined]));
     case "pictures":
       return inBrowser(pictures);
+    case "puffs":
+      return inBrowser(puffs);
     case "decode":
       await decode();
       return 0;

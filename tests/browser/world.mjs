@@ -160,6 +160,16 @@ export function look(page, ...fields) {
   return page.evaluate((names) => Object.fromEntries(names.map((name) => [name, window.tarn[name]])), fields);
 }
 
+/** The legend's title and the texts of its scale; null: none is shown. */
+export function legendOf(page) {
+  return page.evaluate(() => {
+    const legend = document.getElementById("legend");
+    return legend.hidden
+      ? null
+      : [...legend.querySelectorAll("figcaption, span")].map((part) => part.textContent);
+  });
+}
+
 /**
  * Waits until the page's picture shows what it knew when this was called: a frame is decoded long before it is drawn
  * where there is no graphics card.

@@ -554,7 +554,12 @@ export class App {
     const { field } = fieldView;
     const channels = this.model.state?.channels ?? [];
     this.panel.showChannels(channels, channel?.name ?? OWN);
-    this.panel.showFields(this.model.state?.fields ?? [], field?.name ?? "", this.stage.isFlat);
+    this.panel.showFields(
+      this.model.state?.fields ?? [],
+      field?.name ?? "",
+      fieldView.slice,
+      this.stage.isFlat,
+    );
     const info = shown?.info ?? null;
     if (field !== null) {
       this.legend.show(field, info === null ? null : fieldView.scale(info));

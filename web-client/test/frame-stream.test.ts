@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { type FrameInfo, slotBytes, slotCapacity, slotViews } from "../src/codec/frame-info.js";
+import {
+  type FieldPlane,
+  type FrameInfo,
+  slotBytes,
+  slotCapacity,
+  slotViews,
+} from "../src/codec/frame-info.js";
 import type { DecoderPort, FromWorker, ToWorker } from "../src/codec/worker-messages.js";
 import { FrameStream } from "../src/state/frame-stream.js";
 
@@ -114,6 +120,25 @@ test("two slots serve for ever", () => {
     port.answer(step);
   }
   expect(slots.size).toBe(2);
+});
+
+test("two planes of a field serve for ever, and none goes where none is wanted", () => {
+  const { port, frames } = stream();
+  port.say({ kind: "ready" });
+  frames.slice = 0.5;
+  const planes = new Set<FieldPlane>();
+  for (let step = 1; step <= 50; step++) {
+    frames.push(bytes(step), step);
+    const { slot, plane } = port.frames.at(-1) as { slot: ArrayBuffer; plane: FieldPlane | null };
+    const field = plane ?? new Uint8Array(64);
+    planes.add(field);
+    port.say({ kind: "decoded", info: { ...INFO, step }, slot, field, hash: "" });
+    expect(frames.latest?.field).toBe(field);
+  }
+  expect(planes.size).toBe(2);
+  frames.slice = -1;
+  frames.push(bytes(51), 51);
+  expect(port.frames.at(-1)?.plane).toBeNull();
 });
 
 test("a frame without its reference is reported, and its slot comes back", () => {

@@ -16,6 +16,9 @@ enum {
     EXPORT_ATTRIBUTES_MAX = 5,
 };
 
+/// What pictures show the particles as.
+typedef enum export_drawing { EXPORT_WATER, EXPORT_SMOKE, EXPORT_DYE } export_drawing;
+
 /// What all frames of a run have in common. The strings live as long as the writer.
 typedef struct export_info {
     const char *scene;    ///< the scene's name: [a-z0-9-]+
@@ -29,6 +32,7 @@ typedef struct export_info {
     double frames_per_s;      ///< of simulated time, above 0
     uint32_t width, height;   ///< of pictures, in pixels
     uint32_t threads;         ///< for pictures; 0: one per processor
+    export_drawing drawing;   ///< of pictures
     uint32_t solid_count;     ///< for pictures
     const tarn_solid *solids; ///< live as long as the writer, as do the fields of their shapes
     const tarn_distance_field *fields;

@@ -3,6 +3,7 @@
 //
 //     solids -> depth, light of their pixels --+
 //     particles -> surface (depth, thickness) -+-> light per pixel -> tank's edges -> picture
+//           or -> puffs (light, what they let through), over that light and the edges behind
 //     both -> shadows on the floor ------------+
 //
 // All of it happens in the tank's frame: where the tank is turned, the camera and the room are turned the other way.
@@ -11,6 +12,7 @@
 // finds there is dimmed by the liquid's thickness (Beer-Lambert), to which the liquid adds the light that it scatters.
 #include "server/tool/render/render.h"
 
+#include "server/tool/render/render_gas.h"
 #include "server/tool/render/render_room.h"
 #include "server/tool/render/render_rows.h"
 #include "server/tool/render/render_solids.h"
@@ -31,7 +33,8 @@ struct render {
     camera room_cam; // of the larger picture, in the room
     camera cam;      // the same in the tank's frame
     room around;
-    surface *water;
+    surface *water; // NULL where there is smoke or dye
+    gas *puffs;     // NULL where there is water
     solids *stuff;
     float *solid_depth; // of the larger picture; SURFACE_NO_DEPTH where there is none
     vec3 *light;        // of the larger picture
@@ -62,7 +65,9 @@ static bool allocate(render *r, const export_info *info)
     r->solid_depth = malloc((size_t)width * height * sizeof(float));
     r->shadow = malloc(ROOM_SHADOW_FLOATS * sizeof(float));
     if (r->light == NULL || r->solid_depth == NULL || r->shadow == NULL ||
-        surface_create(width, height, r->size_m, r->spacing_m, r->threads, &r->water) != TARN_OK ||
+        (info->drawing == EXPORT_WATER
+             ? surface_create(width, height, r->size_m, r->spacing_m, r->threads, &r->water)
+             : gas_create(info, r->width, r->height, SAMPLES, r->threads, &r->puffs)) != TARN_OK ||
         solids_create(info, fmaxf(0.25f * sample_m, 2e-5f * tank_m), &r->stuff) != TARN_OK) {
         return false;
     }
@@ -105,6 +110,7 @@ void render_destroy(render *r)
 {
     if (r != NULL) {
         surface_destroy(r->water);
+        gas_destroy(r->puffs);
         solids_destroy(r->stuff);
         free(r->light);
         free(r->solid_depth);
@@ -114,6 +120,12 @@ void render_destroy(render *r)
 }
 
 // ---- the liquid's surface ----
+
+/// SURFACE_NO_DEPTH where there is none.
+static float water_depth(const render *r, size_t at)
+{
+    return r->water != NULL ? surface_depth(r->water)[at] : SURFACE_NO_DEPTH;
+}
 
 static vec3 surface_point(const camera *cam, uint32_t x, uint32_t y, float depth_m)
 {
@@ -376,7 +388,7 @@ static void add_glass(render *r, uint32_t x, uint32_t y)
         return;
     }
     size_t at = (size_t)y * SAMPLES * r->width + x;
-    float water_m = surface_depth(r->water)[at], solid_m = r->solid_depth[at];
+    float water_m = water_depth(r, at), solid_m = r->solid_depth[at];
     vec3 view = vec3_normal(camera_ray(&r->cam, (float)x + 0.5f, (float)y + 0.5f));
     float per_depth = -1.0f / vec3_dot(view, r->cam.back);
     // Spheres of particles reach through the glass.
@@ -392,12 +404,12 @@ static void shade_rows(void *context, uint32_t begin, uint32_t end)
 {
     render *r = context;
     uint32_t width = SAMPLES * r->width;
-    const float *depth = surface_depth(r->water);
     for (uint32_t y = begin; y < end; y++) {
         for (uint32_t x = 0; x < width; x++) {
             size_t at = (size_t)y * width + x;
-            if (depth[at] < r->solid_depth[at]) {
-                r->light[at] = shade_water(r, x, y, depth[at]);
+            const float water_m = water_depth(r, at);
+            if (water_m < r->solid_depth[at]) {
+                r->light[at] = shade_water(r, x, y, water_m);
             } else if (r->solid_depth[at] >= SURFACE_NO_DEPTH) {
                 vec3 view = vec3_normal(camera_ray(&r->cam, (float)x + 0.5f, (float)y + 0.5f));
                 r->light[at] = room_light(&r->around, r->cam.eye, view);
@@ -434,7 +446,7 @@ static void draw_edge(render *r, vec3 from, vec3 to, float half_px, float streng
             if (r->solid_depth[at] < depth_m - 0.1f * r->spacing_m) {
                 continue;
             }
-            if (surface_depth(r->water)[at] < depth_m - r->spacing_m) {
+            if (water_depth(r, at) < depth_m - r->spacing_m) {
                 surface_inside in = surface_look(r->water, (uint32_t)x, (uint32_t)y);
                 alpha *= expf(-6.0f * in.thickness_m / r->optical_m);
             }
@@ -443,7 +455,7 @@ static void draw_edge(render *r, vec3 from, vec3 to, float half_px, float streng
     }
 }
 
-static void draw_tank(render *r)
+static void draw_edges(render *r, bool of_front)
 {
     vec3 s = r->size_m;
     float half_px = fmaxf(0.5f * SAMPLES, 0.0012f * SAMPLES * (float)r->height);
@@ -457,9 +469,67 @@ static void draw_tank(render *r)
                       : axis == 1 ? (vec3){from.x, s.y, from.z}
                                   : (vec3){from.x, from.y, s.z};
             vec3 middle = vec3_sub(vec3_mix(from, to, 0.5f), vec3_scale(s, 0.5f));
-            draw_edge(r, from, to, half_px, vec3_dot(middle, r->cam.back) > 0.0f ? 0.85f : 0.45f);
+            if ((vec3_dot(middle, r->cam.back) > 0.0f) == of_front) {
+                draw_edge(r, from, to, half_px, of_front ? 0.85f : 0.45f);
+            }
         }
     }
+}
+
+// ---- smoke and dye ----
+
+/// Over what is behind them.
+static void add_puffs_rows(void *context, uint32_t begin, uint32_t end)
+{
+    render *r = context;
+    const uint32_t width = SAMPLES * r->width;
+    const box3 tank = {{0, 0, 0}, r->size_m};
+    const vec3 clear_per_m = gas_clear_per_m(r->puffs);
+    for (uint32_t y = begin; y < end; y++) {
+        for (uint32_t x = 0; x < width; x++) {
+            const size_t at = (size_t)y * width + x;
+            const gas_seen seen = gas_look(r->puffs, x / SAMPLES, y / SAMPLES);
+            const vec3 ray = camera_ray(&r->cam, (float)x + 0.5f, (float)y + 0.5f);
+            vec3 behind = r->light[at];
+            float entry_m, exit_m;
+            if (box3_cut(&tank, r->cam.eye, ray, &entry_m, &exit_m)) {
+                const float wet = fmaxf(fminf(exit_m, r->solid_depth[at]) - entry_m, 0.0f) * sqrtf(vec3_dot(ray, ray));
+                behind.x *= expf(-clear_per_m.x * wet);
+                behind.y *= expf(-clear_per_m.y * wet);
+                behind.z *= expf(-clear_per_m.z * wet);
+            }
+            r->light[at] = vec3_add(vec3_mul(behind, seen.through), seen.light);
+        }
+    }
+}
+
+/// A section of a particle times its optical depth is for the shadow what a volume of liquid is.
+static tarn_status draw_gas(render *r, const export_frame *frame, const float *solid_depth)
+{
+    const tarn_status status = gas_draw(r->puffs, &r->cam, frame, r->around.light, solid_depth);
+    if (status == TARN_OK) {
+        r->around.absorbs = (vec3){1, 1, 1};
+        r->around.absorb_per_m = 1.0f;
+        room_cast(&r->around, frame->positions_m, frame->particle_count, gas_shadow_m2(r->puffs));
+        render_rows(r->threads, SAMPLES * r->height, SHADE_ROWS, shade_rows, r);
+        draw_edges(r, false);
+        render_rows(r->threads, SAMPLES * r->height, SHADE_ROWS, add_puffs_rows, r);
+        draw_edges(r, true);
+    }
+    return status;
+}
+
+static tarn_status draw_water(render *r, const export_frame *frame, const float *solid_depth)
+{
+    r->is_scaled = frame->scaled != NULL;
+    const tarn_status status = surface_draw(r->water, &r->cam, frame, solid_depth);
+    if (status == TARN_OK) {
+        room_cast(&r->around, frame->positions_m, frame->particle_count, r->spacing_m * r->spacing_m * r->spacing_m);
+        render_rows(r->threads, SAMPLES * r->height, SHADE_ROWS, shade_rows, r);
+        draw_edges(r, false);
+        draw_edges(r, true);
+    }
+    return status;
 }
 
 // ---- to bytes ----
@@ -497,15 +567,11 @@ tarn_status render_draw(render *r, const export_frame *frame, uint8_t *rgb)
     room_turn(&r->around, &frame->pose);
     r->cam = camera_in_frame(&r->room_cam, &r->around.turn, room_middle(&r->around), r->around.moved_m);
     draw_solids(r, frame);
-    r->is_scaled = frame->scaled != NULL;
-    tarn_status status = surface_draw(r->water, &r->cam, frame, solids_any(r->stuff) ? r->solid_depth : NULL);
-    if (status != TARN_OK) {
-        return status;
+    const float *solid_depth = solids_any(r->stuff) ? r->solid_depth : NULL;
+    const tarn_status status = r->water != NULL ? draw_water(r, frame, solid_depth) : draw_gas(r, frame, solid_depth);
+    if (status == TARN_OK) {
+        r->rgb = rgb;
+        render_rows(r->threads, r->height, SHADE_ROWS, average_rows, r);
     }
-    room_cast(&r->around, frame->positions_m, frame->particle_count, r->spacing_m * r->spacing_m * r->spacing_m);
-    r->rgb = rgb;
-    render_rows(r->threads, SAMPLES * r->height, SHADE_ROWS, shade_rows, r);
-    draw_tank(r);
-    render_rows(r->threads, r->height, SHADE_ROWS, average_rows, r);
-    return TARN_OK;
+    return status;
 }

@@ -1,5 +1,5 @@
-/// Pictures of a tank of liquid: particles drawn as a lit, refracting surface, with the tank's solids, in a room.
-/// Software, no GPU. The same frame gives the same picture for any number of threads.
+/// Pictures of a tank: particles drawn as a lit, refracting surface, or as smoke or dye, with the tank's solids, in a
+/// room. Software, no GPU. The same frame gives the same picture for any number of threads.
 #ifndef TARN_SERVER_TOOL_RENDER_RENDER_H
 #define TARN_SERVER_TOOL_RENDER_RENDER_H
 
@@ -17,7 +17,8 @@ tarn_status render_create(const export_info *info, render **out);
 /// Takes NULL.
 void render_destroy(render *r);
 
-/// Draws a frame. `scaled` of the frame cover the liquid; else `colours` tint it, or `liquids` do.
+/// Draws a frame. `scaled` of the frame cover the liquid; else `colours` tint it, or `liquids` do. Of smoke and dye
+/// `scaled` are the colours.
 /// @param rgb  3 bytes per pixel, sRGB, from the upper left, width * height * 3 in all
 /// @return TARN_OK or TARN_E_MEMORY
 tarn_status render_draw(render *r, const export_frame *frame, uint8_t *rgb);

@@ -24,6 +24,7 @@ room room_make(vec3 size_m, float pixel_m, float *shadow)
 {
     room r = {.size_m = size_m, .light = vec3_normal(LIGHT), .tile_soft_m = 0.5f * pixel_m};
     r.tile_m = round_down(fmaxf(fminf(size_m.x, size_m.z), 0.125f * fmaxf(size_m.x, size_m.z)) / 5.0f);
+    r.absorbs = (vec3){2.2f, 0.9f, 0.5f}; // it lets blue through
     r.absorb_per_m = 1.6f / cbrtf(size_m.x * size_m.y * size_m.z);
     r.shadow = shadow;
     r.shade = shadow + (size_t)N * N;
@@ -140,9 +141,9 @@ static vec3 in_shadow(const room *r, vec3 colour, float x_m, float z_m)
 {
     float depth = map_at(r, r->shadow, x_m, z_m) * r->absorb_per_m;
     if (depth > 1e-6f) {
-        // Some light comes from everywhere, so even a deep shadow isn't black; water lets blue through.
-        vec3 through = {0.48f + 0.52f * expf(-2.2f * depth), 0.51f + 0.49f * expf(-0.9f * depth),
-                        0.54f + 0.46f * expf(-0.5f * depth)};
+        // Some light comes from everywhere, so even a deep shadow isn't black.
+        vec3 through = {0.48f + 0.52f * expf(-r->absorbs.x * depth), 0.51f + 0.49f * expf(-r->absorbs.y * depth),
+                        0.54f + 0.46f * expf(-r->absorbs.z * depth)};
         colour = vec3_mul(colour, through);
     }
     return vec3_scale(colour, 1.0f - SHADE_OF_SOLIDS * map_at(r, r->shade, x_m, z_m));

@@ -21,6 +21,7 @@ typedef struct room {
     float tile_m;       ///< edge of a floor tile
     float tile_soft_m;  ///< over which neighbouring tiles blend, so that far ones don't flicker
     float absorb_per_m; ///< of the shadow
+    vec3 absorbs;       ///< by colour; of water to begin with
     float shadow_min_m[2], shadow_cell_m;
     float *shadow;      ///< metres of liquid that the light went through, ROOM_SHADOW_CELLS squared
     float *shade;       ///< 0..1: share of the light that solids hold back

@@ -2,7 +2,7 @@
 import { drawByHand, drawUntil, takeCanvas } from "../by-hand.mjs";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { readPng } from "../png.mjs";
-import { look } from "../world.mjs";
+import { legendOf, look } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 const CHANNELS = [
@@ -29,14 +29,6 @@ const COLUMN = {
   }),
   model: { model: "liquid", tools: [], channels: CHANNELS },
 };
-
-const legendOf = (page) =>
-  page.evaluate(() => {
-    const legend = document.getElementById("legend");
-    return legend.hidden
-      ? null
-      : [...legend.querySelectorAll("figcaption, span")].map((part) => part.textContent);
-  });
 
 async function pictureOf(page) {
   const picture = readPng(await takeCanvas(page));

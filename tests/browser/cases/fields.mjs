@@ -2,15 +2,8 @@
 import { drawByHand, drawUntil, takeCanvas } from "../by-hand.mjs";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { readPng } from "../png.mjs";
+import { legendOf } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
-
-const legendOf = (page) =>
-  page.evaluate(() => {
-    const legend = document.getElementById("legend");
-    return legend.hidden
-      ? null
-      : [...legend.querySelectorAll("figcaption, span")].map((part) => part.textContent);
-  });
 
 const CELLS = [16, 8, 8]; // of the pool
 
@@ -77,7 +70,20 @@ test("the panel chooses a field and where it is cut", async (world) => {
   await until(async () => /^[\d.]+$/.test((await legendOf(page))?.[2] ?? ""), "its range comes");
   await until(() => new URL(page.url()).searchParams.get("field") === "speed", "the address has it");
   assert(await slice.isVisible(), "it is cut");
+  assertEqual(await slice.locator("input").inputValue(), "0.5", "in the middle");
+  await slice.locator("input").fill("0.75");
+  await until(() => new URL(page.url()).searchParams.get("slice") === "0.75", "the address has that, too");
   await choice.selectOption({ label: "None" });
   await until(async () => (await legendOf(page)) === null, "the legend goes");
   await until(() => new URL(page.url()).searchParams.get("field") === null, "the address forgets it");
+});
+
+test("the panel's slider stands where the address cuts", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(`${server.url}?quality=points&field=speed&slice=0.2`, {
+    context: { viewport: { width: 720, height: 405 } },
+  });
+  const slice = page.locator("#panel .lil-controller").filter({ hasText: "Slice" });
+  await until(() => slice.isVisible(), "it is cut");
+  assertEqual(await slice.locator("input").inputValue(), "0.2", "the slider");
 });

@@ -36,7 +36,8 @@ port.onmessage = (event) => {
   }
 };
 
-function decode(c: FrameCodec, { bytes, slot: offered, viewerId, hash, curl, slice }: FrameMessage): void {
+function decode(c: FrameCodec, message: FrameMessage): void {
+  const { bytes, slot: offered, viewerId, hash, curl, slice, plane } = message;
   const began = performance.now();
   if (!c.decode(new Uint8Array(bytes))) {
     port.postMessage({ kind: "unreferenced", slot: offered }, [offered]);
@@ -47,7 +48,7 @@ function decode(c: FrameCodec, { bytes, slot: offered, viewerId, hash, curl, sli
   const { slot, views } = copyFrame(c, info, offered);
   lightFrame(lightVolume, info, views);
   info.decodeMs = performance.now() - began;
-  const field = slice < 0 ? null : c.fieldPlane(info, slice);
+  const field = slice < 0 ? null : c.fieldPlane(info, slice, plane);
   port.postMessage(
     { kind: "decoded", info, slot, field, hash: hash ? byteHash(c.bytes()) : "" },
     field === null ? [slot] : [slot, field.buffer],

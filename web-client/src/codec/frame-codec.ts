@@ -1,5 +1,5 @@
 // The C frame codec behind its WebAssembly ABI (protocol/wasm/README.md). One instance per thread.
-import { BODY_VALUES, type FrameInfo, topVorticity } from "./frame-info.js";
+import { BODY_VALUES, type FieldPlane, type FrameInfo, topVorticity } from "./frame-info.js";
 
 const ABI = 6;
 const HEADER_VALUES = 43;
@@ -61,11 +61,19 @@ export class FrameCodec {
     info.channel = 0;
   }
 
-  /** The levels of the frame's field in a plane, at a share of the tank's depth, x fastest; null: it has no field. */
-  fieldPlane({ cells }: FrameInfo, share: number): Uint8Array<ArrayBuffer> | null {
+  /**
+   * The levels of the frame's field in a plane, at a share of the tank's depth, x fastest.
+   * @param into  is filled where it is as large as the plane
+   * @return null: the frame has no field
+   */
+  fieldPlane({ cells }: FrameInfo, share: number, into: FieldPlane | null): FieldPlane | null {
     const z = Math.min(cells[2] - 1, Math.max(0, Math.floor(share * cells[2])));
     const at = this.wasm.tarn_codec_field_plane(z);
-    return at === 0 ? null : new Uint8Array(this.wasm.memory.buffer, at, cells[0] * cells[1]).slice();
+    if (at === 0) return null;
+    const count = cells[0] * cells[1];
+    const plane = into?.length === count ? into : new Uint8Array(count);
+    plane.set(new Uint8Array(this.wasm.memory.buffer, at, count));
+    return plane;
   }
 
   /** The bytes of the last frame that decoded. */

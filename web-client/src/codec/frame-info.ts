@@ -24,6 +24,9 @@ export const LIGHT_BYTES_MAX = LIGHT_VOXELS_MAX * LIGHT_VALUES;
 export const BODY_VALUES = 8;
 const BODIES_BYTES = FRAME_BODIES_MAX * BODY_VALUES * 4;
 
+/** Levels of a field's cells in a plane of the tank, x fastest. Two wander as slots do, while a field is looked at. */
+export type FieldPlane = Uint8Array<ArrayBuffer>;
+
 export interface FrameInfo {
   /** A FRAME_KIND. */
   kind: number;

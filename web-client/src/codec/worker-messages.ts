@@ -1,5 +1,5 @@
 // What the page and the decoding worker say to each other.
-import type { FrameInfo } from "./frame-info.js";
+import type { FieldPlane, FrameInfo } from "./frame-info.js";
 
 export type ToWorker =
   | { kind: "start"; wasm: ArrayBuffer }
@@ -14,6 +14,8 @@ export type ToWorker =
       curl: boolean;
       /** Of the field the plane at this share of the tank's depth is wanted; below 0: none. */
       slice: number;
+      /** For that plane, where the page has one to lend; one of another size is replaced. */
+      plane: FieldPlane | null;
     };
 
 export type FromWorker =
@@ -23,7 +25,7 @@ export type FromWorker =
       info: FrameInfo;
       slot: ArrayBuffer;
       hash: string;
-      field: Uint8Array<ArrayBuffer> | null;
+      field: FieldPlane | null;
     }
   /** The frame refers to one that isn't there; the stream goes on with the next key frame. */
   | { kind: "unreferenced"; slot: ArrayBuffer }

@@ -1,7 +1,7 @@
 // A field of cells as colours in a plane of the tank: its middle, or all of a tank that is one cell deep. Kinds have
 // colours of their own, one for each cell, with lines between the cells.
 import * as THREE from "three";
-import type { FrameInfo } from "../codec/frame-info.js";
+import type { FieldPlane, FrameInfo } from "../codec/frame-info.js";
 import { KINDS, STOPS } from "../shader/stops.js";
 import { LAYER } from "./layers.js";
 
@@ -39,6 +39,8 @@ const colours = (list: readonly number[]): THREE.Vector3[] =>
 export class FieldSlice {
   readonly mesh: THREE.Mesh<THREE.PlaneGeometry, THREE.ShaderMaterial>;
   private texture: THREE.DataTexture | null = null;
+  /** What the texture is filled from: a plane of a frame travels on. */
+  private copy = new Uint8Array(0);
 
   constructor() {
     const uniforms = {
@@ -64,13 +66,8 @@ export class FieldSlice {
     this.mesh.visible = false;
   }
 
-  /** @param levels  of a plane's cells, x fastest; null: nothing is shown @param share  of the tank's depth */
-  show(
-    levels: Uint8Array<ArrayBuffer> | null,
-    { cells, cellM }: FrameInfo,
-    isKinds: boolean,
-    share: number,
-  ): void {
+  /** @param levels  are copied; null: nothing is shown @param share  of the tank's depth */
+  show(levels: FieldPlane | null, { cells, cellM }: FrameInfo, isKinds: boolean, share: number): void {
     this.mesh.visible = levels !== null;
     if (levels === null) return;
     const [x, y, z] = cells;
@@ -78,11 +75,12 @@ export class FieldSlice {
     let { texture } = this;
     if (texture === null || texture.image.width !== x || texture.image.height !== y) {
       texture?.dispose();
-      this.texture = texture = new THREE.DataTexture(levels, x, y, THREE.RedFormat);
+      this.copy = new Uint8Array(x * y);
+      this.texture = texture = new THREE.DataTexture(this.copy, x, y, THREE.RedFormat);
       texture.unpackAlignment = 1;
       texture.magFilter = texture.minFilter = THREE.LinearFilter;
     }
-    texture.image.data = levels;
+    this.copy.set(levels);
     texture.needsUpdate = true;
     (uniforms.levels as THREE.IUniform).value = texture;
     (uniforms.isKinds as THREE.IUniform).value = isKinds;

@@ -1,7 +1,14 @@
 // The way of a frame through the page: socket -> queue -> worker -> newest decoded frame. One frame is with the worker
 // at a time and few wait (frame-queue.ts). So memory is bounded and what is drawn is always the newest that could be
 // decoded.
-import { type FrameInfo, type SlotViews, slotBytes, slotCapacity, slotViews } from "../codec/frame-info.js";
+import {
+  type FieldPlane,
+  type FrameInfo,
+  type SlotViews,
+  slotBytes,
+  slotCapacity,
+  slotViews,
+} from "../codec/frame-info.js";
 import type { DecoderPort, FromWorker } from "../codec/worker-messages.js";
 import type { FramePosition } from "../protocol/messages.js";
 import { FrameQueue, type WaitingFrame } from "./frame-queue.js";
@@ -10,8 +17,8 @@ export interface DecodedFrame {
   info: FrameInfo;
   slot: ArrayBuffer;
   views: SlotViews;
-  /** Levels of the field's cells in a plane, x fastest; null: none are asked for, or there are none. */
-  field: Uint8Array<ArrayBuffer> | null;
+  /** Null: none is asked for, or there is none. */
+  field: FieldPlane | null;
   /** Local time at which the frame's last byte arrived, ms. */
   arrivedMs: number;
   position: FramePosition | null;
@@ -44,6 +51,7 @@ export class FrameStream {
   private held = false;
   private readonly queue = new FrameQueue();
   private decoding: WaitingFrame | null = null;
+  private freePlane: FieldPlane | null = null;
   private free: ArrayBuffer | null = new ArrayBuffer(slotBytes(slotCapacity(0)));
 
   /** @param wasm  the codec, now or later: until then frames wait; where it doesn't come others say so */
@@ -99,7 +107,12 @@ export class FrameStream {
     this.busy = true;
     this.decoding = next;
     const { viewerId, hashing: hash, curl, slice } = this;
-    this.port.postMessage({ kind: "frame", bytes, slot, viewerId, hash, curl, slice }, [bytes, slot]);
+    const plane = slice < 0 ? null : this.freePlane;
+    this.freePlane = null;
+    this.port.postMessage(
+      { kind: "frame", bytes, slot, viewerId, hash, curl, slice, plane },
+      plane === null ? [bytes, slot] : [bytes, slot, plane.buffer],
+    );
   }
 
   private receive(message: FromWorker): void {
@@ -123,6 +136,7 @@ export class FrameStream {
       case "decoded": {
         this.busy = false;
         this.free = this.latest?.slot ?? null;
+        this.freePlane = this.latest?.field ?? null;
         const { info, slot, field } = message;
         const { arrivedMs, position } = this.decoding ?? { arrivedMs: 0, position: null };
         this.latest = { info, slot, views: slotViews(slot), field, arrivedMs, position };

@@ -166,14 +166,19 @@ export class Panel {
     this.channelChoice?.updateDisplay();
   }
 
-  /** @param current  the name of the one that is looked at @param isFlat  the tank has one plane only */
-  showFields(fields: readonly Channel[], current: string, isFlat: boolean): void {
+  /**
+   * @param current  the name of the one that is looked at
+   * @param slice    where it is cut, as a share of the tank's depth
+   * @param isFlat   the tank has one plane only
+   */
+  showFields(fields: readonly Channel[], current: string, slice: number, isFlat: boolean): void {
     const options = {
       None: "",
       ...Object.fromEntries(fields.map((field) => [channelTitle(field), field.name])),
     };
     const key = JSON.stringify(options);
     this.chosen.field = current;
+    this.chosen.slice = slice;
     if (key !== this.fields) {
       this.fields = key;
       for (const choice of this.fieldChoices) choice.destroy();
@@ -190,7 +195,7 @@ export class Panel {
     }
     this.fieldChoices[0]?.show(fields.length > 0);
     this.fieldChoices[1]?.show(current !== "" && !isFlat);
-    this.fieldChoices[0]?.updateDisplay();
+    for (const choice of this.fieldChoices) choice.updateDisplay();
   }
 
   showTool(): void {

@@ -31,9 +31,6 @@ const vec3 SKY = vec3(0.10, 0.16, 0.25);
 /** Optical depth that hides all but a last rest: what is behind it still has a colour. */
 const float HIDDEN_MAX = 6.0;
 
-/** How much smoke or dye a particle stands for. A channel of the stream that says so belongs here. */
-float content() { return 1.0; }
-
 void main() {
   Particle p = particle();
 #if defined CHANNEL
@@ -50,7 +47,7 @@ void main() {
   vec4 view = modelViewMatrix * vec4(p.at, 1.0);
   float pixels = pixelsPerUnit * scale / -view.z; // of a metre of the tank
   float radius_ = max(spread * sparse / p.nearness, 1.5 / pixels);
-  amount = content() * section * 0.955 / (radius_ * radius_); // falling off as below it adds up to that
+  amount = section * 0.955 / (radius_ * radius_); // falling off as below it adds up to that
   wide = radius_ * scale;
   centre = view.xyz;
   gl_Position = projectionMatrix * view;
