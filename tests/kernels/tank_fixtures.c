@@ -302,7 +302,7 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny, relaxed", describe_relaxed, 30, 0.5f, 0},
     {"tiny, taps", describe_taps, 40, 0.5f, 0},
     {"tiny, smoke", describe_smoke, 30, 0.5f, TANK_FIXTURE_TOOLS},
-    {"tiny, flat smoke", describe_flat_smoke, 30, 0.5f, 0},
+    {"tiny, flat smoke", describe_flat_smoke, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"tiny, vortons", describe_vortons, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"tiny, tools", describe_tiny, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"dam break 32", describe_dam_break, 60, 0.0f, 0},
