@@ -140,7 +140,7 @@ static void heat_is_kept_by_mixing_and_lost_by_cooling(void **state)
     close_tank(tank, device);
 }
 
-/// Two particles to a side of each cell, in still air: what they carry tends to the mean of the cell by exp(-rate t), and
+/// Warm and cool particles in each cell of still air: what they carry tends to the cell's mean by exp(-rate t), and
 /// smoke fades by exp(-rate t).
 static void mixing_and_fading_are_exponential(void **state)
 {
