@@ -364,7 +364,7 @@ static void add_solids(const tarn_tank_desc *desc, uint32_t step, tarn_step_inpu
         input->wall_count = 1;
         input->walls[0] = solid;
         input->walls[0].shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {3.0f * c, 4.0f * c, 1.2f * c}};
-    } else if (step % 10 == 2) {
+    } else if (step % 10 == 2 && desc->cells[2] > 1) { // nothing floats in a tank one cell deep
         input->throw_count = 1;
         input->throws[0] = solid;
         input->throws[0].shape = (tarn_shape){.kind = TARN_SHAPE_CAPSULE, .half_m = {2.0f * c, 1.5f * c}};
