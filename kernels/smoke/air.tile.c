@@ -194,22 +194,47 @@ TILE_KERNEL(smoke_confine, CELL_LANES, smoke_args, confine_box)
 /// How far a drain draws, over its own reach.
 #define DRAW_REACH 4.0f
 
-/// What a pull adds to the velocity of a point at d from its centre.
-TILE_FN float pull_at(const tank_push *push, const float *d, float distance, int axis)
+/// What a pull adds to the velocity at a distance from its centre in each substep anew, over that distance.
+TILE_FN float pull_at(const tank_push *push, float distance)
 {
     const float fade = tile_clamp_f32(2.0f * (1.0f - distance / push->radius), 0.0f, 1.0f);
-    return -push->strength * fade * push->inward * (d[axis] / tile_max2_f32(distance, 1.0f));
+    return -push->step_strength * fade * push->inward / tile_max2_f32(distance, 1.0f);
 }
 
-/// What a drain does: as into a point, but inside, where it falls to nothing at the centre.
-TILE_FN float suction_at(float suction, float reach, int is_flat, const float *d, float distance, int axis)
+/// What a drain does, over the distance: as into a point, but inside, where it falls to nothing at the centre.
+TILE_FN float suction_at(float suction, float reach, int is_flat, float distance)
 {
     if (distance >= DRAW_REACH * reach) {
         return 0.0f;
     }
     const float share = reach / tile_max2_f32(distance, reach);
     const float fade = tile_min_f32(1.0f, 2.0f * (1.0f - distance / (DRAW_REACH * reach)));
-    return -suction * fade * (is_flat ? share : share * share) * (d[axis] / tile_max2_f32(distance, reach));
+    return -suction * fade * (is_flat ? share : share * share) / tile_max2_f32(distance, reach);
+}
+
+/// What all pulls and drains together add to an axis' velocity at a place: no faster than air can be carried in a
+/// substep. The direction stays, as what turns is not taken away by the next projection.
+TILE_FN float drawn_at(const smoke_args *args, const float *at, int axis)
+{
+    const tank_control *control = &args->m.control->tank;
+    float drawn[3] = {0.0f, 0.0f, 0.0f};
+    for (uint32_t i = 0; i < control->push_count + control->drain_count; i++) {
+        const int is_pull = i < control->push_count;
+        const tank_push *push = &control->pushes[is_pull ? i : 0];
+        const tank_region *drain = &control->drains[is_pull ? 0 : i - control->push_count];
+        const float *center = is_pull ? push->center : drain->center;
+        const float d[3] = {at[0] - center[0], at[1] - center[1], at[2] - center[2]};
+        const float distance = tile_sqrt_f32(d[0] * d[0] + (d[1] * d[1] + d[2] * d[2]));
+        const float speed =
+            is_pull ? pull_at(push, distance)
+                    : suction_at(args->m.control->suction, drain->reach, is_flat(&args->tank.grid.shape), distance);
+        for (int a = 0; a < 3; a++) {
+            drawn[a] += speed * d[a];
+        }
+    }
+    const float most = REACH_CELLS / control->grid.frac;
+    const float square = drawn[0] * drawn[0] + (drawn[1] * drawn[1] + drawn[2] * drawn[2]);
+    return square > most * most ? drawn[axis] * (most / tile_sqrt_f32(square)) : drawn[axis];
 }
 
 /// Air can't be pressed together: the projection takes away what pulls and drains ask of it. So they draw on what
@@ -234,20 +259,8 @@ TILE_KERNEL(smoke_draw, CELL_LANES, smoke_args, tile_no_scratch)
             const float at[3] = {(float)(place.x * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f),
                                  (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f),
                                  (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f)};
-            float drawn = 0.0f;
-            for (uint32_t i = 0; i < control->push_count + control->drain_count; i++) {
-                const int is_pull = i < control->push_count;
-                const tank_push *push = &control->pushes[is_pull ? i : 0];
-                const tank_region *drain = &control->drains[is_pull ? 0 : i - control->push_count];
-                const float *center = is_pull ? push->center : drain->center;
-                const float d[3] = {at[0] - center[0], at[1] - center[1], at[2] - center[2]};
-                const float distance = tile_sqrt_f32(d[0] * d[0] + (d[1] * d[1] + d[2] * d[2]));
-                drawn += is_pull ? pull_at(push, d, distance, axis)
-                                 : suction_at(args->m.control->suction, drain->reach, is_flat(&grid->shape), d,
-                                              distance, axis);
-            }
             if (is_open && (grid->m.open[axis] == NULL || grid->m.open[axis][face] > 0)) {
-                grid->m.u_ext[axis][face] += drawn;
+                grid->m.u_ext[axis][face] += drawn_at(args, at, axis);
             }
         }
     }

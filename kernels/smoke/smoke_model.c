@@ -167,10 +167,7 @@ static void show_pressure(tarn_tank *tank, float *room, tank_channel *to)
     const float *p = tank->parameters;
     smoke_args args = smoke_of(tank)->args;
     args.value = room;
-    // What lifts air acts all the substep long, not from one's middle to the next one's as the liquid's forces do.
-    const grid_control *control = &tank->control->grid;
-    const float acts = tank->grid.substeps > 1 || !(control->frac > 0.0f) ? 1.0f : control->kick / control->frac;
-    args.value_scale = tank_pressure_m2_s2(tank) * acts * AIR_KG_M3;
+    args.value_scale = tank_pressure_m2_s2(tank) * AIR_KG_M3;
     (void)tarn_queue_zero(tank->grid.queue, room, (size_t)tank->particle_count * sizeof *room);
     grid_launch(&tank->grid, &args, SMOKE_KERNEL(show_pressure), NULL, tank->counters.grid.solved);
     const float lift = tile_max2_f32(lift_max(tank, p[TARN_SMOKE_EXPANSION], p[TARN_SMOKE_WEIGHT]), LIFT_SHOWN_MIN);

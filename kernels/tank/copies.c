@@ -167,11 +167,13 @@ static void place_tile(const tarn_tank *tank, uint32_t dense, const float *from,
 float tank_pressure_m2_s2(const tarn_tank *tank)
 {
     const grid_control *control = &tank->control->grid;
-    const float kick = tank->grid.substeps > 1 ? control->frac : control->kick;
+    // A velocity that the grid keeps is pushed all the substep long, particles' from the middle of one to that of the
+    // next.
+    const float kick = tank->model->keeps_velocity || tank->grid.substeps > 1 ? control->frac : control->kick;
     if (tank->counters.grid.solved == 0 || !(kick > 0.0f)) {
         return 0.0f; // as in a tank that was just restored
     }
-    // u -= grad p in cells per step: p is in cells^2 per step and the last substep's kick.
+    // u -= grad p in cells per step: p is in cells^2 per step and that time of the last substep.
     return tank->grid.desc.cell_m * tank->grid.desc.cell_m / (kick * tank->grid.desc.dt_s * tank->grid.desc.dt_s);
 }
 

@@ -32,7 +32,8 @@ typedef struct tank_push {
     float center[3]; ///< cells
     float radius;    ///< cells
     float velocity[3];
-    float strength;
+    float strength;      ///< of a substep
+    float step_strength; ///< of the whole step, for what the next substep doesn't find in the velocity any more
     uint32_t swirls; ///< the next two aren't all zero
     float inward;    ///< cells per step, towards the centre
     float spin[3];   ///< radians per step

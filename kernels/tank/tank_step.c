@@ -150,7 +150,8 @@ static void fill_push(const tarn_tank *tank, const tarn_push *from, tank_push *t
         to->velocity[a] = tile_clamp_f32(from->velocity_m_s[a] * limit * per_step, -SPEED_MAX, SPEED_MAX);
     }
     to->radius = tile_clamp_f32(from->radius_m * per_cell, 0.0f, (float)TARN_TANK_CELLS_MAX);
-    to->strength = 1.0f - tank_nth_root(1.0f - tile_clamp_f32(from->strength, 0.0f, 1.0f), tank->grid.substeps);
+    to->step_strength = tile_clamp_f32(from->strength, 0.0f, 1.0f);
+    to->strength = 1.0f - tank_nth_root(1.0f - to->step_strength, tank->grid.substeps);
 }
 
 /// Speed that pushes may give the water, cells per step.

@@ -302,7 +302,7 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny, relaxed", describe_relaxed, 30, 0.5f, 0},
     {"tiny, taps", describe_taps, 40, 0.5f, 0},
     {"tiny, smoke", describe_smoke, 30, 0.5f, TANK_FIXTURE_TOOLS},
-    {"tiny, flat smoke", describe_flat_smoke, 30, 0.5f, 0},
+    {"tiny, flat smoke", describe_flat_smoke, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"tiny, vortons", describe_vortons, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"tiny, tools", describe_tiny, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"dam break 32", describe_dam_break, 60, 0.0f, 0},
@@ -364,7 +364,7 @@ static void add_solids(const tarn_tank_desc *desc, uint32_t step, tarn_step_inpu
         input->wall_count = 1;
         input->walls[0] = solid;
         input->walls[0].shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {3.0f * c, 4.0f * c, 1.2f * c}};
-    } else if (step % 10 == 2) {
+    } else if (step % 10 == 2 && desc->cells[2] > 1) { // nothing floats in a tank one cell deep
         input->throw_count = 1;
         input->throws[0] = solid;
         input->throws[0].shape = (tarn_shape){.kind = TARN_SHAPE_CAPSULE, .half_m = {2.0f * c, 1.5f * c}};
