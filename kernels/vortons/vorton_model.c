@@ -1,7 +1,7 @@
 // Vortex particles as a model: what they carry, their scales, their memory, and a substep.
 //
-//     spread ─ gather ─ spread and gather mass, generate ─ potential ─ velocity ─ pressure, where there are solids ─
-//     stretch, pushes ─ g2p + advect ─ shares, cells ─ births, drains ─ sort
+//     spread ─ gather ─ viscosity ─ spread and gather mass, generate ─ potential ─ velocity ─ pressure, where there are
+//     solids ─ stretch, pushes ─ g2p + advect ─ shares, cells ─ births, splits, drains ─ sort
 //
 // Source of the method: vortex-in-cell, Cottet & Koumoutsakos, Vortex Methods (2000), chapter 2 and section 5; vortons
 // that carry a density of their own, and vorticity that is born where it changes: Gourlay, Fluid Simulation for Video
@@ -26,7 +26,7 @@ enum {
 };
 
 /// The stages of a profile.
-enum { STAGE_SPREAD = STAGE_COUNT, STAGE_DENSITY, STAGE_POTENTIAL, STAGE_STRENGTH, STAGE_END };
+enum { STAGE_SPREAD = STAGE_COUNT, STAGE_VISCOSITY, STAGE_DENSITY, STAGE_POTENTIAL, STAGE_STRENGTH, STAGE_END };
 
 #define VISCOSITY_SHARE_MAX (1.0f / 6.0f) ///< nu dt / dx^2 that an explicit substep carries
 
@@ -168,11 +168,13 @@ static void substep(tarn_tank *tank)
     grid_launch_occupied(grid, args, VORTON_KERNEL(spread));
     grid_launch_active(grid, args, VORTON_KERNEL(gather));
     place_solids(tank, args);
-    tank_mark(tank, STAGE_SPREAD);
-    grid_launch_occupied(grid, args, VORTON_KERNEL(spread_mass));
-    grid_launch_active(grid, args, VORTON_KERNEL(gather_mass));
     grid_launch_occupied(grid, args, VORTON_KERNEL(spread_impulse));
     grid_launch_active(grid, args, VORTON_KERNEL(gather_impulse));
+    tank_mark(tank, STAGE_SPREAD);
+    grid_launch_active(grid, args, VORTON_KERNEL(diffuse));
+    tank_mark(tank, STAGE_VISCOSITY);
+    grid_launch_occupied(grid, args, VORTON_KERNEL(spread_mass));
+    grid_launch_active(grid, args, VORTON_KERNEL(gather_mass));
     grid_launch_active(grid, args, VORTON_KERNEL(generate));
     tank_mark(tank, STAGE_DENSITY);
     grid_launch_active(grid, args, VORTON_KERNEL(start));
@@ -202,7 +204,8 @@ static void spawn(tarn_tank *tank)
     grid_launch_active(&tank->grid, args_of(tank), VORTON_KERNEL(spawn));
 }
 
-static const char *const stages[STAGE_END - STAGE_COUNT] = {"vorticity", "density", "potential", "strength"};
+static const char *const stages[STAGE_END - STAGE_COUNT] = {"vorticity", "viscosity", "density", "potential",
+                                                            "strength"};
 
 static const tarn_parameter_spec parameters[PARAMETER_COUNT] = {
     [PARAMETER_GRAVITY] = {"gravity_m_s2", "Gravity", "m/s²", 9.81f, 0.0f, 50.0f, TARN_PLAYS_GRAVITY, 0,

@@ -36,6 +36,11 @@ enum {
 #define BIRTH_SHARE (1.0f / 128.0f)
 #define BIRTH_RESIDUAL 0.1f
 
+/// Vortons stronger than this, in cells^3 per step, split in two: what stretching makes of one is a longer piece of a
+/// vortex, and where it is carried by itself its ends part. The parts lie half a cell from each other.
+#define SPLIT_STRENGTH 0.25f
+#define SPLIT_WAY (float)(1 << (POSITION_BITS - 2))
+
 /// Constant after creation.
 typedef struct vorton_scale {
     float strength; ///< of a particle with a vorticity of 1/s
@@ -107,6 +112,16 @@ TILE_FN int vorton_stride(int axis)
     return axis == 0 ? 1 : axis == 1 ? VORTON_EDGE : VORTON_EDGE * VORTON_EDGE;
 }
 
+/// Whether particles in one of the 27 tiles have such things to spread. Outside lane loops, after a barrier.
+TILE_FN int vorton_holds(const vorton_args *args, const uint32_t *neighbour, uint32_t what)
+{
+    uint32_t holds = 0;
+    for (int n = 0; n < 27; n++) {
+        holds |= neighbour[n] != TILE_NONE ? args->m.holds[neighbour[n]] & what : 0;
+    }
+    return holds != 0;
+}
+
 /// Cells of the tiles along an axis.
 TILE_FN uint32_t vorton_wave_cells(const grid_shape *shape, int axis)
 {
@@ -119,6 +134,7 @@ TILE_FN uint32_t vorton_wave_cells(const grid_shape *shape, int axis)
     K(vorton_gather)                                                                                                   \
     K(vorton_spread_mass)                                                                                              \
     K(vorton_gather_mass)                                                                                              \
+    K(vorton_diffuse)                                                                                                  \
     K(vorton_spread_impulse)                                                                                           \
     K(vorton_gather_impulse)                                                                                           \
     K(vorton_generate)                                                                                                 \
