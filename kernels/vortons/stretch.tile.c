@@ -82,8 +82,9 @@ TILE_KERNEL(vorton_stretch, CELL_LANES, vorton_args, stretch_scratch)
 // ------------------------------------------------------------------------------------------------------------- shares
 
 typedef struct vorton_share_scratch {
-    uint32_t weight[TILE_CELLS]; ///< sum of the shares of a cell's particles with strength
-    uint32_t heir[TILE_CELLS];   ///< of the others the one next to the middle; 0: there is none
+    uint32_t weight[TILE_CELLS];  ///< sum of the shares of a cell's particles with strength
+    uint32_t nearest[TILE_CELLS]; ///< of the others; 0: there is none
+    uint32_t heirs[TILE_CELLS];   ///< who are as near as that
     uint32_t total;
 } vorton_share_scratch;
 
@@ -94,8 +95,9 @@ TILE_FN int is_vorton(const store_memory *store, uint32_t particle)
            store->carried[CARRIED_VORTICITY + 2][particle] != 0.0f;
 }
 
-enum { SHARE_BITS = 18, HEIR_BITS = 24 };
-#define SHARE_MAX 4194304.0f ///< so that the sum over 1000 of a cell is within 32 bits
+enum { SHARE_BITS = 18 };
+enum { NEAR_BITS = POSITION_BITS - 6 }; ///< what lies within 1/128 cell is as near: lattices are but for rounding
+#define SHARE_MAX 4194304.0f            ///< so that the sum over 1000 of a cell is within 32 bits
 
 /// A vorton's part of what its cell gets, by the strength that it has: the strong of a cell stretch more.
 TILE_FN uint32_t share_of(const vorton_args *args, uint32_t particle)
@@ -108,18 +110,18 @@ TILE_FN uint32_t share_of(const vorton_args *args, uint32_t particle)
     return 1 + (uint32_t)tile_clamp_f32(share, 0.0f, SHARE_MAX);
 }
 
-/// Who of two particles takes what is generated in their cell: the one nearer to its middle, where that was found. At
-/// the edge of dye particles lie on one side of their cells, and the first one would pull strength inwards. The larger
-/// value wins; of alike ones the first particle has it.
-TILE_FN uint32_t heir_rank(const store_memory *store, uint32_t particle, uint32_t end)
+/// How near a particle lies to the middle of its cell: never 0, and the same in a mirror. Who is nearest takes what is
+/// generated in a cell without vortons: at the edge of dye particles lie on one side of their cells, and others would
+/// pull strength inwards. Those who are equally near share it, so that on a lattice no corner has more than its share.
+TILE_FN uint32_t nearness(const store_memory *store, uint32_t particle)
 {
-    const uint32_t half = 1u << (POSITION_BITS - 1), mask = 2 * half - 1;
-    uint32_t away = 0;
+    const int32_t half = 1 << (POSITION_BITS - 1), mask = 2 * half - 1;
+    int32_t away = 0;
     for (int a = 0; a < 3; a++) {
-        const uint32_t at = store->position[a][particle] & mask;
-        away += (at > half ? at - half : half - at) >> (POSITION_BITS - 7);
+        const int32_t from = 2 * ((int32_t)store->position[a][particle] & mask) + 1 - 2 * half;
+        away += ((from < 0 ? -from : from) + (1 << (NEAR_BITS - 1))) >> NEAR_BITS;
     }
-    return ((255 - away) << HEIR_BITS) | (end - particle);
+    return (uint32_t)(1 + (6 * half >> NEAR_BITS) - away);
 }
 
 /// Who of a cell's particles share what is generated there. Ends with a barrier.
@@ -127,7 +129,7 @@ TILE_FN void find_shares(const vorton_args *args, vorton_share_scratch *s, uint3
 {
     const store_memory *store = &args->tank.store;
     FOR_RANGE (i, 0, TILE_CELLS) {
-        s->weight[i] = s->heir[i] = 0;
+        s->weight[i] = s->nearest[i] = s->heirs[i] = 0;
     }
     if (TILE_SINGLE()) {
         s->total = 0;
@@ -139,7 +141,14 @@ TILE_FN void find_shares(const vorton_args *args, vorton_share_scratch *s, uint3
             tile_add_u32(&s->weight[cell], share_of(args, i));
             tile_add_u32(&s->total, 1);
         } else {
-            global_max_u32(&s->heir[cell], heir_rank(store, i, end));
+            global_max_u32(&s->nearest[cell], nearness(store, i));
+        }
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        const uint32_t cell = particle_cell(store, i);
+        if (s->weight[cell] == 0) {
+            tile_add_u32(&s->heirs[cell], s->nearest[cell] == nearness(store, i));
         }
     }
     TILE_BARRIER();
@@ -158,9 +167,9 @@ TILE_KERNEL(vorton_share, PARTICLE_LANES, vorton_args, vorton_share_scratch)
     find_shares(args, s, first, end);
     FOR_RANGE (i, first, end) {
         const uint32_t cell = particle_cell(store, i), weight = s->weight[cell];
-        const int is_heir = weight == 0 && s->heir[cell] == heir_rank(store, i, end);
+        const int is_heir = weight == 0 && s->nearest[cell] == nearness(store, i);
         if (is_heir || is_vorton(store, i)) {
-            const float part = is_heir ? 1.0f : (float)share_of(args, i) / (float)weight;
+            const float part = is_heir ? 1.0f / (float)s->heirs[cell] : (float)share_of(args, i) / (float)weight;
             const float share = part / args->scale.strength;
             for (int c = 0; c < 3; c++) {
                 const float gain = args->m.gain[c][(uint64_t)tile * TILE_CELLS + cell];

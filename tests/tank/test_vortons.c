@@ -229,6 +229,31 @@ static void the_potential_fits_vorticity(void **state)
     tarn_device_destroy(device);
 }
 
+/// Of a heavy ball on a lattice each half gets what the mirrored one does: no particle of a cell is preferred.
+static void a_mirrored_drop_turns_alike(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.05f);
+    desc.jitter = 0.0f;
+    desc.fluids[0].shape.half_m[0] = 4.9f * desc.cell_m; // no particle lies just on its surface
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    const store_memory *store = &tank->args->store;
+    double left = 0.0, right = 0.0;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        const double x = ((double)store->position[0][i] + 0.5) / (1 << POSITION_BITS) - 0.5 * EDGE;
+        const double turn = (double)store->carried[CARRIED_VORTICITY + 2][i];
+        left += x < 0.0 ? turn * -x : 0.0;
+        right += x > 0.0 ? turn * x : 0.0;
+    }
+    assert_true(fabs(left) > 1.0);
+    assert_true(fabs(left + right) < 0.01 * fabs(left));
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 /// Has a tank hold one vorton and nothing else.
 static void put_vorton(tarn_tank *tank, const double *at, const float *vorticity_1_s)
 {
@@ -363,6 +388,7 @@ int main(void)
         cmocka_unit_test(sums_are_kept),
         cmocka_unit_test(a_saved_tank_goes_on_alike),
         cmocka_unit_test(the_potential_fits_vorticity),
+        cmocka_unit_test(a_mirrored_drop_turns_alike),
         cmocka_unit_test(a_strong_vorton_splits),
         cmocka_unit_test(vortons_tell_how_they_turn),
     };
