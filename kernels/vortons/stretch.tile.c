@@ -374,7 +374,16 @@ TILE_FN int may_split(const vorton_args *args, uint32_t particle, tile_place pla
     return fits;
 }
 
-/// The strongest of each cell's vortons that may split, by where they were before the move. Ends with a barrier.
+/// The cell of its tile that a particle which stays there has moved to.
+TILE_FN uint32_t moved_cell(const store_memory *store, uint32_t particle)
+{
+    return cell_index((int)(store->moved_position[0][particle] >> POSITION_BITS & 7),
+                      (int)(store->moved_position[1][particle] >> POSITION_BITS & 7),
+                      (int)(store->moved_position[2][particle] >> POSITION_BITS & 7));
+}
+
+/// The strongest of each cell's vortons that may split, by where they have moved to: when births are written there may
+/// be others where they were. Ends with a barrier.
 TILE_FN void find_splits(const vorton_args *args, vorton_births_scratch *s, uint32_t dense)
 {
     const store_memory *store = &args->tank.store;
@@ -387,12 +396,12 @@ TILE_FN void find_splits(const vorton_args *args, vorton_births_scratch *s, uint
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
         if (may && may_split(args, i, place)) {
-            global_max_u32(&s->strongest[particle_cell(store, i)], tile_bits_f32(moved_strength(args, i)));
+            global_max_u32(&s->strongest[moved_cell(store, i)], tile_bits_f32(moved_strength(args, i)));
         }
     }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
-        const uint32_t cell = particle_cell(store, i);
+        const uint32_t cell = moved_cell(store, i);
         if (s->strongest[cell] != 0 && may_split(args, i, place) &&
             tile_bits_f32(moved_strength(args, i)) == s->strongest[cell]) {
             global_max_u32(&s->splits[cell], end - i);
@@ -419,7 +428,9 @@ TILE_FN void find_births(const vorton_args *args, vorton_births_scratch *s, uint
         }
         const uint8_t *room = args->tank.grid.m.room;
         const int is_free = args->tank.grid.m.cell_count[own + i] == 0 && (room == NULL || room[own + i] > 127);
-        s->count[i] = s->splits[i] != 0 || (may && size > least && is_free);
+        const int bears = may && size > least && is_free;
+        s->splits[i] = bears ? 0 : s->splits[i];
+        s->count[i] = bears || s->splits[i] != 0;
         tile_add_u32(&s->total, s->count[i]);
     }
     TILE_BARRIER();
