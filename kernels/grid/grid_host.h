@@ -108,18 +108,6 @@ void grid_launch_matrix(grid_host *grid);
 /// @param iterations  at most
 void grid_solve(grid_host *grid, bool is_density, uint32_t iterations);
 
-/// A Poisson equation of a model's own, A x = b.
-typedef struct grid_equation {
-    const tarn_kernel *matrix; ///< as grid_matrix: A's finest level, its patches; an open tank's unless A has constants
-    const tarn_kernel *start;  ///< as grid_solve_start: b and its largest magnitude, x = 0
-    const void *args;          ///< of both: grid_args or begins with it
-    float *solution;           ///< x, device: [o][512]
-} grid_equation;
-
-/// Sets up its matrix on all levels and solves it, to the tolerance of the pressure: max abs(b - A x) * frac.
-/// @param iterations  at most
-void grid_solve_equation(grid_host *grid, const grid_equation *equation, uint32_t iterations);
-
 // -------------------------------------------------------------------------------------------------------------- memory
 
 /// Takes device memory; remembers failure, so that callers need not check each piece.

@@ -84,10 +84,10 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
 
 // -------------------------------------------------------------------------------------------------------------- solver
 
-static void launch_matrix(grid_host *grid, const tarn_kernel *finest, const void *finest_args)
+void grid_launch_matrix(grid_host *grid)
 {
     grid_args args = *grid->args;
-    grid_launch_occupied(grid, finest_args, finest);
+    grid_launch_occupied(grid, &args, GRID_KERNEL(matrix));
     for (uint32_t level = 1; level < args.shape.level_count && grid->desc.solver == TARN_SOLVER_MULTIGRID; level++) {
         launch_level(grid, &args, GRID_KERNEL(coarsen), level);
     }
@@ -98,11 +98,6 @@ static void launch_matrix(grid_host *grid, const tarn_kernel *finest, const void
         grid_launch_occupied(grid, &args, GRID_KERNEL(regions_open));
         grid_launch_occupied(grid, &args, GRID_KERNEL(regions_list));
     }
-}
-
-void grid_launch_matrix(grid_host *grid)
-{
-    launch_matrix(grid, GRID_KERNEL(matrix), grid->args);
 }
 
 typedef struct solve_context {
@@ -198,41 +193,25 @@ static void relax(void *context)
     grid_launch(c->grid, args, GRID_KERNEL(solve_check), NULL, 1);
 }
 
-/// From a right side to a solution. `start` sets up the former.
-static void solve(solve_context *c, const tarn_kernel *start, const void *start_args, uint32_t iterations)
-{
-    grid_host *grid = c->grid;
-    c->args.top =
-        grid->high_contrast ? polynomial_of(TOP_SWEEPS, TOP_SWEEPS_LOWEST) : polynomial_of(TOP_DEGREE, TOP_LOWEST);
-    grid_launch_occupied(grid, start_args, start);
-    grid_launch_occupied(grid, &c->args, GRID_KERNEL(solve_closed));
-    c->args.is_first = 1;
-    grid_launch(grid, &c->args, GRID_KERNEL(solve_check), NULL, 1);
-    c->args.is_first = 0;
-    tarn_queue_repeat(grid->queue, &c->args.m.counters->go, iterations,
-                      grid->desc.solver == TARN_SOLVER_MULTIGRID ? iterate : relax, c);
-}
-
 void grid_solve(grid_host *grid, bool is_density, uint32_t iterations)
 {
     solve_context c = {.grid = grid, .args = *grid->args, .couples = grid->body_count > 0 && !is_density};
     c.args.is_density = (uint32_t)is_density;
     c.args.is_alone = !grid->corrects_density;
     c.args.solution = is_density ? c.args.m.potential : c.args.m.pressure;
-    const grid_args start = c.args;
-    solve(&c, GRID_KERNEL(solve_start), &start, iterations);
+    c.args.top =
+        grid->high_contrast ? polynomial_of(TOP_SWEEPS, TOP_SWEEPS_LOWEST) : polynomial_of(TOP_DEGREE, TOP_LOWEST);
+    grid_launch_occupied(grid, &c.args, GRID_KERNEL(solve_start));
+    grid_launch_occupied(grid, &c.args, GRID_KERNEL(solve_closed));
+    c.args.is_first = 1;
+    grid_launch(grid, &c.args, GRID_KERNEL(solve_check), NULL, 1);
+    c.args.is_first = 0;
+    tarn_queue_repeat(grid->queue, &c.args.m.counters->go, iterations,
+                      grid->desc.solver == TARN_SOLVER_MULTIGRID ? iterate : relax, &c);
     if (c.couples) {
         c.args.is_first = 1;
         bodies_respond(grid, &c.args, c.args.solution);
         grid_launch(grid, &c.args, GRID_KERNEL(bodies_kick), NULL, 1);
     }
     grid_launch_active(grid, &c.args, GRID_KERNEL(project));
-}
-
-void grid_solve_equation(grid_host *grid, const grid_equation *equation, uint32_t iterations)
-{
-    solve_context c = {.grid = grid, .args = *grid->args};
-    c.args.solution = equation->solution;
-    launch_matrix(grid, equation->matrix, equation->args);
-    solve(&c, equation->start, equation->args, iterations);
 }

@@ -43,6 +43,8 @@ typedef struct tank_model {
     /// Takes its device memory; and what it is done with when the solver begins.
     void (*carve)(grid_carver *t, tarn_tank *tank);
     void (*carve_in_turn)(grid_carver *t, tarn_tank *tank);
+    /// Brings constants to the memory that was taken; NULL: it has none.
+    tarn_status (*prepare)(tarn_tank *tank);
     /// Particles that a sound description is seeded with.
     uint64_t (*particles)(const tarn_tank_desc *desc);
     /// Fills arrays that are large enough, sorted by tile, ids ascending from 0.

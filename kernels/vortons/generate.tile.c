@@ -92,13 +92,11 @@ TILE_FN void gain_diffusion(const vorton_args *args, generate_scratch *s, uint32
     }
 }
 
-/// What gravity and viscosity generate, and at the start the velocities that particles were seeded with. One tile per
-/// active tile.
-TILE_KERNEL(vorton_generate, CELL_LANES, vorton_args, generate_scratch)
+/// What viscosity generates; before it there is nothing. One tile per active tile.
+TILE_KERNEL(vorton_diffuse, CELL_LANES, vorton_args, generate_scratch)
 {
     const grid_memory *grid = &args->tank.grid.m;
-    const vorton_control *control = args->m.control;
-    const grid_control *g = grid->control;
+    const float share = args->m.control->viscosity;
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, grid->active_tile[tile]);
     halo_neighbours(&args->tank.grid, place, s->neighbour);
     for (int c = 0; c < 3; c++) {
@@ -108,8 +106,22 @@ TILE_KERNEL(vorton_generate, CELL_LANES, vorton_args, generate_scratch)
         }
     }
     TILE_BARRIER();
-    if (control->viscosity > 0.0f) {
-        gain_diffusion(args, s, tile, place, control->viscosity);
+    if (share > 0.0f && vorton_holds(args, s->neighbour, HOLDS_STRENGTH)) {
+        gain_diffusion(args, s, tile, place, share);
+    }
+}
+
+/// What gravity generates, and at the start the velocities that particles were seeded with. One tile per active tile.
+TILE_KERNEL(vorton_generate, CELL_LANES, vorton_args, generate_scratch)
+{
+    const grid_memory *grid = &args->tank.grid.m;
+    const grid_control *g = grid->control;
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, grid->active_tile[tile]);
+    const int starts = args->m.control->starts != 0;
+    halo_neighbours(&args->tank.grid, place, s->neighbour);
+    TILE_BARRIER();
+    if (!starts && !vorton_holds(args, s->neighbour, HOLDS_STRENGTH | HOLDS_MASS)) {
+        return;
     }
     for (int c = 0; c < 3; c++) {
         const float weight = g->gravity[c] * g->frac;
@@ -121,7 +133,7 @@ TILE_KERNEL(vorton_generate, CELL_LANES, vorton_args, generate_scratch)
         TILE_BARRIER();
     }
     gain_curl(args, s, tile, place);
-    if (control->starts != 0) {
+    if (starts) {
         for (int c = 0; c < 3; c++) {
             halo_load_f32(s->force[c], 1, grid->u[c], s->neighbour);
         }

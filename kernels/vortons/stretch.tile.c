@@ -15,7 +15,6 @@ typedef struct stretch_scratch {
     float flow[3][VORTON_CELLS];
     float spin[3][VORTON_CELLS]; ///< curl of the flow on the edges, 1 / step
     uint32_t neighbour[27];
-    uint32_t any;
 } stretch_scratch;
 
 /// The curl of the flow on the edges -1..9. Ends with a barrier.
@@ -54,15 +53,8 @@ TILE_KERNEL(vorton_stretch, CELL_LANES, vorton_args, stretch_scratch)
     const tile_place place = tile_place_of(shape, 0, grid->active_tile[tile]);
     const float slip[3] = {1.0f, 1.0f, 1.0f}, frac = grid->control->frac;
     halo_neighbours(&args->tank.grid, place, s->neighbour);
-    if (TILE_SINGLE()) {
-        s->any = 0;
-    }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (n, 0, 27) {
-        tile_or_u32(&s->any, s->neighbour[n] != TILE_NONE ? args->m.holds[s->neighbour[n]] & HOLDS_STRENGTH : 0);
-    }
-    TILE_BARRIER();
-    if (s->any == 0) {
+    if (!vorton_holds(args, s->neighbour, HOLDS_STRENGTH)) {
         return;
     }
     for (int c = 0; c < 3; c++) {
@@ -90,8 +82,9 @@ TILE_KERNEL(vorton_stretch, CELL_LANES, vorton_args, stretch_scratch)
 // ------------------------------------------------------------------------------------------------------------- shares
 
 typedef struct vorton_share_scratch {
-    uint32_t weight[TILE_CELLS]; ///< sum of the shares of a cell's particles with strength
-    uint32_t heir[TILE_CELLS];   ///< of the others the one next to the middle; 0: there is none
+    uint32_t weight[TILE_CELLS];  ///< sum of the shares of a cell's particles with strength
+    uint32_t nearest[TILE_CELLS]; ///< of the others; 0: there is none
+    uint32_t heirs[TILE_CELLS];   ///< who are as near as that
     uint32_t total;
 } vorton_share_scratch;
 
@@ -102,8 +95,9 @@ TILE_FN int is_vorton(const store_memory *store, uint32_t particle)
            store->carried[CARRIED_VORTICITY + 2][particle] != 0.0f;
 }
 
-enum { SHARE_BITS = 18, HEIR_BITS = 24 };
-#define SHARE_MAX 4194304.0f ///< so that the sum over 1000 of a cell is within 32 bits
+enum { SHARE_BITS = 18 };
+enum { NEAR_BITS = POSITION_BITS - 6 }; ///< what lies within 1/128 cell is as near: lattices are but for rounding
+#define SHARE_MAX 4194304.0f            ///< so that the sum over 1000 of a cell is within 32 bits
 
 /// A vorton's part of what its cell gets, by the strength that it has: the strong of a cell stretch more.
 TILE_FN uint32_t share_of(const vorton_args *args, uint32_t particle)
@@ -116,18 +110,18 @@ TILE_FN uint32_t share_of(const vorton_args *args, uint32_t particle)
     return 1 + (uint32_t)tile_clamp_f32(share, 0.0f, SHARE_MAX);
 }
 
-/// Who of two particles takes what is generated in their cell: the one nearer to its middle, where that was found. At
-/// the edge of dye particles lie on one side of their cells, and the first one would pull strength inwards. The larger
-/// value wins; of alike ones the first particle has it.
-TILE_FN uint32_t heir_rank(const store_memory *store, uint32_t particle, uint32_t end)
+/// How near a particle lies to the middle of its cell: never 0, and the same in a mirror. Who is nearest takes what is
+/// generated in a cell without vortons: at the edge of dye particles lie on one side of their cells, and others would
+/// pull strength inwards. Those who are equally near share it, so that on a lattice no corner has more than its share.
+TILE_FN uint32_t nearness(const store_memory *store, uint32_t particle)
 {
-    const uint32_t half = 1u << (POSITION_BITS - 1), mask = 2 * half - 1;
-    uint32_t away = 0;
+    const int32_t half = 1 << (POSITION_BITS - 1), mask = 2 * half - 1;
+    int32_t away = 0;
     for (int a = 0; a < 3; a++) {
-        const uint32_t at = store->position[a][particle] & mask;
-        away += (at > half ? at - half : half - at) >> (POSITION_BITS - 7);
+        const int32_t from = 2 * ((int32_t)store->position[a][particle] & mask) + 1 - 2 * half;
+        away += ((from < 0 ? -from : from) + (1 << (NEAR_BITS - 1))) >> NEAR_BITS;
     }
-    return ((255 - away) << HEIR_BITS) | (end - particle);
+    return (uint32_t)(1 + (6 * half >> NEAR_BITS) - away);
 }
 
 /// Who of a cell's particles share what is generated there. Ends with a barrier.
@@ -135,7 +129,7 @@ TILE_FN void find_shares(const vorton_args *args, vorton_share_scratch *s, uint3
 {
     const store_memory *store = &args->tank.store;
     FOR_RANGE (i, 0, TILE_CELLS) {
-        s->weight[i] = s->heir[i] = 0;
+        s->weight[i] = s->nearest[i] = s->heirs[i] = 0;
     }
     if (TILE_SINGLE()) {
         s->total = 0;
@@ -147,7 +141,14 @@ TILE_FN void find_shares(const vorton_args *args, vorton_share_scratch *s, uint3
             tile_add_u32(&s->weight[cell], share_of(args, i));
             tile_add_u32(&s->total, 1);
         } else {
-            global_max_u32(&s->heir[cell], heir_rank(store, i, end));
+            global_max_u32(&s->nearest[cell], nearness(store, i));
+        }
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        const uint32_t cell = particle_cell(store, i);
+        if (s->weight[cell] == 0) {
+            tile_add_u32(&s->heirs[cell], s->nearest[cell] == nearness(store, i));
         }
     }
     TILE_BARRIER();
@@ -166,9 +167,9 @@ TILE_KERNEL(vorton_share, PARTICLE_LANES, vorton_args, vorton_share_scratch)
     find_shares(args, s, first, end);
     FOR_RANGE (i, first, end) {
         const uint32_t cell = particle_cell(store, i), weight = s->weight[cell];
-        const int is_heir = weight == 0 && s->heir[cell] == heir_rank(store, i, end);
+        const int is_heir = weight == 0 && s->nearest[cell] == nearness(store, i);
         if (is_heir || is_vorton(store, i)) {
-            const float part = is_heir ? 1.0f : (float)share_of(args, i) / (float)weight;
+            const float part = is_heir ? 1.0f / (float)s->heirs[cell] : (float)share_of(args, i) / (float)weight;
             const float share = part / args->scale.strength;
             for (int c = 0; c < 3; c++) {
                 const float gain = args->m.gain[c][(uint64_t)tile * TILE_CELLS + cell];
@@ -332,10 +333,84 @@ TILE_KERNEL(vorton_cells, PARTICLE_LANES, vorton_args, order_scratch)
 
 typedef struct vorton_births_scratch {
     uint32_t count[TILE_CELLS];
+    uint32_t strongest[TILE_CELLS]; ///< of a cell's vortons that may split, its strength as bits
+    uint32_t splits[TILE_CELLS];    ///< the particles' end less its index; 0: none
     uint32_t total;
 } vorton_births_scratch;
 
-/// In which of a tile's cells a vorton is born. Ends with a barrier.
+TILE_FN float moved_strength(const vorton_args *args, uint32_t particle)
+{
+    float squares = 0.0f;
+    for (int c = 0; c < 3; c++) {
+        const float strength = args->scale.strength * args->tank.store.moved_carried[CARRIED_VORTICITY + c][particle];
+        squares += strength * strength;
+    }
+    return tile_sqrt_f32(squares);
+}
+
+/// Half of the way between the parts of a vorton, along an axis; in 1/2^20 cell.
+TILE_FN int32_t split_way(const vorton_args *args, uint32_t particle, int axis, float strength)
+{
+    const float along = args->tank.store.moved_carried[CARRIED_VORTICITY + axis][particle] * args->scale.strength;
+    return tile_round_i32(tile_clamp_f32(along / strength, -1.0f, 1.0f) * SPLIT_WAY);
+}
+
+/// Whether a vorton is strong enough, and its parts come to lie in its tile. Dye stays whole: of its particles there
+/// are many in a cell, which share what it gets.
+TILE_FN int may_split(const vorton_args *args, uint32_t particle, tile_place place)
+{
+    const store_memory *store = &args->tank.store;
+    const int tile_at[3] = {place.x, place.y, place.z};
+    const float strength = moved_strength(args, particle);
+    int fits = (store->moved_attribute[particle] & 0xffu) == KIND_VORTON && store->moved_to[particle] == MOVED_STAYS &&
+               strength > SPLIT_STRENGTH;
+    for (int a = 0; a < 3 && fits; a++) {
+        const int32_t way = split_way(args, particle, a, strength), size = way < 0 ? -way : way;
+        const int32_t at = (int32_t)store->moved_position[a][particle];
+        const int32_t wall = args->tank.grid.shape.cells[a] << POSITION_BITS;
+        fits = (at - size) >> TILE_POSITION_BITS == tile_at[a] && (at + size) >> TILE_POSITION_BITS == tile_at[a] &&
+               at - size >= WALL_MARGIN && at + size < wall - WALL_MARGIN;
+    }
+    return fits;
+}
+
+/// The cell of its tile that a particle which stays there has moved to.
+TILE_FN uint32_t moved_cell(const store_memory *store, uint32_t particle)
+{
+    return cell_index((int)(store->moved_position[0][particle] >> POSITION_BITS & 7),
+                      (int)(store->moved_position[1][particle] >> POSITION_BITS & 7),
+                      (int)(store->moved_position[2][particle] >> POSITION_BITS & 7));
+}
+
+/// The strongest of each cell's vortons that may split, by where they have moved to: when births are written there may
+/// be others where they were. Ends with a barrier.
+TILE_FN void find_splits(const vorton_args *args, vorton_births_scratch *s, uint32_t dense)
+{
+    const store_memory *store = &args->tank.store;
+    const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
+    const int may = 4 * (uint64_t)args->m.counters->vortons <= 3 * (uint64_t)args->m.control->vortons_max;
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        s->strongest[i] = s->splits[i] = 0;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        if (may && may_split(args, i, place)) {
+            global_max_u32(&s->strongest[moved_cell(store, i)], tile_bits_f32(moved_strength(args, i)));
+        }
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        const uint32_t cell = moved_cell(store, i);
+        if (s->strongest[cell] != 0 && may_split(args, i, place) &&
+            tile_bits_f32(moved_strength(args, i)) == s->strongest[cell]) {
+            global_max_u32(&s->splits[cell], end - i);
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// In which of a tile's cells a vorton is born, or splits. Ends with a barrier.
 TILE_FN void find_births(const vorton_args *args, vorton_births_scratch *s, uint32_t tile)
 {
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
@@ -345,7 +420,7 @@ TILE_FN void find_births(const vorton_args *args, vorton_births_scratch *s, uint
     if (TILE_SINGLE()) {
         s->total = 0;
     }
-    TILE_BARRIER();
+    find_splits(args, s, args->tank.grid.m.active_tile[tile]);
     FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
         float size = 0.0f;
         for (int c = 0; c < 3; c++) {
@@ -353,7 +428,9 @@ TILE_FN void find_births(const vorton_args *args, vorton_births_scratch *s, uint
         }
         const uint8_t *room = args->tank.grid.m.room;
         const int is_free = args->tank.grid.m.cell_count[own + i] == 0 && (room == NULL || room[own + i] > 127);
-        s->count[i] = may && size > least && is_free;
+        const int bears = may && size > least && is_free;
+        s->splits[i] = bears ? 0 : s->splits[i];
+        s->count[i] = bears || s->splits[i] != 0;
         tile_add_u32(&s->total, s->count[i]);
     }
     TILE_BARRIER();
@@ -391,6 +468,28 @@ TILE_FN void spawn_vorton(const vorton_args *args, uint32_t tile, tile_place pla
     }
 }
 
+/// Half of a vorton stays in its place in the order, the other half is new: the sum of strengths, the mean of places
+/// and the impulse are what they were, to the last bit.
+TILE_FN void split_vorton(const vorton_args *args, uint32_t from, uint32_t to, uint32_t id)
+{
+    const store_memory *store = &args->tank.store;
+    const float strength = moved_strength(args, from);
+    for (int a = 0; a < 3; a++) {
+        const uint32_t way = (uint32_t)split_way(args, from, a, strength);
+        store->position[a][to] = store->moved_position[a][from] + way;
+        store->moved_position[a][from] -= way;
+        store->velocity[a][to] = store->moved_velocity[a][from];
+    }
+    for (int k = 0; k <= CARRIED_DEVIATION; k++) {
+        store->carried[k][to] = store->moved_carried[k][from] = 0.5f * store->moved_carried[k][from];
+    }
+    store->id[to] = id;
+    store->attribute[to] = store->moved_attribute[from];
+    if (store->seat != NULL) {
+        store->seat[to] = TILE_NONE;
+    }
+}
+
 /// Writes a tile's vortons behind its other births. One tile per active tile.
 TILE_KERNEL(vorton_spawn, CELL_LANES, vorton_args, vorton_births_scratch)
 {
@@ -402,13 +501,18 @@ TILE_KERNEL(vorton_spawn, CELL_LANES, vorton_args, vorton_births_scratch)
     const uint32_t dense = args->tank.grid.m.active_tile[tile];
     const uint32_t to = store->tile_first_next[dense] + store->tile_count_next[dense] - births + others;
     const uint32_t id = store->counters->next_id + store->births_first[tile] + others;
+    const uint32_t end = store->tile_first[dense] + store->tile_count[dense];
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
     find_births(args, s, tile);
     tile_scan_u32(s->count, TILE_CELLS, &s->total);
     FOR_RANGE (cell, 0, TILE_CELLS) {
         const uint32_t before = s->count[cell], after = cell + 1 < TILE_CELLS ? s->count[cell + 1] : s->total;
         if (after > before && before < births - others) {
-            spawn_vorton(args, tile, place, cell, to + before, id + before);
+            if (s->splits[cell] != 0) {
+                split_vorton(args, end - s->splits[cell], to + before, id + before);
+            } else {
+                spawn_vorton(args, tile, place, cell, to + before, id + before);
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 // Vortex particles as a model: what they carry, their scales, their memory, and a substep.
 //
-//     spread ─ gather ─ spread and gather mass, generate ─ 3 potentials ─ velocity ─ pressure, where there are solids ─
-//     stretch, pushes ─ g2p + advect ─ shares, cells ─ births, drains ─ sort
+//     spread ─ gather ─ viscosity ─ spread and gather mass, generate ─ potential ─ velocity ─ pressure, where there are
+//     solids ─ stretch, pushes ─ g2p + advect ─ shares, cells ─ births, splits, drains ─ sort
 //
 // Source of the method: vortex-in-cell, Cottet & Koumoutsakos, Vortex Methods (2000), chapter 2 and section 5; vortons
 // that carry a density of their own, and vorticity that is born where it changes: Gourlay, Fluid Simulation for Video
@@ -9,6 +9,7 @@
 #include "kernels/vortons/vorton_model.h"
 #include "kernels/tank/tank_internal.h"
 #include "kernels/vortons/vorton_kernels.h"
+#include "kernels/vortons/waves.h"
 
 #include <math.h>
 
@@ -25,7 +26,7 @@ enum {
 };
 
 /// The stages of a profile.
-enum { STAGE_SPREAD = STAGE_COUNT, STAGE_DENSITY, STAGE_POTENTIAL, STAGE_STRENGTH, STAGE_END };
+enum { STAGE_SPREAD = STAGE_COUNT, STAGE_VISCOSITY, STAGE_DENSITY, STAGE_POTENTIAL, STAGE_STRENGTH, STAGE_END };
 
 #define VISCOSITY_SHARE_MAX (1.0f / 6.0f) ///< nu dt / dx^2 that an explicit substep carries
 
@@ -79,7 +80,13 @@ static void carve(grid_carver *t, tarn_tank *tank)
     grid_carve(t, &m->others, 4);
     t->group = GROUP_OCCUPIED;
     grid_carve(t, &m->holds, 4);
+    vorton_waves_carve(t, &args_of(tank)->tank.grid.shape, m);
     m->control = (vorton_control *)args_of(tank)->tank.store.control;
+}
+
+static tarn_status prepare(tarn_tank *tank)
+{
+    return vorton_waves_upload(tank, &args_of(tank)->m);
 }
 
 static void carve_in_turn(grid_carver *t, tarn_tank *tank)
@@ -127,18 +134,6 @@ static void begin(tarn_tank *tank, tank_control *control)
     own->vortons_max = (uint32_t)tank->parameters[PARAMETER_VORTONS];
 }
 
-static void solve_potentials(tarn_tank *tank, const vorton_args *from)
-{
-    vorton_args args = *from;
-    for (args.component = 0; args.component < 3; args.component++) {
-        const grid_equation equation = {.matrix = VORTON_KERNEL(matrix),
-                                        .start = VORTON_KERNEL(start),
-                                        .args = &args,
-                                        .solution = args.m.potential[args.component]};
-        grid_solve_equation(&tank->grid, &equation, (uint32_t)tank->parameters[PARAMETER_ITERATIONS]);
-    }
-}
-
 static void place_solids(tarn_tank *tank, const vorton_args *args)
 {
     if (tank->grid.body_count > 0) {
@@ -173,14 +168,17 @@ static void substep(tarn_tank *tank)
     grid_launch_occupied(grid, args, VORTON_KERNEL(spread));
     grid_launch_active(grid, args, VORTON_KERNEL(gather));
     place_solids(tank, args);
-    tank_mark(tank, STAGE_SPREAD);
-    grid_launch_occupied(grid, args, VORTON_KERNEL(spread_mass));
-    grid_launch_active(grid, args, VORTON_KERNEL(gather_mass));
     grid_launch_occupied(grid, args, VORTON_KERNEL(spread_impulse));
     grid_launch_active(grid, args, VORTON_KERNEL(gather_impulse));
+    tank_mark(tank, STAGE_SPREAD);
+    grid_launch_active(grid, args, VORTON_KERNEL(diffuse));
+    tank_mark(tank, STAGE_VISCOSITY);
+    grid_launch_occupied(grid, args, VORTON_KERNEL(spread_mass));
+    grid_launch_active(grid, args, VORTON_KERNEL(gather_mass));
     grid_launch_active(grid, args, VORTON_KERNEL(generate));
     tank_mark(tank, STAGE_DENSITY);
-    solve_potentials(tank, args);
+    grid_launch_active(grid, args, VORTON_KERNEL(start));
+    vorton_waves_launch(tank, args);
     grid_launch_active(grid, args, VORTON_KERNEL(velocity));
     keep_out_of_solids(tank, args);
     tank_mark(tank, STAGE_POTENTIAL);
@@ -206,7 +204,8 @@ static void spawn(tarn_tank *tank)
     grid_launch_active(&tank->grid, args_of(tank), VORTON_KERNEL(spawn));
 }
 
-static const char *const stages[STAGE_END - STAGE_COUNT] = {"vorticity", "density", "potential", "strength"};
+static const char *const stages[STAGE_END - STAGE_COUNT] = {"vorticity", "viscosity", "density", "potential",
+                                                            "strength"};
 
 static const tarn_parameter_spec parameters[PARAMETER_COUNT] = {
     [PARAMETER_GRAVITY] = {"gravity_m_s2", "Gravity", "m/s²", 9.81f, 0.0f, 50.0f, TARN_PLAYS_GRAVITY, 0,
@@ -219,11 +218,10 @@ static const tarn_parameter_spec parameters[PARAMETER_COUNT] = {
     [PARAMETER_TOLERANCE] =
         {"pressure_tolerance", "Tolerance", NULL, 1e-4f, 1e-7f, 1e-1f, TARN_PLAYS_NONE,
          TARN_PARAMETER_HAS_MAGNITUDES | TARN_PARAMETER_IS_SOLVER,
-         "Residual at which a solve ends: for the vector potential the largest |curl u - omega| dt, for the "
-         "pressure the largest |div u| dt."},
+         "Where there are solids: residual at which the solve for the pressure ends, the largest |div u| dt."},
     [PARAMETER_ITERATIONS] = {"pressure_iterations", "Iterations", NULL, 20.0f, 1.0f, 2000.0f, TARN_PLAYS_NONE,
                               TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
-                              "Cap on the iterations of each solve."},
+                              "Cap on the iterations of the pressure's solve."},
     [PARAMETER_CFL] = {"cfl", "CFL", NULL, 2.0f, 0.5f, 4.0f, TARN_PLAYS_CFL, TARN_PARAMETER_IS_SOLVER,
                        "Cells that the fastest liquid may cross in a substep."},
     [PARAMETER_SUBSTEPS] = {"substeps_max", "Substeps", NULL, 4.0f, 1.0f, 8.0f, TARN_PLAYS_SUBSTEPS,
@@ -320,6 +318,7 @@ const tank_model tarn_vorton_model = {
     .scale = scale,
     .carve = carve,
     .carve_in_turn = carve_in_turn,
+    .prepare = prepare,
     .particles = tank_blocks_particles,
     .seed = tank_seed_blocks,
     .substeps = viscosity_substeps,

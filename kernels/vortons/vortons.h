@@ -4,7 +4,7 @@
 /// A particle carries a vorticity (1/s) and by how much its liquid is denser than the tank's (a share of that), both of
 /// its own volume, which is that of a particle at rest: 1 / rest_density cells. Vorticity times volume is its strength,
 /// in cells^3 per step here. On the grid vorticity lies on the cells' lower edges, component c on edges along c, beside
-/// the vector potential: the edge (i + 1/2, j, k) is cell (i, j, k) to the solver. Density and what is generated lie in
+/// the vector potential: the edge (i + 1/2, j, k) lies in cell (i, j, k). Density and what is generated lie in
 /// the cells' centres.
 ///
 /// All of the tank is filled and occupied: active and occupied indices of a tile are the same.
@@ -36,6 +36,11 @@ enum {
 #define BIRTH_SHARE (1.0f / 128.0f)
 #define BIRTH_RESIDUAL 0.1f
 
+/// Vortons stronger than this, in cells^3 per step, split in two: what stretching makes of one is a longer piece of a
+/// vortex, and where it is carried by itself its ends part. The parts lie half a cell from each other.
+#define SPLIT_STRENGTH 0.25f
+#define SPLIT_WAY (float)(1 << (POSITION_BITS - 2))
+
 /// Constant after creation.
 typedef struct vorton_scale {
     float strength; ///< of a particle with a vorticity of 1/s
@@ -56,6 +61,19 @@ typedef struct vorton_counters {
     uint32_t vortons;   ///< particles that hold strength
 } vorton_counters;
 
+/// The matrices of an axis's waves.
+enum { WAVE_SINE, WAVE_COSINE, WAVE_COSINE_BACK, WAVE_COUNT };
+
+enum { WAVE_LANES = 64 };
+
+/// A transform along an axis.
+typedef struct wave_pass {
+    uint32_t axis, inverse;
+    uint32_t divides; ///< the result by the eigenvalues
+    const float *from[3];
+    float *to[3];
+} wave_pass;
+
 /// Device memory of the vortons alone.
 typedef struct vorton_memory {
     vorton_control *control;
@@ -65,7 +83,8 @@ typedef struct vorton_memory {
     float *deviation;    ///< [s][512] of density, in centres
     float *gain[3];      ///< [s][512] strength that a substep generates in a cell, cells^3 / step
     float *potential[3]; ///< [s][512] on lower edges, cells^2 / step
-    uint32_t *others;    ///< [s] births besides those of vortons
+    float *wave[3][WAVE_COUNT], *eigenvalue[3];           ///< [n][n] and [n], n as vorton_wave_cells
+    uint32_t *others;                                     ///< [s] births besides those of vortons
     int32_t *strength_sum[3], *mass_sum, *impulse_sum[3]; ///< [o][NODE_COUNT]
 } vorton_memory;
 
@@ -74,8 +93,8 @@ typedef struct vorton_args {
     tank_args tank;
     vorton_scale scale;
     vorton_memory m;
-    uint32_t component; ///< of the potential's equations
-    float *value;       ///< [particle] of a channel
+    wave_pass pass;
+    float *value; ///< [particle] of a channel
 } vorton_args;
 
 enum {
@@ -93,17 +112,34 @@ TILE_FN int vorton_stride(int axis)
     return axis == 0 ? 1 : axis == 1 ? VORTON_EDGE : VORTON_EDGE * VORTON_EDGE;
 }
 
+/// Whether particles in one of the 27 tiles have such things to spread. Outside lane loops, after a barrier.
+TILE_FN int vorton_holds(const vorton_args *args, const uint32_t *neighbour, uint32_t what)
+{
+    uint32_t holds = 0;
+    for (int n = 0; n < 27; n++) {
+        holds |= neighbour[n] != TILE_NONE ? args->m.holds[neighbour[n]] & what : 0;
+    }
+    return holds != 0;
+}
+
+/// Cells of the tiles along an axis.
+TILE_FN uint32_t vorton_wave_cells(const grid_shape *shape, int axis)
+{
+    return (uint32_t)shape->tiles[0][axis] * TILE_EDGE;
+}
+
 /// Kernels, in the order of a step.
 #define VORTON_KERNEL_LIST(K)                                                                                          \
     K(vorton_spread)                                                                                                   \
     K(vorton_gather)                                                                                                   \
     K(vorton_spread_mass)                                                                                              \
     K(vorton_gather_mass)                                                                                              \
+    K(vorton_diffuse)                                                                                                  \
     K(vorton_spread_impulse)                                                                                           \
     K(vorton_gather_impulse)                                                                                           \
     K(vorton_generate)                                                                                                 \
-    K(vorton_matrix)                                                                                                   \
     K(vorton_start)                                                                                                    \
+    K(vorton_waves)                                                                                                    \
     K(vorton_velocity)                                                                                                 \
     K(vorton_push)                                                                                                     \
     K(vorton_settle)                                                                                                   \

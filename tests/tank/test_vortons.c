@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { EDGE = 24 };
 
@@ -155,6 +156,199 @@ static void a_saved_tank_goes_on_alike(void **state)
     tarn_device_destroy(device);
 }
 
+/// A field's value in a cell.
+static double value_at(const tarn_tank *tank, const float *field, const int *at)
+{
+    const grid_shape *shape = &tank->args->grid.shape;
+    const uint32_t dense = tile_dense_of(shape, 0, at[0] >> TILE_LOG2, at[1] >> TILE_LOG2, at[2] >> TILE_LOG2);
+    const uint64_t first = (uint64_t)tank->args->grid.m.slot[dense] * TILE_CELLS;
+    return (double)field[first + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)];
+}
+
+/// Component c of the potential beside an edge: what lies behind a wall across its own axis is as before it, along
+/// other walls there is nothing.
+static double potential_beside(const tarn_tank *tank, int c, const int *edge, int axis, int by)
+{
+    int at[3] = {edge[0], edge[1], edge[2]};
+    const int cells = tank->grid.desc.cells[axis];
+    at[axis] += by;
+    if (axis == c) {
+        at[axis] = at[axis] < 0 ? 0 : at[axis] < cells ? at[axis] : cells - 1;
+    }
+    const bool is_known = axis != c && (at[axis] <= 0 || at[axis] >= cells);
+    return is_known ? 0.0 : value_at(tank, ((const vorton_args *)tank->part)->m.potential[c], at);
+}
+
+/// Largest |-lap psi - omega| of a component over the largest omega.
+static double potential_error(const tarn_tank *tank, int c)
+{
+    const int cells[3] = {tank->grid.desc.cells[0], tank->grid.desc.cells[1], tank->grid.desc.cells[2]};
+    double error = 0.0, largest = 0.0;
+    for (int i = 0; i < cells[0] * cells[1] * cells[2]; i++) {
+        const int at[3] = {i % cells[0], i / cells[0] % cells[1], i / (cells[0] * cells[1])};
+        const double omega = value_at(tank, ((const vorton_args *)tank->part)->m.vorticity[c], at);
+        double left = 0.0;
+        if ((c != 0 && at[0] == 0) || (c != 1 && at[1] == 0) || (c != 2 && at[2] == 0)) {
+            assert_true(omega == 0.0 && fabs(potential_beside(tank, c, at, c, 0)) == 0.0);
+            continue;
+        }
+        for (int axis = 0; axis < 3; axis++) {
+            left += 2.0 * potential_beside(tank, c, at, axis, 0) -
+                    (potential_beside(tank, c, at, axis, -1) + potential_beside(tank, c, at, axis, 1));
+        }
+        error = fmax(error, fabs(left - omega));
+        largest = fmax(largest, fabs(omega));
+    }
+    assert_true(largest > 0.0);
+    return error / largest;
+}
+
+/// Each component of the vector potential fits its Poisson equation to rounding, whatever the tank's sides are.
+static void the_potential_fits_vorticity(void **state)
+{
+    (void)state;
+    static const int sides[3][3] = {{EDGE, EDGE, EDGE - 3}, {16, 33, 24}, {17, 20, 40}};
+    tarn_device *device = plain_tank_device(2, NULL);
+    for (int s = 0; s < 3; s++) {
+        tarn_tank_desc desc;
+        ball_desc(&desc, 0.05f);
+        for (int a = 0; a < 3; a++) {
+            desc.cells[a] = (uint16_t)sides[s][a];
+            desc.fluids[0].pose.position_m[a] = 8.5f * desc.cell_m;
+            desc.fluids[0].velocity_m_s[a] = 0.1f * (float)(a + 1);
+        }
+        tarn_tank *tank = plain_tank_open(device, &desc);
+        for (int step = 0; step < 5; step++) {
+            assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+        }
+        for (int c = 0; c < 3; c++) {
+            assert_true(potential_error(tank, c) < 1e-5);
+        }
+        tarn_tank_destroy(tank);
+    }
+    tarn_device_destroy(device);
+}
+
+/// Of a heavy ball on a lattice each half gets what the mirrored one does: no particle of a cell is preferred.
+static void a_mirrored_drop_turns_alike(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.05f);
+    desc.jitter = 0.0f;
+    desc.fluids[0].shape.half_m[0] = 4.9f * desc.cell_m; // no particle lies just on its surface
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    const store_memory *store = &tank->args->store;
+    double left = 0.0, right = 0.0;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        const double x = ((double)store->position[0][i] + 0.5) / (1 << POSITION_BITS) - 0.5 * EDGE;
+        const double turn = (double)store->carried[CARRIED_VORTICITY + 2][i];
+        left += x < 0.0 ? turn * -x : 0.0;
+        right += x > 0.0 ? turn * x : 0.0;
+    }
+    assert_true(fabs(left) > 1.0);
+    assert_true(fabs(left + right) < 0.01 * fabs(left));
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// Has a tank hold one vorton and nothing else.
+static void put_vorton(tarn_tank *tank, const double *at, const float *vorticity_1_s)
+{
+    tank_arrays arrays;
+    assert_int_equal(tank_arrays_alloc(tank, 1, &arrays), TARN_OK);
+    memset(arrays.awake, 1, tank->args->grid.shape.tile_total[0]);
+    for (int a = 0; a < 3; a++) {
+        arrays.position[a][0] = (uint32_t)(at[a] * (1 << POSITION_BITS));
+        arrays.velocity[a][0] = 0.0f;
+        arrays.carried[CARRIED_VORTICITY + a][0] = vorticity_1_s[a];
+    }
+    arrays.carried[CARRIED_DEVIATION][0] = 0.0f;
+    arrays.attribute[0] = KIND_VORTON;
+    arrays.id[0] = 0;
+    arrays.count = 1;
+    assert_int_equal(tank_place(tank, &arrays, 1), TARN_OK);
+    tank_arrays_free(&arrays);
+}
+
+/// Of particles as strong as the first one: their number, sum of strengths, mean place, impulse.
+typedef struct alike_sums {
+    int count;
+    double strength[3], place[3], impulse[3];
+    double apart_cells; ///< of the last from the first
+} alike_sums;
+
+static alike_sums sum_alike(const tarn_tank *tank)
+{
+    const store_memory *store = &tank->args->store;
+    uint32_t first = 0;
+    alike_sums sums = {0};
+    while (store->id[first] != 0) {
+        first++;
+    }
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        double x[3], w[3], apart = 0.0;
+        bool is_alike = true;
+        for (int a = 0; a < 3; a++) {
+            const float vorticity = store->carried[CARRIED_VORTICITY + a][i];
+            is_alike = is_alike && vorticity == store->carried[CARRIED_VORTICITY + a][first];
+            x[a] = (double)store->position[a][i] / (1 << POSITION_BITS);
+            w[a] = (double)vorticity;
+            apart += pow(x[a] - (double)store->position[a][first] / (1 << POSITION_BITS), 2.0);
+        }
+        for (int a = 0; a < 3 && is_alike; a++) {
+            const int b = (a + 1) % 3, c = (a + 2) % 3;
+            sums.strength[a] += w[a];
+            sums.place[a] += x[a];
+            sums.impulse[a] += 0.5 * (x[b] * w[c] - x[c] * w[b]);
+        }
+        sums.count += is_alike;
+        sums.apart_cells = is_alike ? fmax(sums.apart_cells, sqrt(apart)) : sums.apart_cells;
+    }
+    for (int a = 0; a < 3; a++) {
+        sums.place[a] /= sums.count;
+    }
+    return sums;
+}
+
+/// What becomes in a step of a vorton of so much strength, in cells^3 per step, where so many may be.
+static alike_sums watch_vorton(float strength, float vortons_max)
+{
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.0f);
+    desc.parameters[tarn_model_parameter_find(tarn_model_find("vortons"), "vortons_max")] = vortons_max;
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const float size = strength / ((const vorton_args *)tank->part)->scale.strength;
+    put_vorton(tank, (const double[3]){11.4, 12.3, 12.7}, (const float[3]){0.6f * size, -0.64f * size, 0.48f * size});
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    const alike_sums sums = sum_alike(tank);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+    return sums;
+}
+
+/// One beside another: with the strength, the place and the impulse of one that is whole, as it stays where there are
+/// as many as may be.
+static void a_strong_vorton_splits(void **state)
+{
+    (void)state;
+    const alike_sums weak = watch_vorton(0.8f * SPLIT_STRENGTH, 1000.0f),
+                     whole = watch_vorton(1.5f * SPLIT_STRENGTH, 0.0f),
+                     parts = watch_vorton(1.5f * SPLIT_STRENGTH, 1000.0f);
+    assert_int_equal(weak.count, 1);
+    assert_int_equal(whole.count, 1);
+    assert_int_equal(parts.count, 2);
+    assert_true(fabs(parts.apart_cells - 0.5) < 0.01);
+    for (int a = 0; a < 3; a++) {
+        assert_true(fabs(parts.strength[a] - whole.strength[a]) < 1e-6 * fabs(whole.strength[a]));
+        assert_true(fabs(parts.place[a] - whole.place[a]) < 1e-6);
+        assert_true(fabs(parts.impulse[a] - whole.impulse[a]) < 1e-6 * fabs(whole.impulse[a]));
+    }
+}
+
 /// A ring of dye that was thrown turns at its edge, and as fast as is said of it.
 static void vortons_tell_how_they_turn(void **state)
 {
@@ -193,6 +387,9 @@ int main(void)
         cmocka_unit_test(a_push_goes_on),
         cmocka_unit_test(sums_are_kept),
         cmocka_unit_test(a_saved_tank_goes_on_alike),
+        cmocka_unit_test(the_potential_fits_vorticity),
+        cmocka_unit_test(a_mirrored_drop_turns_alike),
+        cmocka_unit_test(a_strong_vorton_splits),
         cmocka_unit_test(vortons_tell_how_they_turn),
     };
     return cmocka_run_group_tests_name("vortons", tests, NULL, NULL);
