@@ -78,19 +78,23 @@ struct cpu_pool {
     atomic_uint generation; // futex: grows with every job, and when sleepers shall look again
 
     _Alignas(LINE_BYTES) atomic_uint done;     // futex: tiles that helpers have finished, of all jobs, mod 2^32
-    _Alignas(LINE_BYTES) atomic_uint sleepers; // helpers that have announced to sleep and weren't woken since
+    _Alignas(LINE_BYTES) atomic_uint sleepers; // helpers that have announced to sleep and weren't woken
     atomic_int owner_waits;
     atomic_int stop;
 };
 
-static void futex_wait(atomic_uint *word, unsigned seen)
+/// @return whether it was woken
+static bool futex_wait(atomic_uint *word, unsigned seen)
 {
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+    return syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0) == 0;
 }
 
-static void futex_wake(atomic_uint *word, int how_many)
+/// @return how many slept
+static unsigned futex_wake(atomic_uint *word, unsigned how_many)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, how_many, NULL, NULL, 0);
+    const long woken =
+        syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, how_many < INT_MAX ? how_many : INT_MAX, NULL, NULL, 0);
+    return woken > 0 ? (unsigned)woken : 0;
 }
 
 static void pause_briefly(void)
@@ -148,10 +152,10 @@ static uint32_t run_piece_of(cpu_pool *pool, cpu_range *range, bool at_begin, vo
     return 0;
 }
 
-/// Of one's own range while it has tiles, then of the others'. @return how many tiles; 0 when none is left
-static uint32_t run_piece(cpu_pool *pool, uint32_t own, void *scratch)
+/// Of others' ranges. @return how many tiles; 0 when none is left
+static uint32_t steal_piece(cpu_pool *pool, uint32_t own, void *scratch)
 {
-    uint32_t piece = run_piece_of(pool, &pool->ranges[own], true, scratch);
+    uint32_t piece = 0;
     for (uint32_t i = 1; piece == 0 && i < pool->threads; i++) {
         const uint32_t other = own + i < pool->threads ? own + i : own + i - pool->threads;
         piece = run_piece_of(pool, &pool->ranges[other], false, scratch);
@@ -159,11 +163,18 @@ static uint32_t run_piece(cpu_pool *pool, uint32_t own, void *scratch)
     return piece;
 }
 
+/// Of the owner's range while it has tiles, then of the others'. @return how many tiles; 0 when none is left
+static uint32_t run_piece(cpu_pool *pool)
+{
+    const uint32_t piece = run_piece_of(pool, &pool->ranges[0], true, pool->scratch);
+    return piece > 0 ? piece : steal_piece(pool, 0, pool->scratch);
+}
+
 /// Takes and runs pieces until none is left. @return how many tiles
-static uint32_t work(cpu_pool *pool, uint32_t own, void *scratch)
+static uint32_t work(cpu_pool *pool)
 {
     uint32_t tiles = 0;
-    for (uint32_t piece; (piece = run_piece(pool, own, scratch)) > 0;) {
+    for (uint32_t piece; (piece = run_piece(pool)) > 0;) {
         tiles += piece;
     }
     return tiles;
@@ -204,7 +215,7 @@ static uint32_t work_and_look(cpu_pool *pool, const tarn_yield *yield, int64_t s
         const int64_t now = now_ns();
         fit_pieces(pool, piece, now - since_ns);
         since_ns = now;
-        piece = run_piece(pool, 0, pool->scratch);
+        piece = run_piece(pool);
         if (piece == 0) {
             return tiles;
         }
@@ -249,7 +260,34 @@ static void wait_for_job(cpu_pool *pool, unsigned seen)
 {
     if (!spin_until(pool, has_job, seen)) {
         atomic_fetch_add(&pool->sleepers, 1);
-        futex_wait(&pool->generation, seen);
+        if (!futex_wait(&pool->generation, seen)) {
+            atomic_fetch_sub(&pool->sleepers, 1); // who wakes takes those off that it woke
+        }
+    }
+}
+
+/// A helper's tiles are done.
+static void report(cpu_pool *pool, uint32_t tiles)
+{
+    if (tiles > 0) {
+        atomic_fetch_add(&pool->done, tiles);
+        if (atomic_load(&pool->owner_waits)) {
+            futex_wake(&pool->done, 1);
+        }
+    }
+}
+
+/// Takes and runs pieces until none is left. What is done is said before others' ranges are looked at: the owner may be
+/// waiting for it.
+static void help(cpu_pool *pool, const cpu_helper *helper)
+{
+    uint32_t tiles = 0;
+    for (uint32_t piece; (piece = run_piece_of(pool, &pool->ranges[helper->index], true, helper->scratch)) > 0;) {
+        tiles += piece;
+    }
+    report(pool, tiles);
+    while ((tiles = steal_piece(pool, helper->index, helper->scratch)) > 0) {
+        report(pool, tiles);
     }
 }
 
@@ -262,13 +300,7 @@ static void *helper_main(void *argument)
         if (atomic_load(&pool->stop)) {
             return NULL;
         }
-        const uint32_t tiles = work(pool, helper->index, helper->scratch);
-        if (tiles > 0) {
-            atomic_fetch_add(&pool->done, tiles);
-            if (atomic_load(&pool->owner_waits)) {
-                futex_wake(&pool->done, 1);
-            }
-        }
+        help(pool, helper);
         wait_for_job(pool, seen);
     }
 }
@@ -289,10 +321,8 @@ static void wait_for_helpers(cpu_pool *pool)
 static void announce(cpu_pool *pool, unsigned wanted)
 {
     atomic_fetch_add(&pool->generation, 1);
-    const unsigned sleepers = atomic_load(&pool->sleepers), woken = sleepers < wanted ? sleepers : wanted;
-    if (woken > 0) {
-        atomic_fetch_sub(&pool->sleepers, woken);
-        futex_wake(&pool->generation, woken < INT_MAX ? (int)woken : INT_MAX);
+    if (atomic_load(&pool->sleepers) > 0) {
+        atomic_fetch_sub(&pool->sleepers, futex_wake(&pool->generation, wanted));
     }
 }
 
@@ -340,7 +370,7 @@ static void run_rest(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry ent
     const int64_t since_ns = looks ? now_ns() : 0;
     entry(args, range_begin(first), range_begin(first) + first_count, pool->scratch);
     rest->count = 0;
-    const uint32_t own = looks ? work_and_look(pool, yield, since_ns, first_count, rest) : work(pool, 0, pool->scratch);
+    const uint32_t own = looks ? work_and_look(pool, yield, since_ns, first_count, rest) : work(pool);
     pool->taken += count - first_count - own - rest->count;
     wait_for_helpers(pool);
 }
@@ -422,7 +452,8 @@ void cpu_pool_destroy(cpu_pool *pool)
         return;
     }
     atomic_store(&pool->stop, 1);
-    announce(pool, UINT32_MAX);
+    atomic_fetch_add(&pool->generation, 1);
+    futex_wake(&pool->generation, INT_MAX);
     for (uint32_t i = 0; i < pool->helper_count; i++) {
         pthread_join(pool->helpers[i].thread, NULL);
         free(pool->helpers[i].scratch);

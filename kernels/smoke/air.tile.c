@@ -222,6 +222,9 @@ TILE_FN float drawn_at(const smoke_args *args, const float *at, int axis)
         const int is_pull = i < control->push_count;
         const tank_push *push = &control->pushes[is_pull ? i : 0];
         const tank_region *drain = &control->drains[is_pull ? 0 : i - control->push_count];
+        if (is_pull && push->inward == 0.0f) {
+            continue;
+        }
         const float *center = is_pull ? push->center : drain->center;
         const float d[3] = {at[0] - center[0], at[1] - center[1], at[2] - center[2]};
         const float distance = tile_sqrt_f32(d[0] * d[0] + (d[1] * d[1] + d[2] * d[2]));
@@ -244,6 +247,7 @@ TILE_KERNEL(smoke_draw, CELL_LANES, smoke_args, tile_no_scratch)
     const grid_args *grid = &args->tank.grid;
     const tank_control *control = &args->m.control->tank;
     const tile_place place = tile_place_of(&grid->shape, 0, grid->m.active_tile[tile]);
+    const float limit = control->grid.speed_max;
     uint32_t pulls = 0;
     for (uint32_t i = 0; i < control->push_count; i++) {
         pulls += control->pushes[i].inward != 0.0f;
@@ -260,7 +264,8 @@ TILE_KERNEL(smoke_draw, CELL_LANES, smoke_args, tile_no_scratch)
                                  (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f),
                                  (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f)};
             if (is_open && (grid->m.open[axis] == NULL || grid->m.open[axis][face] > 0)) {
-                grid->m.u_ext[axis][face] += drawn_at(args, at, axis);
+                const float fast = grid->m.u_ext[axis][face] + drawn_at(args, at, axis);
+                grid->m.u_ext[axis][face] = tile_clamp_f32(fast, -limit, limit);
             }
         }
     }

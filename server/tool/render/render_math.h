@@ -56,9 +56,10 @@ static inline vec3 vec3_normal(vec3 a)
     return length > 0.0f ? vec3_scale(a, 1.0f / length) : a;
 }
 
+/// What is no number becomes the least one: places in tables come from it.
 static inline float clampf(float value, float min, float max)
 {
-    return value < min ? min : value > max ? max : value;
+    return !(value > min) ? min : value > max ? max : value;
 }
 
 /// Three rows.
