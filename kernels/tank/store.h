@@ -34,9 +34,9 @@ typedef struct tank_push {
     float velocity[3];
     float strength;      ///< of a substep
     float step_strength; ///< of the whole step, for what the next substep doesn't find in the velocity any more
-    uint32_t swirls; ///< the next two aren't all zero
-    float inward;    ///< cells per step, towards the centre
-    float spin[3];   ///< radians per step
+    uint32_t swirls;     ///< the next two aren't all zero
+    float inward;        ///< cells per step, towards the centre
+    float spin[3];       ///< radians per step
 } tank_push;
 
 /// A sphere that colours.

@@ -25,4 +25,8 @@ node -e '
     writeFileSync(process.argv[2] + "/files", files.map((file) => file + "\n").join(""));
 ' "$build" "$list"
 [ -s "$list/files" ]
-xargs -P "$jobs" -n 1 clang-tidy -p "$list" --quiet <"$list/files"
+# Sanitizers run the tests: the analyzer's walk along their paths would take seven eighths of the time and see less.
+xargs -P "$jobs" -n 1 sh -c '
+    case $1 in "$PWD"/tests/*) set -- "$1" "--checks=-clang-analyzer-*" --extra-arg=-Wno-unknown-pragmas ;; esac
+    exec clang-tidy -p "$0" --quiet "$@"
+' "$list" <"$list/files"
