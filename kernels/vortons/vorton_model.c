@@ -78,6 +78,8 @@ static void carve(grid_carver *t, tarn_tank *tank)
     }
     grid_carve(t, &m->deviation, TILE_CELLS * 4);
     grid_carve(t, &m->others, 4);
+    grid_carve(t, &m->born, 4);
+    grid_carve(t, &m->split, 4);
     t->group = GROUP_OCCUPIED;
     grid_carve(t, &m->holds, 4);
     vorton_waves_carve(t, &args_of(tank)->tank.grid.shape, m);
@@ -197,6 +199,7 @@ static void substep(tarn_tank *tank)
 static void bear(tarn_tank *tank)
 {
     grid_launch_active(&tank->grid, args_of(tank), VORTON_KERNEL(births));
+    grid_launch(&tank->grid, args_of(tank), VORTON_KERNEL(births_limit), NULL, 1);
 }
 
 static void spawn(tarn_tank *tank)
@@ -214,7 +217,7 @@ static const tarn_parameter_spec parameters[PARAMETER_COUNT] = {
                              "How fast vorticity spreads; water has 1e-6."},
     [PARAMETER_VORTONS] = {"vortons_max", "Vortons", NULL, 50000.0f, 0.0f, 1e6f, TARN_PLAYS_NONE,
                            TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
-                           "With more vortons than this none are born."},
+                           "Beyond this no vortons are born or split; dye that turns counts."},
     [PARAMETER_TOLERANCE] =
         {"pressure_tolerance", "Tolerance", NULL, 1e-4f, 1e-7f, 1e-1f, TARN_PLAYS_NONE,
          TARN_PARAMETER_HAS_MAGNITUDES | TARN_PARAMETER_IS_SOLVER,

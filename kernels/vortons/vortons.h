@@ -53,7 +53,7 @@ typedef struct vorton_control {
     tank_control tank;
     uint32_t starts;      ///< particles' velocities, as they were seeded, become vorticity; the device makes it 0
     float viscosity;      ///< nu dt / dx^2 of a substep
-    uint32_t vortons_max; ///< with more none are born
+    uint32_t vortons_max; ///< none are born, or split, beyond that
 } vorton_control;
 
 typedef struct vorton_counters {
@@ -85,6 +85,7 @@ typedef struct vorton_memory {
     float *potential[3]; ///< [s][512] on lower edges, cells^2 / step
     float *wave[3][WAVE_COUNT], *eigenvalue[3];           ///< [n][n] and [n], n as vorton_wave_cells
     uint32_t *others;                                     ///< [s] births besides those of vortons
+    uint32_t *born, *split;                               ///< [s] vortons that are, at first as many as want to be
     int32_t *strength_sum[3], *mass_sum, *impulse_sum[3]; ///< [o][NODE_COUNT]
 } vorton_memory;
 
@@ -148,6 +149,7 @@ TILE_FN uint32_t vorton_wave_cells(const grid_shape *shape, int axis)
     K(vorton_cells)                                                                                                    \
     K(vorton_keep)                                                                                                     \
     K(vorton_births)                                                                                                   \
+    K(vorton_births_limit)                                                                                             \
     K(vorton_spawn)                                                                                                    \
     K(vorton_show_spin)
 

@@ -314,10 +314,19 @@ static alike_sums sum_alike(const tarn_tank *tank)
 }
 
 /// What becomes in a step of a vorton of so much strength, in cells^3 per step, where so many may be.
-static alike_sums watch_vorton(float strength, float vortons_max)
+/// @param solid_cells  how far from it a wall stands; 0: there is none
+static alike_sums watch_vorton(float strength, float vortons_max, float solid_cells)
 {
     tarn_tank_desc desc;
     ball_desc(&desc, 0.0f);
+    if (solid_cells > 0.0f) {
+        const float c = desc.cell_m, half_m = 2.0f * c;
+        desc.solid_count = 1;
+        desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {half_m, 6.0f * c, 6.0f * c}},
+                                      .pose = {.position_m = {(11.4f + solid_cells) * c + half_m, 12.0f * c, 12.0f * c},
+                                               .rotation = {0.0f, 0.0f, 0.0f, 1.0f}},
+                                      .density_kg_m3 = 500.0f};
+    }
     desc.parameters[tarn_model_parameter_find(tarn_model_find("vortons"), "vortons_max")] = vortons_max;
     tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
@@ -335,9 +344,9 @@ static alike_sums watch_vorton(float strength, float vortons_max)
 static void a_strong_vorton_splits(void **state)
 {
     (void)state;
-    const alike_sums weak = watch_vorton(0.8f * SPLIT_STRENGTH, 1000.0f),
-                     whole = watch_vorton(1.5f * SPLIT_STRENGTH, 0.0f),
-                     parts = watch_vorton(1.5f * SPLIT_STRENGTH, 1000.0f);
+    const alike_sums weak = watch_vorton(0.8f * SPLIT_STRENGTH, 1000.0f, 0.0f),
+                     whole = watch_vorton(1.5f * SPLIT_STRENGTH, 0.0f, 0.0f),
+                     parts = watch_vorton(1.5f * SPLIT_STRENGTH, 1000.0f, 0.0f);
     assert_int_equal(weak.count, 1);
     assert_int_equal(whole.count, 1);
     assert_int_equal(parts.count, 2);
@@ -347,6 +356,14 @@ static void a_strong_vorton_splits(void **state)
         assert_true(fabs(parts.place[a] - whole.place[a]) < 1e-6);
         assert_true(fabs(parts.impulse[a] - whole.impulse[a]) < 1e-6 * fabs(whole.impulse[a]));
     }
+}
+
+/// No part comes to lie where a solid leaves less than all of the room.
+static void beside_a_solid_none_splits(void **state)
+{
+    (void)state;
+    assert_int_equal(watch_vorton(1.5f * SPLIT_STRENGTH, 1000.0f, 3.0f).count, 2);
+    assert_int_equal(watch_vorton(1.5f * SPLIT_STRENGTH, 1000.0f, 0.8f).count, 1);
 }
 
 /// A ring of dye that was thrown turns at its edge, and as fast as is said of it.
@@ -390,6 +407,7 @@ int main(void)
         cmocka_unit_test(the_potential_fits_vorticity),
         cmocka_unit_test(a_mirrored_drop_turns_alike),
         cmocka_unit_test(a_strong_vorton_splits),
+        cmocka_unit_test(beside_a_solid_none_splits),
         cmocka_unit_test(vortons_tell_how_they_turn),
     };
     return cmocka_run_group_tests_name("vortons", tests, NULL, NULL);
