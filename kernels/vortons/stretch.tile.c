@@ -391,7 +391,7 @@ TILE_FN float splitting_strength(const vorton_args *args, uint32_t particle, uin
         return 0.0f;
     }
     const float strength = moved_strength(args, particle);
-    return strength > SPLIT_STRENGTH && parts_fit(args, particle, tile, place, strength) ? strength : 0.0f;
+    return strength > args->scale.split && parts_fit(args, particle, tile, place, strength) ? strength : 0.0f;
 }
 
 /// The cell of its tile that a particle which stays there has moved to.

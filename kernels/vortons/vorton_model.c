@@ -61,6 +61,7 @@ static void scale(tarn_tank *tank)
     }
     args->scale.volume = 1.0f / store->rest_density;
     args->scale.strength = desc->dt_s * args->scale.volume;
+    args->scale.split = desc->dt_s * SPLIT_STRENGTH;
     args->scale.strength_unit = STRENGTH_SUM_MAX / store->cell_particles_max;
     args->scale.mass_unit = MASS_SUM_MAX / store->cell_particles_max;
 }

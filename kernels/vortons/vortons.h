@@ -36,15 +36,16 @@ enum {
 #define BIRTH_SHARE (1.0f / 128.0f)
 #define BIRTH_RESIDUAL 0.1f
 
-/// Vortons stronger than this, in cells^3 per step, split in two: what stretching makes of one is a longer piece of a
+/// Vortons stronger than this, in cells^3 per second, split in two: what stretching makes of one is a longer piece of a
 /// vortex, and where it is carried by itself its ends part. The parts lie half a cell from each other.
-#define SPLIT_STRENGTH 0.25f
+#define SPLIT_STRENGTH 15.0f
 #define SPLIT_WAY (float)(1 << (POSITION_BITS - 2))
 
 /// Constant after creation.
 typedef struct vorton_scale {
     float strength; ///< of a particle with a vorticity of 1/s
     float volume;   ///< of a particle, cells
+    float split;    ///< SPLIT_STRENGTH, cells^3 per step
     float strength_unit, mass_unit;
 } vorton_scale;
 

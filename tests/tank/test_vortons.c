@@ -313,24 +313,33 @@ static alike_sums sum_alike(const tarn_tank *tank)
     return sums;
 }
 
-/// What becomes in a step of a vorton of so much strength, in cells^3 per step, where so many may be.
-/// @param solid_cells  how far from it a wall stands; 0: there is none
-static alike_sums watch_vorton(float strength, float vortons_max, float solid_cells)
+/// A vorton by itself.
+typedef struct watched {
+    float strength;    ///< over that beyond which it splits
+    float vortons_max; ///< that there may be
+    float solid_cells; ///< how far from it a wall stands; 0: there is none
+    float dt_s;        ///< 0: as usual
+} watched;
+
+/// What becomes of it in a step.
+static alike_sums watch_vorton(watched w)
 {
     tarn_tank_desc desc;
     ball_desc(&desc, 0.0f);
-    if (solid_cells > 0.0f) {
+    desc.dt_s = w.dt_s > 0.0f ? w.dt_s : desc.dt_s;
+    if (w.solid_cells > 0.0f) {
         const float c = desc.cell_m, half_m = 2.0f * c;
         desc.solid_count = 1;
-        desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {half_m, 6.0f * c, 6.0f * c}},
-                                      .pose = {.position_m = {(11.4f + solid_cells) * c + half_m, 12.0f * c, 12.0f * c},
-                                               .rotation = {0.0f, 0.0f, 0.0f, 1.0f}},
-                                      .density_kg_m3 = 500.0f};
+        desc.solids[0] =
+            (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {half_m, 6.0f * c, 6.0f * c}},
+                         .pose = {.position_m = {(11.4f + w.solid_cells) * c + half_m, 12.0f * c, 12.0f * c},
+                                  .rotation = {0.0f, 0.0f, 0.0f, 1.0f}},
+                         .density_kg_m3 = 500.0f};
     }
-    desc.parameters[tarn_model_parameter_find(tarn_model_find("vortons"), "vortons_max")] = vortons_max;
+    desc.parameters[tarn_model_parameter_find(tarn_model_find("vortons"), "vortons_max")] = w.vortons_max;
     tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
-    const float size = strength / ((const vorton_args *)tank->part)->scale.strength;
+    const float size = w.strength * SPLIT_STRENGTH / ((const vorton_args *)tank->part)->scale.volume;
     put_vorton(tank, (const double[3]){11.4, 12.3, 12.7}, (const float[3]){0.6f * size, -0.64f * size, 0.48f * size});
     assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     const alike_sums sums = sum_alike(tank);
@@ -344,9 +353,9 @@ static alike_sums watch_vorton(float strength, float vortons_max, float solid_ce
 static void a_strong_vorton_splits(void **state)
 {
     (void)state;
-    const alike_sums weak = watch_vorton(0.8f * SPLIT_STRENGTH, 1000.0f, 0.0f),
-                     whole = watch_vorton(1.5f * SPLIT_STRENGTH, 0.0f, 0.0f),
-                     parts = watch_vorton(1.5f * SPLIT_STRENGTH, 1000.0f, 0.0f);
+    const alike_sums weak = watch_vorton((watched){0.8f, 1000.0f, 0.0f, 0.0f}),
+                     whole = watch_vorton((watched){1.5f, 0.0f, 0.0f, 0.0f}),
+                     parts = watch_vorton((watched){1.5f, 1000.0f, 0.0f, 0.0f});
     assert_int_equal(weak.count, 1);
     assert_int_equal(whole.count, 1);
     assert_int_equal(parts.count, 2);
@@ -362,8 +371,18 @@ static void a_strong_vorton_splits(void **state)
 static void beside_a_solid_none_splits(void **state)
 {
     (void)state;
-    assert_int_equal(watch_vorton(1.5f * SPLIT_STRENGTH, 1000.0f, 3.0f).count, 2);
-    assert_int_equal(watch_vorton(1.5f * SPLIT_STRENGTH, 1000.0f, 0.8f).count, 1);
+    assert_int_equal(watch_vorton((watched){1.5f, 1000.0f, 3.0f, 0.0f}).count, 2);
+    assert_int_equal(watch_vorton((watched){1.5f, 1000.0f, 0.8f, 0.0f}).count, 1);
+}
+
+/// How often a tank is stepped says nothing of what flows in it.
+static void vortons_split_alike_at_any_step(void **state)
+{
+    (void)state;
+    for (float dt_s = 1.0f / 480.0f; dt_s < 0.04f; dt_s *= 4.0f) {
+        assert_int_equal(watch_vorton((watched){0.8f, 1000.0f, 0.0f, dt_s}).count, 1);
+        assert_int_equal(watch_vorton((watched){1.5f, 1000.0f, 0.0f, dt_s}).count, 2);
+    }
 }
 
 /// A ring of dye that was thrown turns at its edge, and as fast as is said of it.
@@ -408,6 +427,7 @@ int main(void)
         cmocka_unit_test(a_mirrored_drop_turns_alike),
         cmocka_unit_test(a_strong_vorton_splits),
         cmocka_unit_test(beside_a_solid_none_splits),
+        cmocka_unit_test(vortons_split_alike_at_any_step),
         cmocka_unit_test(vortons_tell_how_they_turn),
     };
     return cmocka_run_group_tests_name("vortons", tests, NULL, NULL);
