@@ -433,12 +433,18 @@ TILE_FN void find_parents(const vorton_args *args, vorton_births_scratch *s, uin
     TILE_BARRIER();
 }
 
+TILE_FN float largest_vorticity(const vorton_args *args)
+{
+    const uint32_t *bits = args->m.counters->vorticity_bits;
+    return tile_max2_f32(tile_max2_f32(tile_f32_bits(bits[0]), tile_f32_bits(bits[1])), tile_f32_bits(bits[2]));
+}
+
 /// In which of a tile's cells a vorton is born, or splits. Ends with a barrier.
 TILE_FN void find_births(const vorton_args *args, vorton_births_scratch *s, uint32_t tile)
 {
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
     const float largest = tile_f32_bits(args->m.counters->gain_bits);
-    const float least = tile_max2_f32(BIRTH_SHARE * largest, BIRTH_RESIDUAL * args->tank.grid.m.control->tolerance);
+    const float least = tile_max2_f32(BIRTH_SHARE * largest, BIRTH_ROUNDING * largest_vorticity(args));
     const uint8_t *room = args->tank.grid.m.room;
     if (TILE_SINGLE()) {
         s->born_total = s->split_total = 0;

@@ -32,9 +32,10 @@ enum {
 #define MASS_SUM_MAX 134217728.0f    ///< 2^27: mass_unit times cell_particles_max
 
 /// Cells that nobody is in get a vorton where more is generated than this share of what is anywhere, and than this
-/// share of what the solver leaves: what is generated goes on and adds up, what is left doesn't.
+/// share of the largest vorticity: rounding in the transforms leaves 2.6e-6 of it anywhere in the tank, from which
+/// nothing is to be born.
 #define BIRTH_SHARE (1.0f / 128.0f)
-#define BIRTH_RESIDUAL 0.1f
+#define BIRTH_ROUNDING 1e-5f
 
 /// Vortons stronger than this, in cells^3 per second, split in two: what stretching makes of one is a longer piece of a
 /// vortex, and where it is carried by itself its ends part. The parts lie half a cell from each other.
@@ -58,8 +59,9 @@ typedef struct vorton_control {
 } vorton_control;
 
 typedef struct vorton_counters {
-    uint32_t gain_bits; ///< largest component of what the substep generates in a cell, as bits
-    uint32_t vortons;   ///< particles that hold strength
+    uint32_t gain_bits;         ///< largest component of what the substep generates in a cell, as bits
+    uint32_t vortons;           ///< particles that hold strength
+    uint32_t vorticity_bits[3]; ///< largest of each component on the edges, as bits; 0: there is none
 } vorton_counters;
 
 /// The matrices of an axis's waves.

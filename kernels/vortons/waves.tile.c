@@ -25,7 +25,7 @@ TILE_FN int has_equation(const grid_shape *shape, int component, int x, int y, i
 }
 
 typedef struct start_edge_scratch {
-    float gain[RIM_CELLS];
+    float gain[RIM_CELLS], size[TILE_CELLS];
     uint32_t neighbour[27];
 } start_edge_scratch;
 
@@ -51,8 +51,13 @@ TILE_KERNEL(vorton_start, CELL_LANES, vorton_args, start_edge_scratch)
             const int has =
                 has_equation(shape, c, place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z);
             vorticity[cell] = has ? vorticity[cell] + around : 0.0f;
+            s->size[cell] = tile_magnitude_f32(vorticity[cell]);
         }
         TILE_BARRIER();
+        tile_max_f32(s->size, TILE_CELLS);
+        if (TILE_SINGLE() && s->size[0] > 0.0f) {
+            global_max_u32(&args->m.counters->vorticity_bits[c], tile_bits_f32(s->size[0]));
+        }
     }
     if (TILE_SINGLE()) {
         m->solved_tile[tile] = dense;
