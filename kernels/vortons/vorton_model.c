@@ -315,6 +315,7 @@ const tank_model tarn_vorton_model = {
     .stages = stages,
     .stage_count = sizeof stages / sizeof stages[0],
     .fills = true,
+    .stays_full = true,
     .keeps_velocity = true,
     .kinds = 2,
     .room = 32768,

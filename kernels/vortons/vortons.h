@@ -7,7 +7,7 @@
 /// the vector potential: the edge (i + 1/2, j, k) lies in cell (i, j, k). Density and what is generated lie in
 /// the cells' centres.
 ///
-/// All of the tank is filled and occupied: active and occupied indices of a tile are the same.
+/// All of the tank is filled and occupied: active and occupied indices of a tile are its dense number.
 #ifndef TARN_KERNELS_VORTONS_H
 #define TARN_KERNELS_VORTONS_H
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h> // needs those above
 
+#include "kernels/tank/state.h"
 #include "kernels/tank/tank_internal.h"
 #include "kernels/vortons/vortons.h"
 #include "tests/kernels/tank_acts.h"
@@ -157,6 +158,48 @@ static void a_saved_tank_goes_on_alike(void **state)
 }
 
 /// A field's value in a cell.
+/// The state without its last tile. @return bytes
+static size_t leave_out_tile(const uint8_t *bytes, size_t count, uint8_t *to)
+{
+    tank_state whole = {.parameter_count = tarn_model_find("vortons")->parameter_count};
+    assert_int_equal(tank_state_read(bytes, count, &whole), TARN_OK);
+    tank_state less = whole;
+    less.tile_count--;
+    const size_t arrays = (size_t)whole.particle_count * 4 * whole.array_count, numbers = (size_t)less.tile_count * 4,
+                 kept = numbers * 3 * whole.kept_cells;
+    const uint8_t *from = bytes + whole.particles_at;
+    uint8_t *at = to + tank_state_write(&less, to, count);
+    memcpy(at, from, arrays + numbers);
+    memcpy(at + arrays + numbers, from + arrays + numbers + 4, kept);
+    return (size_t)(at - to) + arrays + numbers + kept;
+}
+
+/// A state of a tank that isn't full is none of a tank of vortons: nothing but all of it can be solved.
+static void a_state_with_a_hole_is_refused(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.0f);
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const size_t most = tarn_tank_save_bytes_max(tank);
+    uint8_t *bytes = malloc(most), *other = malloc(most);
+    size_t count = 0;
+    assert_non_null(bytes);
+    assert_non_null(other);
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
+    const tarn_tank_hash before = plain_tank_hash(tank);
+    assert_int_equal(tarn_tank_load(tank, other, leave_out_tile(bytes, count, other)), TARN_E_MALFORMED);
+    const tarn_tank_hash after = plain_tank_hash(tank);
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);
+    free(other);
+    free(bytes);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 static double value_at(const tarn_tank *tank, const float *field, const int *at)
 {
     const grid_shape *shape = &tank->args->grid.shape;
@@ -423,6 +466,7 @@ int main(void)
         cmocka_unit_test(a_push_goes_on),
         cmocka_unit_test(sums_are_kept),
         cmocka_unit_test(a_saved_tank_goes_on_alike),
+        cmocka_unit_test(a_state_with_a_hole_is_refused),
         cmocka_unit_test(the_potential_fits_vorticity),
         cmocka_unit_test(a_mirrored_drop_turns_alike),
         cmocka_unit_test(a_strong_vorton_splits),
