@@ -73,6 +73,7 @@ enum { WAVE_LANES = 64 };
 typedef struct wave_pass {
     uint32_t axis, inverse;
     uint32_t divides; ///< the result by the eigenvalues
+    uint32_t ends;    ///< the last one: what it writes is the potential
     const float *from[3];
     float *to[3];
 } wave_pass;

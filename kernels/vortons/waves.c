@@ -110,7 +110,8 @@ void vorton_waves_launch(tarn_tank *tank, const vorton_args *from)
     const grid_memory *m = &args.tank.grid.m;
     float *const spare[3] = {m->residual, m->direction, m->product}; // the pressure's solver comes later
     for (int p = 0; p < PASSES; p++) {
-        args.pass = (wave_pass){.axis = axes[p], .inverse = p >= PASSES / 2, .divides = p == PASSES / 2 - 1};
+        args.pass = (wave_pass){
+            .axis = axes[p], .inverse = p >= PASSES / 2, .divides = p == PASSES / 2 - 1, .ends = p == PASSES - 1};
         for (int c = 0; c < 3; c++) {
             args.pass.from[c] = p == 0 ? args.m.vorticity[c] : p % 2 == 0 ? args.m.potential[c] : spare[c];
             args.pass.to[c] = p % 2 == 0 ? spare[c] : args.m.potential[c];

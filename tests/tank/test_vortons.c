@@ -391,6 +391,34 @@ static alike_sums watch_vorton(watched w)
     return sums;
 }
 
+/// Where nothing turns any more nothing is left of the flow that there was.
+static void water_without_strength_stands(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.0f);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const vorton_args *args = (const vorton_args *)tank->part;
+    const double at[3] = {11.4, 12.3, 12.7};
+    double before = 0.0, after = 0.0;
+    put_vorton(tank, at, (const float[3]){3.0f, 4.0f, 5.0f});
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    for (uint64_t i = 0; i < (uint64_t)tank->counters.grid.active * TILE_CELLS; i++) {
+        before += fabs((double)args->m.potential[2][i]);
+    }
+    put_vorton(tank, at, (const float[3]){0.0f, 0.0f, 0.0f});
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    for (uint64_t i = 0; i < (uint64_t)tank->counters.grid.active * TILE_CELLS; i++) {
+        for (int c = 0; c < 3; c++) {
+            after += fabs((double)args->m.potential[c][i]) + fabs((double)args->tank.grid.m.u[c][i]);
+        }
+    }
+    assert_true(before > 0.0 && after == 0.0);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 /// One beside another: with the strength, the place and the impulse of one that is whole, as it stays where there are
 /// as many as may be.
 static void a_strong_vorton_splits(void **state)
@@ -469,6 +497,7 @@ int main(void)
         cmocka_unit_test(a_state_with_a_hole_is_refused),
         cmocka_unit_test(the_potential_fits_vorticity),
         cmocka_unit_test(a_mirrored_drop_turns_alike),
+        cmocka_unit_test(water_without_strength_stands),
         cmocka_unit_test(a_strong_vorton_splits),
         cmocka_unit_test(beside_a_solid_none_splits),
         cmocka_unit_test(vortons_split_alike_at_any_step),
