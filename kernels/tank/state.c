@@ -194,6 +194,13 @@ static bool arrays_fit(const tarn_tank *tank, const tank_state *state)
     return (has & ~colours) == wants && ((has & colours) != 0 || !tank_has_attributes(&tank->grid.desc));
 }
 
+/// Whether so many tiles may be occupied. Kernels of a tank that stays full find tiles by their dense numbers.
+static bool tile_count_fits(const tarn_tank *tank, uint32_t count)
+{
+    const uint32_t most = tank->model->fills ? tank->args->grid.shape.tile_total[0] : 0;
+    return tank->model->stays_full ? count == most : count <= most;
+}
+
 static bool state_fits(const tarn_tank *tank, const tank_state *state)
 {
     char name[STATE_MODEL_NAME_BYTES] = {0};
@@ -202,7 +209,7 @@ static bool state_fits(const tarn_tank *tank, const tank_state *state)
     fits = fits && state->step <= TARN_FRAME_INTEGER_MAX / 2; // frames have to be able to say it, and those to come
     fits = fits && state->particle_count <= tank->args->scale.particles_max;
     fits = fits && state->substeps <= TARN_TANK_SUBSTEPS_MAX;
-    fits = fits && state->tile_count <= (tank->model->fills ? tank->args->grid.shape.tile_total[0] : 0);
+    fits = fits && tile_count_fits(tank, state->tile_count);
     fits = fits && (state->tile_count == 0 || state->kept_cells == kept_cells(tank));
     for (int a = 0; a < 3; a++) {
         fits = fits && state->cells[a] == tank->grid.desc.cells[a];

@@ -35,7 +35,7 @@ bool tank_model_is_sound(const tank_model *model)
     bool sound = shown->parameter_count <= TARN_MODEL_PARAMETERS_MAX &&
                  shown->channel_count <= TARN_MODEL_CHANNELS_MAX && shown->carried_count <= TARN_MODEL_CARRIED_MAX &&
                  shown->field_count <= TARN_MODEL_FIELDS_MAX && (shown->field_count == 0 || model->field != NULL) &&
-                 model->kinds <= LIQUIDS_MAX && (model->fills || !model->keeps_velocity) &&
+                 model->kinds <= LIQUIDS_MAX && (model->fills || !(model->keeps_velocity || model->stays_full)) &&
                  (shown->tools & ~TARN_TOOLS_ALL) == 0;
     for (uint32_t i = 0; i < shown->channel_count; i++) {
         sound = sound && (model->channel != NULL || !tarn_channel_is_carried(shown->channels[i].name));

@@ -32,6 +32,7 @@ typedef struct tank_model {
     uint32_t stage_count;
     bool fills;          ///< tiles may be occupied without particles: store_memory.awake, set over active tiles in each
                          ///< substep before the sort; all are at first, unless `seed` says otherwise
+    bool stays_full;     ///< of a tank that is filled: all of its tiles are occupied, at all times
     bool keeps_velocity; ///< of a tank that is filled: the grid's velocity is state (store_memory.kept)
     uint32_t kinds;      ///< of particles, in the place of liquids, and then they always have attributes; 0: liquids
     uint32_t room;       ///< for so many particles more than are seeded, where a description names no number

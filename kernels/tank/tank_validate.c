@@ -27,6 +27,10 @@ void tank_validate_particles(const tarn_tank *tank)
     const store_memory *store = &tank->args->store;
     const uint32_t *tiles = tank->args->grid.m.level[0].tile;
     uint32_t particles = 0;
+    if (tank->model->stays_full) {
+        TARN_ASSERT(tank->counters.grid.active == tank->args->grid.shape.tile_total[0]);
+        TARN_ASSERT(tank->counters.grid.occupied == tank->counters.grid.active);
+    }
     if (!tarn_device_is_host(tank->grid.device)) {
         return;
     }

@@ -110,6 +110,9 @@ TILE_KERNEL(vorton_spread, PARTICLE_LANES, vorton_args, spread_scratch)
         args->m.holds[tile] = s->holds;
         if (tile == 0) {
             args->m.counters->gain_bits = args->m.counters->vortons = 0;
+            for (int c = 0; c < 3; c++) {
+                args->m.counters->vorticity_bits[c] = 0;
+            }
         }
     }
 }

@@ -331,11 +331,13 @@ TILE_KERNEL(vorton_cells, PARTICLE_LANES, vorton_args, order_scratch)
 // ---------------------------------------------------------------------------------------------------------------
 // births
 
+enum { BUDGET_LANES = 256 };
+
 typedef struct vorton_births_scratch {
-    uint32_t count[TILE_CELLS];
-    uint32_t strongest[TILE_CELLS]; ///< of a cell's vortons that may split, its strength as bits
-    uint32_t splits[TILE_CELLS];    ///< the particles' end less its index; 0: none
-    uint32_t total;
+    uint32_t born[TILE_CELLS], split[TILE_CELLS]; ///< in each cell, at most one of both; then those in cells before
+    uint32_t strongest[TILE_CELLS];               ///< of a cell's vortons that may split, its strength as bits
+    uint32_t parent[TILE_CELLS];                  ///< the particles' end less the index of who splits; 0: nobody
+    uint32_t born_total, split_total;
 } vorton_births_scratch;
 
 TILE_FN float moved_strength(const vorton_args *args, uint32_t particle)
@@ -355,23 +357,41 @@ TILE_FN int32_t split_way(const vorton_args *args, uint32_t particle, int axis, 
     return tile_round_i32(tile_clamp_f32(along / strength, -1.0f, 1.0f) * SPLIT_WAY);
 }
 
-/// Whether a vorton is strong enough, and its parts come to lie in its tile. Dye stays whole: of its particles there
-/// are many in a cell, which share what it gets.
-TILE_FN int may_split(const vorton_args *args, uint32_t particle, tile_place place)
+/// Whether a vorton's parts come to lie in its tile, and no solid is near them.
+TILE_FN int parts_fit(const vorton_args *args, uint32_t particle, uint32_t tile, tile_place place, float strength)
 {
-    const store_memory *store = &args->tank.store;
+    const uint8_t *room = args->tank.grid.m.room;
     const int tile_at[3] = {place.x, place.y, place.z};
-    const float strength = moved_strength(args, particle);
-    int fits = (store->moved_attribute[particle] & 0xffu) == KIND_VORTON && store->moved_to[particle] == MOVED_STAYS &&
-               strength > SPLIT_STRENGTH;
-    for (int a = 0; a < 3 && fits; a++) {
+    int32_t low[3], high[3]; // of the parts, along each axis by itself
+    int cell[2][3], fits = 1;
+    for (int a = 0; a < 3; a++) {
         const int32_t way = split_way(args, particle, a, strength), size = way < 0 ? -way : way;
-        const int32_t at = (int32_t)store->moved_position[a][particle];
+        const int32_t at = (int32_t)args->tank.store.moved_position[a][particle];
         const int32_t wall = args->tank.grid.shape.cells[a] << POSITION_BITS;
-        fits = (at - size) >> TILE_POSITION_BITS == tile_at[a] && (at + size) >> TILE_POSITION_BITS == tile_at[a] &&
-               at - size >= WALL_MARGIN && at + size < wall - WALL_MARGIN;
+        low[a] = at - size;
+        high[a] = at + size;
+        cell[0][a] = (at - way) >> POSITION_BITS & (TILE_EDGE - 1);
+        cell[1][a] = (at + way) >> POSITION_BITS & (TILE_EDGE - 1);
+        fits = fits && low[a] >> TILE_POSITION_BITS == tile_at[a] && high[a] >> TILE_POSITION_BITS == tile_at[a] &&
+               low[a] >= WALL_MARGIN && high[a] < wall - WALL_MARGIN;
+    }
+    for (int part = 0; part < 2 && fits && room != NULL; part++) {
+        const int *at = cell[part];
+        fits = room[(uint64_t)tile * TILE_CELLS + cell_index(at[0], at[1], at[2])] == 255;
     }
     return fits;
+}
+
+/// The strength of a vorton that may split; 0: it may not. Dye stays whole: of its particles there are many in a cell,
+/// which share what it gets.
+TILE_FN float splitting_strength(const vorton_args *args, uint32_t particle, uint32_t tile, tile_place place)
+{
+    const store_memory *store = &args->tank.store;
+    if ((store->moved_attribute[particle] & 0xffu) != KIND_VORTON || store->moved_to[particle] != MOVED_STAYS) {
+        return 0.0f;
+    }
+    const float strength = moved_strength(args, particle);
+    return strength > args->scale.split && parts_fit(args, particle, tile, place, strength) ? strength : 0.0f;
 }
 
 /// The cell of its tile that a particle which stays there has moved to.
@@ -384,30 +404,39 @@ TILE_FN uint32_t moved_cell(const store_memory *store, uint32_t particle)
 
 /// The strongest of each cell's vortons that may split, by where they have moved to: when births are written there may
 /// be others where they were. Ends with a barrier.
-TILE_FN void find_splits(const vorton_args *args, vorton_births_scratch *s, uint32_t dense)
+TILE_FN void find_parents(const vorton_args *args, vorton_births_scratch *s, uint32_t tile)
 {
     const store_memory *store = &args->tank.store;
+    const uint32_t dense = args->tank.grid.m.active_tile[tile];
     const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
-    const int may = 4 * (uint64_t)args->m.counters->vortons <= 3 * (uint64_t)args->m.control->vortons_max;
     FOR_RANGE (i, 0, TILE_CELLS) {
-        s->strongest[i] = s->splits[i] = 0;
+        s->strongest[i] = s->parent[i] = 0;
     }
     TILE_BARRIER();
+    if (4 * (uint64_t)args->m.counters->vortons > 3 * (uint64_t)args->m.control->vortons_max) {
+        return;
+    }
     FOR_RANGE_ATOMIC (i, first, end) {
-        if (may && may_split(args, i, place)) {
-            global_max_u32(&s->strongest[moved_cell(store, i)], tile_bits_f32(moved_strength(args, i)));
+        const float strength = splitting_strength(args, i, tile, place);
+        if (strength > 0.0f) {
+            global_max_u32(&s->strongest[moved_cell(store, i)], tile_bits_f32(strength));
         }
     }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
-        const uint32_t cell = moved_cell(store, i);
-        if (s->strongest[cell] != 0 && may_split(args, i, place) &&
-            tile_bits_f32(moved_strength(args, i)) == s->strongest[cell]) {
-            global_max_u32(&s->splits[cell], end - i);
+        const float strength = splitting_strength(args, i, tile, place);
+        if (strength > 0.0f && tile_bits_f32(strength) == s->strongest[moved_cell(store, i)]) {
+            global_max_u32(&s->parent[moved_cell(store, i)], end - i);
         }
     }
     TILE_BARRIER();
+}
+
+TILE_FN float largest_vorticity(const vorton_args *args)
+{
+    const uint32_t *bits = args->m.counters->vorticity_bits;
+    return tile_max2_f32(tile_max2_f32(tile_f32_bits(bits[0]), tile_f32_bits(bits[1])), tile_f32_bits(bits[2]));
 }
 
 /// In which of a tile's cells a vorton is born, or splits. Ends with a barrier.
@@ -415,34 +444,84 @@ TILE_FN void find_births(const vorton_args *args, vorton_births_scratch *s, uint
 {
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
     const float largest = tile_f32_bits(args->m.counters->gain_bits);
-    const float least = tile_max2_f32(BIRTH_SHARE * largest, BIRTH_RESIDUAL * args->tank.grid.m.control->tolerance);
-    const int may = args->m.counters->vortons < args->m.control->vortons_max;
+    const float least = tile_max2_f32(BIRTH_SHARE * largest, BIRTH_ROUNDING * largest_vorticity(args));
+    const uint8_t *room = args->tank.grid.m.room;
     if (TILE_SINGLE()) {
-        s->total = 0;
+        s->born_total = s->split_total = 0;
     }
-    find_splits(args, s, args->tank.grid.m.active_tile[tile]);
+    find_parents(args, s, tile);
     FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
         float size = 0.0f;
         for (int c = 0; c < 3; c++) {
             size = tile_max2_f32(tile_abs_f32(args->m.gain[c][own + i]), size);
         }
-        const uint8_t *room = args->tank.grid.m.room;
         const int is_free = args->tank.grid.m.cell_count[own + i] == 0 && (room == NULL || room[own + i] > 127);
-        const int bears = may && size > least && is_free;
-        s->splits[i] = bears ? 0 : s->splits[i];
-        s->count[i] = bears || s->splits[i] != 0;
-        tile_add_u32(&s->total, s->count[i]);
+        s->born[i] = size > least && is_free;
+        s->split[i] = s->parent[i] != 0 && s->born[i] == 0;
+        tile_add_u32(&s->born_total, s->born[i]);
+        tile_add_u32(&s->split_total, s->split[i]);
     }
     TILE_BARRIER();
 }
 
-/// Adds vortons to the births of a tile. One tile per active tile.
+/// How many vortons a tile wants to be born, and to split. One tile per active tile.
 TILE_KERNEL(vorton_births, CELL_LANES, vorton_args, vorton_births_scratch)
 {
-    find_births(args, s, tile);
+    if (args->m.counters->vortons < args->m.control->vortons_max) {
+        find_births(args, s, tile);
+    } else if (TILE_SINGLE()) {
+        s->born_total = s->split_total = 0;
+    }
     if (TILE_SINGLE()) {
-        args->m.others[tile] = args->tank.store.births[tile];
-        args->tank.store.births[tile] += s->total;
+        args->m.born[tile] = s->born_total;
+        args->m.split[tile] = s->split_total;
+    }
+}
+
+typedef struct vorton_limit_scratch {
+    uint32_t count[BUDGET_LANES];
+    uint32_t total, left;
+} vorton_limit_scratch;
+
+/// Cuts what tiles want to what is left, tile by tile. Ends with a barrier.
+TILE_FN void cut_wanted(vorton_limit_scratch *s, uint32_t *wanted, uint32_t tiles)
+{
+    for (uint32_t first = 0; first < tiles; first += BUDGET_LANES) {
+        FOR_RANGE (i, 0, BUDGET_LANES) {
+            s->count[i] = first + i < tiles ? wanted[first + i] : 0;
+        }
+        TILE_BARRIER();
+        tile_scan_u32(s->count, BUDGET_LANES, &s->total);
+        TILE_BARRIER();
+        FOR_RANGE (i, 0, BUDGET_LANES) {
+            if (first + i < tiles) {
+                const uint32_t left = s->left - tile_min_u32(s->count[i], s->left);
+                wanted[first + i] = tile_min_u32(wanted[first + i], left);
+            }
+        }
+        TILE_BARRIER();
+        if (TILE_SINGLE()) {
+            s->left -= tile_min_u32(s->total, s->left);
+        }
+        TILE_BARRIER();
+    }
+}
+
+/// Adds vortons to the tiles' births, no more than there may be: those that are born first, for without them what is
+/// generated is lost. One tile.
+TILE_KERNEL(vorton_births_limit, BUDGET_LANES, vorton_args, vorton_limit_scratch)
+{
+    const uint32_t tiles = args->tank.grid.m.counters->active, most = args->m.control->vortons_max;
+    uint32_t *births = args->tank.store.births;
+    if (TILE_SINGLE()) {
+        s->left = most - tile_min_u32(args->m.counters->vortons, most);
+    }
+    TILE_BARRIER();
+    cut_wanted(s, args->m.born, tiles);
+    cut_wanted(s, args->m.split, tiles);
+    FOR_RANGE (i, 0, tiles) {
+        args->m.others[i] = births[i];
+        births[i] += args->m.born[i] + args->m.split[i];
     }
 }
 
@@ -490,7 +569,7 @@ TILE_FN void split_vorton(const vorton_args *args, uint32_t from, uint32_t to, u
     }
 }
 
-/// Writes a tile's vortons behind its other births. One tile per active tile.
+/// Writes a tile's vortons behind its other births: those that are born, then parts. One tile per active tile.
 TILE_KERNEL(vorton_spawn, CELL_LANES, vorton_args, vorton_births_scratch)
 {
     const store_memory *store = &args->tank.store;
@@ -502,17 +581,18 @@ TILE_KERNEL(vorton_spawn, CELL_LANES, vorton_args, vorton_births_scratch)
     const uint32_t to = store->tile_first_next[dense] + store->tile_count_next[dense] - births + others;
     const uint32_t id = store->counters->next_id + store->births_first[tile] + others;
     const uint32_t end = store->tile_first[dense] + store->tile_count[dense];
+    const uint32_t born = tile_min_u32(args->m.born[tile], births - others), split = births - others - born;
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
     find_births(args, s, tile);
-    tile_scan_u32(s->count, TILE_CELLS, &s->total);
+    tile_scan_u32(s->born, TILE_CELLS, &s->born_total);
+    tile_scan_u32(s->split, TILE_CELLS, &s->split_total);
     FOR_RANGE (cell, 0, TILE_CELLS) {
-        const uint32_t before = s->count[cell], after = cell + 1 < TILE_CELLS ? s->count[cell + 1] : s->total;
-        if (after > before && before < births - others) {
-            if (s->splits[cell] != 0) {
-                split_vorton(args, end - s->splits[cell], to + before, id + before);
-            } else {
-                spawn_vorton(args, tile, place, cell, to + before, id + before);
-            }
+        const uint32_t next = cell + 1, at = s->born[cell], part = s->split[cell];
+        if (at < born && at < (next < TILE_CELLS ? s->born[next] : s->born_total)) {
+            spawn_vorton(args, tile, place, cell, to + at, id + at);
+        }
+        if (part < split && part < (next < TILE_CELLS ? s->split[next] : s->split_total)) {
+            split_vorton(args, end - s->parent[cell], to + born + part, id + born + part);
         }
     }
 }

@@ -61,6 +61,7 @@ static void scale(tarn_tank *tank)
     }
     args->scale.volume = 1.0f / store->rest_density;
     args->scale.strength = desc->dt_s * args->scale.volume;
+    args->scale.split = desc->dt_s * SPLIT_STRENGTH;
     args->scale.strength_unit = STRENGTH_SUM_MAX / store->cell_particles_max;
     args->scale.mass_unit = MASS_SUM_MAX / store->cell_particles_max;
 }
@@ -78,6 +79,8 @@ static void carve(grid_carver *t, tarn_tank *tank)
     }
     grid_carve(t, &m->deviation, TILE_CELLS * 4);
     grid_carve(t, &m->others, 4);
+    grid_carve(t, &m->born, 4);
+    grid_carve(t, &m->split, 4);
     t->group = GROUP_OCCUPIED;
     grid_carve(t, &m->holds, 4);
     vorton_waves_carve(t, &args_of(tank)->tank.grid.shape, m);
@@ -197,6 +200,7 @@ static void substep(tarn_tank *tank)
 static void bear(tarn_tank *tank)
 {
     grid_launch_active(&tank->grid, args_of(tank), VORTON_KERNEL(births));
+    grid_launch(&tank->grid, args_of(tank), VORTON_KERNEL(births_limit), NULL, 1);
 }
 
 static void spawn(tarn_tank *tank)
@@ -214,7 +218,7 @@ static const tarn_parameter_spec parameters[PARAMETER_COUNT] = {
                              "How fast vorticity spreads; water has 1e-6."},
     [PARAMETER_VORTONS] = {"vortons_max", "Vortons", NULL, 50000.0f, 0.0f, 1e6f, TARN_PLAYS_NONE,
                            TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
-                           "With more vortons than this none are born."},
+                           "Beyond this no vortons are born or split; dye that turns counts."},
     [PARAMETER_TOLERANCE] =
         {"pressure_tolerance", "Tolerance", NULL, 1e-4f, 1e-7f, 1e-1f, TARN_PLAYS_NONE,
          TARN_PARAMETER_HAS_MAGNITUDES | TARN_PARAMETER_IS_SOLVER,
@@ -311,6 +315,7 @@ const tank_model tarn_vorton_model = {
     .stages = stages,
     .stage_count = sizeof stages / sizeof stages[0],
     .fills = true,
+    .stays_full = true,
     .keeps_velocity = true,
     .kinds = 2,
     .room = 32768,

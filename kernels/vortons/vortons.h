@@ -7,7 +7,7 @@
 /// the vector potential: the edge (i + 1/2, j, k) lies in cell (i, j, k). Density and what is generated lie in
 /// the cells' centres.
 ///
-/// All of the tank is filled and occupied: active and occupied indices of a tile are the same.
+/// All of the tank is filled and occupied: active and occupied indices of a tile are its dense number.
 #ifndef TARN_KERNELS_VORTONS_H
 #define TARN_KERNELS_VORTONS_H
 
@@ -32,19 +32,21 @@ enum {
 #define MASS_SUM_MAX 134217728.0f    ///< 2^27: mass_unit times cell_particles_max
 
 /// Cells that nobody is in get a vorton where more is generated than this share of what is anywhere, and than this
-/// share of what the solver leaves: what is generated goes on and adds up, what is left doesn't.
+/// share of the largest vorticity: rounding in the transforms leaves 2.6e-6 of it anywhere in the tank, from which
+/// nothing is to be born.
 #define BIRTH_SHARE (1.0f / 128.0f)
-#define BIRTH_RESIDUAL 0.1f
+#define BIRTH_ROUNDING 1e-5f
 
-/// Vortons stronger than this, in cells^3 per step, split in two: what stretching makes of one is a longer piece of a
+/// Vortons stronger than this, in cells^3 per second, split in two: what stretching makes of one is a longer piece of a
 /// vortex, and where it is carried by itself its ends part. The parts lie half a cell from each other.
-#define SPLIT_STRENGTH 0.25f
+#define SPLIT_STRENGTH 15.0f
 #define SPLIT_WAY (float)(1 << (POSITION_BITS - 2))
 
 /// Constant after creation.
 typedef struct vorton_scale {
     float strength; ///< of a particle with a vorticity of 1/s
     float volume;   ///< of a particle, cells
+    float split;    ///< SPLIT_STRENGTH, cells^3 per step
     float strength_unit, mass_unit;
 } vorton_scale;
 
@@ -53,12 +55,13 @@ typedef struct vorton_control {
     tank_control tank;
     uint32_t starts;      ///< particles' velocities, as they were seeded, become vorticity; the device makes it 0
     float viscosity;      ///< nu dt / dx^2 of a substep
-    uint32_t vortons_max; ///< with more none are born
+    uint32_t vortons_max; ///< none are born, or split, beyond that
 } vorton_control;
 
 typedef struct vorton_counters {
-    uint32_t gain_bits; ///< largest component of what the substep generates in a cell, as bits
-    uint32_t vortons;   ///< particles that hold strength
+    uint32_t gain_bits;         ///< largest component of what the substep generates in a cell, as bits
+    uint32_t vortons;           ///< particles that hold strength
+    uint32_t vorticity_bits[3]; ///< largest of each component on the edges, as bits; 0: there is none
 } vorton_counters;
 
 /// The matrices of an axis's waves.
@@ -70,6 +73,7 @@ enum { WAVE_LANES = 64 };
 typedef struct wave_pass {
     uint32_t axis, inverse;
     uint32_t divides; ///< the result by the eigenvalues
+    uint32_t ends;    ///< the last one: what it writes is the potential
     const float *from[3];
     float *to[3];
 } wave_pass;
@@ -85,6 +89,7 @@ typedef struct vorton_memory {
     float *potential[3]; ///< [s][512] on lower edges, cells^2 / step
     float *wave[3][WAVE_COUNT], *eigenvalue[3];           ///< [n][n] and [n], n as vorton_wave_cells
     uint32_t *others;                                     ///< [s] births besides those of vortons
+    uint32_t *born, *split;                               ///< [s] vortons that are, at first as many as want to be
     int32_t *strength_sum[3], *mass_sum, *impulse_sum[3]; ///< [o][NODE_COUNT]
 } vorton_memory;
 
@@ -148,6 +153,7 @@ TILE_FN uint32_t vorton_wave_cells(const grid_shape *shape, int axis)
     K(vorton_cells)                                                                                                    \
     K(vorton_keep)                                                                                                     \
     K(vorton_births)                                                                                                   \
+    K(vorton_births_limit)                                                                                             \
     K(vorton_spawn)                                                                                                    \
     K(vorton_show_spin)
 

@@ -17,33 +17,40 @@ static double sine(double x)
     return x * sum;
 }
 
-/// Sine of so many n-ths of a right angle.
-static double sine_of(uint64_t parts, uint64_t n)
+enum { ROWS_AT_ONCE = 64 }; ///< between two yields
+
+/// Sines of the n-ths of a right angle, all 4 n of a turn: no other ones are in an axis's matrices.
+static void fill_turn(uint64_t n, double *turn)
 {
     const double right = 1.57079632679489661923;
-    const uint64_t at = parts % (4 * n), half = at % (2 * n), part = half > n ? 2 * n - half : half;
-    const double value = sine(right * (double)part / (double)n);
-    return at >= 2 * n ? -value : value;
+    for (uint64_t at = 0; at < 4 * n; at++) {
+        const uint64_t half = at % (2 * n), part = half > n ? 2 * n - half : half;
+        const double value = sine(right * (double)part / (double)n);
+        turn[at] = at >= 2 * n ? -value : value;
+    }
 }
 
 /// Orthogonal, so that each is the inverse of its transposed; [from][to], with zeros beyond n.
-static void fill_matrices(uint32_t n, uint32_t wide, float *sines, float *cosines, float *cosines_back)
+static void fill_matrices(tarn_queue *queue, const double *turn, uint32_t n, uint32_t wide, float *const *matrix)
 {
     const double size = sqrt(2.0 / (double)n);
     for (uint64_t k = 0; k < n; k++) {
+        if (k % ROWS_AT_ONCE == 0) {
+            tarn_queue_yield(queue);
+        }
         for (uint64_t i = 0; i < n; i++) {
-            const double cosine = (k > 0 ? size : sqrt(1.0 / (double)n)) * sine_of(k * (2 * i + 1) + n, n);
-            sines[k * wide + i] = (float)(size * sine_of(2 * k * i, n));
-            cosines[i * wide + k] = (float)cosine;
-            cosines_back[k * wide + i] = (float)cosine;
+            const double cosine = (k > 0 ? size : sqrt(1.0 / (double)n)) * turn[(k * (2 * i + 1) + n) % (4 * n)];
+            matrix[WAVE_SINE][k * wide + i] = (float)(size * turn[2 * k * i % (4 * n)]);
+            matrix[WAVE_COSINE][i * wide + k] = (float)cosine;
+            matrix[WAVE_COSINE_BACK][k * wide + i] = (float)cosine;
         }
     }
 }
 
-static void fill_eigenvalues(uint32_t n, float *value)
+static void fill_eigenvalues(const double *turn, uint32_t n, float *value)
 {
     for (uint32_t k = 0; k < n; k++) {
-        const double half = sine_of(k, n); // sin(pi k / 2n)
+        const double half = turn[k]; // sin(pi k / 2n)
         value[k] = (float)(4.0 * half * half);
     }
 }
@@ -53,19 +60,23 @@ static tarn_status upload_axis(const tarn_tank *tank, const vorton_memory *m, in
     const uint32_t n = (uint32_t)tank->grid.desc.cells[axis], wide = vorton_wave_cells(&tank->args->grid.shape, axis);
     const size_t cells = (size_t)wide * wide;
     TARN_ASSERT(n > 0 && n <= wide);
-    float *matrices = calloc(WAVE_COUNT * cells + wide, sizeof *matrices);
-    if (matrices == NULL) {
-        return TARN_E_MEMORY;
+    float *matrices = calloc(WAVE_COUNT * cells + wide, sizeof *matrices), *matrix[WAVE_COUNT];
+    double *turn = malloc(4 * (size_t)n * sizeof *turn);
+    tarn_status status = matrices == NULL || turn == NULL ? TARN_E_MEMORY : TARN_OK;
+    if (status == TARN_OK) {
+        float *eigenvalue = matrices + WAVE_COUNT * cells;
+        for (int kind = 0; kind < WAVE_COUNT; kind++) {
+            matrix[kind] = matrices + (size_t)kind * cells;
+        }
+        fill_turn(n, turn);
+        fill_matrices(tank->grid.queue, turn, n, wide, matrix);
+        fill_eigenvalues(turn, n, eigenvalue);
+        status = tarn_queue_upload(tank->grid.queue, m->eigenvalue[axis], eigenvalue, wide * sizeof(float));
     }
-    float *eigenvalue = matrices + WAVE_COUNT * cells;
-    fill_matrices(n, wide, matrices + WAVE_SINE * cells, matrices + WAVE_COSINE * cells,
-                  matrices + WAVE_COSINE_BACK * cells);
-    fill_eigenvalues(n, eigenvalue);
-    tarn_status status = tarn_queue_upload(tank->grid.queue, m->eigenvalue[axis], eigenvalue, wide * sizeof(float));
     for (int kind = 0; kind < WAVE_COUNT && status == TARN_OK; kind++) {
-        status = tarn_queue_upload(tank->grid.queue, m->wave[axis][kind], matrices + (size_t)kind * cells,
-                                   cells * sizeof(float));
+        status = tarn_queue_upload(tank->grid.queue, m->wave[axis][kind], matrix[kind], cells * sizeof(float));
     }
+    free(turn);
     free(matrices);
     return status;
 }
@@ -99,7 +110,8 @@ void vorton_waves_launch(tarn_tank *tank, const vorton_args *from)
     const grid_memory *m = &args.tank.grid.m;
     float *const spare[3] = {m->residual, m->direction, m->product}; // the pressure's solver comes later
     for (int p = 0; p < PASSES; p++) {
-        args.pass = (wave_pass){.axis = axes[p], .inverse = p >= PASSES / 2, .divides = p == PASSES / 2 - 1};
+        args.pass = (wave_pass){
+            .axis = axes[p], .inverse = p >= PASSES / 2, .divides = p == PASSES / 2 - 1, .ends = p == PASSES - 1};
         for (int c = 0; c < 3; c++) {
             args.pass.from[c] = p == 0 ? args.m.vorticity[c] : p % 2 == 0 ? args.m.potential[c] : spare[c];
             args.pass.to[c] = p % 2 == 0 ? spare[c] : args.m.potential[c];

@@ -25,7 +25,7 @@ TILE_FN int has_equation(const grid_shape *shape, int component, int x, int y, i
 }
 
 typedef struct start_edge_scratch {
-    float gain[RIM_CELLS];
+    float gain[RIM_CELLS], size[TILE_CELLS];
     uint32_t neighbour[27];
 } start_edge_scratch;
 
@@ -51,8 +51,13 @@ TILE_KERNEL(vorton_start, CELL_LANES, vorton_args, start_edge_scratch)
             const int has =
                 has_equation(shape, c, place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z);
             vorticity[cell] = has ? vorticity[cell] + around : 0.0f;
+            s->size[cell] = tile_magnitude_f32(vorticity[cell]);
         }
         TILE_BARRIER();
+        tile_max_f32(s->size, TILE_CELLS);
+        if (TILE_SINGLE() && s->size[0] > 0.0f) {
+            global_max_u32(&args->m.counters->vorticity_bits[c], tile_bits_f32(s->size[0]));
+        }
     }
     if (TILE_SINGLE()) {
         m->solved_tile[tile] = dense;
@@ -139,6 +144,21 @@ TILE_FN row_f32 over_eigenvalue(const vorton_args *args, row_f32 value, int x, i
     return row_select(sum > 0.0f, value / sum, row_all(0.0f));
 }
 
+/// A component of which there is no vorticity anywhere has no potential, as all of them in a tank at rest and two in a
+/// flat one: of its passes only the last one does anything, it writes zeros.
+TILE_FN int has_waves(const vorton_args *args, int component, float *to)
+{
+    if (args->m.counters->vorticity_bits[component] != 0) {
+        return 1;
+    }
+    if (args->pass.ends) {
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            to[i] = 0.0f;
+        }
+    }
+    return 0;
+}
+
 /// A transform along an axis, of all components: from one of the three fields that the pass names to another. Tiles
 /// are numbered by component and then as active tiles, which are all that there are.
 TILE_KERNEL(vorton_waves, WAVE_LANES, vorton_args, tile_no_scratch)
@@ -162,6 +182,9 @@ TILE_KERNEL(vorton_waves, WAVE_LANES, vorton_args, tile_no_scratch)
                         at * TILE_EDGE;
     const float *from = pass->from[c] + (uint64_t)(slot - (uint32_t)at * apart) * TILE_CELLS;
     float *to = pass->to[c] + (uint64_t)slot * TILE_CELLS;
+    if (!has_waves(args, c, to)) {
+        return;
+    }
     const uint32_t row_cells = axis == 1 ? TILE_EDGE : TILE_EDGE * TILE_EDGE; // between cells along the axis
     const uint32_t first = is_own ? 0 : 1;
     // Each case by itself: the distances are the compiler's to know.

@@ -92,6 +92,35 @@ static void a_vortex_turns_the_water(void **state)
     }
 }
 
+/// Hands that stir hard, each its own way, have no more vortons born, or split, than there may be.
+static void hard_stirring_keeps_to_the_number(void **state)
+{
+    (void)state;
+    enum { MOST = 600, STEPS = 40 };
+    acts t;
+    describe(&t);
+    t.desc.fluid_count = 0;
+    t.desc.parameters[tarn_model_parameter_find(tarn_model_find("vortons"), "vortons_max")] = MOST;
+    open_tank(&t);
+    uint32_t largest = 0;
+    for (int step = 0; step < STEPS; step++) {
+        tarn_push hands[2] = {hand_on_middle(&t), hand_on_middle(&t)};
+        const float c = t.desc.cell_m, way = step / 5 % 2 == 0 ? 1.0f : -1.0f;
+        hands[0].center_m[0] -= 4.0f * c;
+        hands[1].center_m[0] += 4.0f * c;
+        for (int h = 0; h < 2; h++) {
+            hands[h].velocity_m_s[1 + h] = 3.0f * way;
+            hands[h].spin_rad_s[h] = 20.0f;
+            hands[h].strength = 1.0f;
+        }
+        assert_int_equal(act_step(t.tank, hands, 2), TARN_OK);
+        assert_in_range(t.tank->particle_count, 0, MOST);
+        largest = t.tank->particle_count > largest ? t.tank->particle_count : largest;
+    }
+    assert_in_range(largest, MOST / 2, MOST);
+    close_tank(&t);
+}
+
 static uint32_t count_within(const acts *t, const float *center_m, float radius_m)
 {
     uint32_t count = 0;
@@ -233,9 +262,10 @@ static void a_body_stirs_the_water(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_vortex_turns_the_water),    cmocka_unit_test(a_pour_brings_dye),
-        cmocka_unit_test(a_drain_takes_what_is_in_it), cmocka_unit_test(dye_colours_what_is_in_it),
-        cmocka_unit_test(a_flow_takes_a_body_along),   cmocka_unit_test(a_body_stirs_the_water),
+        cmocka_unit_test(a_vortex_turns_the_water),  cmocka_unit_test(hard_stirring_keeps_to_the_number),
+        cmocka_unit_test(a_pour_brings_dye),         cmocka_unit_test(a_drain_takes_what_is_in_it),
+        cmocka_unit_test(dye_colours_what_is_in_it), cmocka_unit_test(a_flow_takes_a_body_along),
+        cmocka_unit_test(a_body_stirs_the_water),
     };
     return cmocka_run_group_tests_name("acts on vortons", tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include <cmocka.h> // needs those above
 
+#include "kernels/tank/state.h"
 #include "kernels/tank/tank_internal.h"
 #include "kernels/vortons/vortons.h"
 #include "tests/kernels/tank_acts.h"
@@ -157,6 +158,48 @@ static void a_saved_tank_goes_on_alike(void **state)
 }
 
 /// A field's value in a cell.
+/// The state without its last tile. @return bytes
+static size_t leave_out_tile(const uint8_t *bytes, size_t count, uint8_t *to)
+{
+    tank_state whole = {.parameter_count = tarn_model_find("vortons")->parameter_count};
+    assert_int_equal(tank_state_read(bytes, count, &whole), TARN_OK);
+    tank_state less = whole;
+    less.tile_count--;
+    const size_t arrays = (size_t)whole.particle_count * 4 * whole.array_count, numbers = (size_t)less.tile_count * 4,
+                 kept = numbers * 3 * whole.kept_cells;
+    const uint8_t *from = bytes + whole.particles_at;
+    uint8_t *at = to + tank_state_write(&less, to, count);
+    memcpy(at, from, arrays + numbers);
+    memcpy(at + arrays + numbers, from + arrays + numbers + 4, kept);
+    return (size_t)(at - to) + arrays + numbers + kept;
+}
+
+/// A state of a tank that isn't full is none of a tank of vortons: nothing but all of it can be solved.
+static void a_state_with_a_hole_is_refused(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.0f);
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const size_t most = tarn_tank_save_bytes_max(tank);
+    uint8_t *bytes = malloc(most), *other = malloc(most);
+    size_t count = 0;
+    assert_non_null(bytes);
+    assert_non_null(other);
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
+    const tarn_tank_hash before = plain_tank_hash(tank);
+    assert_int_equal(tarn_tank_load(tank, other, leave_out_tile(bytes, count, other)), TARN_E_MALFORMED);
+    const tarn_tank_hash after = plain_tank_hash(tank);
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);
+    free(other);
+    free(bytes);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 static double value_at(const tarn_tank *tank, const float *field, const int *at)
 {
     const grid_shape *shape = &tank->args->grid.shape;
@@ -313,15 +356,33 @@ static alike_sums sum_alike(const tarn_tank *tank)
     return sums;
 }
 
-/// What becomes in a step of a vorton of so much strength, in cells^3 per step, where so many may be.
-static alike_sums watch_vorton(float strength, float vortons_max)
+/// A vorton by itself.
+typedef struct watched {
+    float strength;    ///< over that beyond which it splits
+    float vortons_max; ///< that there may be
+    float solid_cells; ///< how far from it a wall stands; 0: there is none
+    float dt_s;        ///< 0: as usual
+} watched;
+
+/// What becomes of it in a step.
+static alike_sums watch_vorton(watched w)
 {
     tarn_tank_desc desc;
     ball_desc(&desc, 0.0f);
-    desc.parameters[tarn_model_parameter_find(tarn_model_find("vortons"), "vortons_max")] = vortons_max;
+    desc.dt_s = w.dt_s > 0.0f ? w.dt_s : desc.dt_s;
+    if (w.solid_cells > 0.0f) {
+        const float c = desc.cell_m, half_m = 2.0f * c;
+        desc.solid_count = 1;
+        desc.solids[0] =
+            (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {half_m, 6.0f * c, 6.0f * c}},
+                         .pose = {.position_m = {(11.4f + w.solid_cells) * c + half_m, 12.0f * c, 12.0f * c},
+                                  .rotation = {0.0f, 0.0f, 0.0f, 1.0f}},
+                         .density_kg_m3 = 500.0f};
+    }
+    desc.parameters[tarn_model_parameter_find(tarn_model_find("vortons"), "vortons_max")] = w.vortons_max;
     tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
-    const float size = strength / ((const vorton_args *)tank->part)->scale.strength;
+    const float size = w.strength * SPLIT_STRENGTH / ((const vorton_args *)tank->part)->scale.volume;
     put_vorton(tank, (const double[3]){11.4, 12.3, 12.7}, (const float[3]){0.6f * size, -0.64f * size, 0.48f * size});
     assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     const alike_sums sums = sum_alike(tank);
@@ -330,14 +391,42 @@ static alike_sums watch_vorton(float strength, float vortons_max)
     return sums;
 }
 
+/// Where nothing turns any more nothing is left of the flow that there was.
+static void water_without_strength_stands(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    ball_desc(&desc, 0.0f);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const vorton_args *args = (const vorton_args *)tank->part;
+    const double at[3] = {11.4, 12.3, 12.7};
+    double before = 0.0, after = 0.0;
+    put_vorton(tank, at, (const float[3]){3.0f, 4.0f, 5.0f});
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    for (uint64_t i = 0; i < (uint64_t)tank->counters.grid.active * TILE_CELLS; i++) {
+        before += fabs((double)args->m.potential[2][i]);
+    }
+    put_vorton(tank, at, (const float[3]){0.0f, 0.0f, 0.0f});
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    for (uint64_t i = 0; i < (uint64_t)tank->counters.grid.active * TILE_CELLS; i++) {
+        for (int c = 0; c < 3; c++) {
+            after += fabs((double)args->m.potential[c][i]) + fabs((double)args->tank.grid.m.u[c][i]);
+        }
+    }
+    assert_true(before > 0.0 && after == 0.0);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 /// One beside another: with the strength, the place and the impulse of one that is whole, as it stays where there are
 /// as many as may be.
 static void a_strong_vorton_splits(void **state)
 {
     (void)state;
-    const alike_sums weak = watch_vorton(0.8f * SPLIT_STRENGTH, 1000.0f),
-                     whole = watch_vorton(1.5f * SPLIT_STRENGTH, 0.0f),
-                     parts = watch_vorton(1.5f * SPLIT_STRENGTH, 1000.0f);
+    const alike_sums weak = watch_vorton((watched){0.8f, 1000.0f, 0.0f, 0.0f}),
+                     whole = watch_vorton((watched){1.5f, 0.0f, 0.0f, 0.0f}),
+                     parts = watch_vorton((watched){1.5f, 1000.0f, 0.0f, 0.0f});
     assert_int_equal(weak.count, 1);
     assert_int_equal(whole.count, 1);
     assert_int_equal(parts.count, 2);
@@ -346,6 +435,24 @@ static void a_strong_vorton_splits(void **state)
         assert_true(fabs(parts.strength[a] - whole.strength[a]) < 1e-6 * fabs(whole.strength[a]));
         assert_true(fabs(parts.place[a] - whole.place[a]) < 1e-6);
         assert_true(fabs(parts.impulse[a] - whole.impulse[a]) < 1e-6 * fabs(whole.impulse[a]));
+    }
+}
+
+/// No part comes to lie where a solid leaves less than all of the room.
+static void beside_a_solid_none_splits(void **state)
+{
+    (void)state;
+    assert_int_equal(watch_vorton((watched){1.5f, 1000.0f, 3.0f, 0.0f}).count, 2);
+    assert_int_equal(watch_vorton((watched){1.5f, 1000.0f, 0.8f, 0.0f}).count, 1);
+}
+
+/// How often a tank is stepped says nothing of what flows in it.
+static void vortons_split_alike_at_any_step(void **state)
+{
+    (void)state;
+    for (float dt_s = 1.0f / 480.0f; dt_s < 0.04f; dt_s *= 4.0f) {
+        assert_int_equal(watch_vorton((watched){0.8f, 1000.0f, 0.0f, dt_s}).count, 1);
+        assert_int_equal(watch_vorton((watched){1.5f, 1000.0f, 0.0f, dt_s}).count, 2);
     }
 }
 
@@ -387,9 +494,13 @@ int main(void)
         cmocka_unit_test(a_push_goes_on),
         cmocka_unit_test(sums_are_kept),
         cmocka_unit_test(a_saved_tank_goes_on_alike),
+        cmocka_unit_test(a_state_with_a_hole_is_refused),
         cmocka_unit_test(the_potential_fits_vorticity),
         cmocka_unit_test(a_mirrored_drop_turns_alike),
+        cmocka_unit_test(water_without_strength_stands),
         cmocka_unit_test(a_strong_vorton_splits),
+        cmocka_unit_test(beside_a_solid_none_splits),
+        cmocka_unit_test(vortons_split_alike_at_any_step),
         cmocka_unit_test(vortons_tell_how_they_turn),
     };
     return cmocka_run_group_tests_name("vortons", tests, NULL, NULL);
