@@ -247,7 +247,6 @@ TILE_KERNEL(smoke_draw, CELL_LANES, smoke_args, tile_no_scratch)
     const grid_args *grid = &args->tank.grid;
     const tank_control *control = &args->m.control->tank;
     const tile_place place = tile_place_of(&grid->shape, 0, grid->m.active_tile[tile]);
-    const float limit = control->grid.speed_max;
     uint32_t pulls = 0;
     for (uint32_t i = 0; i < control->push_count; i++) {
         pulls += control->pushes[i].inward != 0.0f;
@@ -264,8 +263,7 @@ TILE_KERNEL(smoke_draw, CELL_LANES, smoke_args, tile_no_scratch)
                                  (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f),
                                  (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f)};
             if (is_open && (grid->m.open[axis] == NULL || grid->m.open[axis][face] > 0)) {
-                const float fast = grid->m.u_ext[axis][face] + drawn_at(args, at, axis);
-                grid->m.u_ext[axis][face] = tile_clamp_f32(fast, -limit, limit);
+                grid->m.u_ext[axis][face] += drawn_at(args, at, axis);
             }
         }
     }
@@ -285,11 +283,15 @@ TILE_KERNEL(smoke_stir, CELL_LANES, smoke_args, stir_scratch)
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
     const uint32_t rows = (uint32_t)planes_of(&args->tank.grid.shape, place, 2) * TILE_EDGE;
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    const float limit = grid->control->speed_max;
     FOR_ROWS (x, row, 0, tile_rows(&args->tank.grid.shape)) {
         const uint32_t at = row * TILE_EDGE + x;
         row_f32 most = row_all(0.0f);
         for (int c = 0; c < 3 && row < rows; c++) {
-            most = row_max(row_magnitude(row_load(grid->u_ext[c] + own + at)), most);
+            // What is kept is what a state may have: the projection itself knows no limit.
+            const row_f32 kept = row_clamp(row_load(grid->u_ext[c] + own + at), -limit, limit);
+            row_store(grid->u_ext[c] + own + at, kept);
+            most = row_max(row_magnitude(kept), most);
         }
         row_store(s->most + at, most);
     }
