@@ -8,9 +8,9 @@
 // mirrors what is before them. So along its own axis a component has cosines, about the cells' middles, and along the
 // others sines, zero at the first node and beyond the last cell.
 //
-// A transform is a product with a small matrix, axis by axis: with as many operations for a cell as the tank has cells
-// along its axes, all of them on rows, and with nothing to iterate, it takes less time than multigrid in any tank that
-// there may be, and no error is left but that of rounding.
+// A transform is a product with a small matrix, axis by axis: as many operations for a cell as the tank has cells along
+// its axes, all of them on rows, and nothing to iterate. In a tank of 32 x 48 x 32 cells it takes a fifth of
+// multigrid's time, in larger ones it gains less; no error is left but that of rounding.
 //
 // Sums run over pairs of mirror images, or over even and odd waves by themselves: a mirrored tank has the mirrored
 // bits.
