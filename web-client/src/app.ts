@@ -30,6 +30,7 @@ import { Legend } from "./ui/legend.js";
 import { Notices } from "./ui/notices.js";
 import { Panel } from "./ui/panel.js";
 import { Readout } from "./ui/readout.js";
+import { Webcam } from "./webcam.js";
 import type { HeadsetEntry } from "./xr/entry.js";
 
 const PING_EVERY_MS = 1000;
@@ -78,6 +79,7 @@ export class App {
   private readonly announcer: Announcer;
   private readonly help: Help;
   readonly headset: HeadsetEntry;
+  readonly webcam: Webcam;
 
   private refusedInARow = 0;
   private decodedMs = 0;
@@ -133,6 +135,7 @@ export class App {
     });
     this.keeping = this.createKeeping();
     this.controls = this.createControls();
+    this.webcam = this.createWebcam();
     this.panel = new Panel(parts.panel, this.panelActions(), this.controls.tool);
     this.together = new Together(this.conversation, {
       list: this.panel.people,
@@ -190,6 +193,7 @@ export class App {
   /** Leaves the server, for a recording. */
   private leave(): void {
     this.controls.cancel();
+    this.webcam.stop();
     this.conversation.leave();
     this.link.stop();
     this.stream.drop();
@@ -217,6 +221,7 @@ export class App {
     this.announcer.arrived();
     this.together.onJoined(message);
     this.showState(message.state);
+    if (message.role === "watch") this.webcam.stop("The camera was stopped: you may only watch now.");
     this.panel.showRole(message.role, false);
     this.help.showRole(message.role);
     this.conversation.ping();
@@ -289,6 +294,7 @@ export class App {
   private fit(size: readonly number[], cellM: number): void {
     this.stage.fitTank(size, cellM);
     this.controls.fit(size);
+    this.webcam.fit();
     this.panel.showTool();
   }
 
@@ -357,6 +363,7 @@ export class App {
 
   private ended(why: EndReason, text: string): void {
     this.model.connection = "ended";
+    this.webcam.stop();
     this.announcer.ended(why, text);
   }
 
@@ -452,11 +459,23 @@ export class App {
     });
   }
 
+  /** Notes when an input was sent. @return whether it was */
+  private sent(sequence: number): boolean {
+    if (sequence > 0) this.model.inputTimes.sent(sequence, performance.now());
+    return sequence > 0;
+  }
+
+  private createWebcam(): Webcam {
+    return new Webcam({
+      sizeM: () => this.stage.sizeM,
+      strength: () => this.controls.tool.strength,
+      send: (input) => void this.sent(this.conversation.motion(input)),
+      changed: (on) => this.panel.showCamera(on),
+      say: (text) => this.announcer.say(text),
+    });
+  }
+
   private createControls(): Controls {
-    const sent = (sequence: number): boolean => {
-      if (sequence > 0) this.model.inputTimes.sent(sequence, performance.now());
-      return sequence > 0;
-    };
     return new Controls({
       canvas: this.parts.canvas,
       bar: this.parts.tools,
@@ -466,9 +485,9 @@ export class App {
       latest: () => this.stream.latest,
       isLive: () => this.model.connection === "connected" && this.headset.mode === null,
       mayAct: () => this.conversation.role !== "watch",
-      pointer: (input) => sent(this.conversation.pointer(input)),
+      pointer: (input) => this.sent(this.conversation.pointer(input)),
       cursorShown: (at, pressed, tool) => this.together.tick(performance.now(), at, pressed, tool),
-      orientation: (orientation) => void sent(this.conversation.orientation({ orientation })),
+      orientation: (orientation) => void this.sent(this.conversation.orientation({ orientation })),
       togglePause: () => this.togglePause(),
       step: () => void this.conversation.control("step"),
       reset: () => void this.conversation.control("reset"),
@@ -508,6 +527,7 @@ export class App {
         this.showChannel();
       },
       tilt: Controls.canTilt ? () => this.controls.toggleTilt() : null,
+      camera: Webcam.canRun ? () => this.webcam.toggle() : null,
       picture: () => this.keeping.picture(),
       clip: () => this.keeping.toggleClip(),
       record: () => this.keeping.toggleRecording(),
@@ -595,6 +615,7 @@ export class App {
         RELOAD,
       );
     });
+    window.addEventListener("pagehide", () => this.webcam.stop());
     window.addEventListener("resize", () => this.pictures.tiers.resize());
     window.addEventListener("online", () => this.link.hurry());
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
@@ -606,6 +627,7 @@ export class App {
     this.conversation.view(document.hidden);
     if (document.hidden) {
       this.controls.cancel();
+      this.webcam.stop("The camera was stopped while nobody looked.");
       return;
     }
     this.link.forgive();

@@ -32,6 +32,14 @@ export interface HeadsetSample {
   button(name: PanelButton): number[] | null;
 }
 
+export interface CameraSample {
+  /** Looked at so far. */
+  pictures: number;
+  /** What the newest ones took the page's own thread, ms; and the worker, of the newest. */
+  ownMs: number[];
+  workMs: number;
+}
+
 export interface TarnHook {
   readonly connection: string;
   readonly session: string;
@@ -93,6 +101,8 @@ export interface TarnHook {
    * null where there is none, or a newer frame already.
    */
   drawnAt(colour: number): [number, number, number, number] | null;
+  /** The viewer's camera; null while it doesn't run. */
+  readonly camera: CameraSample | null;
   /** The session with a headset; null without one. */
   readonly headset: HeadsetSample | null;
   /** Place on the page (CSS pixels) of a point in tank coordinates. */
@@ -217,6 +227,12 @@ export function installHook(app: App): void {
     },
     get headset() {
       return headsetSample(app);
+    },
+    get camera() {
+      const { camera } = app.webcam;
+      return camera === null
+        ? null
+        : { pictures: camera.pictures, ownMs: [...camera.ownMs], workMs: camera.workMs };
     },
     drawnAt: (colour) => drawnAt(app, colour),
     samplePoints: (count) => samplePoints(app, count),

@@ -1,4 +1,4 @@
-// Keeps the direction of imports: tables -> codec, net, shader -> protocol -> state -> render, input, ui, lobby, xr -> the page.
+// Keeps the direction of imports: tables -> codec, net, shader -> protocol -> state -> render, input, ui, lobby, camera, xr -> the page.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
@@ -15,6 +15,7 @@ const RANK: Readonly<Record<string, number>> = {
   ui: 3,
   xr: 3,
   lobby: 3,
+  camera: 3,
   page: 4,
 };
 

@@ -10,6 +10,7 @@ import {
   type FramePosition,
   isFrame,
   type Joined,
+  type MotionInput,
   NO_CEILINGS,
   type OrientationInput,
   type PointerInput,
@@ -155,6 +156,10 @@ export class Conversation {
 
   hand(input: HandInput): number {
     return this.numbered((seq) => ({ t: "input", seq, k: "hand", ...input }));
+  }
+
+  motion(input: MotionInput): number {
+    return this.numbered((seq) => ({ t: "input", seq, k: "motion", ...input }));
   }
 
   parameter(name: string, value: number): number {

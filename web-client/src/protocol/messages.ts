@@ -44,6 +44,26 @@ export interface OrientationInput {
   orientation: readonly number[];
 }
 
+/** How what a camera sees moves: a grid over a rectangle in the tank. */
+export interface MotionInput {
+  /** Tells a viewer's cameras apart. */
+  source: number;
+  columns: number;
+  rows: number;
+  /** Where the grid's first row begins; from there to the row's end, and to where the last row begins. */
+  corner_m: readonly number[];
+  across_m: readonly number[];
+  up_m: readonly number[];
+  /** It acts so far to either side; 0: all through the tank. */
+  depth_m: number;
+  /** What 127 stands for. */
+  speed_m_s: number;
+  /** How firmly the fluid goes along, 0..1. */
+  strength: number;
+  /** Coded (motion-code.ts); empty: the source is gone. */
+  cells: Uint8Array;
+}
+
 /** What of the stream this page can use at most; 0: no ceiling. */
 export interface Ceilings {
   mbit_per_s: number;
@@ -75,6 +95,7 @@ export type ClientMessage =
   | ({ t: "input"; seq: number; k: "orientation" } & OrientationInput)
   | ({ t: "input"; seq: number; k: "controller" } & ControllerInput)
   | ({ t: "input"; seq: number; k: "hand" } & HandInput)
+  | ({ t: "input"; seq: number; k: "motion" } & MotionInput)
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
   | { t: "control"; seq: number; action: Action; scene?: string }
   | ({ t: "ack"; key?: boolean } & FramePosition)

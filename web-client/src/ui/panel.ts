@@ -5,6 +5,7 @@ import "../../node_modules/lil-gui/dist/lil-gui.css";
 import { type Controller, GUI } from "lil-gui";
 import type { Channel, ParameterInfo, Role, SessionState } from "../protocol/messages.js";
 import type { Drawing } from "../state/drawing.js";
+import { CAMERA_PROMISE } from "./camera-view.js";
 import { channelTitle } from "./legend.js";
 
 const TITLES: Readonly<Record<Drawing, string>> = {
@@ -32,6 +33,8 @@ export interface PanelActions {
   drawing(name: Drawing): void;
   /** Null where the device can't be tilted. @return whether it is on now */
   tilt: (() => Promise<boolean>) | null;
+  /** Null where there can't be a camera. */
+  camera: (() => void) | null;
   picture(): void;
   clip(): void;
   record(): void;
@@ -68,6 +71,7 @@ export class Panel {
   private radiusSlider: Controller | null = null;
   private clipButton: Controller | null = null;
   private recordButton: Controller | null = null;
+  private cameraButton: Controller | null = null;
   /** Whether the tank can be controlled. */
   private controls = true;
 
@@ -225,7 +229,21 @@ export class Panel {
       const button = folder.add({ tilt: () => void tilt().then((on) => button.name(name(on))) }, "tilt");
       button.name(name(false));
     }
+    if (actions.camera !== null) {
+      this.cameraButton = folder.add(actions, "camera");
+      const promise = document.createElement("p");
+      promise.className = "promise";
+      promise.id = "camera-promise";
+      promise.textContent = CAMERA_PROMISE;
+      folder.$children.append(promise);
+      this.cameraButton.$widget.querySelector("button")?.setAttribute("aria-describedby", promise.id);
+      this.showCamera(false);
+    }
     return folder;
+  }
+
+  showCamera(on: boolean): void {
+    this.cameraButton?.name(on ? "Stop the camera" : "Move it with your camera");
   }
 
   private createKeepFolder(): void {

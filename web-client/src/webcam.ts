@@ -1,0 +1,116 @@
+// The viewer's own camera as an input: what it sees move, moves the tank's fluid, as in a mirror. It runs from a press of
+// the panel's button until another press, and no longer than somebody looks and may play.
+import { askForCamera, Camera, CameraError, canUseCamera } from "./camera/camera.js";
+import { aspectFor } from "./camera/framing.js";
+import type { MotionCells } from "./camera/motion-cells.js";
+import type { MotionInput } from "./protocol/messages.js";
+import { CameraView } from "./ui/camera-view.js";
+
+export interface WebcamHost {
+  /** Of the tank, metres. */
+  sizeM(): readonly [number, number, number];
+  strength(): number;
+  send(input: MotionInput): void;
+  changed(on: boolean): void;
+  say(text: string): void;
+}
+
+interface Running {
+  camera: Camera;
+  view: CameraView;
+}
+
+export class Webcam {
+  private running: Running | null = null;
+  /** Somebody is being asked; an answer to an earlier question than this one is too late. */
+  private question = 0;
+  private asking = false;
+  private shown = "";
+
+  constructor(private readonly host: WebcamHost) {}
+
+  static get canRun(): boolean {
+    return canUseCamera();
+  }
+
+  get camera(): Camera | null {
+    return this.running?.camera ?? null;
+  }
+
+  toggle(): void {
+    if (this.running !== null || this.asking) this.stop();
+    else void this.start();
+  }
+
+  /** @param why  said to people; "": they know */
+  stop(why = ""): void {
+    this.question++;
+    this.asking = false;
+    const { running } = this;
+    if (running === null) return;
+    this.running = null;
+    running.camera.stop();
+    running.view.remove();
+    this.send({ columns: 1, rows: 1, speed_m_s: 1, cells: new Uint8Array(0) });
+    this.host.changed(false);
+    if (why !== "") this.host.say(why);
+  }
+
+  /** The tank may have another size. */
+  fit(): void {
+    const [width, height] = this.host.sizeM();
+    if (this.running === null || this.shown === `${width} ${height}`) return;
+    this.shown = `${width} ${height}`;
+    this.running.camera.fit(width, height);
+    this.running.view.shape(aspectFor(width, height));
+  }
+
+  private async start(): Promise<void> {
+    const question = ++this.question;
+    this.asking = true;
+    try {
+      const stream = await askForCamera();
+      if (question === this.question) this.run(stream);
+      else for (const track of stream.getTracks()) track.stop();
+    } catch (error) {
+      if (!(error instanceof CameraError)) throw error;
+      if (question === this.question) this.host.say(error.message);
+    } finally {
+      if (question === this.question) this.asking = false;
+    }
+  }
+
+  private run(stream: MediaStream): void {
+    const view = new CameraView(() => this.stop());
+    const [width, height] = this.host.sizeM();
+    try {
+      const camera = new Camera(stream, view.canvas, width, height, {
+        onMotion: (motion) => this.send(motion),
+        onEnded: (why) => this.stop(why),
+        onSilent: (silent) => view.silent(silent),
+      });
+      this.running = { camera, view };
+    } catch (error) {
+      view.remove();
+      for (const track of stream.getTracks()) track.stop();
+      throw error;
+    }
+    this.shown = "";
+    this.fit();
+    this.host.changed(true);
+  }
+
+  /** On the tank's front, whose lower left corner is to the left of who looks at it. */
+  private send(motion: MotionCells): void {
+    const [width, height, depth] = this.host.sizeM();
+    this.host.send({
+      source: 0,
+      corner_m: [0, 0, depth],
+      across_m: [width, 0, 0],
+      up_m: [0, height, 0],
+      depth_m: 0,
+      strength: this.host.strength(),
+      ...motion,
+    });
+  }
+}
