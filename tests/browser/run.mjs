@@ -18,6 +18,7 @@ import "./cases/stream.mjs";
 import "./cases/streams.mjs";
 import "./cases/input.mjs";
 import "./cases/controls.mjs";
+import "./cases/camera.mjs";
 import "./cases/channels.mjs";
 import "./cases/fields.mjs";
 import "./cases/faults.mjs";

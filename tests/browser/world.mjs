@@ -23,10 +23,10 @@ const FLAGS = [
 export const VIEWPORT = { width: 480, height: 270 };
 
 /** @returns null where there is no browser */
-export async function launch() {
+export async function launch(flags = []) {
   const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
   if (!existsSync(executablePath)) return null;
-  return chromium.launch({ executablePath, args: FLAGS });
+  return chromium.launch({ executablePath, args: [...FLAGS, ...flags] });
 }
 
 export class World {
@@ -34,6 +34,8 @@ export class World {
     this.browser = browser;
     this.servers = [];
     this.contexts = [];
+    /** Started for this case alone. */
+    this.browsers = [];
     this.complaints = [];
     /** Complaints of the browser that the case provokes on purpose. */
     this.expected = [];
@@ -53,6 +55,12 @@ export class World {
     const server = await TankServer.start(options);
     this.servers.push(server);
     return server;
+  }
+
+  /** Opens this case's pages in a browser of its own, which has more flags. */
+  async useFlags(...flags) {
+    this.browser = await launch(flags);
+    this.browsers.push(this.browser);
   }
 
   async fake(options) {
@@ -121,6 +129,7 @@ export class World {
 
   async end() {
     for (const context of this.contexts) await context.close().catch(() => {});
+    for (const browser of this.browsers) await browser.close().catch(() => {});
     for (const server of this.servers) await server.stop().catch(() => {});
   }
 }

@@ -145,7 +145,7 @@ export class Camera {
       this.heardMs = began;
       this.workMs = message.workMs;
       if (message.motion !== null) this.events.onMotion(message.motion);
-      this.ownMs[this.pictures % OWN_TIMES] = performance.now() - began + this.givenMs;
+      this.ownMs[(this.pictures - 1) % OWN_TIMES] = performance.now() - began + this.givenMs;
       this.givenMs = 0;
     }
   }
@@ -164,14 +164,15 @@ export class Camera {
     video.playsInline = true;
     video.srcObject = this.stream;
     const pace = new Pace(PER_SECOND_MAX);
-    const give = (nowMs: number): void => {
+    const give = (nowMs: number, { captureTime }: VideoFrameCallbackMetadata): void => {
       if (this.ending.signal.aborted) return;
       video.requestVideoFrameCallback(give);
-      if (this.busy || !pace.takes(nowMs / 1000)) return;
+      const timeS = (captureTime ?? nowMs) / 1000;
+      if (this.busy || !pace.takes(timeS)) return;
       const began = performance.now();
       this.busy = true;
       createImageBitmap(video).then(
-        (bitmap) => this.tell({ kind: "picture", bitmap, timeS: nowMs / 1000 }, [bitmap]),
+        (bitmap) => this.tell({ kind: "picture", bitmap, timeS }, [bitmap]),
         () => {
           this.busy = false; // there is none at the moment
         },

@@ -1,7 +1,8 @@
 // The small live view of what the camera's motion does, with a button that ends it.
 
-/** What people read before and while it runs. */
+/** What people read before it runs, and while it does. */
 export const CAMERA_PROMISE = "No picture leaves this browser: only how things move is sent.";
+const SHORT_PROMISE = "No picture leaves this browser.";
 
 export class CameraView {
   readonly canvas = document.createElement("canvas");
@@ -30,7 +31,7 @@ export class CameraView {
 
   silent(silent: boolean): void {
     this.pane.classList.toggle("silent", silent);
-    this.line.textContent = silent ? "The camera sends no pictures." : CAMERA_PROMISE;
+    this.line.textContent = silent ? "The camera sends no pictures." : SHORT_PROMISE;
   }
 
   remove(): void {
