@@ -240,3 +240,22 @@ test("what was put into the tank comes with the state, and goes into recordings"
   expect(() => state([[...solid.slice(1), Number.NaN]])).toThrow("added");
   expect(() => state(Array.from({ length: 73 }, () => solid))).toThrow("added");
 });
+
+test("a motion's cells are bytes", () => {
+  const motion = {
+    source: 0,
+    columns: 2,
+    rows: 1,
+    corner_m: [0, 0, 1],
+    across_m: [2, 0, 0],
+    up_m: [0, 1, 0],
+    depth_m: 0,
+    speed_m_s: 4,
+    strength: 1,
+    cells: Uint8Array.of(1, 255, 0, 251, 0),
+  };
+  const bytes = writeMessage({ t: "input", seq: 3, k: "motion", ...motion });
+  expect(decode(bytes)).toEqual({ t: "input", seq: 3, k: "motion", ...motion });
+  const gone = decode(writeMessage({ t: "input", seq: 4, k: "motion", ...motion, cells: new Uint8Array(0) }));
+  expect(gone).toMatchObject({ cells: new Uint8Array(0) });
+});

@@ -15,7 +15,7 @@ const HALF_LIFE_S = 0.08;
 /** Cells between two pictures: less than that is the camera's noise, however fast it takes pictures. */
 const STEP_MIN = 0.12;
 /** Longer ago is another scene, seconds. */
-const GAP_S_MAX = 0.25;
+const GAP_S_MAX = 0.5;
 /** The pictures' difference, squared, in multiples of the noise's: of a cell's own surroundings, and of wider ones. */
 const CHANGE_MIN = 5;
 const WIDE_CHANGE_MIN = 3;
