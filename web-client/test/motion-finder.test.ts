@@ -90,9 +90,16 @@ test("the speed is that of the body", () => {
   expect(finder.up[middle]).toBeLessThan(((2 * 30) / HEIGHT) * 1.15);
 });
 
-test("noise alone, and light that flickers, move nothing", () => {
+test("noise alone moves nothing", () => {
   for (const noise of [1, 4, 8]) expect(judge(make([0, 0], noise)).wrong).toBeLessThan(0.005);
-  expect(judge(make([0, 0], 2), (picture) => (picture % 2 === 0 ? 1 : 1.08)).wrong).toBeLessThan(0.005);
+});
+
+test("light that flickers moves nothing, and hides little of what moves", () => {
+  const flicker = (picture: number): number => (picture % 2 === 0 ? 1 : 1.08);
+  expect(judge(make([0, 0], 2), flicker).wrong).toBeLessThan(0.005);
+  const { right, wrong } = judge(make([3, 0], 2), flicker);
+  expect(right).toBeGreaterThan(0.85);
+  expect(wrong).toBeLessThan(0.005);
 });
 
 test("a wall without texture that is all there is moves nothing", () => {
