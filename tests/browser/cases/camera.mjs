@@ -7,6 +7,7 @@ import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
 import { median } from "../measure/print.mjs";
 import { readMotion } from "../motion-code.mjs";
 import { cheap, said } from "../world.mjs";
+import { SMALL_POOL, SMALL_SMOKE } from "./stream.mjs";
 
 const address = (server) => `http://127.0.0.1:${server.port}/`;
 const FAKE_CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
@@ -24,8 +25,11 @@ async function useFilm(world, step) {
 }
 
 async function start(page) {
-  await page.getByRole("button", { name: "Controls" }).click();
+  const controls = page.getByRole("button", { name: "Controls" });
+  await controls.click();
   await page.getByRole("button", { name: "Move it with your camera" }).click({ timeout: 5000 });
+  // On a small screen the open panel has the view's place.
+  await controls.click();
 }
 
 const stopButton = (page) => page.locator("#camera").getByRole("button", { name: "Stop the camera" });
@@ -222,5 +226,26 @@ for (const [what, flags, sentence] of [
     await until(async () => sentence.test(await said(page)), "the page says so");
     assertEqual(motions(server).length, 0, "motions sent");
     assert(!(await page.locator("#camera").isVisible()), "there is a view");
+  });
+}
+
+for (const [what, way, scene, step, direction] of [
+  ["water", "left", SMALL_POOL, [6, 0], -1],
+  ["smoke", "right", SMALL_SMOKE, [-6, 0], 1],
+]) {
+  test(`what moves before the camera moves the ${what} along, to the ${way}`, async (world) => {
+    await useFilm(world, step);
+    const server = await world.tank({ scene });
+    const page = await world.watch(cheap(server.url), { prepare: watchCamera });
+    const along = async () => {
+      const frames = await page.evaluate(() => window.tarn.nextFrames(5));
+      return direction * median(frames.map(({ meanVelocity }) => meanVelocity[0]));
+    };
+    const still = await along();
+    await start(page);
+    await until(async () => (await along()) > still + 0.05, `the ${what} goes to the ${way}`);
+    assertEqual(await said(page), "", "what the page says");
+    await stopButton(page).click();
+    await until(async () => (await trackState(page)) === "ended", "the camera is off");
   });
 }
