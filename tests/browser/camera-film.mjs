@@ -3,8 +3,11 @@
 import { writeFileSync } from "node:fs";
 
 export const FILM = { width: 320, height: 240, framesPerSecond: 30 };
-/** Of the window: its middle and half its width and height, pixels, from the left and the top. */
-export const WINDOW = { x: 160, y: 120, half: [90, 80] };
+/**
+ * Of the window: its middle and half its width and height, pixels, from the left and the top. It is beside the film's
+ * middle, and leaves what is pushed a way back: a full tank has none otherwise.
+ */
+export const WINDOW = { x: 135, y: 140, half: [90, 42] };
 /** After so many pixels a texture repeats itself, both ways. */
 const PERIOD = 240;
 

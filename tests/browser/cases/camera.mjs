@@ -45,13 +45,16 @@ const STATE = {
   parameters: [],
 };
 
-/** Whether a cell of a motion lies in the film's window, or beside it, by its middle. @param aspect  of the tank's front */
+/**
+ * How far from the middle of the film's window a cell of a motion is: below 1 inside.
+ * @param aspect  of the tank's front: the film is as wide as it, or as high, and in its middle
+ */
 function placeOf(cell, { columns, rows }, aspect) {
-  // The picture is as wide as the tank, or as high; the film's window is in its middle, so that a mirror moves it nowhere.
   const used = [Math.min(FILM.width, FILM.height * aspect), Math.min(FILM.height, FILM.width / aspect)];
-  const across = ((cell % columns) + 0.5) / columns - 0.5;
-  const up = (Math.floor(cell / columns) + 0.5) / rows - 0.5;
-  return Math.hypot((across * used[0]) / WINDOW.half[0], (up * used[1]) / WINDOW.half[1]);
+  const across = (((cell % columns) + 0.5) / columns - 0.5) * used[0];
+  const up = ((Math.floor(cell / columns) + 0.5) / rows - 0.5) * used[1];
+  const [x, y] = [FILM.width / 2 - across, FILM.height / 2 - up];
+  return Math.hypot((x - WINDOW.x) / WINDOW.half[0], (y - WINDOW.y) / WINDOW.half[1]);
 }
 
 /** Of a motion: the share of the window's cells that go a way within 20 degrees, of those beside it that go; the speed. */
@@ -62,13 +65,13 @@ function judge(motion, direction, aspect) {
     const place = placeOf(i, motion, aspect);
     const speed = Math.hypot(along, up);
     const cos = (along * direction[0] + up * direction[1]) / speed / Math.hypot(...direction);
-    if (place < 0.9) {
+    if (place < 0.85) {
       counts.window++;
       if (presence > 0.5 && cos > Math.cos(Math.PI / 9)) {
         counts.right++;
         speeds.push(speed);
       }
-    } else if (place > 1.15) {
+    } else if (place > 1.3) {
       counts.beside++;
       if (presence > 0.5) counts.wrong++;
     }
