@@ -11,7 +11,7 @@ export const WINDOW = { x: 135, y: 140, half: [90, 42] };
 /** After so many pixels a texture repeats itself, both ways. */
 const PERIOD = 240;
 
-/** Brightness around 128, from a seed. */
+/** Brightness around 128 of pixels, from a seed. */
 function createTexture(seed) {
   let state = seed;
   const random = () => {
@@ -20,12 +20,15 @@ function createTexture(seed) {
   };
   const turns = () => Math.round(24 * random() - 12);
   const waves = Array.from({ length: 16 }, () => [turns(), turns(), 2 * Math.PI * random()]);
-  return (x, y) =>
+  const level = (x, y) =>
     128 +
     waves.reduce(
       (sum, [kx, ky, at]) => sum + 11 * Math.sin((2 * Math.PI * (kx * x + ky * y)) / PERIOD + at),
       0,
     );
+  const levels = Array.from({ length: PERIOD * PERIOD }, (_, i) => level(i % PERIOD, Math.floor(i / PERIOD)));
+  const wrap = (pixel) => ((pixel % PERIOD) + PERIOD) % PERIOD;
+  return (x, y) => levels[wrap(y) * PERIOD + wrap(x)];
 }
 
 /** @param step  pixels that the texture moves by from picture to picture, right and down; they divide the period */

@@ -71,6 +71,8 @@ export interface TarnHook {
   readonly sizeM: readonly number[];
   /** Mean velocity of the particles in the newest frame, m/s. */
   meanVelocity(): [number, number, number];
+  /** The same of those between two corners, in tank coordinates; null where there is none. */
+  velocityIn(low: readonly number[], high: readonly number[]): [number, number, number] | null;
   /** The next `count` frames as they are decoded. */
   nextFrames(count: number): Promise<FrameSample[]>;
   /** How the particles are drawn, on the page or for the eyes of a headset: points, spheres, water-low or water. */
@@ -237,6 +239,7 @@ export function installHook(app: App): void {
     drawnAt: (colour) => drawnAt(app, colour),
     samplePoints: (count) => samplePoints(app, count),
     meanVelocity: () => meanVelocity(app),
+    velocityIn: (low, high) => velocityIn(app, low, high),
     nextFrames: (count) => nextFrames(app, count),
     project: (point) => app.stage.project(point),
   };
@@ -303,6 +306,31 @@ function meanVelocity(app: App): [number, number, number] {
   }
   const unit = latest.info.velocityScale / latest.info.particleCount;
   return [mean[0] * unit, mean[1] * unit, mean[2] * unit];
+}
+
+function velocityIn(
+  app: App,
+  low: readonly number[],
+  high: readonly number[],
+): [number, number, number] | null {
+  const latest = app.stream.latest;
+  if (latest === null) return null;
+  const { particleCount, cellM, unitBits, velocityScale } = latest.info;
+  const { positions, velocities } = latest.views;
+  const quantum = cellM / 2 ** unitBits;
+  const [sum, axes] = [
+    [0, 0, 0],
+    [0, 1, 2],
+  ] as [[number, number, number], number[]];
+  let inside = 0;
+  for (let i = 0; i < 4 * particleCount; i += 4) {
+    const at = (axis: number): number => ((positions[i + axis] as number) + 0.5) * quantum;
+    if (!axes.every((axis) => at(axis) >= (low[axis] ?? 0) && at(axis) <= (high[axis] ?? 0))) continue;
+    inside++;
+    for (const axis of axes) sum[axis] = (sum[axis] as number) + (velocities[i + axis] as number);
+  }
+  const unit = velocityScale / inside;
+  return inside === 0 ? null : [sum[0] * unit, sum[1] * unit, sum[2] * unit];
 }
 
 function nextFrames(app: App, count: number): Promise<FrameSample[]> {
