@@ -26,7 +26,7 @@ export class CameraView {
 
   /** @param aspect  width by height of what of the camera's picture is used */
   shape(aspect: number): void {
-    this.canvas.style.aspectRatio = String(aspect);
+    this.canvas.style.setProperty("--aspect", String(aspect));
   }
 
   silent(silent: boolean): void {
