@@ -17,6 +17,8 @@ enum {
 static const double gap_s_max = 1.0;
 static const float active_min = 0.1f; ///< presence in a cell in which motion is looked for
 
+static const float shown_min = 0.2f; ///< presence in a cell whose motion is shown: less is mostly background
+
 const motion_settings motion_settings_usual = {
     .width = 640,
     .height = 480,
@@ -24,7 +26,7 @@ const motion_settings motion_settings_usual = {
     .near_m = 0.5f,
     .far_m = 4.0f,
     .dead_zone_m_s = 0.1f,
-    .half_life_s = 0.05f,
+    .half_life_s = 0.03f,
     .learn_s = 1.0f,
     .rest_s = 60,
 };
@@ -89,12 +91,14 @@ static bool take_memory(motion_find *find)
     find->tensor = zeros(&whole, 9 * cells, sizeof(float));
     find->smooth = zeros(&whole, 9 * cells, sizeof(float));
     find->inverse = zeros(&whole, 6 * cells, sizeof(float));
+    find->spin = zeros(&whole, cells, sizeof(float));
     find->bond = zeros(&whole, 2 * cells, sizeof(float));
     find->cost = zeros(&whole, cells, sizeof(float));
     find->best = zeros(&whole, cells, sizeof(float));
     find->sums = zeros(&whole, cells, sizeof(float));
     find->active = zeros(&whole, cells, sizeof(bool));
     find->motion = zeros(&whole, 3 * cells, sizeof(float));
+    find->motion_before = zeros(&whole, 3 * cells, sizeof(float));
     find->velocity = zeros(&whole, 3 * cells, sizeof(float));
     find->presence = zeros(&whole, cells, sizeof(float));
     find->kept_depth_m = zeros(&whole, cells, sizeof(float));
@@ -145,8 +149,8 @@ void motion_find_free(motion_find *find)
     void *const memory[] = {find->ground_mm, find->seen,     find->valid,    find->covered,      find->sum_mm,
                             find->cover,     find->depth_m,  find->unknown,  find->soft, find->part,         find->who,
                             find->rest_s,    find->parents,  find->flow,     find->tensor,       find->smooth,
-                            find->inverse,   find->bond,     find->cost,     find->best,         find->sums,
-                            find->active,    find->motion,   find->velocity, find->presence,     find->kept_depth_m,
+                            find->inverse,  find->spin, find->bond,     find->cost,     find->best,         find->sums,
+                            find->active,    find->motion, find->motion_before,  find->velocity, find->presence,     find->kept_depth_m,
                             find->person,    find->was_active};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++) {
         free(memory[i]);
@@ -246,31 +250,58 @@ static bool find_box(motion_find *find)
     return true;
 }
 
-/// Takes the flow over into velocities, blurred over time; where nobody is, motion fades.
+/// Motion of the frame before at a place between cells, of cells that had people. @return whether there were any
+static bool sample_motion(const motion_find *find, float x, float y, float motion[3])
+{
+    const float left = floorf(x), top = floorf(y);
+    float sum = 0;
+    motion[0] = motion[1] = motion[2] = 0;
+    for (int i = 0; i < 4; i++) {
+        const float cx = left + (float)(i % 2), cy = top + (float)(i / 2);
+        const float weight = (1 - fabsf(x - cx)) * (1 - fabsf(y - cy));
+        if (cx < 0 || cy < 0 || cx >= (float)find->columns || cy >= (float)find->rows) {
+            continue;
+        }
+        const size_t at = (size_t)cy * find->columns + (size_t)cx;
+        if (find->was_active[at]) {
+            for (int k = 0; k < 3; k++) {
+                motion[k] += weight * find->motion_before[3 * at + (size_t)k];
+            }
+            sum += weight;
+        }
+    }
+    for (int k = 0; k < 3 && sum > 0; k++) {
+        motion[k] /= sum;
+    }
+    return sum > 0.25f;
+}
+
+/// Takes the flow over into velocities. They are blurred over time, along with what moves: an arm's motion is averaged
+/// with that of the same arm, where it was before. Where nobody is nothing moves: what was stirred there goes on by itself.
 static void blur(motion_find *find, double dt_s, bool flows)
 {
+    const size_t count = (size_t)find->columns * find->rows;
     const float fade = find->settings.half_life_s > 0 ? exp2f(-(float)dt_s / find->settings.half_life_s) : 0;
-    for (size_t at = 0; at < (size_t)find->columns * find->rows; at++) {
+    memcpy(find->motion_before, find->motion, 3 * count * sizeof *find->motion);
+    for (size_t at = 0; at < count; at++) {
         float *motion = find->motion + 3 * at;
         if (flows && find->active[at]) {
-            // Fine cells and cells' widths to metres a second.
             const float fine_m = (float)find->fine_pixels * find->now.cell_depth_m[at] / find->focal_pixels;
-            const float scale = fine_m / (float)dt_s;
-            const float *flow = find->flow + 3 * at;
+            const float scale = fine_m / (float)dt_s, *flow = find->flow + 3 * at;
             const float now[3] = {scale * flow[0], -scale * flow[1], 2 * scale * flow[2]};
-            // Whoever comes to a cell brings its motion along.
-            const float keep = find->was_active[at] ? fade : 0;
+            float before[3];
+            const float x = (float)(at % find->columns) - 0.5f * flow[0];
+            const float y = (float)(at / find->columns) - 0.5f * flow[1];
+            const float keep = sample_motion(find, x, y, before) ? fade : 0;
             for (int i = 0; i < 3; i++) {
-                motion[i] = keep * motion[i] + (1 - keep) * now[i];
+                motion[i] = keep * before[i] + (1 - keep) * now[i];
             }
         } else {
-            for (int i = 0; i < 3; i++) {
-                motion[i] *= fade;
-            }
+            motion[0] = motion[1] = motion[2] = 0;
         }
-        find->was_active[at] = find->active[at];
         find->kept_depth_m[at] = find->active[at] ? find->now.cell_depth_m[at] : find->kept_depth_m[at];
     }
+    memcpy(find->was_active, find->active, count * sizeof *find->active);
 }
 
 /// What is shown of the motion.
@@ -284,7 +315,8 @@ static void show(motion_find *find)
         const float along = sqrtf(motion[0] * motion[0] + motion[1] * motion[1]);
         // Depth is measured the worse the farther it is.
         const float z = find->kept_depth_m[at], dead_away = dead * fmaxf(1, 0.5f * z * z);
-        const bool moves = along >= dead, goes = fabsf(motion[2]) >= dead_away;
+        const bool shown = find->now.cell_cover[at] >= shown_min;
+        const bool moves = shown && along >= dead, goes = shown && fabsf(motion[2]) >= dead_away;
         velocity[0] = moves ? motion[0] : 0;
         velocity[1] = moves ? motion[1] : 0;
         velocity[2] = goes ? motion[2] : 0;

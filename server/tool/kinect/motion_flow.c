@@ -21,7 +21,8 @@
 enum {
     REACH = 4,   ///< cells of the result that a window is looked for in, each way: 32 pixels of 640
     WINDOW = 2,  ///< cells around one, of the search
-    SWEEPS = 24, ///< of the solver
+    SWEEPS = 48, ///< of the solver
+    SPIN_EVERY = 3,
     TENSOR = 9,  ///< uu uv uw vv vw ww, u v w: of a constraint's square
 };
 
@@ -31,7 +32,7 @@ static const float jump_m = 0.10f;         ///< of depth between neighbouring fi
 static const float jump_noise_m = 0.15f;
 static const float bond_m = 0.10f;         ///< of depth between cells that makes them strangers
 static const float smoothness = 12.0f;
-static const float rest = 0.02f;           ///< how strongly what no constraint holds stays where the search put it
+static const float rest = 0.1f;           ///< how strongly what no constraint holds stays where the search put it
 static const float stay = 1.0f;           ///< what a window's match must gain for each cell that it is farther away
 static const float cost_depth_m = 0.3f;    ///< of depth that counts as much as all of the cover
 static const float over_relaxed = 1.6f;
@@ -290,9 +291,46 @@ static void prepare(motion_find *find)
     }
 }
 
+/// How fast each cell turns in the picture, as far as its neighbours' flow tells, averaged with what they say.
+static void find_spins(motion_find *find)
+{
+    static const float right[4] = {-1, 1, 0, 0}, down[4] = {0, 0, -1, 1};
+    for (int pass = 0; pass < 2; pass++) {
+        float *spins = pass == 0 ? find->cost : find->spin;
+        for (uint32_t y = find->box.from_y; y < find->box.to_y; y++) {
+            for (uint32_t x = find->box.from_x; x < find->box.to_x; x++) {
+                const size_t at = (size_t)y * find->columns + x;
+                size_t other[4];
+                float bond[4], sum = 0, weight = 0;
+                if (!find->active[at]) {
+                    spins[at] = 0;
+                    continue;
+                }
+                neighbours(find, x, y, at, other, bond);
+                for (int n = 0; n < 4; n++) {
+                    if (bond[n] > 0 && pass == 0) {
+                        const float du = find->flow[3 * other[n]] - find->flow[3 * at];
+                        const float dv = find->flow[3 * other[n] + 1] - find->flow[3 * at + 1];
+                        sum += bond[n] * (right[n] * dv - down[n] * du);
+                    } else if (bond[n] > 0) {
+                        sum += bond[n] * find->cost[other[n]];
+                    }
+                    weight += bond[n];
+                }
+                if (pass == 1) {
+                    sum += find->cost[at];
+                    weight += 1;
+                }
+                spins[at] = weight > 0 ? sum / weight : 0;
+            }
+        }
+    }
+}
+
 /// Gauss and Seidel's, over-relaxed, to and fro.
 static void sweep(motion_find *find, bool backwards)
 {
+    static const float right[4] = {-1, 1, 0, 0}, down[4] = {0, 0, -1, 1};
     const motion_box box = find->box;
     for (uint32_t j = 0; j < box.to_y - box.from_y; j++) {
         const uint32_t y = backwards ? box.to_y - 1 - j : box.from_y + j;
@@ -305,19 +343,20 @@ static void sweep(motion_find *find, bool backwards)
             size_t other[4];
             float bond[4], *flow = find->flow + 3 * at;
             const float *sum = find->smooth + TENSOR * at, *m = find->inverse + 6 * at;
-            float right[3] = {-sum[6], -sum[7], -sum[8]};
+            float b[3] = {-sum[6], -sum[7], -sum[8]};
             neighbours(find, x, y, at, other, bond);
             for (int n = 0; n < 4; n++) {
                 if (bond[n] > 0) {
+                    // What the neighbour would have here if both turned together.
                     const float weight = smoothness * bond[n], *beside = find->flow + 3 * other[n];
-                    right[0] += weight * beside[0];
-                    right[1] += weight * beside[1];
-                    right[2] += weight * beside[2];
+                    const float spin = 0.5f * (find->spin[at] + find->spin[other[n]]);
+                    b[0] += weight * (beside[0] + spin * down[n]);
+                    b[1] += weight * (beside[1] - spin * right[n]);
+                    b[2] += weight * beside[2];
                 }
             }
-            const float next[3] = {m[0] * right[0] + m[1] * right[1] + m[2] * right[2],
-                                   m[1] * right[0] + m[3] * right[1] + m[4] * right[2],
-                                   m[2] * right[0] + m[4] * right[1] + m[5] * right[2]};
+            const float next[3] = {m[0] * b[0] + m[1] * b[1] + m[2] * b[2], m[1] * b[0] + m[3] * b[1] + m[4] * b[2],
+                                   m[2] * b[0] + m[4] * b[1] + m[5] * b[2]};
             for (int k = 0; k < 3; k++) {
                 flow[k] += over_relaxed * (next[k] - flow[k]);
             }
@@ -330,6 +369,9 @@ static void refine(motion_find *find, const plane *now, const plane *before, lon
     find_tensors(find, now, before, scale);
     prepare(find);
     for (int i = 0; i < SWEEPS; i++) {
+        if (i % SPIN_EVERY == 0) {
+            find_spins(find);
+        }
         sweep(find, i % 2 == 1);
     }
     for (uint32_t y = find->box.from_y; y < find->box.to_y; y++) {

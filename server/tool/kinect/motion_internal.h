@@ -60,12 +60,13 @@ struct motion_find {
     float *tensor;  ///< [9]: of the constraints
     float *smooth;  ///< the same, summed over neighbours
     float *inverse; ///< [6]
+    float *spin;    ///< how fast a cell turns in the picture
     float *bond;    ///< [2]: to the right and down
     float *cost, *best, *sums;
     bool *active;
 
     // result, per cell
-    float *motion; ///< [3]: blurred over time
+    float *motion, *motion_before; ///< [3]: blurred over time
     float *velocity, *presence, *kept_depth_m;
     uint8_t *person;
     bool *was_active;
