@@ -1,6 +1,6 @@
-/// Everything that can change a tank in one step, as one bounded value: what people do (pushes, grabs, tools, bodies
-/// that are thrown in, walls, erasures), where the tank is turned to, parameters, pause. tarn_tank_step takes it, and
-/// nothing else changes a tank. All zero, it does nothing.
+/// Everything that can change a tank in one step, as one bounded value: what people do (pushes, motion fields, grabs,
+/// tools, bodies that are thrown in, walls, erasures), where the tank is turned to, parameters, pause. tarn_tank_step
+/// takes it, and nothing else changes a tank. All zero, it does nothing.
 ///
 /// The value has a byte form, so that a log of them replays: tarn_step_input_write and _read.
 #ifndef TARN_KERNELS_STEP_INPUT_H
@@ -15,6 +15,7 @@ enum {
     TARN_STEP_THROWS_MAX = 8,
     TARN_STEP_WALLS_MAX = 16,
     TARN_STEP_ERASES_MAX = 64,
+    TARN_STEP_MOTION_FIELDS_MAX = 4,
     TARN_STEP_REFUSALS_MAX = TARN_STEP_THROWS_MAX + TARN_STEP_WALLS_MAX,
 };
 
@@ -50,6 +51,8 @@ typedef struct tarn_step_input {
     tarn_parameter_change parameters[TARN_STEP_PARAMETERS_MAX]; ///< from this step on
     uint32_t push_count;
     tarn_push pushes[TARN_TANK_PUSHES_MAX]; ///< act in every substep
+    uint32_t motion_field_count;
+    tarn_motion_field motion_fields[TARN_STEP_MOTION_FIELDS_MAX]; ///< act in every substep, behind the pushes
     uint32_t grab_count;
     tarn_grab grabs[TARN_TANK_GRABS_MAX]; ///< on free bodies
     /// Pours, sinks and dyes. The first dye gives all particles colours; they have them until the tank is reset or a
@@ -105,12 +108,13 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_step_input *input);
 uint32_t tarn_tank_thrown(const tarn_tank *tank, uint32_t bodies[TARN_STEP_THROWS_MAX]);
 
 /// Byte form: version 1, little-endian, a bit for each part that is there. Limits are those of the arrays above.
-enum { TARN_STEP_INPUT_BYTES_MAX = 1 << 15 };
+enum { TARN_STEP_INPUT_BYTES_MAX = 1 << 17 };
 
 /// @return bytes written, at most TARN_STEP_INPUT_BYTES_MAX, or 0: bytes_max are too few
 size_t tarn_step_input_write(const tarn_step_input *input, uint8_t *bytes, size_t bytes_max);
 
-/// Reads one input, which ends where the bytes do. What it means for a tank is looked at when it is stepped.
+/// Reads one input, which ends where the bytes do; the cells of its motion fields stay in them. What it means for a
+/// tank is looked at when it is stepped.
 /// @return TARN_OK, TARN_E_VERSION or TARN_E_MALFORMED; then *input is zero
 tarn_status tarn_step_input_read(const uint8_t *bytes, size_t byte_count, tarn_step_input *input);
 

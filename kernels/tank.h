@@ -196,6 +196,20 @@ typedef struct tarn_push {
 
 #define TARN_TANK_PUSH_SPEED_MAX_M_S 10.0f
 
+/// How people in front of a camera move, cell by cell over a rectangle in the tank: drags along the fluid behind and
+/// before it as a push does. Speeds are clamped to TARN_TANK_PUSH_SPEED_MAX_M_S.
+typedef struct tarn_motion_field {
+    float corner_m[3];          ///< where the grid begins
+    float across_m[3], up_m[3]; ///< from there to the ends of its first row and first column; they span an area
+    float depth_m;              ///< how far it acts to either side of the rectangle; 0: all through the tank
+    float speed_m_s;            ///< above 0; what 127 stands for
+    float strength;             ///< 0..1: as a push's
+    bool solid;                 ///< who rests is in the way, too: the fluid takes on their velocity of 0
+    uint32_t columns, rows;     ///< 1..TARN_MOTION_COLUMNS_MAX, TARN_MOTION_ROWS_MAX
+    uint32_t cell_bytes;        ///< 1..TARN_MOTION_CODE_BYTES_MAX
+    const uint8_t *cells;       ///< the caller's: coded planes (protocol/motion_code.h)
+} tarn_motion_field;
+
 /// A sphere in which liquid is born, as much as fills what flows out of it; nothing is born beside solids. Where the
 /// tank is full (tarn_tank_particles_max), old spray makes way.
 typedef struct tarn_pour {

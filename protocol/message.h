@@ -40,6 +40,7 @@ enum {
     TARN_ADDED_MAX = 72,                ///< solids that people put into a tank
     TARN_ADDED_VALUES = 14,             ///< numbers of one on the wire
     TARN_HAND_JOINTS = 25,              ///< of WebXR's hand model
+    TARN_MOTION_SOURCES_MAX = 4,        ///< cameras of one viewer
     TARN_FRAMES_UNACKNOWLEDGED_MAX = 2, ///< in flight per viewer; the server sends no more until an ack comes
 };
 
@@ -157,12 +158,27 @@ typedef struct tarn_input_parameter {
     float value; ///< finite; its range is checked against the session's parameter list by the server
 } tarn_input_parameter;
 
+/// How what a camera sees moves: a grid over a rectangle in the tank (motion_code.h).
+typedef struct tarn_input_motion {
+    uint32_t source;                         ///< 0..TARN_MOTION_SOURCES_MAX - 1
+    uint32_t columns;                        ///< 1..TARN_MOTION_COLUMNS_MAX
+    uint32_t rows;                           ///< 1..TARN_MOTION_ROWS_MAX
+    float corner_m[3], across_m[3], up_m[3]; ///< each |x| <= 1000; the edges from the corner span an area
+    float depth_m;                           ///< 0..1000; to either side of the rectangle; 0: all of the tank
+    float speed_m_s;                         ///< 0.001..100; what 127 stands for
+    float strength;                          ///< 0..1
+    uint8_t solid;                           ///< what is there is a solid
+    uint32_t cell_bytes;                     ///< 0..TARN_MOTION_CODE_BYTES_MAX; 0: the source is gone
+    const uint8_t *cells; ///< coded; read: in the message's bytes, and they give all of the grid's planes
+} tarn_input_motion;
+
 typedef enum tarn_input_kind {
     TARN_INPUT_POINTER = 0,
     TARN_INPUT_CONTROLLER = 1,
     TARN_INPUT_HAND = 2,
     TARN_INPUT_ORIENTATION = 3,
     TARN_INPUT_PARAMETER = 4,
+    TARN_INPUT_MOTION = 5,
     TARN_INPUT_COUNT
 } tarn_input_kind;
 
@@ -175,6 +191,7 @@ typedef struct tarn_input {
         tarn_input_hand hand;
         tarn_input_orientation orientation;
         tarn_input_parameter parameter;
+        tarn_input_motion motion;
     };
 } tarn_input;
 

@@ -1,5 +1,6 @@
 // One table of fields per message; message.c walks them to read and to write. Start at tarn_message_shapes.
 #include "protocol/message_fields.h"
+#include "protocol/motion_code.h"
 
 #define U32_MAX 4294967295.0
 #define INTEGER_MAX 9007199254740991.0 // 2^53 - 1: exact in a float64
@@ -150,12 +151,27 @@ static const tarn_field parameter_fields[] = {
     FIELD("value", F32, REQUIRED, 1, input.parameter.value, -3.40282347e38, 3.40282347e38),
 };
 
+static const tarn_field motion_fields[] = {
+    FIELD("source", U32, REQUIRED, 1, input.motion.source, 0, TARN_MOTION_SOURCES_MAX - 1),
+    FIELD("columns", U32, REQUIRED, 1, input.motion.columns, 1, TARN_MOTION_COLUMNS_MAX),
+    FIELD("rows", U32, REQUIRED, 1, input.motion.rows, 1, TARN_MOTION_ROWS_MAX),
+    FIELD("corner_m", VECTOR, REQUIRED, 3, input.motion.corner_m, -COORDINATE, COORDINATE),
+    FIELD("across_m", VECTOR, REQUIRED, 3, input.motion.across_m, -COORDINATE, COORDINATE),
+    FIELD("up_m", VECTOR, REQUIRED, 3, input.motion.up_m, -COORDINATE, COORDINATE),
+    FIELD("depth_m", F32, REQUIRED, 1, input.motion.depth_m, 0, COORDINATE),
+    FIELD("speed_m_s", F32, REQUIRED, 1, input.motion.speed_m_s, 0.001, SPEED),
+    FIELD("strength", F32, REQUIRED, 1, input.motion.strength, 0, 1),
+    FIELD("solid", BOOL, SPARSE, 1, input.motion.solid, 0, 1),
+    FIELD("cells", CELLS, REQUIRED, 1, input.motion, 0, TARN_MOTION_CODE_BYTES_MAX),
+};
+
 const tarn_shape tarn_input_shapes[TARN_INPUT_COUNT] = {
     SHAPE("pointer", TARN_INPUT_POINTER, pointer_fields),
     SHAPE("controller", TARN_INPUT_CONTROLLER, controller_fields),
     SHAPE("hand", TARN_INPUT_HAND, hand_fields),
     SHAPE("orientation", TARN_INPUT_ORIENTATION, orientation_fields),
     SHAPE("parameter", TARN_INPUT_PARAMETER, parameter_fields),
+    SHAPE("motion", TARN_INPUT_MOTION, motion_fields),
 };
 
 // ---- server to client ----

@@ -21,6 +21,7 @@ typedef enum tarn_field_type {
     TARN_FIELD_VERSIONS,   ///< tarn_hello
     TARN_FIELD_SCENES,     ///< tarn_welcome
     TARN_FIELD_JOINTS,     ///< tarn_input_hand
+    TARN_FIELD_CELLS,      ///< tarn_input_motion, behind its columns and rows
     TARN_FIELD_PARAMETERS, ///< tarn_session_state
     TARN_FIELD_TOOLS,      ///< tarn_session_state; there where the model is
     TARN_FIELD_CHANNELS,   ///< tarn_session_state

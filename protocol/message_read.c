@@ -4,6 +4,7 @@
 //     bytes -> scan -> "t" -> shape of the kind -> fields -> ("k" -> shape of the input kind -> fields) -> message
 #include "protocol/message_fields.h"
 #include "protocol/message_text.h"
+#include "protocol/motion_code.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -252,6 +253,29 @@ static tarn_status read_joints(reader *r, tarn_cursor *cursor, const tarn_item *
     return read_vector(r, cursor, array, field, &hand->joints_m[0][0]);
 }
 
+/// What comes out is what the sender's grid holds, whole: nobody behind the reader has to look again.
+static tarn_status read_cells(const reader *r, const tarn_item *item, const tarn_field *field,
+                              tarn_input_motion *motion)
+{
+    if (item->type != TARN_ITEM_BINARY) {
+        return refuse_item(r, TARN_E_MALFORMED, item, "bytes");
+    }
+    if (item->count > (uint32_t)field->max) {
+        tarn_sentence(r->why, "%s: %s has %u bytes; allowed are up to %u", r->message, r->key, (unsigned)item->count,
+                      (unsigned)field->max);
+        return TARN_E_LIMIT;
+    }
+    const size_t count = (size_t)TARN_MOTION_PLANES * motion->columns * motion->rows;
+    if (item->count > 0 && tarn_motion_decode(item->data, item->count, NULL, count) != TARN_OK) {
+        tarn_sentence(r->why, "%s: %s is no run-length code of %zu bytes, which a grid of %u x %u has", r->message,
+                      r->key, count, (unsigned)motion->columns, (unsigned)motion->rows);
+        return TARN_E_MALFORMED;
+    }
+    motion->cell_bytes = item->count;
+    motion->cells = item->count > 0 ? item->data : NULL;
+    return TARN_OK;
+}
+
 static tarn_status read_scenes(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
                                tarn_welcome *welcome)
 {
@@ -493,6 +517,8 @@ static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *
         return read_scenes(r, cursor, &item, field, to);
     case TARN_FIELD_JOINTS:
         return read_joints(r, cursor, &item, field, to);
+    case TARN_FIELD_CELLS:
+        return read_cells(r, &item, field, to);
     case TARN_FIELD_PARAMETERS:
         return read_parameters(r, cursor, &item, to);
     case TARN_FIELD_TOOLS:
@@ -568,6 +594,25 @@ static tarn_status find_shape(reader *r, const map_view *map, const char *key, c
                        "a kind that SPEC.md lists");
 }
 
+#define MOTION_AREA_MIN_M2 1e-6
+
+static tarn_status check_rectangle(const reader *r, const tarn_input_motion *motion)
+{
+    double square = 0.0;
+    for (int a = 0; a < 3; a++) {
+        const int b = (a + 1) % 3, c = (a + 2) % 3;
+        const double normal = (double)motion->across_m[b] * (double)motion->up_m[c] -
+                              (double)motion->across_m[c] * (double)motion->up_m[b];
+        square += normal * normal;
+    }
+    if (square < MOTION_AREA_MIN_M2 * MOTION_AREA_MIN_M2) {
+        tarn_sentence(r->why, "%s: across_m and up_m span %.9g m2; allowed are %g or more", r->message, sqrt(square),
+                      MOTION_AREA_MIN_M2);
+        return TARN_E_LIMIT;
+    }
+    return TARN_OK;
+}
+
 static tarn_status read_input_kind(reader *r, const map_view *map, tarn_message *message)
 {
     const tarn_shape *shape;
@@ -576,7 +621,9 @@ static tarn_status read_input_kind(reader *r, const map_view *map, tarn_message 
         return status;
     }
     message->input.kind = (tarn_input_kind)shape->value;
-    return read_fields(r, map, shape, message);
+    status = read_fields(r, map, shape, message);
+    return status == TARN_OK && message->input.kind == TARN_INPUT_MOTION ? check_rectangle(r, &message->input.motion)
+                                                                         : status;
 }
 
 static tarn_status read_kind(reader *r, const map_view *map, size_t byte_count, tarn_message *message)

@@ -2,6 +2,7 @@
 // afterwards the result is read back, so that nothing leaves that the other end would refuse.
 #include "protocol/assert.h"
 #include "protocol/message_fields.h"
+#include "protocol/motion_code.h"
 
 #include <msgpack/pack.h>
 #include <string.h>
@@ -111,6 +112,18 @@ static void write_joints(writer *w, const tarn_input_hand *hand)
         w->wrong = true;
     } else {
         write_floats(w, &hand->joints_m[0][0], 3 * hand->joint_count);
+    }
+}
+
+static void write_cells(writer *w, const tarn_input_motion *motion)
+{
+    if (motion->cell_bytes > TARN_MOTION_CODE_BYTES_MAX) {
+        w->wrong = true;
+        return;
+    }
+    msgpack_pack_bin(&w->packer, motion->cell_bytes);
+    if (motion->cell_bytes > 0) {
+        msgpack_pack_bin_body(&w->packer, motion->cells, motion->cell_bytes);
     }
 }
 
@@ -243,6 +256,9 @@ static void write_list(writer *w, const tarn_field *field, const void *from)
         break;
     case TARN_FIELD_JOINTS:
         write_joints(w, from);
+        break;
+    case TARN_FIELD_CELLS:
+        write_cells(w, from);
         break;
     case TARN_FIELD_PARAMETERS:
         write_parameters(w, from);

@@ -78,8 +78,7 @@ TILE_FN void add_forces(const liquid_args *args, const forces_scratch *s, tile_p
             face_position(place, axis, x, y, z, at);
             if (s->moving[axis][z * TILE_EDGE + y] >> x & 1) {
                 float *face = u + cell_index(x, y, z);
-                const float carried = apply_emitters(control, at[0], at[1], at[2], axis, *face);
-                *face = apply_pushes(control, at[0], at[1], at[2], axis, carried);
+                *face = apply_hands(&args->tank, at, axis, *face);
             }
         }
         TILE_BARRIER();

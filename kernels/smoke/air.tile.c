@@ -12,15 +12,13 @@ typedef struct forces_box {
 /// What people and emitters do.
 TILE_FN void push_faces(const smoke_args *args, tile_place place, int axis, float *u)
 {
-    const tank_control *control = &args->m.control->tank;
     const float at_x = axis == 0 ? 0.0f : 0.5f, at_y = axis == 1 ? 0.0f : 0.5f, at_z = axis == 2 ? 0.0f : 0.5f;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, planes_of(&args->tank.grid.shape, place, 2)) {
         const float at[3] = {(float)(place.x * TILE_EDGE + x) + at_x, (float)(place.y * TILE_EDGE + y) + at_y,
                              (float)(place.z * TILE_EDGE + z) + at_z};
         if (open_faces(&args->tank.grid.shape, place, axis, y, z) >> x & 1) {
             float *face = u + cell_index(x, y, z);
-            *face = apply_pushes(control, at[0], at[1], at[2], axis,
-                                 apply_emitters(control, at[0], at[1], at[2], axis, *face));
+            *face = apply_hands(&args->tank, at, axis, *face);
         }
     }
     TILE_BARRIER();

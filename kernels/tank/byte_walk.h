@@ -7,6 +7,8 @@
 #include "kernels/tank.h"
 #include "protocol/bytes.h"
 
+#include <string.h>
+
 typedef struct byte_walk {
     uint8_t *to;         ///< NULL: it reads
     const uint8_t *from; ///< NULL: it writes
@@ -67,6 +69,19 @@ static inline void visit_u64(byte_walk *w, uint64_t *value)
             *value = get_u64(w->from + w->at);
         }
         w->at += 8;
+    }
+}
+
+/// Bytes that belong to somebody else: written from there, read where they lie.
+static inline void visit_borrowed(byte_walk *w, const uint8_t **bytes, uint32_t count)
+{
+    if (room_for(w, count)) {
+        if (w->to != NULL) {
+            memcpy(w->to + w->at, *bytes, count);
+        } else if (w->from != NULL) {
+            *bytes = w->from + w->at;
+        }
+        w->at += count;
     }
 }
 

@@ -1,4 +1,4 @@
-/// What people and emitters do to the velocities of faces, whatever flows. Private to kernels.
+/// What people and emitters do to the velocities of faces, whatever flows: apply_hands. Private to kernels.
 #ifndef TARN_KERNELS_TANK_PUSH_H
 #define TARN_KERNELS_TANK_PUSH_H
 
@@ -36,6 +36,63 @@ TILE_FN float apply_pushes(const tank_control *control, float x, float y, float 
     return velocity;
 }
 
+/// The mean velocity of who is at a place of a motion field, in bytes' units, and how much of it is somebody (0..255).
+/// Between the cells' middles both go over evenly. @return 0: outside
+TILE_FN float sample_motion(const tank_motion_field *field, const uint32_t *cells, const float *at, float *velocity)
+{
+    float place[3];
+    const float d[3] = {at[0] - field->corner[0], at[1] - field->corner[1], at[2] - field->corner[2]};
+    for (int i = 0; i < 3; i++) {
+        place[i] = field->to_grid[i][0] * d[0] + (field->to_grid[i][1] * d[1] + field->to_grid[i][2] * d[2]);
+    }
+    if (!(place[0] >= 0.0f && place[0] <= (float)field->columns && place[1] >= 0.0f && place[1] <= (float)field->rows &&
+          tile_abs_f32(place[2]) <= field->depth)) {
+        return 0.0f;
+    }
+    const float x = tile_clamp_f32(place[0] - 0.5f, 0.0f, (float)(field->columns - 1)),
+                y = tile_clamp_f32(place[1] - 0.5f, 0.0f, (float)(field->rows - 1));
+    const uint32_t column = (uint32_t)x, row = (uint32_t)y;
+    float sum = 0.0f;
+    velocity[0] = velocity[1] = velocity[2] = 0.0f;
+    for (uint32_t k = 0; k < 4; k++) {
+        const uint32_t i = tile_min_u32(column + (k & 1), field->columns - 1),
+                       j = tile_min_u32(row + (k >> 1), field->rows - 1);
+        const uint32_t cell = cells[field->first + j * field->columns + i];
+        const float across = (k & 1) != 0 ? x - (float)column : 1.0f - (x - (float)column),
+                    up = (k >> 1) != 0 ? y - (float)row : 1.0f - (y - (float)row);
+        const float weight = across * up * (float)(cell & 255);
+        sum += weight;
+        for (int c = 0; c < 3; c++) {
+            velocity[c] += weight * (float)((int)((cell >> (8 * c + 8) & 255) ^ 128) - 128);
+        }
+    }
+    for (int c = 0; c < 3 && sum > 0.0f; c++) {
+        velocity[c] /= sum;
+    }
+    return sum;
+}
+
+/// Drags a face's velocity along with who moves at its place.
+TILE_FN float apply_motion(const tank_args *args, const float *at, int axis, float velocity)
+{
+    const tank_control *control = args->store.control;
+    for (uint32_t f = 0; f < control->motion_field_count; f++) {
+        const tank_motion_field *field = &control->motion_fields[f];
+        float bytes[3], wanted[3], square = 0.0f;
+        const float there = sample_motion(field, args->store.motion, at, bytes);
+        if (there > 0.0f) {
+            for (int a = 0; a < 3; a++) {
+                const float *to = field->to_speed[a];
+                wanted[a] = to[0] * bytes[0] + (to[1] * bytes[1] + to[2] * bytes[2]);
+                square += wanted[a] * wanted[a];
+            }
+            const float most = field->speed_max, limit = square > most * most ? most / tile_sqrt_f32(square) : 1.0f;
+            velocity += field->strength * (there * (1.0f / 255.0f)) * (limit * wanted[axis] - velocity);
+        }
+    }
+    return velocity;
+}
+
 /// An emitter gives the liquid in it its own velocity.
 TILE_FN float apply_emitters(const tank_control *control, float x, float y, float z, int axis, float velocity)
 {
@@ -47,7 +104,15 @@ TILE_FN float apply_emitters(const tank_control *control, float x, float y, floa
     return velocity;
 }
 
-/// Whether a push or an emitter reaches faces of a tile, or what lies up to `margin` cells around it.
+/// All of it, in its order.
+TILE_FN float apply_hands(const tank_args *args, const float *at, int axis, float velocity)
+{
+    const tank_control *control = args->store.control;
+    const float carried = apply_emitters(control, at[0], at[1], at[2], axis, velocity);
+    return apply_motion(args, at, axis, apply_pushes(control, at[0], at[1], at[2], axis, carried));
+}
+
+/// Whether a push, a motion field or an emitter reaches faces of a tile, or what lies up to `margin` cells around it.
 TILE_FN int in_reach_within(const tank_control *control, tile_place place, float margin)
 {
     for (uint32_t i = 0; i < control->push_count; i++) {
@@ -58,6 +123,18 @@ TILE_FN int in_reach_within(const tank_control *control, tile_place place, float
         for (int a = 0; a < 3; a++) {
             inside &= push->center[a] + push->radius > corner[a] - margin &&
                       push->center[a] - push->radius < corner[a] + 9.0f + margin;
+        }
+        if (inside) {
+            return 1;
+        }
+    }
+    for (uint32_t f = 0; f < control->motion_field_count; f++) {
+        const tank_motion_field *field = &control->motion_fields[f];
+        const float corner[3] = {(float)(place.x * TILE_EDGE), (float)(place.y * TILE_EDGE),
+                                 (float)(place.z * TILE_EDGE)};
+        int inside = 1;
+        for (int a = 0; a < 3; a++) {
+            inside &= field->high[a] > corner[a] - margin && field->low[a] < corner[a] + 9.0f + margin;
         }
         if (inside) {
             return 1;

@@ -16,12 +16,15 @@
 //                   density, velocity[3]
 //     8 walls       solid
 //     9 erasures    as sinks
+//    10 motion fields  f32 corner[3], across[3], up[3], depth, speed, strength, u8 solid, columns, rows, u16 bytes of
+//                   cells, cells
 #include "kernels/step_input.h"
 #include "kernels/tank/byte_walk.h"
+#include "protocol/motion_code.h"
 
 #include <string.h>
 
-enum { VERSION = 1, FLAG_HOLDS = 1, PAUSE_SHIFT = 1, POSER_SHIFT = 3, FLAGS_ALL = 31, PARTS = 10 };
+enum { VERSION = 1, FLAG_HOLDS = 1, PAUSE_SHIFT = 1, POSER_SHIFT = 3, FLAGS_ALL = 31, PARTS = 11 };
 
 static void visit_sink(byte_walk *w, tarn_sink *sink)
 {
@@ -118,6 +121,30 @@ static void visit_solids(byte_walk *w, uint32_t parts, tarn_step_input *input)
     }
 }
 
+static void visit_motion_field(byte_walk *w, tarn_motion_field *field)
+{
+    visit_floats(w, field->corner_m, 3);
+    visit_floats(w, field->across_m, 3);
+    visit_floats(w, field->up_m, 3);
+    visit_floats(w, &field->depth_m, 1);
+    visit_floats(w, &field->speed_m_s, 1);
+    visit_floats(w, &field->strength, 1);
+    visit_bool(w, &field->solid);
+    field->columns = visit_word(w, field->columns, TARN_MOTION_COLUMNS_MAX + 1);
+    field->rows = visit_word(w, field->rows, TARN_MOTION_ROWS_MAX + 1);
+    visit_u16(w, &field->cell_bytes);
+    visit_borrowed(w, &field->cells, field->cell_bytes);
+}
+
+static void visit_motion_fields(byte_walk *w, uint32_t parts, tarn_step_input *input)
+{
+    if (visit_count(w, parts, 10, &input->motion_field_count, TARN_STEP_MOTION_FIELDS_MAX)) {
+        for (uint32_t i = 0; i < input->motion_field_count; i++) {
+            visit_motion_field(w, &input->motion_fields[i]);
+        }
+    }
+}
+
 static void visit_parts(byte_walk *w, uint32_t parts, tarn_step_input *input)
 {
     if (parts & 1) {
@@ -126,6 +153,7 @@ static void visit_parts(byte_walk *w, uint32_t parts, tarn_step_input *input)
     visit_hands(w, parts, input);
     visit_tools(w, parts, &input->tools);
     visit_solids(w, parts, input);
+    visit_motion_fields(w, parts, input);
 }
 
 static uint32_t parts_of(const tarn_step_input *input)
@@ -140,7 +168,8 @@ static uint32_t parts_of(const tarn_step_input *input)
                                tools->dye_count > 0,
                                input->throw_count > 0,
                                input->wall_count > 0,
-                               input->erase_count > 0};
+                               input->erase_count > 0,
+                               input->motion_field_count > 0};
     uint32_t parts = 0;
     for (int part = 0; part < PARTS; part++) {
         parts |= (uint32_t)there[part] << part;

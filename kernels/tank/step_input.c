@@ -1,6 +1,7 @@
 // What a step's input may hold, what of it can be done, and how it comes to pass: parameters, pause and pose first,
 // then hands, then solids that come and go; pushes and tools act in the step itself (tank_step.c, tools.c).
 #include "kernels/step_input.h"
+#include "kernels/tank/motion_field.h"
 #include "kernels/tank/tank_internal.h"
 #include "protocol/assert.h"
 
@@ -22,6 +23,7 @@ static tarn_status check_counts(const tarn_step_input *input, const grid_complai
     } counts[] = {
         {"parameters", input->parameter_count, TARN_STEP_PARAMETERS_MAX},
         {"pushes", input->push_count, TARN_TANK_PUSHES_MAX},
+        {"motion fields", input->motion_field_count, TARN_STEP_MOTION_FIELDS_MAX},
         {"grabs", input->grab_count, TARN_TANK_GRABS_MAX},
         {"pours", input->tools.pour_count, TARN_TANK_POURS_MAX},
         {"sinks", input->tools.sink_count, TARN_TANK_SINKS_MAX},
@@ -34,9 +36,10 @@ static tarn_status check_counts(const tarn_step_input *input, const grid_complai
         }
     }
     const tarn_tank_tools *tools = &input->tools;
-    if (input->holds && (input->push_count > 0 || input->grab_count > 0 || tools->pour_count > 0 ||
-                         tools->sink_count > 0 || tools->dye_count > 0)) {
-        return grid_refuse(why, TARN_E_ARGUMENT, "what holds the clock has pushes, grabs or tools; these take time");
+    if (input->holds && (input->push_count > 0 || input->motion_field_count > 0 || input->grab_count > 0 ||
+                         tools->pour_count > 0 || tools->sink_count > 0 || tools->dye_count > 0)) {
+        return grid_refuse(why, TARN_E_ARGUMENT,
+                           "what holds the clock has pushes, motion, grabs or tools; these take time");
     }
     return TARN_OK;
 }
@@ -97,6 +100,12 @@ static tarn_status check_acts(const tarn_tank *tank, const tarn_step_input *inpu
     for (uint32_t i = 0; i < input->push_count; i++) {
         if (!push_is_sound(&input->pushes[i])) {
             return grid_refuse(why, TARN_E_ARGUMENT, "pushes[%u] is not finite", i);
+        }
+    }
+    for (uint32_t i = 0; i < input->motion_field_count; i++) {
+        const tarn_status status = tank_motion_field_check(&input->motion_fields[i], i, why);
+        if (status != TARN_OK) {
+            return status;
         }
     }
     for (uint32_t i = 0; i < input->grab_count; i++) {

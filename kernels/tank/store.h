@@ -18,6 +18,7 @@ enum {
     NODE_EDGE_CUBIC = 12,     ///< -2..9
     NODE_COUNT_MAX = 1728,
     LIQUIDS_MAX = 4,
+    MOTION_FIELDS_MAX = 4,
     CARRIED_MAX = 8,
     MOVED_STAYS = 13, ///< of the 27 neighbours: the particle's own tile
     MOVED_GONE = 27,  ///< instead of a neighbour: the particle leaves the tank
@@ -56,6 +57,19 @@ enum {
 };
 
 #define POUR_RADIUS_MAX 8.0f ///< cells: it then reaches three tiles along an axis at most
+
+/// How people in front of a camera move, over a rectangle in the tank: a grid of cells in store_memory.
+typedef struct tank_motion_field {
+    float corner[3];       ///< cells
+    float to_grid[3][3];   ///< from there to columns, rows, and cells to the front of the rectangle
+    float to_speed[3][3];  ///< [axis][along a row, along a column, to the front]: a signed byte to cells per step
+    float depth;           ///< cells, to either side of the rectangle
+    float low[3], high[3]; ///< cells: around all that acts
+    float strength;        ///< of a substep
+    float speed_max;       ///< cells per step
+    uint32_t columns, rows;
+    uint32_t first; ///< of its cells
+} tank_motion_field;
 
 enum { REGION_BOX, REGION_ROUND, REGION_CYLINDER };
 
@@ -97,6 +111,8 @@ typedef struct tank_control {
     uint32_t pour_tiles[TANK_POUR_TILES_MAX]; ///< dense: stay active in this step
     uint32_t push_count;
     tank_push pushes[TANK_PUSHES_MAX];
+    uint32_t motion_field_count;
+    tank_motion_field motion_fields[MOTION_FIELDS_MAX];
     uint32_t emitter_count, drain_count;
     tank_region emitters[TANK_REGIONS_MAX], drains[TANK_REGIONS_MAX];
     uint32_t seed; ///< of what is random in this step
@@ -137,6 +153,7 @@ typedef struct store_memory {
     tank_control *control;
     tank_counters *counters;
     tank_totals *totals;
+    uint32_t *motion; ///< cells of motion fields, bytes from the lowest: presence, 0 where nothing acts; velocity[3]
 
     // particles, sorted by tile; and as they are after a substep, still in the old order
     uint32_t *position[3], *id;

@@ -1,4 +1,5 @@
 // A tank's device memory: the particles', and what grid and model take besides; and how many tiles it is for.
+#include "kernels/tank/motion_field.h"
 #include "kernels/tank/tank_internal.h"
 #include "protocol/assert.h"
 
@@ -39,6 +40,7 @@ static void carve_tables(grid_carver *t, tarn_tank *tank)
     grid_carve(t, &m->control, tank->model->control_bytes);
     grid_carve(t, &m->counters, sizeof *m->counters);
     grid_carve(t, &m->totals, sizeof *m->totals);
+    grid_carve(t, &m->motion, TANK_MOTION_CELLS_MAX * sizeof *m->motion);
     grid_carve(t, &m->tile_first, tiles * 4);
     grid_carve(t, &m->tile_count, tiles * 4);
     grid_carve(t, &m->tile_first_next, tiles * 4);
@@ -124,7 +126,8 @@ tarn_status tank_carve_memory(tarn_tank *tank)
     }
     tank->tiles_host = calloc(args->grid.shape.occupied_max, sizeof *tank->tiles_host);
     tank->grid.own = args->grid.m;
-    return t.failed || tank->tiles_host == NULL ? TARN_E_MEMORY : TARN_OK;
+    tank->motion_cells = calloc(1, sizeof *tank->motion_cells);
+    return t.failed || tank->tiles_host == NULL || tank->motion_cells == NULL ? TARN_E_MEMORY : TARN_OK;
 }
 
 void tank_give_memory(tarn_tank *tank)
@@ -136,6 +139,7 @@ void tank_give_memory(tarn_tank *tank)
     carve_all(&t, tank);
     tarn_device_free(tank->grid.device, tank->args->grid.m.kept_tile);
     free(tank->tiles_host);
+    free(tank->motion_cells);
 }
 
 uint64_t tank_bytes_least(const tarn_tank *tank)

@@ -3,6 +3,7 @@
 //
 //     g2p + advect ─ collide ─ births, drains ─ sort
 #include "kernels/step_input.h"
+#include "kernels/tank/motion_field.h"
 #include "kernels/tank/tank_internal.h"
 #include "protocol/assert.h"
 
@@ -214,7 +215,9 @@ static void fill_control(tarn_tank *tank, const tarn_step_input *input)
     tank_sources_fill(tank, control);
     tank_tools_fill(tank, &input->tools, control);
     control->has_births = tank_bears(&tank->grid.desc) || control->pour_tile_count > 0;
-    const float pushed = tile_max2_f32(fastest_push(tank, input->pushes, input->push_count), fastest_emitter(control));
+    const float swept = tank_motion_fields_unpack(tank, input);
+    const float pushed = tile_max2_f32(tile_max2_f32(fastest_push(tank, input->pushes, input->push_count), swept),
+                                       fastest_emitter(control));
     const float frac_before = tank->grid.substeps > 0 ? 1.0f / (float)tank->grid.substeps : 0.0f;
     tank->grid.substeps = substeps_for(tank, control, tile_max2_f32(pushed, grid_bodies_speed(&tank->grid)));
     TARN_ASSERT(tank->grid.substeps >= 1 && tank->grid.substeps <= TARN_TANK_SUBSTEPS_MAX);
@@ -226,6 +229,7 @@ static void fill_control(tarn_tank *tank, const tarn_step_input *input)
     for (uint32_t i = 0; i < input->push_count; i++) {
         fill_push(tank, &input->pushes[i], &control->pushes[i]);
     }
+    tank_motion_fields_fill(tank, input, control);
     control->dye_share = tank_role(tank, TARN_PLAYS_DYE, 0.0f);
     control->dye_step = (uint32_t)tank->grid.step;
     TARN_ASSERT(control->grid.speed_max > 0.0f && control->grid.speed_max <= SPEED_MAX);
@@ -294,6 +298,9 @@ static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
     const tank_control *control = tank->control;
     tarn_status status =
         tarn_queue_upload(tank->grid.queue, tank->args->store.control, control, tank->model->control_bytes);
+    if (status == TARN_OK) {
+        status = tank_motion_fields_upload(tank, control);
+    }
     if (status == TARN_OK) {
         status = grid_bodies_before_step(&tank->grid);
     }

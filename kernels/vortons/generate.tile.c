@@ -202,9 +202,8 @@ TILE_KERNEL(vorton_push, CELL_LANES, vorton_args, generate_scratch)
             const float at[3] = {(float)(place.x * TILE_EDGE + x) - 0.5f, (float)(place.y * TILE_EDGE + y) - 0.5f,
                                  (float)(place.z * TILE_EDGE + z) - 0.5f};
             const float u = 0.5f * (face[0] + face[next]);
-            const float carried = apply_emitters(control, at[0], at[1], at[2], c, u);
             const int cell = (z * RIM_EDGE + y) * RIM_EDGE + x;
-            float wanted = apply_pushes(control, at[0], at[1], at[2], c, carried);
+            float wanted = apply_hands(&args->tank, at, c, u);
             if (solid && s->room[cell] < 255) {
                 wanted += (1.0f - (float)s->room[cell] * (1.0f / 255.0f)) * (solid_velocity(grid, at, c) - wanted);
             }

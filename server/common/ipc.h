@@ -23,19 +23,19 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 11, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 12, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
-    TARN_IPC_PAYLOAD_BYTES_MAX = 32768,    ///< of every kind but frames
-    TARN_IPC_FRAME_BYTES_MAX = 64 << 20,   ///< of a frame
-    TARN_IPC_STAGING_BYTES = 65536,        ///< what a reader buffers
-    TARN_IPC_TANKS_MAX = 64,               ///< of one worker
-    TARN_IPC_SCENE_BYTES_MAX = 1023,       ///< a scene's name, or on behalf of the operator its path
-    TARN_IPC_INPUT_BYTES_MAX = 1024,       ///< a written tarn_input; a hand with joints takes about 600
-    TARN_IPC_STATE_BYTES_MAX = 1280 << 20, ///< of a tank's state; the largest tank's takes 1.1 GiB
-    TARN_IPC_PRESSES_BYTES_MAX = 64 << 10, ///< of what viewers do to it
-    TARN_IPC_CHUNK_BYTES_MAX = 24 << 10,   ///< of both in one message
+    TARN_IPC_PAYLOAD_BYTES_MAX = 32768,                ///< of every kind but frames
+    TARN_IPC_FRAME_BYTES_MAX = 64 << 20,               ///< of a frame
+    TARN_IPC_STAGING_BYTES = 65536,                    ///< what a reader buffers
+    TARN_IPC_TANKS_MAX = 64,                           ///< of one worker
+    TARN_IPC_SCENE_BYTES_MAX = 1023,                   ///< a scene's name, or on behalf of the operator its path
+    TARN_IPC_INPUT_BYTES_MAX = TARN_MESSAGE_BYTES_MAX, ///< a written tarn_input; all but motion is much smaller
+    TARN_IPC_STATE_BYTES_MAX = 1280 << 20,             ///< of a tank's state; the largest tank's takes 1.1 GiB
+    TARN_IPC_PRESSES_BYTES_MAX = 64 << 10,             ///< of what viewers do to it
+    TARN_IPC_CHUNK_BYTES_MAX = 24 << 10,               ///< of both in one message
     TARN_IPC_CHUNK_MESSAGE_BYTES_MAX = TARN_IPC_HEADER_BYTES + 12 + TARN_IPC_CHUNK_BYTES_MAX,
     TARN_IPC_CHUNKS_MAX = 8, ///< on their way from one end
 };

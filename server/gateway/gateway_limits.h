@@ -68,6 +68,7 @@ enum {
     TARN_GATEWAY_WORKERS_MAX = TARN_DEVICE_LIST_MAX,
     TARN_GATEWAY_WORKER_QUEUE_MAX = 512,          ///< messages that wait for one
     TARN_GATEWAY_WORKER_QUEUE_OWN = 64,           ///< of them kept for the gateway's own
+    TARN_GATEWAY_WORKER_QUEUE_LARGE = 16,         ///< of them large ones, all of which are moves
     TARN_GATEWAY_WORKER_QUEUE_SHARE = 64,         ///< of one viewer's that cannot be dropped
     TARN_GATEWAY_WORKER_LINK_BYTES = 1 << 20,     ///< of frames that the kernel may hold on their way from it
     TARN_GATEWAY_WORKER_READ_BYTES_MAX = 8 << 20, ///< read from it before others get their turn

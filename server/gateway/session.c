@@ -435,6 +435,9 @@ static bool input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
         return true;
     case TARN_INPUT_ORIENTATION:
         return true;
+    case TARN_INPUT_MOTION:
+        key->index = (uint16_t)input->motion.source;
+        return input->motion.cell_bytes > 0; // that a source is gone is said once
     default:
         return false;
     }

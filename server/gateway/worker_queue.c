@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+enum { INPUT_BYTES_SMALL = 1024 };
+
+_Static_assert(INPUT_BYTES_SMALL + 256 <= (int)TARN_WORKER_QUEUE_BYTES_MAX, "with its header it fits");
+
 static tarn_worker_queue_entry *entry_at(tarn_worker_queue *queue, uint32_t index)
 {
     TARN_ASSERT(index < TARN_GATEWAY_WORKER_QUEUE_MAX && queue->first < TARN_GATEWAY_WORKER_QUEUE_MAX);
@@ -18,6 +22,19 @@ static bool same_key(const tarn_worker_queue_key *a, const tarn_worker_queue_key
 void tarn_worker_queue_clear(tarn_worker_queue *queue)
 {
     queue->first = queue->count = queue->sent = 0;
+    memset(queue->large_taken, 0, sizeof queue->large_taken);
+}
+
+static const uint8_t *bytes_of(const tarn_worker_queue *queue, const tarn_worker_queue_entry *entry)
+{
+    TARN_ASSERT(entry->large <= TARN_GATEWAY_WORKER_QUEUE_LARGE);
+    return entry->large > 0 ? queue->large[entry->large] : entry->bytes;
+}
+
+/// Where a new entry's go.
+static uint8_t *room_of(tarn_worker_queue *queue, tarn_worker_queue_entry *entry)
+{
+    return entry->large > 0 ? queue->large[entry->large] : entry->bytes;
 }
 
 /// The first entry that may still be changed: one that was begun must be finished.
@@ -29,6 +46,7 @@ static uint32_t first_whole(const tarn_worker_queue *queue)
 static void remove_at(tarn_worker_queue *queue, uint32_t index)
 {
     TARN_ASSERT(index < queue->count && index >= first_whole(queue)); // one that was begun must be finished
+    queue->large_taken[entry_at(queue, index)->large] = false;
     for (uint32_t i = index; i + 1 < queue->count; i++) {
         *entry_at(queue, i) = *entry_at(queue, i + 1);
     }
@@ -52,10 +70,11 @@ static void remove_older_move(tarn_worker_queue *queue, const tarn_worker_queue_
     }
 }
 
-static bool remove_oldest_move(tarn_worker_queue *queue)
+/// Only one whose bytes have a large place, where that is what lacks.
+static bool remove_oldest_move(tarn_worker_queue *queue, bool is_large)
 {
     for (uint32_t i = first_whole(queue); i < queue->count; i++) {
-        if (!entry_at(queue, i)->is_move) {
+        if (!entry_at(queue, i)->is_move || (is_large && entry_at(queue, i)->large == 0)) {
             continue;
         }
         remove_at(queue, i);
@@ -78,9 +97,30 @@ static bool has_room(tarn_worker_queue *queue, uint32_t viewer_id)
                               edges < TARN_GATEWAY_WORKER_QUEUE_MAX - TARN_GATEWAY_WORKER_QUEUE_OWN);
 }
 
+static uint32_t free_large_place(const tarn_worker_queue *queue)
+{
+    uint32_t place = 1;
+    while (place <= TARN_GATEWAY_WORKER_QUEUE_LARGE && queue->large_taken[place]) {
+        place++;
+    }
+    return place <= TARN_GATEWAY_WORKER_QUEUE_LARGE ? place : 0;
+}
+
+/// Gives a new entry the place that its bytes need. @return false: it is large, and gives way itself
+static bool take_place(tarn_worker_queue *queue, tarn_worker_queue_entry *entry, bool is_large)
+{
+    entry->large = 0;
+    if (!is_large) {
+        return true;
+    }
+    entry->large = free_large_place(queue);
+    queue->large_taken[entry->large] = entry->large > 0;
+    return entry->large > 0;
+}
+
 /// Makes room for a message at the end. @return TARN_OK, TARN_E_LIMIT (no place for an edge) or TARN_E_SPACE: the
 /// message is a move that gives way itself
-static tarn_status make_room(tarn_worker_queue *queue, const tarn_worker_queue_key *key, bool is_move)
+static tarn_status make_room(tarn_worker_queue *queue, const tarn_worker_queue_key *key, bool is_move, bool is_large)
 {
     TARN_ASSERT(queue->count <= TARN_GATEWAY_WORKER_QUEUE_MAX);
     if (is_move) {
@@ -88,7 +128,11 @@ static tarn_status make_room(tarn_worker_queue *queue, const tarn_worker_queue_k
     } else if (!has_room(queue, key->viewer_id)) {
         return TARN_E_LIMIT;
     }
-    if (queue->count < TARN_GATEWAY_WORKER_QUEUE_MAX || remove_oldest_move(queue)) {
+    if (is_large && free_large_place(queue) == 0 && !remove_oldest_move(queue, true)) {
+        queue->coalesced++;
+        return TARN_E_SPACE;
+    }
+    if (queue->count < TARN_GATEWAY_WORKER_QUEUE_MAX || remove_oldest_move(queue, false)) {
         return TARN_OK;
     }
     queue->coalesced += is_move;
@@ -98,18 +142,23 @@ static tarn_status make_room(tarn_worker_queue *queue, const tarn_worker_queue_k
 tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
                                    bool is_move)
 {
-    tarn_status status = make_room(queue, &key, is_move);
+    const bool is_large = message->kind == TARN_IPC_INPUT && is_move && message->input.byte_count > INPUT_BYTES_SMALL;
+    tarn_status status = make_room(queue, &key, is_move, is_large);
     if (status != TARN_OK) {
         return status == TARN_E_SPACE ? TARN_OK : status;
     }
     TARN_ASSERT(queue->count < TARN_GATEWAY_WORKER_QUEUE_MAX);
     tarn_worker_queue_entry *entry = entry_at(queue, queue->count);
     size_t bytes;
-    status = tarn_ipc_write(message, entry->bytes, sizeof entry->bytes, &bytes);
+    const size_t bytes_max = is_large ? TARN_WORKER_QUEUE_LARGE_BYTES_MAX : TARN_WORKER_QUEUE_BYTES_MAX;
+    const bool has_place = take_place(queue, entry, is_large);
+    TARN_ASSERT(has_place); // as was made
+    status = tarn_ipc_write(message, room_of(queue, entry), bytes_max, &bytes);
     if (status != TARN_OK) {
+        queue->large_taken[entry->large] = false;
         return status;
     }
-    TARN_ASSERT(bytes > 0 && bytes <= sizeof entry->bytes);
+    TARN_ASSERT(bytes > 0 && bytes <= bytes_max);
     entry->key = key;
     entry->is_move = is_move;
     entry->byte_count = (uint32_t)bytes;
@@ -121,13 +170,17 @@ bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from)
 {
     TARN_ASSERT(from->sent == 0);
     while (from->count > 0) {
-        const tarn_worker_queue_entry *entry = entry_at(from, 0);
-        const tarn_status status = make_room(queue, &entry->key, entry->is_move);
+        tarn_worker_queue_entry *entry = entry_at(from, 0);
+        const tarn_status status = make_room(queue, &entry->key, entry->is_move, entry->large > 0);
         if (status == TARN_E_LIMIT) {
             return false;
         }
         if (status == TARN_OK) {
-            *entry_at(queue, queue->count++) = *entry;
+            tarn_worker_queue_entry *to = entry_at(queue, queue->count++);
+            *to = *entry;
+            const bool has_place = take_place(queue, to, entry->large > 0);
+            TARN_ASSERT(has_place); // as was made
+            memcpy(room_of(queue, to), bytes_of(from, entry), entry->byte_count);
         }
         tarn_worker_queue_sent(from, entry->byte_count);
     }
@@ -142,7 +195,7 @@ const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *by
     const tarn_worker_queue_entry *entry = &queue->entries[queue->first];
     TARN_ASSERT(queue->sent < entry->byte_count);
     *byte_count = entry->byte_count - queue->sent;
-    return entry->bytes + queue->sent;
+    return bytes_of(queue, entry) + queue->sent;
 }
 
 void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count)
@@ -153,6 +206,7 @@ void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count)
         return;
     }
     queue->sent = 0;
+    queue->large_taken[queue->entries[queue->first].large] = false;
     queue->first = (queue->first + 1) % TARN_GATEWAY_WORKER_QUEUE_MAX;
     queue->count--;
 }

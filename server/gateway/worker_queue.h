@@ -3,7 +3,8 @@
 ///
 /// - a move (an input that only says where something is now) takes the place of a waiting move with the same key, if
 ///   nothing else with that key came in between;
-/// - when all places are taken, the oldest move gives way;
+/// - when all places are taken, the oldest move gives way; large messages, which are moves, have places of their own
+///   for their bytes;
 /// - edges (presses, releases, controls, everything else) are never dropped: without a place for one, the push fails,
 ///   and whoever sent it is to be told. No viewer may have more than TARN_GATEWAY_WORKER_QUEUE_SHARE of them waiting,
 ///   and TARN_GATEWAY_WORKER_QUEUE_OWN places are for the gateway's own messages, whose key names no viewer.
@@ -18,7 +19,10 @@
 
 #include <stdbool.h>
 
-enum { TARN_WORKER_QUEUE_BYTES_MAX = 1280 }; ///< of one message with its header
+enum {
+    TARN_WORKER_QUEUE_BYTES_MAX = 1280, ///< of one message with its header
+    TARN_WORKER_QUEUE_LARGE_BYTES_MAX = TARN_IPC_INPUT_BYTES_MAX + 256,
+};
 
 typedef struct tarn_worker_queue_key {
     uint32_t viewer_id; ///< 0: the gateway's own
@@ -29,6 +33,7 @@ typedef struct tarn_worker_queue_entry {
     tarn_worker_queue_key key;
     bool is_move;
     uint32_t byte_count;
+    uint32_t large; ///< 0: the bytes are here, else that place of the queue has them
     uint8_t bytes[TARN_WORKER_QUEUE_BYTES_MAX];
 } tarn_worker_queue_entry;
 
@@ -37,6 +42,8 @@ typedef struct tarn_worker_queue {
     uint32_t sent;      ///< bytes of the first entry
     uint64_t coalesced; ///< moves that gave way to others, since the start
     tarn_worker_queue_entry entries[TARN_GATEWAY_WORKER_QUEUE_MAX];
+    bool large_taken[TARN_GATEWAY_WORKER_QUEUE_LARGE + 1];
+    uint8_t large[TARN_GATEWAY_WORKER_QUEUE_LARGE + 1][TARN_WORKER_QUEUE_LARGE_BYTES_MAX]; ///< the first isn't used
 } tarn_worker_queue;
 
 void tarn_worker_queue_clear(tarn_worker_queue *queue);

@@ -256,6 +256,7 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
         return TARN_OK;
     case TARN_IPC_VIEWER_GONE:
         tarn_input_state_viewer_gone(&place->tank.inputs, message->viewer_gone.viewer_id);
+        tarn_input_motion_viewer_gone(&place->tank.motion, message->viewer_gone.viewer_id);
         return TARN_OK;
     default:
         return TARN_E_UNKNOWN_KIND;

@@ -286,6 +286,9 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
     if (input->kind == TARN_INPUT_PARAMETER) {
         return put_parameter(tank, &input->parameter, why);
     }
+    if (input->kind == TARN_INPUT_MOTION) {
+        return tarn_input_motion_put(&tank->motion, viewer_id, &input->motion, why);
+    }
     if (input->kind == TARN_INPUT_ORIENTATION) {
         tank->next.poser = TARN_STEP_POSER_HAND;
         tank->next.pose = (tarn_pose){0};
@@ -374,11 +377,13 @@ static void latch(tarn_worker_tank *tank, tarn_step_tools *tools)
     tarn_step_input *input = &tank->latched;
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     const float factor = tank->paused ? 1.0f : tarn_pace_factor(&tank->pace, now_ns);
-    const bool is_heard = tarn_input_state_is_heard(&tank->inputs);
+    const float hand_s = tank->scene.tank.dt_s / fminf(factor, 1.0f);
+    bool is_heard = tarn_input_state_is_heard(&tank->inputs);
     *input = tank->next;
     memset(&tank->next, 0, sizeof tank->next);
     input->grab_count = tarn_input_state_grabs(&tank->inputs, input->grabs);
-    tarn_input_state_latch(&tank->inputs, tank->map.size_m, tank->scene.tank.dt_s / fminf(factor, 1.0f), tools);
+    tarn_input_state_latch(&tank->inputs, tank->map.size_m, hand_s, tools);
+    is_heard |= tarn_input_motion_latch(&tank->motion, hand_s, input);
     input->push_count = tools->push_count;
     memcpy(input->pushes, tools->pushes, tools->push_count * sizeof *tools->pushes);
     input->tools = tools->tank;

@@ -20,6 +20,7 @@
 #include "server/common/scene.h"
 #include "server/worker/frame_plan.h"
 #include "server/worker/handover.h"
+#include "server/worker/input_motion.h"
 #include "server/worker/input_ray.h"
 #include "server/worker/input_state.h"
 #include "server/worker/jobs.h"
@@ -43,6 +44,7 @@ typedef struct tarn_worker_tank {
     tarn_added_solid added[TARN_TANK_ADDED_MAX];
     uint32_t added_count;
     tarn_input_state inputs;
+    tarn_input_motion_state motion;
     tarn_step_input next;    ///< what the next step has been told besides
     tarn_step_input latched; ///< all that the present one was told
     tarn_snapshot snapshot;

@@ -378,6 +378,36 @@ static void add_solids(const tarn_tank_desc *desc, uint32_t step, tarn_step_inpu
     }
 }
 
+/// Somebody who goes to the right and up before the tank's front, and somebody who stands in a slanted rectangle.
+static void add_motion(const tarn_tank_desc *desc, uint32_t step, tarn_step_input *input)
+{
+    static const uint8_t walks[] = {253, 0, 1, 200, 100, 253, 0, 0, 127, 252, 0, 0, 64, 252, 0, 1, 129, 0};
+    static const uint8_t stands[] = {255, 255, 251, 0};
+    const float across_m = (float)desc->cells[0] * desc->cell_m, up_m = (float)desc->cells[1] * desc->cell_m,
+                deep_m = (float)desc->cells[2] * desc->cell_m;
+    input->motion_field_count = step % 3;
+    input->motion_fields[0] = (tarn_motion_field){.corner_m = {0.0f, 0.0f, deep_m},
+                                                  .across_m = {across_m, 0.0f, 0.0f},
+                                                  .up_m = {0.0f, up_m, 0.0f},
+                                                  .speed_m_s = 1.5f,
+                                                  .strength = 0.6f,
+                                                  .columns = 3,
+                                                  .rows = 2,
+                                                  .cell_bytes = sizeof walks,
+                                                  .cells = walks};
+    input->motion_fields[1] = (tarn_motion_field){.corner_m = {0.1f * across_m, 0.0f, 0.5f * deep_m},
+                                                  .across_m = {0.3f * across_m, 0.2f * up_m, 0.1f * deep_m},
+                                                  .up_m = {-0.1f * across_m, 0.6f * up_m, 0.0f},
+                                                  .depth_m = 3.0f * desc->cell_m,
+                                                  .speed_m_s = 1.0f,
+                                                  .strength = 1.0f,
+                                                  .solid = true,
+                                                  .columns = 2,
+                                                  .rows = 1,
+                                                  .cell_bytes = sizeof stands,
+                                                  .cells = stands};
+}
+
 void tank_fixture_input(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_step_input *input)
 {
     memset(input, 0, sizeof *input);
@@ -385,6 +415,7 @@ void tank_fixture_input(const tank_fixture *fixture, const tarn_tank_desc *desc,
     if (fixture->does & TANK_FIXTURE_TOOLS) {
         add_tools(desc, step, &input->tools);
         add_solids(desc, step, input);
+        add_motion(desc, step, input);
     }
     if ((fixture->does & TANK_FIXTURE_GRABS) && step % 20 > 1) {
         input->grab_count = 1;

@@ -14,7 +14,8 @@ typedef struct tank_fixture {
 
 enum { TANK_FIXTURE_COUNT = 21, TANK_FIXTURE_TINY = 15, TANK_FIXTURE_HUGE = 19 }; // the smallest come first
 
-/// What is done to it besides the push: all tools in and out of turn, walls, throws, erasures; a grab of a body.
+/// What is done to it besides the push: all tools in and out of turn, walls, throws, erasures, motion; a grab of a
+/// body.
 enum { TANK_FIXTURE_TOOLS = 1, TANK_FIXTURE_GRABS = 2 };
 
 extern const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT];

@@ -24,6 +24,13 @@ static void describe_item(FILE *out, tarn_cursor *cursor)
     case TARN_ITEM_STRING:
         fprintf(out, "\"%.*s\"", (int)item.count, (const char *)item.data);
         break;
+    case TARN_ITEM_BINARY: // in hexadecimal digits
+        fprintf(out, "\"");
+        for (uint32_t i = 0; i < item.count; i++) {
+            fprintf(out, "%02x", item.data[i]);
+        }
+        fprintf(out, "\"");
+        break;
     case TARN_ITEM_ARRAY:
     case TARN_ITEM_MAP:
         fprintf(out, item.type == TARN_ITEM_MAP ? "{" : "[");

@@ -117,6 +117,34 @@ static void parameter(tarn_message *m)
     m->input.parameter = (tarn_input_parameter){.name = "gravity_m_s2", .value = 1.62f};
 }
 
+static void motion(tarn_message *m)
+{
+    // 3 x 2 cells: one of them goes to the right and up.
+    static const uint8_t cells[] = {253, 0, 1, 200, 100, 253, 0, 0, 127, 252, 0, 0, 64, 252, 0, 1, 129, 0};
+    m->input.sequence = 11;
+    m->input.kind = TARN_INPUT_MOTION;
+    m->input.motion = (tarn_input_motion){.source = 3,
+                                          .columns = 3,
+                                          .rows = 2,
+                                          .corner_m = {0.0f, 0.25f, 1.0f},
+                                          .across_m = {2.0f, 0.0f, 0.0f},
+                                          .up_m = {0.0f, 1.5f, 0.0f},
+                                          .depth_m = 0.5f,
+                                          .speed_m_s = 2.0f,
+                                          .strength = 0.75f,
+                                          .solid = 1,
+                                          .cell_bytes = sizeof cells,
+                                          .cells = cells};
+}
+
+static void motion_gone(tarn_message *m)
+{
+    motion(m);
+    m->input.motion.solid = 0;
+    m->input.motion.cell_bytes = 0;
+    m->input.motion.cells = NULL;
+}
+
 static void control_pause(tarn_message *m)
 {
     m->control = (tarn_control){.sequence = 11, .action = TARN_CONTROL_PAUSE};
@@ -311,6 +339,8 @@ static const struct {
     {"message-input-hand-lost", TARN_MESSAGE_INPUT, hand_without_joints},
     {"message-input-orientation", TARN_MESSAGE_INPUT, orientation},
     {"message-input-parameter", TARN_MESSAGE_INPUT, parameter},
+    {"message-input-motion", TARN_MESSAGE_INPUT, motion},
+    {"message-input-motion-gone", TARN_MESSAGE_INPUT, motion_gone},
     {"message-control-pause", TARN_MESSAGE_CONTROL, control_pause},
     {"message-control-load", TARN_MESSAGE_CONTROL, control_load},
     {"message-ack", TARN_MESSAGE_ACK, ack},

@@ -1,5 +1,6 @@
 // Messages: what a reader takes, what it refuses, with which status, and that the sentence names the field.
 #include "protocol/message.h"
+#include "protocol/motion_code.h"
 #include "tests/protocol/golden_messages.h"
 #include "tests/protocol/msgpack_text.h"
 #include "tests/protocol/test_support.h"
@@ -530,6 +531,57 @@ static void the_writer_refuses_what_a_reader_would_refuse(void **context)
     assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
 }
 
+/// A motion that is sound, with a grid of 2 x 2.
+static tarn_message motion_message(void)
+{
+    static const uint8_t cells[] = {241, 7};
+    return (tarn_message){.kind = TARN_MESSAGE_INPUT,
+                          .input = {.sequence = 1,
+                                    .kind = TARN_INPUT_MOTION,
+                                    .motion = {.columns = 2,
+                                               .rows = 2,
+                                               .across_m = {1.0f, 0.0f, 0.0f},
+                                               .up_m = {0.0f, 1.0f, 0.0f},
+                                               .speed_m_s = 1.0f,
+                                               .cell_bytes = sizeof cells,
+                                               .cells = cells}}};
+}
+
+static void motion_that_gives_no_grid_is_refused(void **context)
+{
+    (void)context;
+    static const uint8_t many[TARN_MOTION_CODE_BYTES_MAX + 1];
+    uint8_t bytes[1024];
+    size_t byte_count;
+    tarn_message message, m = motion_message();
+    tarn_text why;
+    assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &byte_count), TARN_OK);
+    assert_int_equal(tarn_message_read(bytes, byte_count, &message, &why), TARN_OK);
+    assert_true(message.input.motion.cells > bytes && message.input.motion.cells < bytes + byte_count);
+    assert_int_equal(message.input.motion.cell_bytes, 2);
+    uint8_t *head = bytes + (message.input.motion.cells - bytes);
+    for (int change = 1; change <= 2; change++) { // one byte less, and one more
+        head[0] = (uint8_t)(241 + (change == 1 ? 1 : -1));
+        assert_int_equal(tarn_message_read(bytes, byte_count, &message, &why), TARN_E_MALFORMED);
+        assert_string_equal(why, "input: cells is no run-length code of 16 bytes, which a grid of 2 x 2 has");
+    }
+    m.input.motion.columns = 3; // than the cells have
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
+    m = motion_message();
+    m.input.motion.cell_bytes = 0;
+    assert_int_equal(write_status(&m), TARN_OK);
+    m.input.motion.cell_bytes = sizeof many;
+    m.input.motion.cells = many;
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
+    m = motion_message();
+    m.input.motion.up_m[0] = 2.0f;
+    m.input.motion.up_m[1] = 0.0f;
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT); // no area
+    m = motion_message();
+    m.input.motion.rows = TARN_MOTION_ROWS_MAX + 1;
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
+}
+
 static void sentences_stay_inside_their_array_and_are_printable(void **context)
 {
     (void)context;
@@ -585,6 +637,7 @@ int main(void)
         cmocka_unit_test(the_largest_server_messages_fit_their_buffer),
         cmocka_unit_test(the_writer_needs_room_for_every_byte),
         cmocka_unit_test(the_writer_refuses_what_a_reader_would_refuse),
+        cmocka_unit_test(motion_that_gives_no_grid_is_refused),
         cmocka_unit_test(sentences_stay_inside_their_array_and_are_printable),
         cmocka_unit_test(kinds_know_their_name_and_direction),
     };

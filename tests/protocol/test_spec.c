@@ -253,6 +253,7 @@ static void type_text(const tarn_field *field, char text[CELL_BYTES])
         [TARN_FIELD_VERSIONS] = "u32[1..%u]",
         [TARN_FIELD_SCENES] = "string[0..%u]",
         [TARN_FIELD_JOINTS] = "number[%u]",
+        [TARN_FIELD_CELLS] = "bytes",
         [TARN_FIELD_PARAMETERS] = "map[0..%u]",
         [TARN_FIELD_TOOLS] = "string[0..%u]",
         [TARN_FIELD_CHANNELS] = "map[0..%u]",

@@ -37,6 +37,95 @@ static uint32_t pop(void)
     return id;
 }
 
+/// A motion of so many bytes, all of them `mark`.
+static tarn_status push_large(uint32_t viewer, uint32_t byte_count, uint8_t mark)
+{
+    static uint8_t bytes[TARN_IPC_INPUT_BYTES_MAX];
+    memset(bytes, mark, byte_count);
+    const tarn_ipc_message message = {.kind = TARN_IPC_INPUT, .tank = 1, .input = {viewer, byte_count, bytes}};
+    return tarn_worker_queue_push(&queue, &message, (tarn_worker_queue_key){viewer, 6, 0}, true);
+}
+
+/// Takes the first message out, in pieces. @return the last byte of it, after all of that were found the same
+static uint8_t pop_large(uint32_t byte_count)
+{
+    size_t bytes;
+    uint32_t left = byte_count;
+    const uint8_t *head = tarn_worker_queue_head(&queue, &bytes);
+    assert_non_null(head);
+    const uint8_t mark = head[bytes - 1];
+    assert_true(bytes > byte_count);
+    tarn_worker_queue_sent(&queue, bytes - byte_count); // the header and what comes before the input's own
+    while (left > 0) {
+        head = tarn_worker_queue_head(&queue, &bytes);
+        assert_int_equal(bytes, left);
+        const uint32_t sent = left < 5000 ? left : 5000;
+        for (uint32_t i = 0; i < sent; i++) {
+            assert_int_equal(head[i], mark);
+        }
+        tarn_worker_queue_sent(&queue, sent);
+        left -= sent;
+    }
+    return mark;
+}
+
+/// Large ones have as many places as there are; beyond that the oldest makes way, and small ones never do for them.
+static void test_large_moves_have_places_of_their_own(void **state)
+{
+    enum { LARGE = TARN_IPC_INPUT_BYTES_MAX, MORE = 3 };
+    (void)state;
+    tarn_worker_queue_clear(&queue);
+    assert_int_equal(push(77, 1, 0, true), TARN_OK);
+    for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_LARGE + MORE; i++) {
+        assert_int_equal(push_large(i, LARGE, (uint8_t)i), TARN_OK);
+    }
+    assert_int_equal(push_large(MORE + 1, LARGE, 200), TARN_OK); // the newest of a source counts, and comes last
+    assert_int_equal(push_large(9, 40, 201), TARN_OK);           // and a small one takes a large one's turn
+    assert_int_equal(pop(), 77);
+    for (uint32_t i = MORE + 2; i <= TARN_GATEWAY_WORKER_QUEUE_LARGE + MORE; i++) {
+        if (i != 9) {
+            assert_int_equal(pop_large(LARGE), i);
+        }
+    }
+    assert_int_equal(pop_large(LARGE), 200);
+    assert_int_equal(pop_large(40), 201);
+    assert_int_equal(pop(), 0);
+    for (uint32_t round = 0; round < 100; round++) { // places come free again
+        assert_int_equal(push_large(1, LARGE, (uint8_t)round), TARN_OK);
+        assert_int_equal(pop_large(LARGE), (uint8_t)round);
+    }
+}
+
+/// Of a large one that was begun the rest follows, whatever comes; and what was held goes on whole.
+static void test_a_large_move_that_was_begun_is_finished(void **state)
+{
+    enum { LARGE = TARN_IPC_INPUT_BYTES_MAX };
+    static tarn_worker_queue held;
+    size_t bytes;
+    (void)state;
+    tarn_worker_queue_clear(&queue);
+    assert_int_equal(push_large(1, LARGE, 11), TARN_OK);
+    assert_non_null(tarn_worker_queue_head(&queue, &bytes));
+    tarn_worker_queue_sent(&queue, bytes - LARGE);
+    for (uint32_t i = 1; i <= 2 * TARN_GATEWAY_WORKER_QUEUE_LARGE; i++) {
+        assert_int_equal(push_large(i, LARGE, (uint8_t)(100 + i)), TARN_OK);
+    }
+    const uint8_t *head = tarn_worker_queue_head(&queue, &bytes);
+    assert_int_equal(bytes, LARGE);
+    assert_int_equal(head[LARGE - 1], 11);
+    tarn_worker_queue_sent(&queue, LARGE);
+    tarn_worker_queue_clear(&held);
+    const uint32_t waiting = queue.count;
+    assert_int_equal(waiting, TARN_GATEWAY_WORKER_QUEUE_LARGE - 1);
+    assert_true(tarn_worker_queue_append(&held, &queue));
+    assert_int_equal(queue.count, 0);
+    assert_true(tarn_worker_queue_append(&queue, &held));
+    for (uint32_t i = 2 * TARN_GATEWAY_WORKER_QUEUE_LARGE - waiting + 1; i <= 2 * TARN_GATEWAY_WORKER_QUEUE_LARGE;
+         i++) {
+        assert_int_equal(pop_large(LARGE), 100 + i);
+    }
+}
+
 static void test_messages_leave_in_order(void **state)
 {
     (void)state;
@@ -546,6 +635,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_leave_in_order),
+        cmocka_unit_test(test_large_moves_have_places_of_their_own),
+        cmocka_unit_test(test_a_large_move_that_was_begun_is_finished),
         cmocka_unit_test(test_moves_of_one_pointer_coalesce_between_edges),
         cmocka_unit_test(test_a_full_queue_lets_go_of_moves_and_never_of_edges),
         cmocka_unit_test(test_one_viewer_cannot_take_all_places),

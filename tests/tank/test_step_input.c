@@ -3,6 +3,7 @@
 #include "tests/tank/solid_tank.h"
 
 #include "kernels/step_input.h"
+#include "protocol/motion_code.h"
 
 #include <cmocka.h> // needs those above
 
@@ -40,6 +41,19 @@ static void fill(tarn_step_input *input)
     input->wall_count = 1;
     input->walls[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.1f, 0.1f, 0.05f}},
                                    .pose = {{0.3f, 0.1f, 0.3f}, {0, 0, 0, 1}}};
+    static const uint8_t cells[] = {241, 7};
+    input->motion_field_count = 1;
+    input->motion_fields[0] = (tarn_motion_field){.corner_m = {0.1f, 0.2f, 0.3f},
+                                                  .across_m = {1.0f, 0.0f, 0.1f},
+                                                  .up_m = {0.0f, 0.8f, 0.2f},
+                                                  .depth_m = 0.25f,
+                                                  .speed_m_s = 2.0f,
+                                                  .strength = 0.5f,
+                                                  .solid = true,
+                                                  .columns = 2,
+                                                  .rows = 2,
+                                                  .cell_bytes = sizeof cells,
+                                                  .cells = cells};
     input->erase_count = 1;
     input->erases[0] = (tarn_sink){{0.9f, 0.1f, 0.9f}, 0.1f};
 }
@@ -87,6 +101,12 @@ static void every_input_fits(void **state)
     input.throw_count = TARN_STEP_THROWS_MAX;
     input.wall_count = TARN_STEP_WALLS_MAX;
     input.erase_count = TARN_STEP_ERASES_MAX;
+    static const uint8_t cells[TARN_MOTION_CODE_BYTES_MAX];
+    input.motion_field_count = TARN_STEP_MOTION_FIELDS_MAX;
+    for (uint32_t i = 0; i < TARN_STEP_MOTION_FIELDS_MAX; i++) {
+        input.motion_fields[i].cells = cells;
+        input.motion_fields[i].cell_bytes = sizeof cells;
+    }
     assert_true(tarn_step_input_write(&input, bytes, sizeof bytes) > 0);
 }
 

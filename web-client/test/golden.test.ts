@@ -74,7 +74,7 @@ test("there are vectors for messages and frames", () => {
 });
 
 /** Inputs that this page doesn't send. */
-const NOT_SENT = ["controller", "hand", "orientation"];
+const NOT_SENT = ["controller", "hand", "orientation", "motion"];
 
 for (const name of vectors("message-")) {
   const meaning = json(name);

@@ -17,7 +17,7 @@ export const CLIENT_KINDS = [
   "profile",
 ] as const;
 export const SERVER_KINDS = ["welcome", "joined", "viewers", "presences", "pong", "error", "state"] as const;
-export const INPUT_KINDS = ["pointer", "controller", "hand", "orientation", "parameter"] as const;
+export const INPUT_KINDS = ["pointer", "controller", "hand", "orientation", "parameter", "motion"] as const;
 export const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye", "throw", "wall", "erase"] as const;
 export const PHASES = ["down", "move", "up"] as const;
 export const SIDES = ["left", "right"] as const;
