@@ -12,12 +12,13 @@ enum {
     MARGIN = 2,        ///< cells around people in which motion is looked for
     PARENTS = 4097,
     SOFTENINGS = 2,
+    CALM_BLUR = 2,     ///< half-lives that what hardly moves is blurred for besides
 };
 
 static const double gap_s_max = 1.0;
 static const float active_min = 0.1f; ///< presence in a cell in which motion is looked for
 
-static const float shown_min = 0.2f; ///< presence in a cell whose motion is shown: less is mostly background
+static const float shown_min = 0.15f; ///< presence in a cell whose motion is shown: less is mostly background
 
 const motion_settings motion_settings_usual = {
     .width = 640,
@@ -26,7 +27,7 @@ const motion_settings motion_settings_usual = {
     .near_m = 0.5f,
     .far_m = 4.0f,
     .dead_zone_m_s = 0.1f,
-    .half_life_s = 0.03f,
+    .half_life_s = 0.02f,
     .learn_s = 1.0f,
     .rest_s = 60,
 };
@@ -276,12 +277,21 @@ static bool sample_motion(const motion_find *find, float x, float y, float motio
     return sum > 0.25f;
 }
 
+/// The share of the motion before that stays. What hardly moves is blurred for longer: there noise is most of it, and
+/// nobody sees that it comes late.
+static float kept(const motion_find *find, double dt_s, const float before[3], const float now[3])
+{
+    const float b = before[0] * before[0] + before[1] * before[1], n = now[0] * now[0] + now[1] * now[1];
+    const float calm_m_s = 1.2f * find->settings.dead_zone_m_s, ratio = fmaxf(b, n) / fmaxf(calm_m_s * calm_m_s, 1e-6f);
+    const float half_life_s = find->settings.half_life_s * (1 + CALM_BLUR / (1 + ratio * ratio));
+    return half_life_s > 0 ? exp2f(-(float)dt_s / half_life_s) : 0;
+}
+
 /// Takes the flow over into velocities. They are blurred over time, along with what moves: an arm's motion is averaged
 /// with that of the same arm, where it was before. Where nobody is nothing moves: what was stirred there goes on by itself.
 static void blur(motion_find *find, double dt_s, bool flows)
 {
     const size_t count = (size_t)find->columns * find->rows;
-    const float fade = find->settings.half_life_s > 0 ? exp2f(-(float)dt_s / find->settings.half_life_s) : 0;
     memcpy(find->motion_before, find->motion, 3 * count * sizeof *find->motion);
     for (size_t at = 0; at < count; at++) {
         float *motion = find->motion + 3 * at;
@@ -292,7 +302,7 @@ static void blur(motion_find *find, double dt_s, bool flows)
             float before[3];
             const float x = (float)(at % find->columns) - 0.5f * flow[0];
             const float y = (float)(at / find->columns) - 0.5f * flow[1];
-            const float keep = sample_motion(find, x, y, before) ? fade : 0;
+            const float keep = sample_motion(find, x, y, before) ? kept(find, dt_s, before, now) : 0;
             for (int i = 0; i < 3; i++) {
                 motion[i] = keep * before[i] + (1 - keep) * now[i];
             }
@@ -313,10 +323,11 @@ static void show(motion_find *find)
         const float *motion = find->motion + 3 * at;
         float *velocity = find->velocity + 3 * at;
         const float along = sqrtf(motion[0] * motion[0] + motion[1] * motion[1]);
-        // Depth is measured the worse the farther it is.
-        const float z = find->kept_depth_m[at], dead_away = dead * fmaxf(1, 0.5f * z * z);
+        // A pixel is the longer the farther it is, and a step of depth the deeper.
+        const float z = find->kept_depth_m[at], dead_along = dead * fmaxf(1, 0.45f * z);
+        const float dead_away = dead * fmaxf(1, 0.5f * z * z);
         const bool shown = find->now.cell_cover[at] >= shown_min;
-        const bool moves = shown && along >= dead, goes = shown && fabsf(motion[2]) >= dead_away;
+        const bool moves = shown && along >= dead_along, goes = shown && fabsf(motion[2]) >= dead_away;
         velocity[0] = moves ? motion[0] : 0;
         velocity[1] = moves ? motion[1] : 0;
         velocity[2] = goes ? motion[2] : 0;
