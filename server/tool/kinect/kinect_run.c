@@ -150,9 +150,6 @@ static depth_source *open_source(bridge *b, bool first)
     for (bool again = false; !atomic_load(&b->ending); again = true) {
         depth_source *source = depth_source_open(&b->options->source, why);
         if (source != NULL) {
-            if (!first) {
-                kinect_say(b->options->command, "%s is back", b->source_name);
-            }
             return source;
         }
         if (first && !again && b->options->source.kind == DEPTH_FOLDER) {
@@ -161,7 +158,6 @@ static depth_source *open_source(bridge *b, bool first)
         }
         if (first && !again) {
             kinect_say(b->options->command, "%s: %s; trying again", b->source_name, why);
-            first = false;
         }
         rest_ms(b, REOPEN_MS);
     }
@@ -204,12 +200,16 @@ static void *watch_camera(void *user)
     motion_find *find = NULL;
     bad_kinds *kinds = calloc(1, sizeof *kinds);
     char why[DEPTH_WHY_BYTES];
-    bool blind = false, through = false;
+    bool blind = false, through = false, lost = false;
     depth_source *source = kinds != NULL ? open_source(b, true) : NULL;
     while (source != NULL && !atomic_load(&b->ending) && !through) {
         depth_frame frame;
         switch (depth_source_next(source, WAIT_MS, &frame, why)) {
         case DEPTH_NEXT: {
+            if (lost) { // it counts as back when it sends, as some can be opened and are silent
+                kinect_say(b->options->command, "%s is back", b->source_name);
+                lost = false;
+            }
             if (!fit_finder(b, &find, &settings, &frame)) {
                 depth_source_close(source);
                 source = NULL;
@@ -233,7 +233,10 @@ static void *watch_camera(void *user)
             through = true;
             break;
         case DEPTH_LOST:
-            kinect_say(b->options->command, "%s is lost: %s; waiting until it is back", b->source_name, why);
+            if (!lost) {
+                kinect_say(b->options->command, "%s is lost: %s; waiting until it is back", b->source_name, why);
+                lost = true;
+            }
             depth_source_close(source);
             rest_ms(b, REOPEN_MS);
             source = open_source(b, false);
