@@ -69,9 +69,13 @@ static void watch(kinect_link *link)
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     kinect_link *link = poll->data;
-    tarn_status result = status < 0 ? TARN_E_IO : TARN_OK;
-    if (result == TARN_OK && (events & UV_WRITABLE) != 0) {
+    tarn_status result = TARN_OK;
+    // The loop says that something is wrong, and the socket what.
+    if (status < 0 || (events & UV_WRITABLE) != 0) {
         result = load_socket_write(&link->socket, &link->target);
+    }
+    if (result == TARN_OK && status < 0) {
+        result = TARN_E_IO;
     }
     if (result == TARN_OK && (events & UV_READABLE) != 0) {
         result = load_socket_read(&link->socket, READ_BYTES);

@@ -350,7 +350,9 @@ static void send_motion(bridge *b, uint32_t width, uint32_t height)
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     tarn_input_motion motion;
     b->people = b->taken.result.person_count;
-    if (!kinect_link_ready(&b->link) || now_ns < b->next_ns) {
+    // Frames come a little early or late; over time there are no more than the rate.
+    const uint64_t period_ns = 1000000000u / b->options->rate;
+    if (!kinect_link_ready(&b->link) || now_ns + period_ns / 2 < b->next_ns) {
         return;
     }
     begin_motion(b, &motion);
@@ -374,8 +376,7 @@ static void send_motion(bridge *b, uint32_t width, uint32_t height)
     b->empty_sent = busy == 0;
     b->sent++;
     b->sent_moving = (uint32_t)busy;
-    // A little early rather than a frame late.
-    b->next_ns = now_ns + (uint64_t)(0.8e9 / b->options->rate);
+    b->next_ns = (b->next_ns + period_ns > now_ns ? b->next_ns : now_ns - period_ns) + period_ns;
 }
 
 static void on_wake(uv_async_t *wake)
