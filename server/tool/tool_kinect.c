@@ -56,16 +56,19 @@ static const struct argp_option option_list[] = {
     {"key", OPTION_KEY, "KEY", 0, "The key of a link for playing; without it a guest's role counts", 1},
     {"camera", OPTION_NUMBER, "N", 0, "Number of this camera where one viewer has several, 0 to 3 (default 0)", 1},
     {"region", OPTION_REGION, "X,Y,W,H", 0,
-     "The rectangle that the picture fills: left, bottom, width and height in metres (default: all of the tank's front)",
+     "The rectangle that the picture fills: left, bottom, width and height in metres (default: all of the tank's "
+     "front)",
      2},
     {"place", OPTION_PLACE, "Z", 0, "Metres of that rectangle from the tank's back (default: its front)", 2},
-    {"depth", OPTION_DEPTH, "M", 0, "It acts so far to either side of it, 0 (all of the tank) to 1000 m (default 0)", 2},
+    {"depth", OPTION_DEPTH, "M", 0, "It acts so far to either side of it, 0 (all of the tank) to 1000 m (default 0)",
+     2},
     {"strength", OPTION_STRENGTH, "S", 0, "How firmly the fluid goes along, 0 to 1 (default 0.5)", 2},
     {"solid", OPTION_SOLID, NULL, 0, "Silhouettes are solids that liquid splashes off", 2},
     {"mirror", OPTION_MIRROR, NULL, 0, "The camera is at the wall and looks at those who face it", 3},
     {"rotate", OPTION_ROTATE, "DEG", 0, "Turn the picture clockwise by 0, 90, 180 or 270 degrees (default 0)", 3},
     {"corners", OPTION_CORNERS, "X,Y,...", 0,
-     "The wall's corners in the picture, in pixels: top left, top right, bottom right, bottom left; or a JSON file with "
+     "The wall's corners in the picture, in pixels: top left, top right, bottom right, bottom left; or a JSON file "
+     "with "
      "\"corners_px\" (default: the picture's corners)",
      3},
     {"grid", OPTION_GRID, "CxR", 0, "Columns and rows to send, at most 160x120 (default 80x60)", 3},
@@ -107,9 +110,10 @@ static void read_region(struct argp_state *state, const char *text, kinect_optio
     if (sscanf(text, "%f,%f,%f,%f%n", &r[0], &r[1], &r[2], &r[3], &end) != 4 || text[end] != '\0' ||
         !(fabsf(r[0]) <= 1000) || !(fabsf(r[1]) <= 1000) || !(r[2] >= 0.01f && r[2] <= 1000) ||
         !(r[3] >= 0.01f && r[3] <= 1000)) {
-        argp_error(state,
-                   "--region: found \"%s\", allowed are X,Y,W,H: two numbers from -1000 to 1000 and two from 0.01 to 1000",
-                   text);
+        argp_error(
+            state,
+            "--region: found \"%s\", allowed are X,Y,W,H: two numbers from -1000 to 1000 and two from 0.01 to 1000",
+            text);
     }
     options->has_region = true;
 }
@@ -225,7 +229,8 @@ static void check(struct argp_state *state, kinect_arguments *arguments)
                    arguments->sources);
     }
     if (!depth_kind_built(options->source.kind)) {
-        argp_error(state, "--freenect: this program was built without libfreenect; install libfreenect-dev and build again");
+        argp_error(state,
+                   "--freenect: this program was built without libfreenect; install libfreenect-dev and build again");
     }
     if ((options->source.loop || options->source.fast) && options->source.kind != DEPTH_FOLDER) {
         argp_error(state, "found --%s, allowed with --frames only", options->source.loop ? "loop" : "fast");
@@ -297,12 +302,13 @@ int tool_kinect(int argc, char **argv)
     static const struct argp argp = {
         .options = option_list,
         .parser = parse,
-        .doc = "Lets people before a depth camera move a tank's fluid.\v"
-               "It looks at the empty scene for a second, then finds who is there and how they move, and sends that to a "
-               "session as a viewer who plays. The camera's picture fills --region; --corners says where in the picture "
-               "the wall is. Where the server goes away, or the camera, it waits until they are back. A status line on a "
-               "terminal says how many frames come, what is sent and after how long a frame of the server has it. An "
-               "interrupt ends it, with status 0; the status is 1 where it couldn't go on, and 2 for wrong options.",
+        .doc =
+            "Lets people before a depth camera move a tank's fluid.\v"
+            "It looks at the empty scene for a second, then finds who is there and how they move, and sends that to a "
+            "session as a viewer who plays. The camera's picture fills --region; --corners says where in the picture "
+            "the wall is. Where the server goes away, or the camera, it waits until they are back. A status line on a "
+            "terminal says how many frames come, what is sent and after how long a frame of the server has it. An "
+            "interrupt ends it, with status 0; the status is 1 where it couldn't go on, and 2 for wrong options.",
     };
     kinect_arguments arguments = {
         .options = {.command = argv[0],

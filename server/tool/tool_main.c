@@ -11,7 +11,8 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"run", tool_run}, {"bench", tool_bench}, {"check", tool_check}, {"load", tool_load}, {"kinect", tool_kinect}};
+} commands[] = {
+    {"run", tool_run}, {"bench", tool_bench}, {"check", tool_check}, {"load", tool_load}, {"kinect", tool_kinect}};
 
 typedef struct tool_arguments {
     int (*run)(int argc, char **argv);

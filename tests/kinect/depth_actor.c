@@ -1,12 +1,17 @@
-// Rays through pixels meet the nearest of a room and of a body's parts. Each part is rigid between two moments, so that the
-// velocity of what is seen is the difference of where the same point of the part is a little earlier and later.
+// Rays through pixels meet the nearest of a room and of a body's parts. Each part is rigid between two moments, so that
+// the velocity of what is seen is the difference of where the same point of the part is a little earlier and later.
 #include "tests/kinect/depth_actor.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS_MAX = 80, LATTICE = 4, LATTICE_COLUMNS = ACTOR_WIDTH / LATTICE + 2, LATTICE_ROWS = ACTOR_HEIGHT / LATTICE + 2 };
+enum {
+    PARTS_MAX = 80,
+    LATTICE = 4,
+    LATTICE_COLUMNS = ACTOR_WIDTH / LATTICE + 2,
+    LATTICE_ROWS = ACTOR_HEIGHT / LATTICE + 2
+};
 
 static const float pi = 3.14159265f;
 static const float wall_m = 3.7f, floor_m = -1.1f; ///< of the room: behind, and below the camera
@@ -89,7 +94,8 @@ static void pose(const actor_scene *scene, float time_s, body *b)
 {
     const float t = scene->speed * time_s, hanging[2] = {0.25f, 0.25f};
     // Swings of which one is late, so that not all turn back at once.
-    const float swinging[2] = {1.35f + 0.85f * sinf(2 * pi * 0.55f * t), 1.35f + 0.85f * sinf(2 * pi * 0.55f * t + 1.2f)};
+    const float swinging[2] = {1.35f + 0.85f * sinf(2 * pi * 0.55f * t),
+                               1.35f + 0.85f * sinf(2 * pi * 0.55f * t + 1.2f)};
     b->count = 0;
     if (time_s < ACTOR_ENTER_S - 1e-4f && !scene->always_there) {
         return;
@@ -247,8 +253,8 @@ static void render_truth(const actor_scene *scene, float time_s, actor_frame *fr
 {
     static body now, earlier, later;
     const float little_s = 0.002f;
-    const actor_scene always = {scene->act,    scene->seed,  scene->depth_m, scene->speed,
-                                scene->people, scene->noise, true};
+    const actor_scene always = {scene->act,   scene->seed, scene->depth_m, scene->speed, scene->people,
+                                scene->noise, true};
     pose(scene, time_s, &now);
     pose(&always, time_s - little_s, &earlier);
     pose(&always, time_s + little_s, &later);
@@ -347,7 +353,8 @@ static uint16_t sense(const actor_scene *scene, uint32_t n, const actor_frame *f
         const float *here = &frame->depth_m[cy * ACTOR_WIDTH + cx];
         const bool edge = fabsf(here[right] - here[0]) > 0.2f || fabsf(here[down] - here[0]) > 0.2f;
         // Dark cloth: patches of the body, which go with it.
-        const bool dark = frame->person[at] != 0 && uniform(hash(seed + 14, frame->person[at], (uint32_t)(x / 14 + 64 * (y / 14)))) < 0.02f;
+        const bool dark = frame->person[at] != 0 &&
+                          uniform(hash(seed + 14, frame->person[at], (uint32_t)(x / 14 + 64 * (y / 14)))) < 0.02f;
         if (shadow || random < 0.002f || (edge && random < 0.3f) || (dark && random < 0.8f)) {
             return ACTOR_NOTHING;
         }

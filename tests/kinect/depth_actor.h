@@ -2,9 +2,9 @@
 /// truth beside: whose each pixel is, and how what is seen there moves.
 ///
 /// What the camera does wrong is put in one by one, after K. Khoshelham, S. Oude Elberink, "Accuracy and resolution of
-/// Kinect depth data", 2012, and J. Smisek, M. Jancosek, T. Pajdla, "3D with Kinect", 2011: steps of disparity; noise of
-/// half a step, which neighbours share, as windows were matched; edges that tremble by a pixel; shadows beside what is
-/// near, which the projector's light doesn't reach; holes along edges, here and there, and in dark cloth.
+/// Kinect depth data", 2012, and J. Smisek, M. Jancosek, T. Pajdla, "3D with Kinect", 2011: steps of disparity; noise
+/// of half a step, which neighbours share, as windows were matched; edges that tremble by a pixel; shadows beside what
+/// is near, which the projector's light doesn't reach; holes along edges, here and there, and in dark cloth.
 #ifndef TARN_TESTS_KINECT_DEPTH_ACTOR_H
 #define TARN_TESTS_KINECT_DEPTH_ACTOR_H
 
@@ -15,8 +15,8 @@ enum {
     ACTOR_WIDTH = 640,
     ACTOR_HEIGHT = 480,
     ACTOR_PIXELS = ACTOR_WIDTH * ACTOR_HEIGHT,
-    ACTOR_RATE = 30,         ///< frames a second
-    ACTOR_NOTHING = 2047,    ///< raw value where nothing was measured
+    ACTOR_RATE = 30,      ///< frames a second
+    ACTOR_NOTHING = 2047, ///< raw value where nothing was measured
     ACTOR_CROWD_MAX = 7,
 };
 
@@ -45,10 +45,10 @@ typedef struct actor_scene {
 } actor_scene;
 
 typedef struct actor_frame {
-    uint16_t raw[ACTOR_PIXELS];       ///< 11 bits of disparity
-    uint8_t person[ACTOR_PIXELS];     ///< 0: nobody
-    float velocity[ACTOR_PIXELS][3];  ///< m/s: right, up, away
-    float depth_m[ACTOR_PIXELS];      ///< without all that is wrong
+    uint16_t raw[ACTOR_PIXELS];      ///< 11 bits of disparity
+    uint8_t person[ACTOR_PIXELS];    ///< 0: nobody
+    float velocity[ACTOR_PIXELS][3]; ///< m/s: right, up, away
+    float depth_m[ACTOR_PIXELS];     ///< without all that is wrong
 } actor_frame;
 
 /// The frame at n / ACTOR_RATE seconds.

@@ -79,7 +79,7 @@ static void raw_values_are_metres(void **state)
     // Against the other fit that is in use, which differs by a twentieth.
     assert_int_equal(mm[0], 0);
     assert_int_equal(mm[DEPTH_RAW_NOTHING], 0);
-    for (int raw = 400; raw < 1080; raw++) {
+    for (int raw = 400; raw < 1050; raw++) {
         const double other_mm = 1000 / (raw * -0.0030711016 + 3.3309495161);
         assert_true(mm[raw + 1] >= mm[raw]);
         if (raw < 950) {
@@ -255,12 +255,9 @@ static void what_is_no_recording_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(raw_values_are_metres),
-        cmocka_unit_test(a_recording_is_played),
-        cmocka_unit_test(frames_come_when_they_are_due),
-        cmocka_unit_test(what_cannot_be_used_is_named_and_left_out),
-        cmocka_unit_test(no_file_breaks_the_reader),
-        cmocka_unit_test(a_recording_of_nothing_ends),
+        cmocka_unit_test(raw_values_are_metres),           cmocka_unit_test(a_recording_is_played),
+        cmocka_unit_test(frames_come_when_they_are_due),   cmocka_unit_test(what_cannot_be_used_is_named_and_left_out),
+        cmocka_unit_test(no_file_breaks_the_reader),       cmocka_unit_test(a_recording_of_nothing_ends),
         cmocka_unit_test(what_is_no_recording_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,5 +1,5 @@
-// Writes made depth as fakenect-record writes a camera's: make_depth FOLDER ACT FRAMES SEED [DEPTH_M [NOISE]]. The folder
-// is made; beside the frames lies made.txt, which says what they were made of.
+// Writes made depth as fakenect-record writes a camera's: make_depth FOLDER ACT FRAMES SEED [DEPTH_M [NOISE]]. The
+// folder is made; beside the frames lies made.txt, which says what they were made of.
 #include "tests/kinect/depth_actor.h"
 
 #include <errno.h>
@@ -39,11 +39,13 @@ int main(int argc, char **argv)
 {
     actor_scene scene = {.depth_m = 2.4f, .speed = 1, .people = 3, .noise = 1};
     int act = 0;
-    while (argc >= 5 && actor_act_name((actor_act)act) != NULL && strcmp(argv[2], actor_act_name((actor_act)act)) != 0) {
+    while (argc >= 5 && actor_act_name((actor_act)act) != NULL &&
+           strcmp(argv[2], actor_act_name((actor_act)act)) != 0) {
         act++;
     }
     if (argc < 5 || actor_act_name((actor_act)act) == NULL) {
-        fprintf(stderr, "usage: make_depth FOLDER still|wave|side|bow|approach|walk|crowd FRAMES SEED [DEPTH_M [NOISE]]\n");
+        fprintf(stderr,
+                "usage: make_depth FOLDER still|wave|side|bow|approach|walk|crowd FRAMES SEED [DEPTH_M [NOISE]]\n");
         return 2;
     }
     const uint32_t frames = (uint32_t)strtoul(argv[3], NULL, 10);
@@ -60,8 +62,8 @@ int main(int argc, char **argv)
         perror(argv[1]);
         return 1;
     }
-    fprintf(made, "act %s, frames %u, seed %u, depth_m %g, noise %g, speed %g, people %u\n", argv[2], frames, scene.seed,
-            (double)scene.depth_m, (double)scene.noise, (double)scene.speed, scene.people);
+    fprintf(made, "act %s, frames %u, seed %u, depth_m %g, noise %g, speed %g, people %u\n", argv[2], frames,
+            scene.seed, (double)scene.depth_m, (double)scene.noise, (double)scene.speed, scene.people);
     for (uint32_t n = 0; n < frames; n++) {
         actor_render(&scene, n, &frame);
         if (!write_frame(argv[1], index, n)) {

@@ -1,5 +1,5 @@
-// Motion that is found against motion that was made. For each pixel of the camera, the motion of the cell that it lies in is
-// compared with the truth there:
+// Motion that is found against motion that was made. For each pixel of the camera, the motion of the cell that it lies
+// in is compared with the truth there:
 //
 //     moving  the picture's part of its velocity is 0.2 m/s or more: found within 20 degrees, or missed
 //     still   it doesn't move, and neither does anything within a cell's width: nothing is found, or false motion
@@ -25,8 +25,8 @@ enum { FIRST = 54, LAST = 100, CELL = 8 }; // frames that are compared: once the
 static const float moving_m_s = 0.2f, still_m_s = 0.02f;
 
 typedef struct score {
-    double moving, right, missed;      // pixels
-    double moving_deep, right_deep;    // the same of velocities in space
+    double moving, right, missed;   // pixels
+    double moving_deep, right_deep; // the same of velocities in space
     double still, false_motion;
     double body, present, empty, ghosts;
     uint32_t people_least, people_most;
@@ -80,8 +80,7 @@ static void count_frame(const motion_result *result, score *s)
 {
     mark_motion();
     for (int at = 0; at < ACTOR_PIXELS; at++) {
-        const size_t cell =
-            (size_t)(at / ACTOR_WIDTH / CELL) * result->columns + (size_t)(at % ACTOR_WIDTH / CELL);
+        const size_t cell = (size_t)(at / ACTOR_WIDTH / CELL) * result->columns + (size_t)(at % ACTOR_WIDTH / CELL);
         const float *truth = frame.velocity[at], *found = result->velocity + 3 * cell;
         const bool moves = length(found, 3) > 0;
         if (length(truth, 2) >= moving_m_s) {
@@ -127,7 +126,8 @@ static score play(const actor_scene *scene)
         }
     }
     motion_find_free(find);
-    printf("%-9s seed %u, %.1f m: direction %6.2f %% (missed %5.2f %%), in space %6.2f %%; false motion %.3f %%; silhouette "
+    printf("%-9s seed %u, %.1f m: direction %6.2f %% (missed %5.2f %%), in space %6.2f %%; false motion %.3f %%; "
+           "silhouette "
            "%.1f %%, beside it %.2f %%; people %u to %u\n",
            actor_act_name(scene->act), scene->seed, (double)scene->depth_m, 100 * s.right / fmax(s.moving, 1),
            100 * s.missed / fmax(s.moving, 1), 100 * s.right_deep / fmax(s.moving_deep, 1),

@@ -42,8 +42,8 @@ static motion_result block_at(uint32_t x, uint32_t y, const float v[3])
 }
 
 typedef struct seen {
-    float x, y;  ///< middle of who is there on the wall, 0..1, up
-    float v[3];  ///< m/s in the middle
+    float x, y; ///< middle of who is there on the wall, 0..1, up
+    float v[3]; ///< m/s in the middle
 } seen;
 
 static seen look(const motion_wall_settings *settings, const motion_result *result)
@@ -165,8 +165,8 @@ static void corners_come_from_a_line_or_a_file(void **state)
     char why[KINECT_CALIBRATION_WHY_BYTES], path[] = "/tmp/tarn-corners-XXXXXX";
     assert_true(kinect_calibration_read("0,1,100,2,101,100,3,99.5", corners, why));
     assert_float_equal(corners[3][1], 99.5, 0);
-    static const char *const wrong[] = {"",         "1,2,3",   "0,1,100,2,101,100,3,99,5", "0,0,1,1,2,2,3,3",
-                                        "0,0,nan,0,100,100,0,100", "/nowhere/corners.json"};
+    static const char *const wrong[] = {
+        "", "1,2,3", "0,1,100,2,101,100,3,99,5", "0,0,1,1,2,2,3,3", "0,0,nan,0,100,100,0,100", "/nowhere/corners.json"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         why[0] = '\0';
         assert_false(kinect_calibration_read(wrong[i], corners, why));
@@ -197,12 +197,9 @@ static void corners_come_from_a_line_or_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_picture_fills_the_wall),
-        cmocka_unit_test(mirrored_the_camera_is_at_the_wall),
-        cmocka_unit_test(turned_clockwise_up_is_right),
-        cmocka_unit_test(corners_stretch_a_part_of_the_picture),
-        cmocka_unit_test(what_goes_around_no_area_is_refused),
-        cmocka_unit_test(corners_come_from_a_line_or_a_file),
+        cmocka_unit_test(the_picture_fills_the_wall),          cmocka_unit_test(mirrored_the_camera_is_at_the_wall),
+        cmocka_unit_test(turned_clockwise_up_is_right),        cmocka_unit_test(corners_stretch_a_part_of_the_picture),
+        cmocka_unit_test(what_goes_around_no_area_is_refused), cmocka_unit_test(corners_come_from_a_line_or_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

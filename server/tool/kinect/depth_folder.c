@@ -28,14 +28,14 @@ typedef struct folder {
     FILE *index;
     char path[4096];
     bool loop, fast;
-    bool pending;        ///< `name` is read and not yet played
+    bool pending; ///< `name` is read and not yet played
     char name[NAME_BYTES];
-    double recorded_s;   ///< of the pending frame
+    double recorded_s; ///< of the pending frame
     bool begun;
     double last_recorded_s, time_s; ///< of the frame before: as recorded, as played
-    uint64_t due_ns;     ///< of the pending frame
-    uint32_t usable;     ///< frames of this round
-    uint32_t width, height; ///< of the first usable frame
+    uint64_t due_ns;                ///< of the pending frame
+    uint32_t usable;                ///< frames of this round
+    uint32_t width, height;         ///< of the first usable frame
     uint16_t mm_of_raw[DEPTH_RAW_VALUES];
     uint16_t *pixels;
 } folder;
@@ -169,8 +169,8 @@ static depth_result read_pixels(folder *f, FILE *file, char why[DEPTH_WHY_BYTES]
         return refuse(f, why, found);
     }
     if (f->width != 0 && (width != f->width || height != f->height)) {
-        snprintf(found, sizeof found, "found %u x %u pixels, allowed are %u x %u as in the frames before", width, height,
-                 f->width, f->height);
+        snprintf(found, sizeof found, "found %u x %u pixels, allowed are %u x %u as in the frames before", width,
+                 height, f->width, f->height);
         return refuse(f, why, found);
     }
     const size_t count = (size_t)width * height, got = fread(f->pixels, sizeof *f->pixels, count, file);

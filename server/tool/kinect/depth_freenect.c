@@ -1,8 +1,8 @@
 // A Kinect v1 through libfreenect. The raw 11 bits are asked for, which every version of the library can give and the
 // stand-in fakenect too; millimetres are made here.
 //
-// libfreenect calls back from within its event loop, which is turned by `next`: all is one thread. The library's own time
-// stamps wrap around every 72 seconds and restart with the camera, so that frames are stamped as they arrive.
+// libfreenect calls back from within its event loop, which is turned by `next`: all is one thread. The library's own
+// time stamps wrap around every 72 seconds and restart with the camera, so that frames are stamped as they arrive.
 #include "server/common/clock.h"
 #include "server/tool/kinect/depth_raw.h"
 #include "server/tool/kinect/depth_source.h"
@@ -81,7 +81,8 @@ static bool start(kinect *k, const depth_choice *choice, char why[DEPTH_WHY_BYTE
     freenect_select_subdevices(k->context, FREENECT_DEVICE_CAMERA);
     const int there = freenect_num_devices(k->context);
     if (there <= (int)choice->index) {
-        snprintf(why, DEPTH_WHY_BYTES, "found %d Kinects, allowed is a number below that; is it plugged in and powered?",
+        snprintf(why, DEPTH_WHY_BYTES,
+                 "found %d Kinects, allowed is a number below that; is it plugged in and powered?",
                  there < 0 ? 0 : there);
         return false;
     }

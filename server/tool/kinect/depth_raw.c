@@ -1,5 +1,5 @@
-// Disparity to depth by S. Magnenat's fit, z = 0.1236 tan(raw / 2842.5 + 1.1863), which the OpenKinect project's page on
-// imaging gives as the more exact of the usual ones.
+// Disparity to depth by S. Magnenat's fit, z = 0.1236 tan(raw / 2842.5 + 1.1863), which the OpenKinect project's page
+// on imaging gives as the more exact of the usual ones.
 #include "server/tool/kinect/depth_raw.h"
 
 #include <math.h>

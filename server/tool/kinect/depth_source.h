@@ -1,9 +1,9 @@
-/// Where depth frames come from: a folder of recorded frames, a Kinect v1 through libfreenect, or a V4L2 camera with the
-/// pixel format Z16. One thread opens, reads and closes a source; reading waits for the next frame, but not for longer
-/// than it is told to.
+/// Where depth frames come from: a folder of recorded frames, a Kinect v1 through libfreenect, or a V4L2 camera with
+/// the pixel format Z16. One thread opens, reads and closes a source; reading waits for the next frame, but not for
+/// longer than it is told to.
 ///
-/// A source that is lost (unplugged, stopped) says so with DEPTH_LOST, and then only depth_source_close is legal; whoever
-/// wants it back opens it again. Errors are sentences: what, where, what is allowed. Nothing here prints.
+/// A source that is lost (unplugged, stopped) says so with DEPTH_LOST, and then only depth_source_close is legal;
+/// whoever wants it back opens it again. Errors are sentences: what, where, what is allowed. Nothing here prints.
 #ifndef TARN_SERVER_TOOL_KINECT_DEPTH_SOURCE_H
 #define TARN_SERVER_TOOL_KINECT_DEPTH_SOURCE_H
 
@@ -12,8 +12,8 @@
 
 enum {
     DEPTH_WHY_BYTES = 512,
-    DEPTH_SIDE_MIN = 64,     ///< pixels of a frame, either way
-    DEPTH_WIDTH_MAX = 1280,  ///< the largest of the cameras that exist
+    DEPTH_SIDE_MIN = 64,    ///< pixels of a frame, either way
+    DEPTH_WIDTH_MAX = 1280, ///< the largest of the cameras that exist
     DEPTH_HEIGHT_MAX = 1024,
     DEPTH_DEVICES_MAX = 16,
 };
@@ -32,7 +32,7 @@ typedef struct depth_choice {
 typedef struct depth_frame {
     const uint16_t *mm;
     uint32_t width, height;
-    double time_s;      ///< rises from frame to frame, by what passed between them; from anywhere
+    double time_s;       ///< rises from frame to frame, by what passed between them; from anywhere
     uint64_t arrived_ns; ///< of the monotonic clock
 } depth_frame;
 

@@ -1,5 +1,6 @@
-// A depth camera that the kernel knows, such as a RealSense: V4L2's pixel format Z16, millimetres in 16 bits. Four buffers
-// are mapped; `next` takes the newest that is filled and gives the others back, so that a slow reader sees the present.
+// A depth camera that the kernel knows, such as a RealSense: V4L2's pixel format Z16, millimetres in 16 bits. Four
+// buffers are mapped; `next` takes the newest that is filled and gives the others back, so that a slow reader sees the
+// present.
 #include "server/common/clock.h"
 #include "server/tool/kinect/depth_source.h"
 
@@ -104,8 +105,7 @@ static bool map_buffers(camera *c)
     }
     c->buffer_count = request.count < BUFFERS ? request.count : BUFFERS;
     for (uint32_t i = 0; i < c->buffer_count; i++) {
-        struct v4l2_buffer buffer = {
-            .index = i, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP};
+        struct v4l2_buffer buffer = {.index = i, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP};
         if (control(c->fd, VIDIOC_QUERYBUF, &buffer) < 0 || buffer.length < (size_t)c->row_bytes * c->height) {
             return false;
         }

@@ -28,8 +28,8 @@ static bool read_file(const char *path, float corners[4][2], char why[KINECT_CAL
     json_error_t error;
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (root == NULL) {
-        snprintf(why, KINECT_CALIBRATION_WHY_BYTES, "found \"%.150s\", which is neither eight numbers nor a JSON file: %.150s",
-                 path, error.text);
+        snprintf(why, KINECT_CALIBRATION_WHY_BYTES,
+                 "found \"%.150s\", which is neither eight numbers nor a JSON file: %.150s", path, error.text);
         return false;
     }
     json_t *list = json_object_get(root, "corners_px");

@@ -157,10 +157,11 @@ static void on_joined(kinect_link *link, const tarn_joined *joined)
         link->said_lost = false;
     }
     if (joined->role == TARN_ROLE_WATCH && !link->said_role) {
-        kinect_say(link->command,
-                   "found the role \"watch\" in the session \"%s\", allowed are play and own: --key takes the key of a link "
-                   "for playing",
-                   joined->session);
+        kinect_say(
+            link->command,
+            "found the role \"watch\" in the session \"%s\", allowed are play and own: --key takes the key of a link "
+            "for playing",
+            joined->session);
         link->said_role = true;
     }
 }
@@ -168,8 +169,8 @@ static void on_joined(kinect_link *link, const tarn_joined *joined)
 /// What trying again wouldn't change ends the bridge.
 static void on_error(kinect_link *link, const tarn_error *error)
 {
-    const bool for_good = error->code == TARN_ERROR_KEY || error->code == TARN_ERROR_SESSION ||
-                          error->code == TARN_ERROR_VERSION;
+    const bool for_good =
+        error->code == TARN_ERROR_KEY || error->code == TARN_ERROR_SESSION || error->code == TARN_ERROR_VERSION;
     if (for_good || error->code != TARN_ERROR_ROLE || !link->said_role) {
         kinect_say(link->command, "the server said: %s", error->text);
     }

@@ -1,5 +1,5 @@
-/// The bridge's connection to a server: joins a session as any viewer does, sends inputs, reads of frames only the head,
-/// and comes back by itself after a time that doubles. Everything on the loop's thread.
+/// The bridge's connection to a server: joins a session as any viewer does, sends inputs, reads of frames only the
+/// head, and comes back by itself after a time that doubles. Everything on the loop's thread.
 #ifndef TARN_SERVER_TOOL_KINECT_KINECT_LINK_H
 #define TARN_SERVER_TOOL_KINECT_KINECT_LINK_H
 
@@ -46,7 +46,7 @@ typedef struct kinect_link {
 
     struct {
         uint32_t sequence;
-        uint64_t from_ns; ///< when what it tells of arrived from the camera
+        uint64_t from_ns;    ///< when what it tells of arrived from the camera
     } sent[KINECT_SENT_MAX]; ///< not yet in a frame
     uint32_t sent_first, sent_count;
     uint64_t latency_ns, latency_max_ns; ///< from the camera to the head of a frame that has it: sum, largest

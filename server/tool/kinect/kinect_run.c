@@ -22,12 +22,12 @@
 enum {
     TICK_MS = 50,
     STATUS_TICKS = 20,
-    WAIT_MS = 100,       ///< for a frame, so that an end is heard
+    WAIT_MS = 100, ///< for a frame, so that an end is heard
     REOPEN_MS = 1000,
-    GOODBYE_TICKS = 10,  ///< for the last message to be taken
+    GOODBYE_TICKS = 10, ///< for the last message to be taken
     CELLS_MAX = TARN_MOTION_COLUMNS_MAX * TARN_MOTION_ROWS_MAX,
-    BAD_KINDS_MAX = 8,   ///< of wrong frames that are named
-    COARSER_MAX = 4,     ///< halvings of a grid whose code is too long
+    BAD_KINDS_MAX = 8, ///< of wrong frames that are named
+    COARSER_MAX = 4,   ///< halvings of a grid whose code is too long
 };
 
 /// A copy of a motion_result.
@@ -51,11 +51,11 @@ typedef struct bridge {
     atomic_bool ending;
 
     pthread_mutex_t lock;
-    mail box;           ///< under the lock
-    bool full;          ///< under the lock
+    mail box;               ///< under the lock
+    bool full;              ///< under the lock
     uint32_t width, height; ///< of frames; under the lock
-    tally counted;      ///< under the lock
-    bool through, failed; ///< the camera's thread has ended: a recording is through; it can't go on. Under the lock
+    tally counted;          ///< under the lock
+    bool through, failed;   ///< the camera's thread has ended: a recording is through; it can't go on. Under the lock
 
     // the loop's
     uv_loop_t loop;
@@ -72,7 +72,7 @@ typedef struct bridge {
     uint32_t ticks, goodbye;
     uint32_t sent, sent_moving, people;
     uint64_t bytes_before;
-    tally all;       ///< of the whole run, as the status lines have counted
+    tally all; ///< of the whole run, as the status lines have counted
     uint64_t all_sent, all_latency_ns, all_latency_max_ns, all_latency_count, began_ns;
     bool empty_sent; ///< the server knows that nobody is there
     int status;
@@ -418,8 +418,7 @@ static tally take_tally(bridge *b)
     b->all_sent += b->sent;
     b->all_latency_ns += link->latency_ns;
     b->all_latency_count += link->latency_count;
-    b->all_latency_max_ns =
-        link->latency_max_ns > b->all_latency_max_ns ? link->latency_max_ns : b->all_latency_max_ns;
+    b->all_latency_max_ns = link->latency_max_ns > b->all_latency_max_ns ? link->latency_max_ns : b->all_latency_max_ns;
     return t;
 }
 
@@ -436,12 +435,12 @@ static void print_summary(bridge *b)
 {
     take_tally(b);
     const double seconds = (double)(tarn_clock_monotonic_ns() - b->began_ns) * 1e-9;
-    printf("%u frames in %.1f s, %u wrong, %.2f ms each; %llu messages, %.3f Mbit/s", b->all.frames, seconds, b->all.bad,
-           b->all.frames > 0 ? (double)b->all.find_ns / b->all.frames * 1e-6 : 0, (unsigned long long)b->all_sent,
-           (double)b->link.bytes_sent * 8e-6 / seconds);
+    printf("%u frames in %.1f s, %u wrong, %.2f ms each; %llu messages, %.3f Mbit/s", b->all.frames, seconds,
+           b->all.bad, b->all.frames > 0 ? (double)b->all.find_ns / b->all.frames * 1e-6 : 0,
+           (unsigned long long)b->all_sent, (double)b->link.bytes_sent * 8e-6 / seconds);
     if (b->all_latency_count > 0) {
-        printf("; in a frame after %.1f ms, at most %.1f", (double)b->all_latency_ns / (double)b->all_latency_count * 1e-6,
-               (double)b->all_latency_max_ns * 1e-6);
+        printf("; in a frame after %.1f ms, at most %.1f",
+               (double)b->all_latency_ns / (double)b->all_latency_count * 1e-6, (double)b->all_latency_max_ns * 1e-6);
     }
     printf("\n");
 }
@@ -457,8 +456,8 @@ static void show_status(bridge *b)
                  (double)link->latency_ns / link->latency_count * 1e-6, (double)link->latency_max_ns * 1e-6);
     }
     snprintf(line, sizeof line, "%.0f frames/s, %.1f ms each%s; %u there, %u cells; %u sent/s, %.2f Mbit/s%s%s",
-             t.frames / seconds, t.frames > 0 ? (double)t.find_ns / t.frames * 1e-6 : 0, t.bad > 0 ? ", some wrong" : "",
-             b->people, b->sent_moving, (uint32_t)(b->sent / seconds),
+             t.frames / seconds, t.frames > 0 ? (double)t.find_ns / t.frames * 1e-6 : 0,
+             t.bad > 0 ? ", some wrong" : "", b->people, b->sent_moving, (uint32_t)(b->sent / seconds),
              (double)(link->bytes_sent - b->bytes_before) * 8e-6 / seconds, late,
              link->phase == KINECT_LINK_JOINED ? "" : "; no connection");
     if (!b->options->quiet) {

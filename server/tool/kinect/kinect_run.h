@@ -18,16 +18,16 @@ typedef struct kinect_options {
     load_target target;
     tarn_name session;
     tarn_key key;
-    uint32_t number;          ///< of this camera among the viewer's, `source` of the message
+    uint32_t number; ///< of this camera among the viewer's, `source` of the message
     bool has_region;
-    float region_m[4];        ///< left, bottom, width, height in the tank's front
+    float region_m[4]; ///< left, bottom, width, height in the tank's front
     bool has_place;
-    float place_m;            ///< of the rectangle from the tank's back; without: its front
+    float place_m; ///< of the rectangle from the tank's back; without: its front
     float depth_m;
     float strength;
     bool solid;
-    uint32_t rate;            ///< messages a second at most
-    motion_settings motion;   ///< width and height are the camera's
+    uint32_t rate;             ///< messages a second at most
+    motion_settings motion;    ///< width and height are the camera's
     motion_wall_settings wall; ///< the same, and across_m and up_m are the region's
     bool quiet;
     bool (*interrupted)(void);

@@ -1,5 +1,5 @@
-/// What the bridge tells people, on standard error: lines that stay, and on a terminal one that is written over. From any
-/// thread.
+/// What the bridge tells people, on standard error: lines that stay, and on a terminal one that is written over. From
+/// any thread.
 #ifndef TARN_SERVER_TOOL_KINECT_KINECT_SAY_H
 #define TARN_SERVER_TOOL_KINECT_KINECT_SAY_H
 

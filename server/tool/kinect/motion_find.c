@@ -9,10 +9,10 @@
 #include <string.h>
 
 enum {
-    MARGIN = 2,        ///< cells around people in which motion is looked for
+    MARGIN = 2, ///< cells around people in which motion is looked for
     PARENTS = 4097,
-    SOFTENINGS = 2,
-    CALM_BLUR = 2,     ///< half-lives that what hardly moves is blurred for besides
+    SOFTENINGS = 3,
+    CALM_BLUR = 2, ///< half-lives that what hardly moves is blurred for besides
 };
 
 static const double gap_s_max = 1.0;
@@ -110,8 +110,7 @@ static bool take_memory(motion_find *find)
 
 motion_find *motion_find_make(const motion_settings *settings)
 {
-    TARN_ASSERT(settings->width >= 64 && settings->width <= 1280 && settings->height >= 64 &&
-                settings->height <= 1024);
+    TARN_ASSERT(settings->width >= 64 && settings->width <= 1280 && settings->height >= 64 && settings->height <= 1024);
     TARN_ASSERT(settings->view_deg >= 10 && settings->view_deg <= 120);
     TARN_ASSERT(settings->near_m >= 0.2f && settings->near_m < settings->far_m && settings->far_m <= 10);
     motion_find *find = calloc(1, sizeof *find);
@@ -147,12 +146,12 @@ void motion_find_free(motion_find *find)
     }
     free_picture(&find->now);
     free_picture(&find->before);
-    void *const memory[] = {find->ground_mm, find->seen,     find->valid,    find->covered,      find->sum_mm,
-                            find->cover,     find->depth_m,  find->unknown,  find->soft, find->part,         find->who,
-                            find->rest_s,    find->parents,  find->flow,     find->tensor,       find->smooth,
-                            find->inverse,  find->spin, find->bond,     find->cost,     find->best,         find->sums,
-                            find->active,    find->motion, find->motion_before,  find->velocity, find->presence,     find->kept_depth_m,
-                            find->person,    find->was_active};
+    void *const memory[] = {find->ground_mm, find->seen,     find->valid,        find->covered, find->sum_mm,
+                            find->cover,     find->depth_m,  find->unknown,      find->soft,    find->part,
+                            find->who,       find->rest_s,   find->parents,      find->flow,    find->tensor,
+                            find->smooth,    find->inverse,  find->spin,         find->bond,    find->cost,
+                            find->best,      find->sums,     find->active,       find->motion,  find->motion_before,
+                            find->velocity,  find->presence, find->kept_depth_m, find->person,  find->was_active};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++) {
         free(memory[i]);
     }
@@ -288,7 +287,8 @@ static float kept(const motion_find *find, double dt_s, const float before[3], c
 }
 
 /// Takes the flow over into velocities. They are blurred over time, along with what moves: an arm's motion is averaged
-/// with that of the same arm, where it was before. Where nobody is nothing moves: what was stirred there goes on by itself.
+/// with that of the same arm, where it was before. Where nobody is nothing moves: what was stirred there goes on by
+/// itself.
 static void blur(motion_find *find, double dt_s, bool flows)
 {
     const size_t count = (size_t)find->columns * find->rows;

@@ -6,8 +6,8 @@
 /// Pure: no files, no clock, no threads; after motion_find_make nothing is allocated. The same frames give the same
 /// result. One thread at a time.
 ///
-/// Axes are the picture's: x to the right, y up, z away from the camera. Velocities are metres a second of the body, by its
-/// depth and the camera's field of view.
+/// Axes are the picture's: x to the right, y up, z away from the camera. Velocities are metres a second of the body, by
+/// its depth and the camera's field of view.
 #ifndef TARN_SERVER_TOOL_KINECT_MOTION_FIND_H
 #define TARN_SERVER_TOOL_KINECT_MOTION_FIND_H
 
@@ -20,18 +20,18 @@ enum {
 };
 
 typedef struct motion_settings {
-    uint32_t width, height;  ///< pixels of a frame
-    float view_deg;          ///< horizontal angle of view, 10..120
-    float near_m, far_m;     ///< what is outside is nobody; 0.2 <= near_m < far_m <= 10
-    float dead_zone_m_s;     ///< slower motion is none, 0..2
-    float half_life_s;       ///< of motion that has ended, 0..5; 0: no blur over time
-    float learn_s;           ///< how long the empty scene is looked at first, 0..60
-    float rest_s;            ///< what hasn't moved for so long is furniture, 5..3600
+    uint32_t width, height; ///< pixels of a frame
+    float view_deg;         ///< horizontal angle of view, 10..120
+    float near_m, far_m;    ///< what is outside is nobody; 0.2 <= near_m < far_m <= 10
+    float dead_zone_m_s;    ///< slower motion is none, 0..2
+    float half_life_s;      ///< of motion that has ended, 0..5; 0: no blur over time
+    float learn_s;          ///< how long the empty scene is looked at first, 0..60
+    float rest_s;           ///< what hasn't moved for so long is furniture, 5..3600
 } motion_settings;
 
 /// One of those who are there. Numbers go on from frame to frame.
 typedef struct motion_person {
-    uint32_t number;        ///< 1, 2, 3...
+    uint32_t number;          ///< 1, 2, 3...
     float middle_x, middle_y; ///< of the silhouette, in the result's cells, rows from the top
     float depth_m;
     float area_m2;
@@ -40,16 +40,16 @@ typedef struct motion_person {
 /// Cells row by row from the picture's top left. Valid until the next frame.
 typedef struct motion_result {
     uint32_t columns, rows;
-    float cell_pixels;      ///< pixels of the frame along a cell's side
+    float cell_pixels; ///< pixels of the frame along a cell's side
     float focal_pixels;
-    const float *presence;  ///< 0: nobody, 1: all of the cell
-    const float *velocity;  ///< [3] of each cell
-    const float *depth_m;   ///< of who is or was there; 0: nobody yet
-    const uint8_t *person;  ///< 0: nobody, i + 1: people[i]
+    const float *presence; ///< 0: nobody, 1: all of the cell
+    const float *velocity; ///< [3] of each cell
+    const float *depth_m;  ///< of who is or was there; 0: nobody yet
+    const uint8_t *person; ///< 0: nobody, i + 1: people[i]
     uint32_t person_count;
     motion_person people[MOTION_PEOPLE_MAX];
-    bool learning;          ///< the scene is still looked at; there is nobody
-    float measured;         ///< share of the pixels that the camera measured anything at
+    bool learning;  ///< the scene is still looked at; there is nobody
+    float measured; ///< share of the pixels that the camera measured anything at
 } motion_result;
 
 typedef struct motion_find motion_find;

@@ -8,9 +8,10 @@
 // Constraints. The silhouette's cover c moves along: c_x u + c_y v + c_t = 0. Depth Z moves along and changes by what
 // goes away: Z_x u + Z_y v - w + Z_t = 0, the range flow constraint (H. Spies, B. Jahne, J. Barron, "Range flow
 // estimation", 2002). Where depth jumps, as from an arm to the chest behind it, the jump moves along as an edge of a
-// picture does. Sums over windows as Lucas and Kanade's, smoothness between neighbours as Horn and Schunck's; both at once
-// is A. Bruhn, J. Weickert, C. Schnorr, "Lucas/Kanade meets Horn/Schunck", 2005. Smoothness ends where depth jumps and
-// where another person begins.
+// picture does. What neighbours share isn't their flow but a turn of both as one piece, so that an arm may swing: O.
+// Sorkine, M. Alexa, "As-rigid-as-possible surface modeling", 2007, is that idea for surfaces. Sums over windows as
+// Lucas and Kanade's, smoothness between neighbours as Horn and Schunck's; both at once is A. Bruhn, J. Weickert, C.
+// Schnorr, "Lucas/Kanade meets Horn/Schunck", 2005. Smoothness ends where depth jumps and where another person begins.
 //
 // Times are such that flow lies where this frame's silhouette is: now(x) = before(x - flow).
 #include "server/tool/kinect/motion_internal.h"
@@ -19,22 +20,23 @@
 #include <string.h>
 
 enum {
-    REACH = 4,   ///< cells of the result that a window is looked for in, each way: 32 pixels of 640
-    WINDOW = 2,  ///< cells around one, of the search
-    SWEEPS = 48, ///< of the solver
-    SPIN_EVERY = 3,
-    TENSOR = 9,  ///< uu uv uw vv vw ww, u v w: of a constraint's square
+    REACH = 4,       ///< cells of the result that a window is looked for in, each way: 32 pixels of 640
+    WINDOW = 2,      ///< cells around one, of the search
+    SWEEPS = 48,     ///< of the solver
+    REFINEMENTS = 4, ///< of the fine picture
+    SPIN_EVERY = 3,  ///< sweeps
+    TENSOR = 9,      ///< uu uv uw vv vw ww, u v w: of a constraint's square
 };
 
-static const float cover_noise = 0.3f;   ///< of a fine cell's cover
+static const float cover_noise = 0.3f;     ///< of a fine cell's cover
 static const float depth_noise_m = 0.012f; ///< of a fine cell's depth, at 2 m; grows with its square
 static const float jump_m = 0.10f;         ///< of depth between neighbouring fine cells that is an edge
 static const float jump_noise_m = 0.15f;
-static const float bond_m = 0.10f;         ///< of depth between cells that makes them strangers
+static const float bond_m = 0.10f; ///< of depth between cells that makes them strangers
 static const float smoothness = 12.0f;
-static const float rest = 0.1f;           ///< how strongly what no constraint holds stays where the search put it
-static const float stay = 1.0f;           ///< what a window's match must gain for each cell that it is farther away
-static const float cost_depth_m = 0.3f;    ///< of depth that counts as much as all of the cover
+static const float rest = 0.1f;         ///< how strongly what no constraint holds stays where the search put it
+static const float stay = 1.0f;         ///< what a window's match must gain for each cell that it is farther away
+static const float cost_depth_m = 0.3f; ///< of depth that counts as much as all of the cover
 static const float over_relaxed = 1.6f;
 
 /// A picture at one of the two sizes.
@@ -158,9 +160,9 @@ static void constrain(float *tensor, const plane *now, const plane *before, long
     const float *cover = now->cover + y * now->columns + x;
     const float cover_x = 0.25f * (cover[1] - cover[-1] + sample(before->cover, before, bx + 1, by, false) -
                                    sample(before->cover, before, bx - 1, by, false));
-    const float cover_y = 0.25f * (cover[now->columns] - cover[-now->columns] +
-                                   sample(before->cover, before, bx, by + 1, false) -
-                                   sample(before->cover, before, bx, by - 1, false));
+    const float cover_y =
+        0.25f * (cover[now->columns] - cover[-now->columns] + sample(before->cover, before, bx, by + 1, false) -
+                 sample(before->cover, before, bx, by - 1, false));
     const float cover_t = cover[0] - sample(before->cover, before, bx, by, false);
     add(tensor, cover_x * s, cover_y * s, 0, cover_t - cover_x * u - cover_y * v, 1 / (cover_noise * cover_noise));
 
@@ -396,6 +398,7 @@ void motion_flow_find(motion_find *find)
     search(find);
     find_bonds(find);
     refine(find, &coarse_now, &coarse_before, 1);
-    refine(find, &fine_now, &fine_before, 2);
-    refine(find, &fine_now, &fine_before, 2);
+    for (int i = 0; i < REFINEMENTS; i++) {
+        refine(find, &fine_now, &fine_before, 2);
+    }
 }

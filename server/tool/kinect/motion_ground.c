@@ -5,20 +5,24 @@
 //     nearer                    somebody, or something new: the ground stays, until it has been at rest for long
 //     no ground known           dark or far surfaces: it is learnt after some time without people
 //
-// A Kinect measures disparity, so that noise and steps grow with the square of depth, and so does what counts as nearer.
+// A Kinect measures disparity, so that noise and steps grow with the square of depth, and so does what counts as
+// nearer.
 #include "server/tool/kinect/motion_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
-    TOLERANCE_MM = 45,     ///< that a pixel must be before the ground, and its square's share:
-    TOLERANCE_SHIFT = 16,  ///< + z^2 / 65536 mm, 137 mm at 3 m
-    SEEN_MIN = 60,         ///< frames in which something was measured until it is a ground
-    LEAVE_SHIFT = 3,       ///< by an eighth of what is missing a frame
-    HOLE_REACH = 6,        ///< fine cells in which a hole's edge is looked for
-    HOLE_SIDES = 3,        ///< of four on which people must be, for a hole to be in one
+    TOLERANCE_MM = 45,    ///< that a pixel must be before the ground, and its square's share:
+    TOLERANCE_SHIFT = 16, ///< + z^2 / 65536 mm, 137 mm at 3 m
+    SEEN_MIN = 60,        ///< frames in which something was measured until it is a ground
+    LEAVE_SHIFT = 3,      ///< by an eighth of what is missing a frame
+    HOLE_REACH = 6,       ///< fine cells in which a hole's edge is looked for
+    HOLE_SIDES = 3,       ///< of four on which people must be, for a hole to be in one
 };
 
+/// Depths around a hole in one body; what differs by more is the gap between two.
+static const float body_m = 0.25f;
 /// Cells of which fewer pixels were measured than this share are holes.
 static const float valid_min = 0.25f;
 
@@ -34,7 +38,8 @@ static void compare_row(const motion_find *find, const uint16_t *mm, const uint1
     const uint32_t unknown_mm = find->learning ? 0 : UINT16_MAX;
     const size_t row = (size_t)fine_row * find->fine_columns;
     for (uint32_t cell = 0, x = 0; x < find->settings.width; cell++) {
-        const uint32_t end = x + find->fine_pixels < find->settings.width ? x + find->fine_pixels : find->settings.width;
+        const uint32_t end =
+            x + find->fine_pixels < find->settings.width ? x + find->fine_pixels : find->settings.width;
         uint32_t valid = 0, covered = 0, sum_mm = 0;
         for (; x < end; x++) {
             const uint32_t z = mm[x], behind = ground[x] != 0 ? ground[x] : unknown_mm;
@@ -78,18 +83,21 @@ static void fill_holes(motion_find *find)
             if (!find->unknown[at]) {
                 continue;
             }
-            float depth_m = 0;
+            float depth_m = 0, nearest_m = INFINITY, farthest_m = 0;
             int count = 0;
             for (int i = 0; i < 4; i++) {
                 const long found = look(find, x, y, sides[i][0], sides[i][1]);
                 if (found >= 0) {
                     depth_m += find->depth_m[found];
+                    nearest_m = fminf(nearest_m, find->depth_m[found]);
+                    farthest_m = fmaxf(farthest_m, find->depth_m[found]);
                     count++;
                 }
             }
             // What is filled stays unknown until all are done, so that it doesn't depend on their order.
-            find->cover[at] = count >= HOLE_SIDES ? 1 : 0;
-            find->depth_m[at] = count >= HOLE_SIDES ? depth_m / (float)count : 0;
+            const bool inside = count >= HOLE_SIDES && farthest_m - nearest_m < body_m;
+            find->cover[at] = inside ? 1 : 0;
+            find->depth_m[at] = inside ? depth_m / (float)count : 0;
         }
     }
 }

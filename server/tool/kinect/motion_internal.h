@@ -21,9 +21,9 @@ typedef struct motion_box {
 
 struct motion_find {
     motion_settings settings;
-    uint32_t fine_pixels;                ///< along a fine cell's side
-    uint32_t fine_columns, fine_rows;    ///< even
-    uint32_t columns, rows;              ///< half as many
+    uint32_t fine_pixels;             ///< along a fine cell's side
+    uint32_t fine_columns, fine_rows; ///< even
+    uint32_t columns, rows;           ///< half as many
     float focal_pixels;
 
     // ground, per pixel
@@ -39,9 +39,9 @@ struct motion_find {
     float *cover, *depth_m;    ///< of what stands before the ground, before it is known who that is
     bool *unknown;
     float *soft;
-    uint16_t *part;     ///< connected parts, 1...; 0: none
-    uint8_t *who;       ///< 0: nobody, i + 1: people[i]
-    float *rest_s;      ///< how long a person who doesn't move has been there
+    uint16_t *part; ///< connected parts, 1...; 0: none
+    uint8_t *who;   ///< 0: nobody, i + 1: people[i]
+    float *rest_s;  ///< how long a person who doesn't move has been there
 
     // people
     uint16_t *parents;

@@ -12,10 +12,10 @@ enum {
     LIMB_ROUNDS = 8,  ///< fine cells by which limbs grow onto people
 };
 
-static const float cover_min = 0.5f;     ///< of a fine cell that belongs to a part
-static const float step_m_max = 0.25f;   ///< between the depths of neighbours of one part
-static const float area_m2_min = 0.06f;  ///< of a part that is a person: a head and a shoulder
-static const float stride_m_max = 0.6f;  ///< that somebody's middle goes between two frames
+static const float cover_min = 0.5f;    ///< of a fine cell that belongs to a part
+static const float step_m_max = 0.25f;  ///< between the depths of neighbours of one part
+static const float area_m2_min = 0.06f; ///< of a part that is a person: a head and a shoulder
+static const float stride_m_max = 0.6f; ///< that somebody's middle goes between two frames
 
 /// What is gathered of a part.
 typedef struct part {

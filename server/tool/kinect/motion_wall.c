@@ -1,6 +1,6 @@
-// The wall's unit square -> mirrored, turned -> the camera's picture, by a homography where corners are given: P. Heckbert,
-// "Fundamentals of texture mapping and image warping", 1989, section 2.2.3. Its derivative at each cell tells what a
-// velocity in the picture is on the wall.
+// The wall's unit square -> mirrored, turned -> the camera's picture, by a homography where corners are given: P.
+// Heckbert, "Fundamentals of texture mapping and image warping", 1989, section 2.2.3. Its derivative at each cell tells
+// what a velocity in the picture is on the wall.
 #include "server/tool/kinect/motion_wall.h"
 
 #include <math.h>
@@ -16,10 +16,10 @@ static const float speed_least_m_s = 0.5f; ///< for 127, so that noise isn't spr
 static const float speed_most_m_s = 100;
 
 typedef struct wall_cell {
-    float x, y;          ///< in the picture, pixels; negative: outside
-    float matrix[4];     ///< pixels a second right and down -> m/s along across and up
-    float scale;         ///< the same of what has no direction, always positive
-    float away_sign;     ///< of what goes away from the camera, across the wall
+    float x, y;      ///< in the picture, pixels; negative: outside
+    float matrix[4]; ///< pixels a second right and down -> m/s along across and up
+    float scale;     ///< the same of what has no direction, always positive
+    float away_sign; ///< of what goes away from the camera, across the wall
 } wall_cell;
 
 struct motion_wall {
@@ -105,8 +105,8 @@ static void place_cell(const motion_wall_settings *settings, const homography *m
     cell->matrix[2] = -settings->up_m * ys / area;
     cell->matrix[3] = settings->up_m * xs / area;
     cell->scale = sqrtf(settings->across_m * settings->up_m / fabsf(area));
-    // In a picture that isn't mirrored, down is against up: the area is negative, and what goes away from the camera goes
-    // into the tank. Mirrored, the camera looks out of it.
+    // In a picture that isn't mirrored, down is against up: the area is negative, and what goes away from the camera
+    // goes into the tank. Mirrored, the camera looks out of it.
     cell->away_sign = area < 0 ? -1 : 1;
 }
 
