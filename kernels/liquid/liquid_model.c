@@ -102,11 +102,7 @@ static void scale(tarn_tank *tank)
     liquid_args *args = &liquid_of(tank)->args;
     const tarn_tank_desc *desc = &tank->grid.desc;
     store_scale *store = &args->tank.scale;
-    store->rest_density = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis);
-    store->cell_particles_max = CELL_PARTICLES_MAX_LOWEST;
-    while (store->cell_particles_max < 4.0f * store->rest_density) {
-        store->cell_particles_max *= 2.0f;
-    }
+    tank_scale_particles(tank);
     args->scale.weight_scale = CELL_WEIGHT_MAX / store->cell_particles_max;
     args->scale.weight_min = (int32_t)args->scale.weight_scale / WEIGHT_MIN_SHARE;
     fill_liquids(desc, store, &args->scale);

@@ -25,8 +25,7 @@ static void scale(tarn_tank *tank)
 {
     tarn_tank_desc *desc = &tank->grid.desc;
     store_scale *store = &tank->args->scale;
-    store->rest_density = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis);
-    store->cell_particles_max = tile_max2_f32(CELL_PARTICLES_MAX_LOWEST, 4.0f * store->rest_density);
+    tank_scale_particles(tank);
     store->makes_way = 1;
     for (uint32_t i = 0; i < LIQUIDS_MAX; i++) {
         store->liquid_density[i] = 1.0f;

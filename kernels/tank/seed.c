@@ -300,6 +300,17 @@ static bool is_full(const seed_walk *walk, const seed_tile *tile)
     return tile->fluids.all != 0;
 }
 
+void tank_scale_particles(tarn_tank *tank)
+{
+    const uint32_t n = tank->grid.desc.particles_per_axis;
+    store_scale *store = &tank->args->scale;
+    store->rest_density = (float)(n * n * n);
+    store->cell_particles_max = CELL_PARTICLES_MAX_LOWEST;
+    while (store->cell_particles_max < 4.0f * store->rest_density) {
+        store->cell_particles_max *= 2.0f;
+    }
+}
+
 uint64_t tank_blocks_particles(const tarn_tank_desc *desc)
 {
     const uint64_t per_axis = desc->particles_per_axis;

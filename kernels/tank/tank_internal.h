@@ -69,6 +69,9 @@ void tank_mark(tarn_tank *tank, uint32_t stage);
 uint64_t tank_blocks_particles(const tarn_tank_desc *desc);
 void tank_seed_blocks(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
 
+/// A part of tank_model's scale: rest_density, as blocks are seeded, and cell_particles_max.
+void tank_scale_particles(tarn_tank *tank);
+
 /// Where in its cube, 0..1 along axis `a`, a point of these lattices is asked whether it is in the liquid.
 double tank_seed_sample(const tarn_tank_desc *desc, const int *cell, const int *point, int a);
 

@@ -1,5 +1,5 @@
 /// What a model is to the tank's shell: a table of functions, and a part of the tank's memory that is its own.
-/// tank_models.c lists the models; nothing else outside a model's folder knows it.
+/// kernels/models.c lists the models; no code besides outside a model's folder knows it.
 ///
 /// A model's part of the host's memory begins with its kernels' arguments, which begin with tank_args; so does what it
 /// sets before a step with tank_control. A step is

@@ -51,11 +51,7 @@ static void scale(tarn_tank *tank)
     vorton_args *args = args_of(tank);
     const tarn_tank_desc *desc = &tank->grid.desc;
     store_scale *store = &args->tank.scale;
-    store->rest_density = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis);
-    store->cell_particles_max = CELL_PARTICLES_MAX_LOWEST;
-    while (store->cell_particles_max < 4.0f * store->rest_density) {
-        store->cell_particles_max *= 2.0f;
-    }
+    tank_scale_particles(tank);
     for (int kind = 0; kind < LIQUIDS_MAX; kind++) {
         store->liquid_density[kind] = 1.0f;
     }

@@ -105,13 +105,18 @@ static void print_forces(const tarn_tank_desc *tank)
     }
 }
 
-static void print_liquids(const tarn_scene *scene)
+/// What there is at the start, and of what.
+static void print_fluid(const tarn_scene *scene)
 {
     const tarn_tank_desc *tank = &scene->tank;
-    printf("    liquid:");
     const counted parts[] = {{tank->block_count, "block"}, {tank->fluid_count, "shape"}};
+    const bool has_liquids = (tarn_model_at(tank->model)->can & TARN_MODEL_LIQUIDS) != 0;
+    if (!has_liquids && tank->block_count + tank->fluid_count == 0) {
+        return;
+    }
+    printf(has_liquids ? "    liquid:" : "    fluid:");
     const char *before = print_counts(parts, 2, true) ? " of " : " ";
-    for (uint32_t i = 0; i < tank->liquid_count; i++) {
+    for (uint32_t i = 0; i < tank->liquid_count && has_liquids; i++) {
         const tarn_liquid *liquid = &tank->liquids[i];
         const char *name = scene->liquid_names[i];
         printf("%s%s%s%g kg/m3", i == 0 ? before : ", ", name, name[0] != '\0' ? " " : "",
@@ -121,6 +126,10 @@ static void print_liquids(const tarn_scene *scene)
         }
     }
     printf("\n");
+}
+
+static void print_sources(const tarn_tank_desc *tank)
+{
     if (tank->emitter_count + tank->drain_count > 0) {
         const counted sources[] = {{tank->emitter_count, "emitter"}, {tank->drain_count, "drain"}};
         printf("    sources:");
@@ -190,7 +199,8 @@ static void print_scene(const char *path, const tarn_scene *scene)
     printf("    %s%s%s\n", scene->title, scene->description[0] != '\0' ? ": " : "", scene->description);
     print_model(tank);
     print_forces(tank);
-    print_liquids(scene);
+    print_fluid(scene);
+    print_sources(tank);
     print_solids(scene);
     if ((tarn_model_at(tank->model)->can & TARN_MODEL_SOLVER) != 0) {
         print_solver(tank);

@@ -1,3 +1,4 @@
+// A place for each source, which keeps its newest grid; a step takes copies.
 #include "server/worker/input_motion.h"
 #include "protocol/assert.h"
 

@@ -45,6 +45,7 @@ const MOMENTS = {
   "still-pool": 60,
   stir: 130,
   "vortex-rings": 60,
+  "water-wall": 900,
   waterfall: 420,
   "wave-tank": 300,
 };

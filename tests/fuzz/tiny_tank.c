@@ -75,6 +75,17 @@ void tiny_tank_input(tarn_tank *tank, tarn_step_input *input)
                                     .density_kg_m3 = 500.0f};
     input->walls[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.05f, 0.2f, 0.1f}},
                                    .pose = {{0.65f, 0.2f, 0.2f}, {0, 0, 0, 1}}};
+    static const uint8_t cells[] = {1, 255, 90, 255, 60, 255, 20, 255, 250};
+    input->motion_field_count = 1;
+    input->motion_fields[0] = (tarn_motion_field){.corner_m = {0, 0, 0.4f},
+                                                  .across_m = {0.7f, 0, 0},
+                                                  .up_m = {0, 0.4f, 0},
+                                                  .speed_m_s = 0.5f,
+                                                  .strength = 0.4f,
+                                                  .columns = 2,
+                                                  .rows = 1,
+                                                  .cell_bytes = sizeof cells,
+                                                  .cells = cells};
     input->erases[0] = (tarn_sink){{0.1f, 0.35f, 0.1f}, 0.05f};
     const tarn_status status = tarn_tank_admit(tank, input, &refusals);
     tiny_tank_must(status == TARN_OK && refusals.count == 0, refusals.why, status);

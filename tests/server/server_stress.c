@@ -3,6 +3,7 @@
 // of it with the same worker, serving, and ending cleanly; sanitizers must have found nothing.
 //
 //     server_stress [SECONDS [SEED [SERVER]]]
+#include "protocol/motion_code.h"
 #include "server/common/clock.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
@@ -91,6 +92,33 @@ static void random_parameter(tarn_input *input)
     input->parameter.value = random_below(5) ? random_between(0, 3) : random_between(-1e30f, 1e30f);
 }
 
+static void random_motion(tarn_input *input)
+{
+    static uint8_t planes[TARN_MOTION_BYTES_MAX], code[TARN_MOTION_CODE_BYTES_MAX];
+    tarn_input_motion *motion = &input->motion;
+    motion->source = random_below(TARN_MOTION_SOURCES_MAX);
+    motion->columns = 1 + random_below(TARN_MOTION_COLUMNS_MAX);
+    motion->rows = 1 + random_below(TARN_MOTION_ROWS_MAX);
+    for (int a = 0; a < 3; a++) {
+        motion->corner_m[a] = random_between(-1, 2);
+        motion->across_m[a] = random_between(-2, 2);
+        motion->up_m[a] = random_between(-2, 2);
+    }
+    motion->depth_m = random_below(2) ? 0.0f : random_between(0, 1);
+    motion->speed_m_s = random_between(0.01f, 100);
+    motion->strength = random_between(0, 1);
+    motion->solid = (uint8_t)random_below(2);
+    const size_t count = (size_t)TARN_MOTION_PLANES * motion->columns * motion->rows;
+    for (size_t at = 0; at < count;) {
+        const uint8_t value = (uint8_t)random_below(256);
+        for (uint32_t left = random_below(200); left > 0 && at < count; left--) {
+            planes[at++] = value;
+        }
+    }
+    motion->cell_bytes = (uint32_t)tarn_motion_encode(planes, count, code, sizeof code);
+    motion->cells = code;
+}
+
 static void random_input(ws_client *client, tarn_message *message)
 {
     tarn_input *input = &message->input;
@@ -105,6 +133,8 @@ static void random_input(ws_client *client, tarn_message *message)
         random_hand(input);
     } else if (input->kind == TARN_INPUT_ORIENTATION) {
         input->orientation.orientation[random_below(4)] = 1;
+    } else if (input->kind == TARN_INPUT_MOTION) {
+        random_motion(input);
     } else {
         random_parameter(input);
     }

@@ -1,5 +1,6 @@
 // What viewers do to the tank, through gateway and worker: the same bytes for all, pushes, parameters, pause, step,
 // reset, load.
+#include "protocol/motion_code.h"
 #include "server/common/clock.h"
 #include "tests/server/pool_server.h"
 #include "tests/server/test_cmocka.h"
@@ -312,6 +313,85 @@ static void test_inputs_of_every_kind_are_taken(void **state)
     assert_float_equal(frame.orientation[3], 0.8, 1e-3);
 }
 
+/// Somebody in all of the picture, who goes to the side; 0 bytes: the camera is switched off.
+static void show_motion(ws_client *client, int8_t along, bool is_on)
+{
+    enum { COLUMNS = 16, ROWS = 12, AREA = COLUMNS * ROWS };
+    static uint8_t planes[TARN_MOTION_PLANES * AREA], code[TARN_MOTION_CODE_BYTES_MAX];
+    memset(planes, 255, AREA);
+    memset(planes + AREA, (uint8_t)along, AREA);
+    tarn_message message = {.kind = TARN_MESSAGE_INPUT};
+    message.input.kind = TARN_INPUT_MOTION;
+    message.input.sequence = ++client->sequence;
+    message.input.motion = (tarn_input_motion){.source = 2,
+                                               .columns = COLUMNS,
+                                               .rows = ROWS,
+                                               .corner_m = {0, 0, 1},
+                                               .across_m = {1, 0, 0},
+                                               .up_m = {0, 1, 0},
+                                               .speed_m_s = 2,
+                                               .strength = 0.5f};
+    if (is_on) {
+        message.input.motion.cell_bytes = (uint32_t)tarn_motion_encode(planes, sizeof planes, code, sizeof code);
+        message.input.motion.cells = code;
+    }
+    assert_int_equal(ws_client_tell(client, &message), 0);
+}
+
+/// Mean velocity along x of the newest frame's particles, in the frame's units.
+static double mean_along(const ws_client *client)
+{
+    const tarn_stream_particles *seen = &client->decoder.particles;
+    double sum = 0;
+    for (uint32_t i = 0; i < seen->count; i++) {
+        sum += seen->velocities[4 * (size_t)i];
+    }
+    return sum * (double)seen->velocity_scale_m_s / fmax(seen->count, 1);
+}
+
+/// The water goes where a camera sees people go, also for who only watches; and wrong grids end their sender alone.
+static void test_motion_moves_the_water_for_everybody(void **state)
+{
+    enum { WRONG = 50 };
+    ws_client *client = *state, other;
+    ws_frame frame;
+    ws_client_enter(&other, pool_server.port);
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        for (int i = 0; i < 20; i++) {
+            show_motion(client, (int8_t)(100 * sign), true);
+            wait_contained(client, client->sequence, &frame);
+        }
+        assert_true(client->decoder.status == TARN_OK && sign * mean_along(client) > 0.05);
+        const uint64_t step = frame.step;
+        do {
+            assert_true(ws_client_wait_frame(&other, &frame));
+        } while (frame.step < step || other.decoder.status != TARN_OK);
+        assert_true(sign * mean_along(&other) > 0.03);
+    }
+    show_motion(client, 0, false);
+    wait_contained(client, client->sequence, &frame);
+    for (int i = 0; i < WRONG; i++) {
+        // A grid of 2 x 2 whose code gives 17 bytes: the message is one that is sound but for that.
+        static const uint8_t wrong[] = "\x8d\xa1t\xa5input\xa3seq\x01\xa1k\xa6motion\xa6source\x00\xa7"
+                                       "columns\x02\xa4rows\x02\xa8"
+                                       "corner_m\x93\x00\x00\x00\xa8"
+                                       "across_m\x93\x01\x00\x00\xa4up_m\x93\x00\x01\x00\xa7"
+                                       "depth_m\x00\xa9speed_m_s\x01\xa8strength\x01\xa5"
+                                       "cells\xc4\x02\xf0\x07";
+        ws_client wrong_client;
+        tarn_message message;
+        ws_client_enter(&wrong_client, pool_server.port);
+        assert_int_equal(ws_client_send(&wrong_client, WS_BINARY, wrong, sizeof wrong - 1), 0);
+        assert_true(ws_client_wait(&wrong_client, TARN_MESSAGE_ERROR, &message));
+        assert_int_equal(message.error.code, TARN_ERROR_MALFORMED);
+        assert_non_null(strstr(message.error.text, "cells is no run-length code of 16 bytes"));
+        ws_client_close(&wrong_client);
+    }
+    assert_true(ws_client_wait_frame(&other, &frame)); // the others' goes on
+    assert_true(ws_client_wait_frame(client, &frame));
+    ws_client_close(&other);
+}
+
 static void expect_error(ws_client *client, uint32_t code, const char *part)
 {
     tarn_message message;
@@ -475,6 +555,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tools_change_the_tank_as_frames_show, begin, end),
         cmocka_unit_test_setup_teardown(test_what_is_put_in_is_seen_by_everybody, begin, end),
         cmocka_unit_test_setup_teardown(test_inputs_of_every_kind_are_taken, begin, end),
+        cmocka_unit_test_setup_teardown(test_motion_moves_the_water_for_everybody, begin, end),
         cmocka_unit_test_setup_teardown(test_refused_inputs_say_why_and_the_connection_goes_on, begin, end),
         cmocka_unit_test_setup_teardown(test_a_parameter_changes_for_everybody, begin, end),
         cmocka_unit_test_setup_teardown(test_pause_stops_and_single_steps_go_one_by_one, begin, end),

@@ -23,6 +23,6 @@ TILE_KERNEL(toy_whirl, CELL_LANES, whirl_args, tile_no_scratch)
         }
     }
     if (tile == 0 && TILE_SINGLE()) {
-        grid->counters->speed_max_bits = 0;
+        grid->counters->speed_max_bits = grid->counters->liquid_speed_bits = 0;
     }
 }
