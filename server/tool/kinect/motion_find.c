@@ -78,6 +78,8 @@ static bool take_memory(motion_find *find)
     find->valid = zeros(&whole, fine, sizeof *find->valid);
     find->covered = zeros(&whole, fine, sizeof *find->covered);
     find->sum_mm = zeros(&whole, fine, sizeof *find->sum_mm);
+    find->nearest_mm = zeros(&whole, fine, sizeof *find->nearest_mm);
+    find->farthest_mm = zeros(&whole, fine, sizeof *find->farthest_mm);
     find->cover = zeros(&whole, fine, sizeof *find->cover);
     find->depth_m = zeros(&whole, fine, sizeof *find->depth_m);
     find->unknown = zeros(&whole, fine, sizeof *find->unknown);
@@ -146,12 +148,13 @@ void motion_find_free(motion_find *find)
     }
     free_picture(&find->now);
     free_picture(&find->before);
-    void *const memory[] = {find->ground_mm, find->seen,     find->valid,        find->covered, find->sum_mm,
-                            find->cover,     find->depth_m,  find->unknown,      find->soft,    find->part,
-                            find->who,       find->rest_s,   find->parents,      find->flow,    find->tensor,
-                            find->smooth,    find->inverse,  find->spin,         find->bond,    find->cost,
-                            find->best,      find->sums,     find->active,       find->motion,  find->motion_before,
-                            find->velocity,  find->presence, find->kept_depth_m, find->person,  find->was_active};
+    void *const memory[] = {find->ground_mm,  find->seen,          find->valid,    find->covered,  find->sum_mm,
+                            find->nearest_mm, find->farthest_mm,   find->cover,    find->depth_m,  find->unknown,
+                            find->soft,       find->part,          find->who,      find->rest_s,   find->parents,
+                            find->flow,       find->tensor,        find->smooth,   find->inverse,  find->spin,
+                            find->bond,       find->cost,          find->best,     find->sums,     find->active,
+                            find->motion,     find->motion_before, find->velocity, find->presence, find->kept_depth_m,
+                            find->person,     find->was_active};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++) {
         free(memory[i]);
     }

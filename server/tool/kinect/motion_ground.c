@@ -15,6 +15,7 @@
 enum {
     TOLERANCE_MM = 45,    ///< that a pixel must be before the ground, and its square's share:
     TOLERANCE_SHIFT = 16, ///< + z^2 / 65536 mm, 137 mm at 3 m
+    EDGE_MM = 250,        ///< of depth within a fine cell that are two bodies
     SEEN_MIN = 60,        ///< frames in which something was measured until it is a ground
     LEAVE_SHIFT = 3,      ///< by an eighth of what is missing a frame
     HOLE_REACH = 6,       ///< fine cells in which a hole's edge is looked for
@@ -40,17 +41,23 @@ static void compare_row(const motion_find *find, const uint16_t *mm, const uint1
     for (uint32_t cell = 0, x = 0; x < find->settings.width; cell++) {
         const uint32_t end =
             x + find->fine_pixels < find->settings.width ? x + find->fine_pixels : find->settings.width;
-        uint32_t valid = 0, covered = 0, sum_mm = 0;
+        uint32_t valid = 0, covered = 0, sum_mm = 0, nearest = UINT16_MAX, farthest = 0;
         for (; x < end; x++) {
             const uint32_t z = mm[x], behind = ground[x] != 0 ? ground[x] : unknown_mm;
             const uint32_t is_somebody = z >= near_mm && z <= far_mm && z + tolerance_mm(z) < behind;
             valid += z != 0;
             covered += is_somebody;
             sum_mm += is_somebody ? z : 0;
+            nearest = is_somebody && z < nearest ? z : nearest;
+            farthest = is_somebody && z > farthest ? z : farthest;
         }
         find->valid[row + cell] = (uint16_t)(find->valid[row + cell] + valid);
         find->covered[row + cell] = (uint16_t)(find->covered[row + cell] + covered);
         find->sum_mm[row + cell] += sum_mm;
+        find->nearest_mm[row + cell] =
+            (uint16_t)(nearest < find->nearest_mm[row + cell] ? nearest : find->nearest_mm[row + cell]);
+        find->farthest_mm[row + cell] =
+            (uint16_t)(farthest > find->farthest_mm[row + cell] ? farthest : find->farthest_mm[row + cell]);
     }
 }
 
@@ -109,6 +116,8 @@ void motion_ground_compare(motion_find *find, const uint16_t *mm)
     memset(find->valid, 0, fine_count * sizeof *find->valid);
     memset(find->covered, 0, fine_count * sizeof *find->covered);
     memset(find->sum_mm, 0, fine_count * sizeof *find->sum_mm);
+    memset(find->nearest_mm, 0xff, fine_count * sizeof *find->nearest_mm);
+    memset(find->farthest_mm, 0, fine_count * sizeof *find->farthest_mm);
     for (uint32_t y = 0; y < find->settings.height; y++) {
         const size_t row = (size_t)y * find->settings.width;
         compare_row(find, mm + row, find->ground_mm + row, y / find->fine_pixels);
@@ -118,7 +127,10 @@ void motion_ground_compare(motion_find *find, const uint16_t *mm)
         measured += valid;
         find->unknown[i] = (float)valid < valid_min * (float)(find->fine_pixels * find->fine_pixels);
         find->cover[i] = find->unknown[i] ? 0 : (float)covered / (float)valid;
-        find->depth_m[i] = covered > 0 ? (float)find->sum_mm[i] * 0.001f / (float)covered : 0;
+        // A mean of two bodies would be a bridge between them: what is in front counts.
+        const bool is_edge = find->farthest_mm[i] > find->nearest_mm[i] + EDGE_MM;
+        const float mean_m = covered > 0 ? (float)find->sum_mm[i] * 0.001f / (float)covered : 0;
+        find->depth_m[i] = is_edge ? (float)find->nearest_mm[i] * 0.001f : mean_m;
     }
     find->measured = (float)measured / ((float)find->settings.width * (float)find->settings.height);
     fill_holes(find);

@@ -34,9 +34,10 @@ struct motion_find {
     float measured;
 
     // per fine cell
-    uint16_t *valid, *covered; ///< pixels that were measured; that somebody covers
-    uint32_t *sum_mm;          ///< of those that somebody covers
-    float *cover, *depth_m;    ///< of what stands before the ground, before it is known who that is
+    uint16_t *valid, *covered;          ///< pixels that were measured; that somebody covers
+    uint32_t *sum_mm;                   ///< of those that somebody covers
+    uint16_t *nearest_mm, *farthest_mm; ///< of these
+    float *cover, *depth_m;             ///< of what stands before the ground, before it is known who that is
     bool *unknown;
     float *soft;
     uint16_t *part; ///< connected parts, 1...; 0: none
