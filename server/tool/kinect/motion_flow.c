@@ -28,13 +28,13 @@ enum {
     TENSOR = 9,      ///< uu uv uw vv vw ww, u v w: of a constraint's square
 };
 
-static const float cover_noise = 0.3f;     ///< of a fine cell's cover
-static const float depth_noise_m = 0.012f; ///< of a fine cell's depth, at 2 m; grows with its square
-static const float jump_m = 0.10f;         ///< of depth between neighbouring fine cells that is an edge
+static const float cover_noise = 0.4f;    ///< of a fine cell's cover, and of what its neighbours share
+static const float depth_noise_m = 0.04f; ///< the same of its depth, at 2 m; grows with its square
+static const float jump_m = 0.10f;        ///< of depth between neighbouring fine cells that is an edge
 static const float jump_noise_m = 0.15f;
 static const float bond_m = 0.10f; ///< of depth between cells that makes them strangers
 static const float smoothness = 12.0f;
-static const float rest = 0.1f;         ///< how strongly what no constraint holds stays where the search put it
+static const float rest = 0.065f;       ///< how strongly what no constraint holds is held at rest
 static const float stay = 1.0f;         ///< what a window's match must gain for each cell that it is farther away
 static const float cost_depth_m = 0.3f; ///< of depth that counts as much as all of the cover
 static const float over_relaxed = 1.6f;
