@@ -38,6 +38,7 @@ libuv1-dev = event loop and processes
 libmsgpack-dev = messages
 libjansson-dev = scenes and settings in JSON
 zlib1g-dev = pictures of a run as PNG
+libfreenect-dev = a Kinect's depth, for tarn kinect
 clang-$clang clang-$clang compiles the frame codec to WebAssembly
 lld-$clang wasm-ld-$clang links the frame codec for WebAssembly
 nodejs node runs the tools that build the page
@@ -54,6 +55,7 @@ tarn_needs_to_test() {
 libcmocka-dev = unit tests in C
 ccache ccache keeps what was compiled for the next build from scratch
 chromium chromium browser tests
+libfreenect-bin fakenect plays recorded depth through libfreenect
 libclang-rt-$clang-dev = fuzzers and their sanitizers
 END
     # Of other systems' versions tests/run would say that the sources aren't kept with them.

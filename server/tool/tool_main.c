@@ -11,7 +11,8 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"run", tool_run}, {"bench", tool_bench}, {"check", tool_check}, {"load", tool_load}};
+} commands[] = {
+    {"run", tool_run}, {"bench", tool_bench}, {"check", tool_check}, {"load", tool_load}, {"kinect", tool_kinect}};
 
 typedef struct tool_arguments {
     int (*run)(int argc, char **argv);
@@ -32,11 +33,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                 return 0;
             }
         }
-        argp_error(state, "found the command \"%s\", allowed are run, bench, check and load", argument);
+        argp_error(state, "found the command \"%s\", allowed are run, bench, check, load and kinect", argument);
         return 0;
     }
     if (key == ARGP_KEY_NO_ARGS) {
-        argp_error(state, "a command is missing, allowed are run, bench, check and load");
+        argp_error(state, "a command is missing, allowed are run, bench, check, load and kinect");
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -53,13 +54,14 @@ int main(int argc, char **argv)
     static const struct argp argp = {
         .parser = parse,
         .args_doc = "COMMAND [OPTION...]",
-        .doc = "Runs, measures and checks tanks of liquid, and loads servers of them.\n"
+        .doc = "Runs, measures and checks tanks of liquid, loads servers of them, and brings a camera to them.\n"
                "\v"
                "Commands:\n"
                "  run    simulate a scene; state hash, exports, pictures\n"
                "  bench  measure a scene, stage by stage\n"
                "  check  validate scene files\n"
                "  load   open viewers to a running server and measure what they receive\n"
+               "  kinect let people before a depth camera move a running server's fluid\n"
                "\n"
                "`tarn COMMAND --help` describes a command. A SCENE is a path to a .json file or the name of a scene "
                "that came with Tarn, such as dam-break.",

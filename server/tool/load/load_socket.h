@@ -16,7 +16,7 @@
 
 enum {
     LOAD_SOCKET_IN_BYTES = TARN_MESSAGE_SERVER_BYTES_MAX + 16,
-    LOAD_SOCKET_OUT_BYTES = 8192, ///< that may wait to be sent
+    LOAD_SOCKET_OUT_BYTES = TARN_MESSAGE_BYTES_MAX + 1024, ///< that may wait to be sent: the longest message, and some
     LOAD_SOCKET_WHY_BYTES = 256,
     LOAD_CLOSE_NORMAL = 1000,
 };

@@ -1,0 +1,245 @@
+// A recording as libfreenect's fakenect-record writes it: INDEX.txt names a file a line, and of those a
+// "d-TIME-STAMP.pgm" is a depth frame; TIME is in seconds, STAMP the camera's own. The file's head is one line,
+// "P5 640 480 65535"; behind it come the raw 11 bits of disparity, 16 bits a pixel, the low byte first. That isn't the
+// PGM of the book, whose high byte comes first, but what the recorder writes and fakenect plays.
+//
+//     INDEX.txt line -> name: kind and time -> wait until it is due -> file: head, size, pixels -> millimetres
+//
+// A file that can't be used is DEPTH_BAD and the next line follows, so that one bad frame costs one frame.
+#include "server/common/clock.h"
+#include "server/tool/kinect/depth_raw.h"
+#include "server/tool/kinect/depth_source.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { NAME_BYTES = 256, HEAD_BYTES = 64 };
+
+/// Between frames that are farther apart than this nothing was recorded: no one waits for it.
+static const double gap_s_max = 2.0;
+/// Between the last frame and the first of the next round.
+static const double round_s = 1.0 / 30;
+
+typedef struct folder {
+    FILE *index;
+    char path[4096];
+    bool loop, fast;
+    bool pending; ///< `name` is read and not yet played
+    char name[NAME_BYTES];
+    double recorded_s; ///< of the pending frame
+    bool begun;
+    double last_recorded_s, time_s; ///< of the frame before: as recorded, as played
+    uint64_t due_ns;                ///< of the pending frame
+    uint32_t usable;                ///< frames of this round
+    uint32_t width, height;         ///< of the first usable frame
+    uint16_t mm_of_raw[DEPTH_RAW_VALUES];
+    uint16_t *pixels;
+} folder;
+
+static void close_folder(void *self)
+{
+    folder *f = self;
+    if (f != NULL) {
+        if (f->index != NULL) {
+            fclose(f->index);
+        }
+        free(f->pixels);
+        free(f);
+    }
+}
+
+static void *open_folder(const depth_choice *choice, char why[DEPTH_WHY_BYTES])
+{
+    folder *f = calloc(1, sizeof *f);
+    char index[sizeof f->path + 16];
+    if (f == NULL) {
+        snprintf(why, DEPTH_WHY_BYTES, "out of memory");
+        return NULL;
+    }
+    f->loop = choice->loop;
+    f->fast = choice->fast;
+    if ((size_t)snprintf(f->path, sizeof f->path, "%s", choice->path) >= sizeof f->path) {
+        snprintf(why, DEPTH_WHY_BYTES, "found a path of %zu bytes, allowed are %zu", strlen(choice->path),
+                 sizeof f->path - 1);
+        goto fail;
+    }
+    snprintf(index, sizeof index, "%s/INDEX.txt", f->path);
+    f->index = fopen(index, "re");
+    if (f->index == NULL) {
+        snprintf(why, DEPTH_WHY_BYTES, "%.380s: %s; allowed is a folder that fakenect-record wrote", index,
+                 strerror(errno));
+        goto fail;
+    }
+    f->pixels = malloc(sizeof(uint16_t) * DEPTH_WIDTH_MAX * DEPTH_HEIGHT_MAX);
+    if (f->pixels == NULL) {
+        snprintf(why, DEPTH_WHY_BYTES, "out of memory");
+        goto fail;
+    }
+    depth_raw_table(f->mm_of_raw);
+    return f;
+fail:
+    close_folder(f);
+    return NULL;
+}
+
+/// Reads on to the next line that names a depth frame. @return DEPTH_NEXT, DEPTH_BAD, DEPTH_END
+static depth_result read_line(folder *f, char why[DEPTH_WHY_BYTES])
+{
+    char line[NAME_BYTES];
+    while (fgets(line, sizeof line, f->index) != NULL) {
+        const size_t length = strcspn(line, "\r\n");
+        if (line[length] == '\0' && length == sizeof line - 1) {
+            for (int c = 0; c != '\n' && c != EOF;) { // the rest of a line that is too long
+                c = fgetc(f->index);
+            }
+        }
+        line[length] = '\0';
+        if (line[0] != 'd' || line[1] != '-') {
+            continue; // pictures and the tilt of the camera
+        }
+        char *end;
+        const double time_s = strtod(line + 2, &end);
+        const char *dot = strrchr(line, '.');
+        if (end == line + 2 || *end != '-' || !isfinite(time_s) || dot == NULL || strcmp(dot, ".pgm") != 0 ||
+            strchr(line, '/') != NULL) {
+            snprintf(why, DEPTH_WHY_BYTES, "%.200s/INDEX.txt: found \"%.100s\", allowed is d-TIME-STAMP.pgm", f->path,
+                     line);
+            return DEPTH_BAD;
+        }
+        memcpy(f->name, line, sizeof f->name);
+        f->recorded_s = time_s;
+        return DEPTH_NEXT;
+    }
+    return DEPTH_END;
+}
+
+/// At the end: the first line again, where that is wanted and there is something to play.
+static depth_result begin_again(folder *f)
+{
+    if (!f->loop || f->usable == 0) {
+        return DEPTH_END;
+    }
+    f->usable = 0;
+    rewind(f->index);
+    return DEPTH_NONE;
+}
+
+/// When the pending frame is to be played, and what its time is.
+static void set_due(folder *f)
+{
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    double step_s = f->recorded_s - f->last_recorded_s;
+    if (!f->begun) {
+        f->due_ns = now_ns;
+        step_s = 0;
+    } else if (step_s <= 0 || step_s > gap_s_max) {
+        step_s = round_s;
+    }
+    f->time_s += step_s;
+    f->due_ns += (uint64_t)(step_s * 1e9);
+    if (f->due_ns + (uint64_t)(gap_s_max * 1e9) < now_ns) {
+        f->due_ns = now_ns; // the process stood still
+    }
+    f->last_recorded_s = f->recorded_s;
+    f->begun = true;
+}
+
+static depth_result refuse(const folder *f, char why[DEPTH_WHY_BYTES], const char *found)
+{
+    snprintf(why, DEPTH_WHY_BYTES, "%.180s/%.100s: %.200s", f->path, f->name, found);
+    return DEPTH_BAD;
+}
+
+/// Reads a file that is open.
+static depth_result read_pixels(folder *f, FILE *file, char why[DEPTH_WHY_BYTES])
+{
+    char head[HEAD_BYTES], found[DEPTH_WHY_BYTES / 2];
+    unsigned width, height, most;
+    if (fgets(head, sizeof head, file) == NULL || strchr(head, '\n') == NULL ||
+        sscanf(head, "P5 %u %u %u", &width, &height, &most) != 3 || most != 65535) {
+        return refuse(f, why, "found no head, allowed is a first line such as \"P5 640 480 65535\"");
+    }
+    if (width < DEPTH_SIDE_MIN || width > DEPTH_WIDTH_MAX || height < DEPTH_SIDE_MIN || height > DEPTH_HEIGHT_MAX) {
+        snprintf(found, sizeof found, "found %u x %u pixels, allowed are %d x %d to %d x %d", width, height,
+                 DEPTH_SIDE_MIN, DEPTH_SIDE_MIN, DEPTH_WIDTH_MAX, DEPTH_HEIGHT_MAX);
+        return refuse(f, why, found);
+    }
+    if (f->width != 0 && (width != f->width || height != f->height)) {
+        snprintf(found, sizeof found, "found %u x %u pixels, allowed are %u x %u as in the frames before", width,
+                 height, f->width, f->height);
+        return refuse(f, why, found);
+    }
+    const size_t count = (size_t)width * height, got = fread(f->pixels, sizeof *f->pixels, count, file);
+    if (got != count || fgetc(file) != EOF) {
+        snprintf(found, sizeof found, "found %s than the %u x %u pixels that its head promises",
+                 got != count ? "fewer" : "more", width, height);
+        return refuse(f, why, found);
+    }
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    for (size_t i = 0; i < count; i++) {
+        f->pixels[i] = __builtin_bswap16(f->pixels[i]);
+    }
+#endif
+    depth_raw_convert(f->mm_of_raw, f->pixels, count);
+    f->width = width;
+    f->height = height;
+    return DEPTH_NEXT;
+}
+
+static depth_result play(folder *f, depth_frame *frame, char why[DEPTH_WHY_BYTES])
+{
+    char path[sizeof f->path + NAME_BYTES];
+    snprintf(path, sizeof path, "%s/%s", f->path, f->name);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return refuse(f, why, strerror(errno));
+    }
+    const depth_result result = read_pixels(f, file, why);
+    fclose(file);
+    if (result == DEPTH_NEXT) {
+        f->usable++;
+        *frame = (depth_frame){.mm = f->pixels,
+                               .width = f->width,
+                               .height = f->height,
+                               .time_s = f->time_s,
+                               .arrived_ns = tarn_clock_monotonic_ns()};
+    }
+    return result;
+}
+
+/// Waits until the pending frame is due, but no longer than wait_ms. @return whether it is
+static bool wait_due(const folder *f, int wait_ms)
+{
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    if (f->fast || now_ns >= f->due_ns) {
+        return true;
+    }
+    const uint64_t wait_ns = (uint64_t)wait_ms * 1000000u, left_ns = f->due_ns - now_ns;
+    const uint64_t sleep_ns = left_ns < wait_ns ? left_ns : wait_ns;
+    nanosleep(&(struct timespec){(time_t)(sleep_ns / 1000000000u), (long)(sleep_ns % 1000000000u)}, NULL);
+    return left_ns <= wait_ns;
+}
+
+static depth_result next_frame(void *self, int wait_ms, depth_frame *frame, char why[DEPTH_WHY_BYTES])
+{
+    folder *f = self;
+    if (!f->pending) {
+        const depth_result result = read_line(f, why);
+        if (result != DEPTH_NEXT) {
+            return result == DEPTH_END ? begin_again(f) : result;
+        }
+        f->pending = true;
+        set_due(f);
+    }
+    if (!wait_due(f, wait_ms)) {
+        return DEPTH_NONE;
+    }
+    f->pending = false;
+    return play(f, frame, why);
+}
+
+const depth_back_end depth_folder = {open_folder, next_frame, close_folder};

@@ -1,0 +1,74 @@
+/// Where depth frames come from: a folder of recorded frames, a Kinect v1 through libfreenect, or a V4L2 camera with
+/// the pixel format Z16. One thread opens, reads and closes a source; reading waits for the next frame, but not for
+/// longer than it is told to.
+///
+/// A source that is lost (unplugged, stopped) says so with DEPTH_LOST, and then only depth_source_close is legal;
+/// whoever wants it back opens it again. Errors are sentences: what, where, what is allowed. Nothing here prints.
+#ifndef TARN_SERVER_TOOL_KINECT_DEPTH_SOURCE_H
+#define TARN_SERVER_TOOL_KINECT_DEPTH_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    DEPTH_WHY_BYTES = 512,
+    DEPTH_SIDE_MIN = 64,    ///< pixels of a frame, either way
+    DEPTH_WIDTH_MAX = 1280, ///< the largest of the cameras that exist
+    DEPTH_HEIGHT_MAX = 1024,
+    DEPTH_DEVICES_MAX = 16,
+};
+
+typedef enum depth_kind { DEPTH_FOLDER = 0, DEPTH_FREENECT = 1, DEPTH_V4L2 = 2, DEPTH_KIND_COUNT } depth_kind;
+
+typedef struct depth_choice {
+    depth_kind kind;
+    const char *path; ///< of a folder or a device file
+    uint32_t index;   ///< of a Kinect among those that are plugged in
+    bool loop;        ///< a folder begins again at its end
+    bool fast;        ///< a folder doesn't wait until a frame is due
+} depth_choice;
+
+/// A frame, in millimetres; 0: nothing was measured there. The pixels are the source's, until its next call.
+typedef struct depth_frame {
+    const uint16_t *mm;
+    uint32_t width, height;
+    double time_s;       ///< rises from frame to frame, by what passed between them; from anywhere
+    uint64_t arrived_ns; ///< of the monotonic clock
+} depth_frame;
+
+typedef enum depth_result {
+    DEPTH_NEXT = 0, ///< there is a frame
+    DEPTH_NONE = 1, ///< not yet
+    DEPTH_BAD = 2,  ///< there was one that can't be used; the next may be whole
+    DEPTH_END = 3,  ///< a recording is through
+    DEPTH_LOST = 4,
+} depth_result;
+
+typedef struct depth_source depth_source;
+
+/// What a back end is; `self` is what its open made. Private to the back ends.
+typedef struct depth_back_end {
+    void *(*open)(const depth_choice *choice, char why[DEPTH_WHY_BYTES]);
+    depth_result (*next)(void *self, int wait_ms, depth_frame *frame, char why[DEPTH_WHY_BYTES]);
+    void (*close)(void *self);
+} depth_back_end;
+
+extern const depth_back_end depth_folder, depth_freenect, depth_v4l2;
+
+/// @param why  receives a sentence where the result is NULL
+depth_source *depth_source_open(const depth_choice *choice, char why[DEPTH_WHY_BYTES]);
+
+/// @param wait_ms  how long to wait at most, roughly
+/// @param why      receives a sentence with DEPTH_BAD and DEPTH_LOST
+depth_result depth_source_next(depth_source *source, int wait_ms, depth_frame *frame, char why[DEPTH_WHY_BYTES]);
+
+/// NULL is fine.
+void depth_source_close(depth_source *source);
+
+/// Whether the program was built with this back end.
+bool depth_kind_built(depth_kind kind);
+
+/// What people call the source, such as `the recording "walk"`.
+void depth_choice_name(const depth_choice *choice, char name[DEPTH_WHY_BYTES]);
+
+#endif
