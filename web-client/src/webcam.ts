@@ -1,7 +1,7 @@
 // The viewer's own camera as an input: what it sees move, moves the tank's fluid, as in a mirror. It runs from a press of
 // the panel's button until another press, and no longer than somebody looks and may play.
 import { askForCamera, Camera, CameraError, canUseCamera } from "./camera/camera.js";
-import { aspectFor } from "./camera/framing.js";
+import { aspectFor } from "./camera/camera-framing.js";
 import type { MotionCells } from "./camera/motion-cells.js";
 import type { MotionInput } from "./protocol/messages.js";
 import { CameraView } from "./ui/camera-view.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { aspectFor, cutFor, Pace } from "../src/camera/framing.js";
+import { aspectFor, cutFor, Pace } from "../src/camera/camera-framing.js";
 
 test("the tank's front is cut from the picture's middle", () => {
   expect(cutFor(aspectFor(2, 1), 640, 480)).toEqual([0, 80, 640, 320]);

@@ -2,10 +2,10 @@
 // browser can, a stream of pictures is handed over once; elsewhere each picture is, as a bitmap, when the worker has
 // done with the one before.
 
-import { Pace } from "./framing.js";
+import { Pace } from "./camera-framing.js";
+import type { FromMotionWorker, ToMotionWorker } from "./camera-messages.js";
 import type { MotionCells } from "./motion-cells.js";
 import MotionWorker from "./motion-worker.js?worker";
-import type { FromMotionWorker, ToMotionWorker } from "./worker-messages.js";
 
 const WANTED: MediaStreamConstraints = {
   audio: false,

@@ -1,11 +1,12 @@
 // The Web Worker that looks at the camera's pictures: small, grey and as in a mirror, then what moves in them, then the
 // bytes of a message. A picture ends here: nothing that goes back to the page can be seen.
+
+import { aspectFor, cutFor, Pace } from "./camera-framing.js";
+import type { FromMotionWorker, ToMotionWorker } from "./camera-messages.js";
 import type { GreyPicture } from "./flow.js";
-import { aspectFor, cutFor, Pace } from "./framing.js";
 import { type MotionCells, packMotion } from "./motion-cells.js";
 import { MotionFinder } from "./motion-finder.js";
 import { MotionView } from "./motion-view.js";
-import type { FromMotionWorker, ToMotionWorker } from "./worker-messages.js";
 
 const WIDTH = 160;
 const HEIGHT = 120;
