@@ -167,7 +167,7 @@ typedef struct tarn_input_motion {
     float depth_m;                           ///< 0..1000; to either side of the rectangle; 0: all of the tank
     float speed_m_s;                         ///< 0.001..100; what 127 stands for
     float strength;                          ///< 0..1
-    uint8_t solid;                           ///< what is there is a solid
+    uint8_t solid;                           ///< who rests is in the way, too
     uint32_t cell_bytes;                     ///< 0..TARN_MOTION_CODE_BYTES_MAX; 0: the source is gone
     const uint8_t *cells; ///< coded; read: in the message's bytes, and they give all of the grid's planes
 } tarn_input_motion;

@@ -115,10 +115,9 @@ TILE_FN float apply_hands(const tank_args *args, const float *at, int axis, floa
 /// Whether a push, a motion field or an emitter reaches faces of a tile, or what lies up to `margin` cells around it.
 TILE_FN int in_reach_within(const tank_control *control, tile_place place, float margin)
 {
+    const float corner[3] = {(float)(place.x * TILE_EDGE), (float)(place.y * TILE_EDGE), (float)(place.z * TILE_EDGE)};
     for (uint32_t i = 0; i < control->push_count; i++) {
         const tank_push *push = &control->pushes[i];
-        const float corner[3] = {(float)(place.x * TILE_EDGE), (float)(place.y * TILE_EDGE),
-                                 (float)(place.z * TILE_EDGE)};
         int inside = 1;
         for (int a = 0; a < 3; a++) {
             inside &= push->center[a] + push->radius > corner[a] - margin &&
@@ -130,8 +129,6 @@ TILE_FN int in_reach_within(const tank_control *control, tile_place place, float
     }
     for (uint32_t f = 0; f < control->motion_field_count; f++) {
         const tank_motion_field *field = &control->motion_fields[f];
-        const float corner[3] = {(float)(place.x * TILE_EDGE), (float)(place.y * TILE_EDGE),
-                                 (float)(place.z * TILE_EDGE)};
         int inside = 1;
         for (int a = 0; a < 3; a++) {
             inside &= field->high[a] > corner[a] - margin && field->low[a] < corner[a] + 9.0f + margin;

@@ -63,7 +63,7 @@ static const struct argp_option option_list[] = {
     {"depth", OPTION_DEPTH, "M", 0, "It acts so far to either side of it, 0 (all of the tank) to 1000 m (default 0)",
      2},
     {"strength", OPTION_STRENGTH, "S", 0, "How firmly the fluid goes along, 0 to 1 (default 0.5)", 2},
-    {"solid", OPTION_SOLID, NULL, 0, "Silhouettes are solids that liquid splashes off", 2},
+    {"solid", OPTION_SOLID, NULL, 0, "Who stands still is in the way, too: the fluid rests where they are", 2},
     {"mirror", OPTION_MIRROR, NULL, 0, "The camera is at the wall and looks at those who face it", 3},
     {"rotate", OPTION_ROTATE, "DEG", 0, "Turn the picture clockwise by 0, 90, 180 or 270 degrees (default 0)", 3},
     {"corners", OPTION_CORNERS, "X,Y,...", 0,

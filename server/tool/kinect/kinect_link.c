@@ -135,12 +135,7 @@ static bool join(kinect_link *link)
     memcpy(message.join.session, link->session, sizeof message.join.session);
     memcpy(message.join.key, link->key, sizeof message.join.key);
     memcpy(message.join.viewer, link->viewer, sizeof message.join.viewer);
-    if (!tell(link, &message)) {
-        return false;
-    }
-    // Nobody looks at the bridge's frames; what there is least of is enough for their table of inputs.
-    message = (tarn_message){.kind = TARN_MESSAGE_VIEW, .view = {.particles = 1}};
-    return tell(link, &message);
+    return tell(link, &message); // and no ceiling: below one the server leaves out frames, by which latency is measured
 }
 
 static void on_joined(kinect_link *link, const tarn_joined *joined)

@@ -101,19 +101,25 @@ static void name_bad(bridge *b, bad_kinds *kinds, const char *why)
     }
 }
 
+static void free_mail(mail *m)
+{
+    free(m->presence);
+    free(m->velocity);
+    free(m->depth_m);
+}
+
 static bool room_for(mail *m, size_t cells)
 {
     if (m->cells >= cells) {
         return true;
     }
-    free(m->presence);
-    free(m->velocity);
-    free(m->depth_m);
+    free_mail(m);
     m->presence = malloc(cells * sizeof(float));
     m->velocity = malloc(3 * cells * sizeof(float));
     m->depth_m = malloc(cells * sizeof(float));
-    m->cells = cells;
-    return m->presence != NULL && m->velocity != NULL && m->depth_m != NULL;
+    const bool has_room = m->presence != NULL && m->velocity != NULL && m->depth_m != NULL;
+    m->cells = has_room ? cells : 0;
+    return has_room;
 }
 
 static void post(bridge *b, const motion_result *result, const depth_frame *frame, uint64_t find_ns)
@@ -500,13 +506,6 @@ static void on_tick(uv_timer_t *tick)
     } else if (++b->ticks % STATUS_TICKS == 0) {
         show_status(b);
     }
-}
-
-static void free_mail(mail *m)
-{
-    free(m->presence);
-    free(m->velocity);
-    free(m->depth_m);
 }
 
 int kinect_run(const kinect_options *options)
