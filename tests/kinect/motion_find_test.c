@@ -55,7 +55,7 @@ static void mark_motion(void)
         const int x = at % ACTOR_WIDTH;
         if (length(frame.velocity[at], 3) > still_m_s) {
             const int from = x > CELL ? x - CELL : 0, to = x + CELL < ACTOR_WIDTH ? x + CELL : ACTOR_WIDTH - 1;
-            memset(along + at - x + from, 1, (size_t)(to - from + 1));
+            memset(along + at - x + from, 1, (size_t)to - (size_t)from + 1);
         }
     }
     for (int y = 0; y < ACTOR_HEIGHT; y++) {
