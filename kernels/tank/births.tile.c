@@ -94,7 +94,7 @@ TILE_FN void count_births(const tank_args *args, births_scratch *s, uint32_t til
     const grid_memory *grid = &args->grid.m;
     const uint32_t dense = grid->active_tile[tile], o = grid->level[0].index[dense];
     load_types(&args->grid, place, tile, s->type);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, tile_planes(&args->grid.shape)) {
         const uint32_t cell = cell_index(x, y, z);
         const uint32_t has = o != TILE_NONE ? grid->cell_count[(uint64_t)o * TILE_CELLS + cell] : 0;
         s->count[cell] = cell_births(args, s, dense, place, has, x, y, z);
@@ -129,7 +129,7 @@ TILE_KERNEL(tank_births, CELL_LANES, tank_args, births_scratch)
         return;
     }
     count_births(args, s, tile, place);
-    tile_scan_u32(s->count, TILE_CELLS, &s->total);
+    tile_scan_u32(s->count, tile_rows(&args->grid.shape) * TILE_EDGE, &s->total);
     if (TILE_SINGLE()) {
         store->births[tile] = s->total;
     }
@@ -276,12 +276,13 @@ TILE_KERNEL(tank_spawn, CELL_LANES, tank_args, spawn_scratch)
     const uint32_t dense = grid->active_tile[tile];
     const tile_place place = tile_place_of(&args->grid.shape, 0, dense);
     count_births(args, &s->births, tile, place);
-    tile_scan_u32(s->births.count, TILE_CELLS, &s->births.total);
+    const uint32_t cells = tile_rows(&args->grid.shape) * TILE_EDGE;
+    tile_scan_u32(s->births.count, cells, &s->births.total);
     const uint32_t to = store->tile_first_next[dense] + store->tile_count_next[dense] - births;
     const uint32_t id = store->counters->next_id + store->births_first[tile];
-    FOR_RANGE (cell, 0, TILE_CELLS) {
+    FOR_RANGE (cell, 0, cells) {
         const uint32_t first = s->births.count[cell];
-        const uint32_t end = cell + 1 < TILE_CELLS ? s->births.count[cell + 1] : s->births.total;
+        const uint32_t end = cell + 1 < cells ? s->births.count[cell + 1] : s->births.total;
         for (uint32_t i = first; i < end && i < births && to + i < args->scale.particles_max; i++) {
             spawn_one(args, dense, place, cell, i - first, to + i, id + i);
         }

@@ -23,15 +23,15 @@ TILE_FN int region_holds(const tank_region *region, float x, float y, float z)
     return across + end < half[0] * half[0];
 }
 
-/// Whether a region could meet a tile or what its particles reach in a substep, by its bounding sphere.
+/// Whether a region could meet a tile or what its particles reach in a substep, by the box around it.
 TILE_FN int region_meets(const tank_region *region, tile_place place)
 {
     const int at[3] = {place.x, place.y, place.z};
     int meets = 1;
     for (int a = 0; a < 3; a++) {
         const float corner = (float)(at[a] * TILE_EDGE);
-        meets &= region->center[a] + region->reach > corner - FLIGHT_CELLS_MAX &&
-                 region->center[a] - region->reach < corner + (float)TILE_EDGE + FLIGHT_CELLS_MAX;
+        meets &= region->center[a] + region->extent[a] > corner - FLIGHT_CELLS_MAX &&
+                 region->center[a] - region->extent[a] < corner + (float)TILE_EDGE + FLIGHT_CELLS_MAX;
     }
     return meets;
 }

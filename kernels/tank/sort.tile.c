@@ -9,6 +9,7 @@
 //
 // Where a step begins with tiles that have to become active though nothing moves, it is stay, list, retire, adopt.
 #include "kernels/device/pack_move.h"
+#include "kernels/device/row.h"
 #include "kernels/tank/store.h"
 
 enum { LIST_LANES = 256 };
@@ -260,15 +261,17 @@ TILE_KERNEL(tank_keep, CELL_LANES, tank_args, tile_no_scratch)
     const tile_place place = tile_place_of(shape, 0, dense);
     const int ex = tile_extent(shape, 0, place.x), ey = tile_extent(shape, 1, place.y),
               ez = tile_extent(shape, 2, place.z);
+    const uint32_t inside = stays ? (1u << ex) - 1 : 0;
     for (int c = 0; c < 3; c++) {
         const uint32_t below = tile_dense_of(shape, 0, place.x - (c == 0), place.y - (c == 1), place.z - (c == 2));
         const int first = below == TILE_NONE || !stays_occupied(args, below);
         float *to = args->store.kept[c] + (uint64_t)tile * TILE_CELLS;
         const float *u = grid->u_ext[c] + (uint64_t)(stays ? from : 0) * TILE_CELLS;
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, ez) { // what lies beyond never was anything but zero
-            const uint32_t at = cell_index(x, y, z);
-            const int along = c == 0 ? x : c == 1 ? y : z;
-            to[at] = stays && x < ex && y < ey && along >= first ? u[at] : 0.0f;
+        FOR_ROWS (x, row, 0, (uint32_t)(ez * TILE_EDGE)) { // what lies beyond never was anything but zero
+            const int y = (int)row & 7, along = c == 1 ? y : (int)row >> 3;
+            const uint32_t faces = c == 0 ? inside & ~(uint32_t)first : along >= first ? inside : 0;
+            const row_f32 value = row_load(u + row * TILE_EDGE + x);
+            row_store(to + row * TILE_EDGE + x, row_keep(row_bits_mask((y < ey ? faces : 0) >> x), value));
         }
     }
 }

@@ -22,6 +22,20 @@ static void inverse_matrix(const float *q, float m[3][3])
     }
 }
 
+/// Half of what a region takes along an axis of the tank; its rotation is there.
+static float extent_along(const tank_region *region, int a)
+{
+    const float across = fabsf(region->to_local[0][a]), along = fabsf(region->to_local[1][a]), *h = region->half;
+    switch (region->kind) {
+    case REGION_BOX:
+        return across * h[0] + along * h[1] + fabsf(region->to_local[2][a]) * h[2];
+    case REGION_CYLINDER:
+        return sqrtf(fmaxf(1.0f - along * along, 0.0f)) * h[0] + along * h[1];
+    default:
+        return h[0] + along * h[1];
+    }
+}
+
 static void fill_region(const tarn_tank *tank, const tarn_shape *shape, const tarn_pose *pose, tank_region *region)
 {
     const float per_cell = 1.0f / tank->grid.desc.cell_m;
@@ -38,6 +52,9 @@ static void fill_region(const tarn_tank *tank, const tarn_shape *shape, const ta
     const float *h = region->half;
     region->reach = shape->kind == TARN_SHAPE_BOX ? sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) : h[0] + h[1];
     inverse_matrix(pose->rotation, region->to_local);
+    for (int a = 0; a < 3; a++) {
+        region->extent[a] = extent_along(region, a);
+    }
 }
 
 uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8_t *colour)
@@ -213,7 +230,7 @@ int tank_emitters_measure(tarn_tank *tank, const char **complaint)
     return -1;
 }
 
-/// Whether an emitter's bounding sphere meets a tile.
+/// Whether the sphere around an emitter meets a tile: air around it is kept awake, too.
 static bool emitter_meets(const tarn_tank *tank, tile_place place)
 {
     const int at[3] = {place.x, place.y, place.z};

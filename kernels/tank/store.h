@@ -80,6 +80,7 @@ typedef struct tank_region {
     float to_local[3][3]; ///< rotation from the tank to the shape
     float half[3];        ///< cells: half extents, or radius and half height
     float reach;          ///< cells: radius of a sphere around it all
+    float extent[3];      ///< cells: half extents of the box around it, along the tank's axes
     float velocity[3];    ///< cells per step
     float births;         ///< of an emitter: particles per cell and step
     uint32_t attribute;
