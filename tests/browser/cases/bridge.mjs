@@ -79,7 +79,10 @@ test("the wall goes where a body before the depth camera goes, and where nobody 
   const turns = ways.filter((way, i) => way !== ways[i - 1]);
   assertEqual(turns.slice(0, 2), [1, -1], "up, then down");
   // Before what was stirred has come there by itself.
-  const first = seen.slice(0, seen.findIndex(([up]) => up < -STIRRED_M_S));
+  const first = seen.slice(
+    0,
+    seen.findIndex(([up]) => up < -STIRRED_M_S),
+  );
   const rms = (k) => Math.sqrt(first.reduce((sum, row) => sum + row[k] ** 2, 0) / first.length);
   for (const k of [1, 2]) {
     assert(rms(k) < 0.25 * rms(0), `where nobody is it goes at ${rms(k)} m/s, in the middle at ${rms(0)}`);
