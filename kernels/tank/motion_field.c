@@ -9,7 +9,6 @@
 #define AREA_MIN_M2 1e-7
 #define PLACE_MAX_M 1e4f
 #define BYTE_MAX 127.0f
-#define DEPTH_ALL (4.0f * (float)TARN_TANK_CELLS_MAX) ///< cells: beyond any tank's corner
 
 _Static_assert((int)MOTION_FIELDS_MAX == (int)TARN_STEP_MOTION_FIELDS_MAX, "what a step may have fits");
 
@@ -63,7 +62,8 @@ tarn_status tank_motion_field_check(const tarn_motion_field *field, uint32_t num
                            (double)PLACE_MAX_M, (double)PLACE_MAX_M);
     }
     const size_t count = (size_t)TARN_MOTION_PLANES * field->columns * field->rows;
-    return field->cells != NULL && tarn_motion_decode(field->cells, field->cell_bytes, NULL, count) == TARN_OK
+    return field->cells != NULL && field->cell_bytes <= TARN_MOTION_CODE_BYTES_MAX &&
+                   tarn_motion_decode(field->cells, field->cell_bytes, NULL, count) == TARN_OK
                ? TARN_OK
                : grid_refuse(why, TARN_E_ARGUMENT, "motion_fields[%u].cells don't give its %u x %u cells", number,
                              field->columns, field->rows);
@@ -76,13 +76,17 @@ static int32_t signed_byte(uint8_t byte)
     return byte == 128 ? -127 : byte < 128 ? byte : byte - 256;
 }
 
+/// Columns and rows of a grid.
+typedef struct cell_range {
+    uint32_t low[2], end[2];
+} cell_range;
+
 /// Packs a decoded field's cells. @return square of the largest speed, in bytes' units
-static int32_t pack_cells(tank_motion_cells *to, uint32_t number, const tarn_motion_field *field)
+static int32_t pack_cells(tank_motion_cells *to, const tarn_motion_field *field, cell_range *acting)
 {
     const uint32_t area = field->columns * field->rows;
-    uint32_t *low = to->low[number], *end = to->end[number];
     int32_t fastest = 0;
-    low[0] = field->columns, low[1] = field->rows, end[0] = end[1] = 0;
+    *acting = (cell_range){{field->columns, field->rows}, {0, 0}};
     for (uint32_t i = 0; i < area; i++) {
         uint32_t cell = to->planes[i];
         int32_t square = 0;
@@ -97,36 +101,14 @@ static int32_t pack_cells(tank_motion_cells *to, uint32_t number, const tarn_mot
         }
         const uint32_t at[2] = {i % field->columns, i / field->columns};
         for (int a = 0; a < 2; a++) {
-            low[a] = tile_min_u32(low[a], at[a]);
-            end[a] = tile_max_u32(end[a], at[a] + 1);
+            acting->low[a] = tile_min_u32(acting->low[a], at[a]);
+            acting->end[a] = tile_max_u32(acting->end[a], at[a] + 1);
         }
         to->cells[to->count + i] = cell;
         fastest = tile_max_i32(fastest, square);
     }
     return fastest;
 }
-
-float tank_motion_fields_unpack(tarn_tank *tank, const tarn_step_input *input)
-{
-    tank_motion_cells *to = tank->motion_cells;
-    float fastest = 0.0f;
-    TARN_ASSERT(input->motion_field_count <= MOTION_FIELDS_MAX);
-    to->count = 0;
-    for (uint32_t i = 0; i < input->motion_field_count; i++) {
-        const tarn_motion_field *field = &input->motion_fields[i];
-        const uint32_t area = field->columns * field->rows;
-        const tarn_status status =
-            tarn_motion_decode(field->cells, field->cell_bytes, to->planes, (size_t)TARN_MOTION_PLANES * area);
-        TARN_ASSERT(status == TARN_OK && to->count + area <= TANK_MOTION_CELLS_MAX); // as admitted
-        to->first[i] = to->count;
-        const float speed = sqrtf((float)pack_cells(to, i, field)) * (field->speed_m_s / BYTE_MAX);
-        fastest = tile_max2_f32(fastest, tile_min_f32(speed, TARN_TANK_PUSH_SPEED_MAX_M_S) * field->strength);
-        to->count += area;
-    }
-    return fastest * tank->grid.desc.dt_s / tank->grid.desc.cell_m;
-}
-
-// ---------------------------------------------------------------------------------------------------------------- fill
 
 /// The rectangle's frame: columns of `to_tank` are a cell's way along a row, along a column, and a cell of the tank to
 /// its front. Cells of the tank.
@@ -167,17 +149,18 @@ static void invert(const double m[3][3], float inverse[3][3])
     }
 }
 
-/// The box around what acts, by its corners; between middles it reaches half a cell beyond its own cells.
-static void bound(const tank_motion_cells *cells, uint32_t number, const double to_tank[3][3], tank_motion_field *to)
+/// The box around what acts, by its corners; between middles it reaches half a cell beyond its own cells, and rounding
+/// a little farther.
+static void bound(const cell_range *acting, const double to_tank[3][3], tank_motion_field *to)
 {
-    const uint32_t *low = cells->low[number], *end = cells->end[number];
+    const double beyond = 0.6;
     for (int a = 0; a < 3; a++) {
         to->low[a] = INFINITY;
         to->high[a] = -INFINITY;
     }
-    for (int corner = 0; corner < 8 && end[0] > 0; corner++) {
-        const double at[3] = {corner & 1 ? (double)end[0] + 0.5 : (double)low[0] - 0.5,
-                              corner & 2 ? (double)end[1] + 0.5 : (double)low[1] - 0.5,
+    for (int corner = 0; corner < 8 && acting->end[0] > 0; corner++) {
+        const double at[3] = {corner & 1 ? (double)acting->end[0] + beyond : (double)acting->low[0] - beyond,
+                              corner & 2 ? (double)acting->end[1] + beyond : (double)acting->low[1] - beyond,
                               corner & 4 ? (double)to->depth : -(double)to->depth};
         for (int a = 0; a < 3; a++) {
             const float p =
@@ -188,7 +171,21 @@ static void bound(const tank_motion_cells *cells, uint32_t number, const double 
     }
 }
 
-static void fill_field(const tarn_tank *tank, const tarn_motion_field *from, uint32_t number, tank_motion_field *to)
+/// How far a field acts to either side, cells; where it is said to act all through the tank, beyond any corner of that.
+static float depth_of(const tarn_motion_field *field, float cell_m)
+{
+    if (field->depth_m > 0.0f) {
+        return field->depth_m / cell_m;
+    }
+    float away_m = 0.0f;
+    for (int a = 0; a < 3; a++) {
+        away_m += fabsf(field->corner_m[a]);
+    }
+    return away_m / cell_m + 4.0f * (float)TARN_TANK_CELLS_MAX;
+}
+
+static void fill_field(const tarn_tank *tank, const tarn_motion_field *from, const cell_range *acting,
+                       tank_motion_field *to)
 {
     const float cell_m = tank->grid.desc.cell_m, per_step = tank->grid.desc.dt_s / cell_m;
     double to_tank[3][3], unit[3][3];
@@ -200,20 +197,58 @@ static void fill_field(const tarn_tank *tank, const tarn_motion_field *from, uin
             to->to_speed[a][k] = (float)unit[a][k] * (from->speed_m_s / BYTE_MAX * per_step);
         }
     }
-    to->depth = from->depth_m > 0.0f ? tile_min_f32(from->depth_m / cell_m, DEPTH_ALL) : DEPTH_ALL;
-    to->strength = 1.0f - tank_nth_root(1.0f - from->strength, tank->grid.substeps);
+    to->depth = depth_of(from, cell_m);
+    to->strength = from->strength;
     to->speed_max = tile_min_f32(TARN_TANK_PUSH_SPEED_MAX_M_S * per_step, SPEED_MAX);
     to->columns = from->columns;
     to->rows = from->rows;
-    to->first = tank->motion_cells->first[number];
-    bound(tank->motion_cells, number, (const double(*)[3])to_tank, to);
+    bound(acting, (const double(*)[3])to_tank, to);
 }
 
-void tank_motion_fields_fill(const tarn_tank *tank, const tarn_step_input *input, tank_control *control)
+static bool reaches(const tarn_tank *tank, const tank_motion_field *field)
 {
-    control->motion_field_count = input->motion_field_count;
+    bool does = true;
+    for (int a = 0; a < 3; a++) {
+        does = does && field->low[a] < (float)tank->grid.desc.cells[a] && field->high[a] > 0.0f;
+    }
+    return does;
+}
+
+float tank_motion_fields_unpack(tarn_tank *tank, const tarn_step_input *input)
+{
+    tank_motion_cells *to = tank->motion_cells;
+    float fastest = 0.0f;
+    TARN_ASSERT(input->motion_field_count <= MOTION_FIELDS_MAX);
+    to->count = to->field_count = 0;
     for (uint32_t i = 0; i < input->motion_field_count; i++) {
-        fill_field(tank, &input->motion_fields[i], i, &control->motion_fields[i]);
+        const tarn_motion_field *from = &input->motion_fields[i];
+        const uint32_t area = from->columns * from->rows;
+        const tarn_status status =
+            tarn_motion_decode(from->cells, from->cell_bytes, to->planes, (size_t)TARN_MOTION_PLANES * area);
+        TARN_ASSERT(status == TARN_OK && to->count + area <= TANK_MOTION_CELLS_MAX); // as admitted
+        cell_range acting;
+        const float speed = sqrtf((float)pack_cells(to, from, &acting)) * (from->speed_m_s / BYTE_MAX);
+        tank_motion_field *field = &to->fields[to->field_count];
+        fill_field(tank, from, &acting, field);
+        if (!reaches(tank, field)) {
+            continue;
+        }
+        field->first = to->count;
+        fastest = tile_max2_f32(fastest, tile_min_f32(speed, TARN_TANK_PUSH_SPEED_MAX_M_S) * from->strength);
+        to->count += area;
+        to->field_count++;
+    }
+    return fastest * tank->grid.desc.dt_s / tank->grid.desc.cell_m;
+}
+
+void tank_motion_fields_fill(const tarn_tank *tank, tank_control *control)
+{
+    const tank_motion_cells *cells = tank->motion_cells;
+    control->motion_field_count = cells->field_count;
+    for (uint32_t i = 0; i < cells->field_count; i++) {
+        control->motion_fields[i] = cells->fields[i];
+        control->motion_fields[i].strength =
+            1.0f - tank_nth_root(1.0f - cells->fields[i].strength, tank->grid.substeps);
     }
 }
 

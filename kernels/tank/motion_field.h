@@ -12,8 +12,8 @@ enum { TANK_MOTION_CELLS_MAX = MOTION_FIELDS_MAX * TARN_MOTION_COLUMNS_MAX * TAR
 typedef struct tank_motion_cells {
     uint32_t cells[TANK_MOTION_CELLS_MAX]; ///< as store_memory.motion
     uint32_t count;
-    uint32_t first[MOTION_FIELDS_MAX];
-    uint32_t low[MOTION_FIELDS_MAX][2], end[MOTION_FIELDS_MAX][2]; ///< columns and rows around the cells that act
+    uint32_t field_count;                        ///< that reach the tank with something that acts
+    tank_motion_field fields[MOTION_FIELDS_MAX]; ///< their strength is that of a whole step
     uint8_t planes[TARN_MOTION_BYTES_MAX];
 } tank_motion_cells;
 
@@ -24,7 +24,7 @@ tarn_status tank_motion_field_check(const tarn_motion_field *field, uint32_t num
 float tank_motion_fields_unpack(tarn_tank *tank, const tarn_step_input *input);
 
 /// Sets the control's, once the substeps are known; then their cells go to the device.
-void tank_motion_fields_fill(const tarn_tank *tank, const tarn_step_input *input, tank_control *control);
+void tank_motion_fields_fill(const tarn_tank *tank, tank_control *control);
 tarn_status tank_motion_fields_upload(tarn_tank *tank, const tank_control *control);
 
 #endif

@@ -37,7 +37,7 @@ TILE_FN float apply_pushes(const tank_control *control, float x, float y, float 
 }
 
 /// The mean velocity of who is at a place of a motion field, in bytes' units, and how much of it is somebody (0..255).
-/// Between the cells' middles both go over evenly. @return 0: outside
+/// Between the cells' middles both go over evenly. @return 0: there is nobody, and no velocity
 TILE_FN float sample_motion(const tank_motion_field *field, const uint32_t *cells, const float *at, float *velocity)
 {
     float place[3];
@@ -52,21 +52,22 @@ TILE_FN float sample_motion(const tank_motion_field *field, const uint32_t *cell
     const float x = tile_clamp_f32(place[0] - 0.5f, 0.0f, (float)(field->columns - 1)),
                 y = tile_clamp_f32(place[1] - 0.5f, 0.0f, (float)(field->rows - 1));
     const uint32_t column = (uint32_t)x, row = (uint32_t)y;
-    float sum = 0.0f;
-    velocity[0] = velocity[1] = velocity[2] = 0.0f;
+    uint32_t cell[4];
+    float weight[4], sum = 0.0f;
     for (uint32_t k = 0; k < 4; k++) {
         const uint32_t i = tile_min_u32(column + (k & 1), field->columns - 1),
                        j = tile_min_u32(row + (k >> 1), field->rows - 1);
-        const uint32_t cell = cells[field->first + j * field->columns + i];
+        cell[k] = cells[field->first + j * field->columns + i];
         const float across = (k & 1) != 0 ? x - (float)column : 1.0f - (x - (float)column),
                     up = (k >> 1) != 0 ? y - (float)row : 1.0f - (y - (float)row);
-        const float weight = across * up * (float)(cell & 255);
-        sum += weight;
-        for (int c = 0; c < 3; c++) {
-            velocity[c] += weight * (float)((int)((cell >> (8 * c + 8) & 255) ^ 128) - 128);
-        }
+        weight[k] = across * up * (float)(cell[k] & 255);
+        sum += weight[k];
     }
     for (int c = 0; c < 3 && sum > 0.0f; c++) {
+        velocity[c] = 0.0f;
+        for (uint32_t k = 0; k < 4; k++) {
+            velocity[c] += weight[k] * (float)((int)((cell[k] >> (8 * c + 8) & 255) ^ 128) - 128);
+        }
         velocity[c] /= sum;
     }
     return sum;
@@ -79,6 +80,13 @@ TILE_FN float apply_motion(const tank_args *args, const float *at, int axis, flo
     for (uint32_t f = 0; f < control->motion_field_count; f++) {
         const tank_motion_field *field = &control->motion_fields[f];
         float bytes[3], wanted[3], square = 0.0f;
+        int inside = 1;
+        for (int a = 0; a < 3; a++) {
+            inside &= at[a] > field->low[a] && at[a] < field->high[a];
+        }
+        if (!inside) {
+            continue;
+        }
         const float there = sample_motion(field, args->store.motion, at, bytes);
         if (there > 0.0f) {
             for (int a = 0; a < 3; a++) {

@@ -229,7 +229,7 @@ static void fill_control(tarn_tank *tank, const tarn_step_input *input)
     for (uint32_t i = 0; i < input->push_count; i++) {
         fill_push(tank, &input->pushes[i], &control->pushes[i]);
     }
-    tank_motion_fields_fill(tank, input, control);
+    tank_motion_fields_fill(tank, control);
     control->dye_share = tank_role(tank, TARN_PLAYS_DYE, 0.0f);
     control->dye_step = (uint32_t)tank->grid.step;
     TARN_ASSERT(control->grid.speed_max > 0.0f && control->grid.speed_max <= SPEED_MAX);

@@ -5,49 +5,87 @@
 #include <stdio.h>
 #include <string.h>
 
-/// The source's place, or a free one. @return NULL: all are taken
-static tarn_motion_source *place_of(tarn_input_motion_state *state, uint32_t viewer_id, uint32_t source)
+static void forget_silent(tarn_input_motion_state *state, uint64_t now_ns)
 {
-    tarn_motion_source *free_place = NULL;
+    for (uint32_t i = 0; i < TARN_STEP_MOTION_FIELDS_MAX; i++) {
+        tarn_motion_source *at = &state->sources[i];
+        if (at->viewer_id != 0 && now_ns > at->heard_ns + TARN_MOTION_SILENCE_NS) {
+            at->viewer_id = 0;
+        }
+    }
+}
+
+static uint32_t places_of(const tarn_input_motion_state *state, uint32_t viewer_id)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < TARN_STEP_MOTION_FIELDS_MAX; i++) {
+        count += state->sources[i].viewer_id == viewer_id;
+    }
+    return count;
+}
+
+static tarn_motion_source *find(tarn_input_motion_state *state, uint32_t viewer_id, uint32_t source)
+{
     for (uint32_t i = 0; i < TARN_STEP_MOTION_FIELDS_MAX; i++) {
         tarn_motion_source *at = &state->sources[i];
         if (at->viewer_id == viewer_id && at->source == source) {
             return at;
         }
-        if (at->viewer_id == 0 && free_place == NULL) {
-            free_place = at;
+    }
+    return NULL;
+}
+
+/// A place for one more source of a viewer. @return NULL: there is none
+static tarn_motion_source *make_place(tarn_input_motion_state *state, uint32_t viewer_id)
+{
+    tarn_motion_source *spare = NULL;
+    const bool has_none = places_of(state, viewer_id) == 0;
+    for (uint32_t i = 0; i < TARN_STEP_MOTION_FIELDS_MAX; i++) {
+        tarn_motion_source *at = &state->sources[i];
+        if (at->viewer_id == 0) {
+            return at;
+        }
+        if (has_none && places_of(state, at->viewer_id) > 1) {
+            spare = at;
         }
     }
-    return free_place;
+    return spare;
 }
 
-static void forget(tarn_input_motion_state *state, tarn_motion_source *source)
+/// @return whether the viewer had been told before
+static bool tell(tarn_input_motion_state *state, uint32_t viewer_id)
 {
-    source->viewer_id = 0;
-    state->told = 0;
+    for (uint32_t i = 0; i < TARN_MOTION_TOLD_MAX; i++) {
+        if (state->told[i] == viewer_id) {
+            return true;
+        }
+    }
+    state->told[state->told_next] = viewer_id;
+    state->told_next = (state->told_next + 1) % TARN_MOTION_TOLD_MAX;
+    return false;
 }
 
-tarn_status tarn_input_motion_put(tarn_input_motion_state *state, uint32_t viewer_id, const tarn_input_motion *motion,
-                                  tarn_text why)
+tarn_status tarn_input_motion_put(tarn_input_motion_state *state, uint64_t now_ns, uint32_t viewer_id,
+                                  const tarn_input_motion *motion, tarn_text why)
 {
     TARN_ASSERT(viewer_id != 0 && motion->cell_bytes <= TARN_MOTION_CODE_BYTES_MAX);
-    tarn_motion_source *to = place_of(state, viewer_id, motion->source);
+    forget_silent(state, now_ns);
+    tarn_motion_source *to = find(state, viewer_id, motion->source);
     if (motion->cell_bytes == 0) {
-        if (to != NULL && to->viewer_id != 0) {
-            forget(state, to);
+        if (to != NULL) {
+            to->viewer_id = 0;
         }
         return TARN_OK;
     }
+    to = to != NULL ? to : make_place(state, viewer_id);
     if (to == NULL) {
-        const bool is_told = state->told == viewer_id;
-        state->told = viewer_id;
         snprintf(why, sizeof(tarn_text), "input.source: as many cameras act on this tank as fit, which are %d",
                  TARN_STEP_MOTION_FIELDS_MAX);
-        return is_told ? TARN_OK : TARN_E_LIMIT;
+        return tell(state, viewer_id) ? TARN_OK : TARN_E_LIMIT;
     }
     to->viewer_id = viewer_id;
     to->source = motion->source;
-    to->silent_s = 0.0f;
+    to->heard_ns = now_ns;
     to->is_new = true;
     to->moves = tarn_motion_has(motion->cells, motion->cell_bytes, motion->solid ? 0 : motion->columns * motion->rows);
     to->field = (tarn_motion_field){
@@ -70,25 +108,31 @@ void tarn_input_motion_viewer_gone(tarn_input_motion_state *state, uint32_t view
 {
     for (uint32_t i = 0; i < TARN_STEP_MOTION_FIELDS_MAX; i++) {
         if (state->sources[i].viewer_id == viewer_id) {
-            forget(state, &state->sources[i]);
+            state->sources[i].viewer_id = 0;
         }
+    }
+    for (uint32_t i = 0; i < TARN_MOTION_TOLD_MAX; i++) {
+        state->told[i] = state->told[i] == viewer_id ? 0 : state->told[i];
     }
 }
 
-bool tarn_input_motion_latch(tarn_input_motion_state *state, float hand_s, tarn_step_input *input)
+void tarn_input_motion_release(tarn_input_motion_state *state)
+{
+    for (uint32_t i = 0; i < TARN_STEP_MOTION_FIELDS_MAX; i++) {
+        state->sources[i].viewer_id = 0;
+    }
+}
+
+bool tarn_input_motion_latch(tarn_input_motion_state *state, uint64_t now_ns, tarn_step_input *input)
 {
     bool is_heard = false;
+    forget_silent(state, now_ns);
     input->motion_field_count = 0;
     for (uint32_t i = 0; i < TARN_STEP_MOTION_FIELDS_MAX; i++) {
         tarn_motion_source *source = &state->sources[i];
         if (source->viewer_id == 0) {
             continue;
         }
-        if (source->silent_s > TARN_MOTION_SILENCE_S) {
-            forget(state, source);
-            continue;
-        }
-        source->silent_s += hand_s;
         is_heard |= source->is_new && source->moves;
         source->is_new = false;
         if (source->moves) {

@@ -60,10 +60,11 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
 }
 
-/// Forgets the presses of what was there before.
+/// Forgets the presses and the motion of what was there before.
 static void let_go(tarn_worker_tank *tank)
 {
     tarn_input_state_release(&tank->inputs);
+    tarn_input_motion_release(&tank->motion);
     tarn_input_state_latch_notes(&tank->inputs);
 }
 
@@ -287,7 +288,7 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
         return put_parameter(tank, &input->parameter, why);
     }
     if (input->kind == TARN_INPUT_MOTION) {
-        return tarn_input_motion_put(&tank->motion, viewer_id, &input->motion, why);
+        return tarn_input_motion_put(&tank->motion, tarn_clock_monotonic_ns(), viewer_id, &input->motion, why);
     }
     if (input->kind == TARN_INPUT_ORIENTATION) {
         tank->next.poser = TARN_STEP_POSER_HAND;
@@ -383,7 +384,7 @@ static void latch(tarn_worker_tank *tank, tarn_step_tools *tools)
     memset(&tank->next, 0, sizeof tank->next);
     input->grab_count = tarn_input_state_grabs(&tank->inputs, input->grabs);
     tarn_input_state_latch(&tank->inputs, tank->map.size_m, hand_s, tools);
-    is_heard |= tarn_input_motion_latch(&tank->motion, hand_s, input);
+    is_heard |= tarn_input_motion_latch(&tank->motion, now_ns, input);
     input->push_count = tools->push_count;
     memcpy(input->pushes, tools->pushes, tools->push_count * sizeof *tools->pushes);
     input->tools = tools->tank;

@@ -255,6 +255,29 @@ static void speed_is_limited(void **state)
     tarn_device_destroy(device);
 }
 
+/// What doesn't reach the tank asks for no substeps; what does, does.
+static void what_lies_beside_the_tank_costs_no_substeps(void **state)
+{
+    (void)state;
+    uint32_t substeps[2];
+    for (int is_inside = 0; is_inside < 2; is_inside++) {
+        tarn_device *device = plain_tank_device(1, NULL);
+        tarn_tank_desc desc = still_desc(0, true);
+        tarn_tank *tank = plain_tank_open(device, &desc);
+        people p;
+        const float corner[3] = {is_inside ? 0.0f : 2.0f * SIDE_M, 0.0f, CELL_M};
+        stand(&p, 0, COLUMNS, 127, 0, 0);
+        tarn_motion_field field = field_of(&p, corner, FRONT_ACROSS, FRONT_UP);
+        field.speed_m_s = 1000.0f;
+        act(tank, &field, 2);
+        substeps[is_inside] = plain_tank_report(tank).substeps;
+        tarn_tank_destroy(tank);
+        tarn_device_destroy(device);
+    }
+    assert_int_equal(substeps[0], 1);
+    assert_true(substeps[1] > 1);
+}
+
 /// A log of it replays, whatever the threads.
 static void bytes_and_threads_change_nothing(void **state)
 {
@@ -357,6 +380,7 @@ int main(void)
         cmocka_unit_test(depth_bounds_what_acts),
         cmocka_unit_test(who_rests_is_in_the_way_only_if_solid),
         cmocka_unit_test(speed_is_limited),
+        cmocka_unit_test(what_lies_beside_the_tank_costs_no_substeps),
         cmocka_unit_test(bytes_and_threads_change_nothing),
         cmocka_unit_test(wrong_fields_are_refused_with_a_sentence),
     };
