@@ -469,7 +469,11 @@ export class App {
     return new Webcam({
       sizeM: () => this.stage.sizeM,
       strength: () => this.controls.tool.strength,
-      send: (input) => void this.sent(this.conversation.motion(input)),
+      send: (input) => {
+        // The next grid takes a grid's place, but nothing takes that of its end.
+        const isEnd = input.cells.length === 0;
+        if (isEnd || !this.link.isBehind) this.sent(this.conversation.motion(input));
+      },
       changed: (on) => this.panel.showCamera(on),
       say: (text) => this.announcer.say(text),
     });

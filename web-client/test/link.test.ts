@@ -1,6 +1,12 @@
 import { beforeEach, expect, test } from "vitest";
 import { Backoff } from "../src/net/backoff.js";
-import { LINK_BUFFERED_BYTES_MAX, LINK_SILENCE_MS, Link, type SocketLike } from "../src/net/link.js";
+import {
+  LINK_BEHIND_BYTES,
+  LINK_BUFFERED_BYTES_MAX,
+  LINK_SILENCE_MS,
+  Link,
+  type SocketLike,
+} from "../src/net/link.js";
 
 class FakeSocket implements SocketLike {
   binaryType: BinaryType = "blob";
@@ -131,6 +137,14 @@ test("nothing is sent before the connection is open or into a full buffer", () =
   socket().bufferedAmount = LINK_BUFFERED_BYTES_MAX + 1;
   expect(link.send(new Uint8Array(1))).toBe(false);
   expect(socket().sent.length).toBe(1);
+});
+
+test("a link says when what was sent waits for the network", () => {
+  expect(link.isBehind).toBe(false);
+  socket().open();
+  expect(link.isBehind).toBe(false);
+  socket().bufferedAmount = LINK_BEHIND_BYTES + 1;
+  expect(link.isBehind).toBe(true);
 });
 
 test("a stopped link stays stopped", () => {

@@ -98,17 +98,26 @@ export class Camera {
     private readonly events: CameraEvents,
   ) {
     const [track] = stream.getVideoTracks();
-    if (track === undefined) throw new CameraError("The camera has no picture.");
+    if (track === undefined) {
+      this.worker.terminate();
+      throw new CameraError("The camera has no picture.");
+    }
     const { signal } = this.ending;
     track.addEventListener("ended", () => this.gone(), { signal });
     this.worker.onmessage = ({ data }: MessageEvent<FromMotionWorker>) => this.hear(data);
     this.worker.onerror = () =>
       this.end("The camera's pictures can't be looked at: that part of the page can't run.");
     this.timer = window.setInterval(() => this.watch(), SILENT_MS / 6);
-    const pictures = pictureStream(track);
-    const canvas = view.transferControlToOffscreen();
-    const transfer: Transferable[] = pictures === null ? [canvas] : [canvas, pictures];
-    this.tell({ kind: "start", view: canvas, widthM, heightM, pictures }, transfer);
+    let pictures: ReadableStream<VideoFrame> | null;
+    try {
+      pictures = pictureStream(track);
+      const canvas = view.transferControlToOffscreen();
+      const transfer: Transferable[] = pictures === null ? [canvas] : [canvas, pictures];
+      this.tell({ kind: "start", view: canvas, widthM, heightM, pictures }, transfer);
+    } catch (error) {
+      this.stop();
+      throw error;
+    }
     if (pictures === null) void this.play();
   }
 

@@ -38,6 +38,8 @@ const SOCKET_CONNECTING = 0;
 const SOCKET_OPEN = 1;
 /** Messages are dropped rather than queued beyond this. */
 export const LINK_BUFFERED_BYTES_MAX = 256 * 1024;
+/** Of what is soon replaced by newer, no more is added beyond this: all else would wait behind it. */
+export const LINK_BEHIND_BYTES = 8 * 1024;
 
 export class Link {
   state: LinkState = "idle";
@@ -90,6 +92,11 @@ export class Link {
     if (this.socket.bufferedAmount > LINK_BUFFERED_BYTES_MAX) return false;
     this.socket.send(bytes);
     return true;
+  }
+
+  /** The network takes less than is sent. */
+  get isBehind(): boolean {
+    return (this.socket?.bufferedAmount ?? 0) > LINK_BEHIND_BYTES;
   }
 
   /** To be called now and then: gives up a connection on which nothing is heard any more. */
