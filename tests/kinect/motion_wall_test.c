@@ -96,6 +96,38 @@ static void the_picture_fills_the_wall(void **state)
     assert_float_equal(s.v[2], -75.0 / 640 * 4, 0.06);
 }
 
+/// A camera's noise in one cell, as fast as a bullet, doesn't let all others rest; and a cell of whom little is seen
+/// has no velocity of nobody.
+static void one_wild_cell_hides_nobody(void **state)
+{
+    (void)state;
+    const float slow[3] = {0.4f, 0, 0};
+    motion_result result = block_at(20, 10, slow);
+    for (uint32_t y = 30; y < 40; y++) {
+        for (uint32_t x = 20; x < 40; x++) {
+            presence[y * COLUMNS + x] = 1;
+            depth_m[y * COLUMNS + x] = 2;
+            velocity[3 * (y * COLUMNS + x)] = 0.4f;
+        }
+    }
+    velocity[3 * (35 * COLUMNS + 30)] = 60;
+    presence[2 * COLUMNS + 2] = 0.05f;
+    depth_m[2 * COLUMNS + 2] = 2;
+    velocity[3 * (2 * COLUMNS + 2)] = 0.4f;
+    const motion_wall_settings settings = whole();
+    motion_wall *wall = motion_wall_make(&settings);
+    assert_non_null(wall);
+    float speed_m_s;
+    assert_in_range(motion_wall_planes(wall, &result, planes, &speed_m_s), 200, 250);
+    const size_t calm = (size_t)(ROWS - 1 - 12) * COLUMNS + 22, wild = (size_t)(ROWS - 1 - 35) * COLUMNS + 30,
+                 faint = (size_t)(ROWS - 1 - 2) * COLUMNS + 2;
+    // 0.4 m/s are 100 pixels a second of 640, on 4 m.
+    assert_float_equal(speed_m_s * (float)(int8_t)planes[CELLS + calm] / 127, 0.625, 0.02);
+    assert_true((int8_t)planes[CELLS + wild] > 100);
+    assert_int_equal(planes[CELLS + faint], 0);
+    motion_wall_free(wall);
+}
+
 static void mirrored_the_camera_is_at_the_wall(void **state)
 {
     (void)state;
@@ -197,9 +229,13 @@ static void corners_come_from_a_line_or_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_picture_fills_the_wall),          cmocka_unit_test(mirrored_the_camera_is_at_the_wall),
-        cmocka_unit_test(turned_clockwise_up_is_right),        cmocka_unit_test(corners_stretch_a_part_of_the_picture),
-        cmocka_unit_test(what_goes_around_no_area_is_refused), cmocka_unit_test(corners_come_from_a_line_or_a_file),
+        cmocka_unit_test(the_picture_fills_the_wall),
+        cmocka_unit_test(one_wild_cell_hides_nobody),
+        cmocka_unit_test(mirrored_the_camera_is_at_the_wall),
+        cmocka_unit_test(turned_clockwise_up_is_right),
+        cmocka_unit_test(corners_stretch_a_part_of_the_picture),
+        cmocka_unit_test(what_goes_around_no_area_is_refused),
+        cmocka_unit_test(corners_come_from_a_line_or_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

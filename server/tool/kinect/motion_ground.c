@@ -1,8 +1,9 @@
 // What is there without people, pixel by pixel: a running median, which moves by a millimetre a frame towards what is
 // measured, and which noise and single wrong values don't pull away. Three exceptions:
 //
-//     farther than the ground   what stood there has left: the ground goes there at once
-//     nearer                    somebody, or something new: the ground stays, until it has been at rest for long
+//     farther than the ground   for some frames in a row: what stood there has left, and the ground goes there quickly
+//     nearer                    somebody, or something new: the ground stays, until it has been at rest for long; where
+//                               it is too small for somebody the ground was wrong, and comes slowly
 //     no ground known           dark or far surfaces: it is learnt after some time without people
 //
 // A Kinect measures disparity, so that noise and steps grow with the square of depth, and so does what counts as
@@ -17,7 +18,9 @@ enum {
     TOLERANCE_SHIFT = 16, ///< + z^2 / 65536 mm, 137 mm at 3 m
     EDGE_MM = 250,        ///< of depth within a fine cell that are two bodies
     SEEN_MIN = 60,        ///< frames in which something was measured until it is a ground
+    FAR_MIN = 3,          ///< frames in a row in which it is farther until the ground goes there,
     LEAVE_SHIFT = 3,      ///< by an eighth of what is missing a frame
+    HEAL_SHIFT = 7,       ///< and nearer, where nobody is, by so much less
     HOLE_REACH = 6,       ///< fine cells in which a hole's edge is looked for
     HOLE_SIDES = 3,       ///< of four on which people must be, for a hole to be in one
 };
@@ -153,16 +156,24 @@ void motion_ground_learn(motion_find *find, const uint16_t *mm, double dt_s)
                 if (z == 0) {
                     continue;
                 }
+                uint8_t *seen = &find->seen[row + x];
+                const bool is_far = ground != 0 && z > ground + tolerance_mm(ground);
                 if (ground == 0) {
-                    uint8_t *seen = &find->seen[row + x];
                     *seen = (uint8_t)(is_somebody && !is_furniture ? 0 : *seen < SEEN_MIN ? *seen + 1 : SEEN_MIN);
                     next = learning || *seen == SEEN_MIN ? z : 0;
-                } else if (z > ground + tolerance_mm(ground)) {
+                } else if (is_far && *seen + 1 >= FAR_MIN) {
                     next = ground + ((z - ground) >> LEAVE_SHIFT);
+                } else if (is_far) {
+                    *seen = (uint8_t)(*seen + 1);
                 } else if (z + tolerance_mm(z) >= ground) {
                     next = ground + (z > ground) - (z < ground);
                 } else if (is_furniture) {
                     next = z;
+                } else if (!is_somebody) {
+                    next = ground - ((ground - z) >> HEAL_SHIFT) - 1;
+                }
+                if (next != 0 && !is_far) {
+                    *seen = 0;
                 }
                 find->ground_mm[row + x] = (uint16_t)next;
             }

@@ -28,8 +28,8 @@ struct motion_find {
 
     // ground, per pixel
     uint16_t *ground_mm; ///< 0: not known
-    uint8_t *seen;       ///< how often something was measured where no ground is known
-    double watched_s;    ///< since the first frame, at most learn_s
+    uint8_t *seen;    ///< frames that speak for another ground: any, where none is known; in a row, where it is farther
+    double watched_s; ///< since the first frame, at most learn_s
     bool learning;
     float measured;
 

@@ -8,8 +8,10 @@
 #include <string.h>
 
 enum {
-    VELOCITY_STEP = 4,  ///< of 127: runs of equal bytes code well, and nobody sees a 32nd of the fastest
-    PRESENCE_STEP = 32, ///< of 255
+    VELOCITY_STEP = 4,   ///< of 127: runs of equal bytes code well, and nobody sees a 32nd of the fastest
+    VELOCITY_STEPS = 31, ///< to the largest byte
+    OUTLIERS_OF = 50,    ///< one cell in so many may be faster than the largest byte says
+    PRESENCE_STEP = 32,  ///< of 255
 };
 
 static const float speed_least_m_s = 0.5f; ///< for 127, so that noise isn't spread over all steps
@@ -169,35 +171,67 @@ static void sample(const wall_cell *cell, const motion_result *result, float val
     value[3] = cell->away_sign * cell->scale * motion[2] * pixels;
 }
 
-static uint8_t step_of(float value, float speed_m_s)
+/// Of a cell that holds nobody nothing is said.
+static bool cell_value(const motion_wall *wall, const motion_result *result, size_t i, float value[4])
 {
-    const float steps = roundf(value / speed_m_s * (127.0f / VELOCITY_STEP));
-    const float most = 127 / VELOCITY_STEP;
-    return (uint8_t)(int8_t)(VELOCITY_STEP * (int)fminf(fmaxf(steps, -most), most));
+    if (wall->cells[i].x < 0) {
+        return false;
+    }
+    sample(&wall->cells[i], result, value);
+    return lroundf(value[0] * 255 / PRESENCE_STEP) > 0;
+}
+
+static float speed_of(const float value[4])
+{
+    return fmaxf(fabsf(value[1]), fmaxf(fabsf(value[2]), fabsf(value[3])));
+}
+
+/// The speed that the largest byte stands for: that of the fastest cells but for a few, which a noisy camera makes much
+/// faster than all others, who would then seem to rest.
+static float speed_for(const motion_wall *wall, const motion_result *result, size_t count)
+{
+    enum { CLASSES = 128 };
+    uint32_t of_class[CLASSES] = {0}, moving = 0, faster = 0;
+    float fastest = 0, value[4];
+    for (size_t i = 0; i < count; i++) {
+        fastest = cell_value(wall, result, i, value) ? fmaxf(fastest, speed_of(value)) : fastest;
+    }
+    for (size_t i = 0; i < count && fastest > speed_least_m_s; i++) {
+        if (cell_value(wall, result, i, value)) {
+            const uint32_t class = (uint32_t)(speed_of(value) / fastest * (CLASSES - 1));
+            of_class[class]++;
+            moving += speed_of(value) > 0;
+        }
+    }
+    uint32_t top = CLASSES;
+    while (top > 1 && faster + of_class[top - 1] <= moving / OUTLIERS_OF) {
+        faster += of_class[--top];
+    }
+    return fminf(fmaxf(fastest * (float)top / CLASSES, speed_least_m_s), speed_most_m_s);
+}
+
+static uint8_t step_of(float value, float fastest_m_s)
+{
+    const float steps = roundf(value / fastest_m_s * VELOCITY_STEPS);
+    return (uint8_t)(int8_t)(VELOCITY_STEP * (int)fminf(fmaxf(steps, -VELOCITY_STEPS), VELOCITY_STEPS));
 }
 
 size_t motion_wall_planes(const motion_wall *wall, const motion_result *result, uint8_t *planes, float *speed_m_s)
 {
     const size_t count = (size_t)wall->settings.columns * wall->settings.rows;
+    const float fastest_m_s = speed_for(wall, result, count);
     size_t moving = 0;
-    float fastest = speed_least_m_s, value[4];
+    float value[4];
     memset(planes, 0, 4 * count);
+    *speed_m_s = fastest_m_s * 127 / (VELOCITY_STEPS * VELOCITY_STEP);
     for (size_t i = 0; i < count; i++) {
-        if (wall->cells[i].x >= 0) {
-            sample(&wall->cells[i], result, value);
-            fastest = fmaxf(fastest, fmaxf(fabsf(value[1]), fmaxf(fabsf(value[2]), fabsf(value[3]))));
-        }
-    }
-    *speed_m_s = fminf(fastest, speed_most_m_s);
-    for (size_t i = 0; i < count; i++) {
-        if (wall->cells[i].x < 0) {
+        if (!cell_value(wall, result, i, value)) {
             continue;
         }
-        sample(&wall->cells[i], result, value);
         const int presence = PRESENCE_STEP * (int)lroundf(value[0] * 255 / PRESENCE_STEP);
         planes[i] = (uint8_t)(presence < 255 ? presence : 255);
         for (size_t k = 1; k < 4; k++) {
-            planes[k * count + i] = step_of(value[k], *speed_m_s);
+            planes[k * count + i] = step_of(value[k], fastest_m_s);
         }
         moving += (planes[count + i] | planes[2 * count + i] | planes[3 * count + i]) != 0;
     }
