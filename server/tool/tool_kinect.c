@@ -37,11 +37,16 @@ enum {
     OPTION_LEARN,
     OPTION_REST,
     OPTION_RATE,
+    OPTION_SHOW,
+    OPTION_CALIBRATION,
 };
+
+enum { SHOW_PORT = 8090 };
 
 typedef struct kinect_arguments {
     kinect_options options;
     uint32_t sources; ///< that were named
+    uint32_t given;   ///< fields of a calibration that have an option here, KINECT_FIELD_*
     const char *url;
 } kinect_arguments;
 
@@ -80,6 +85,12 @@ static const struct argp_option option_list[] = {
     {"learn", OPTION_LEARN, "S", 0, "How long the empty scene is looked at first, 0 to 60 s (default 1)", 4},
     {"rest", OPTION_REST, "S", 0, "What hasn't moved for so long is furniture, 5 to 3600 s (default 60)", 4},
     {"rate", OPTION_RATE, "N", 0, "Messages a second at most, 1 to 60 (default 30)", 5},
+    {"show", OPTION_SHOW, "PORT", OPTION_ARG_OPTIONAL,
+     "A page for setting the camera up, for browsers on this machine: what it sees, what is sent, where the wall is; "
+     "PORT is 0 (any) to 65535 (default 8090)",
+     5},
+    {"calibration", OPTION_CALIBRATION, "FILE", 0,
+     "Corners, limits, mirror and rotation as that page saved them; other options here come first", 5},
     {"quiet", 'q', NULL, 0, "No status line", 5},
     {0},
 };
@@ -149,8 +160,9 @@ static void read_corners(struct argp_state *state, const char *text, motion_wall
 }
 
 /// Options that say where the picture goes. @return whether it was one
-static bool parse_wall(int key, char *text, struct argp_state *state, kinect_options *options)
+static bool parse_wall(int key, char *text, struct argp_state *state, kinect_arguments *arguments)
 {
+    kinect_options *options = &arguments->options;
     switch (key) {
     case OPTION_REGION:
         read_region(state, text, options);
@@ -170,6 +182,7 @@ static bool parse_wall(int key, char *text, struct argp_state *state, kinect_opt
         return true;
     case OPTION_MIRROR:
         options->wall.mirror = true;
+        arguments->given |= KINECT_FIELD_MIRROR;
         return true;
     case OPTION_ROTATE: {
         const long degrees = tarn_option_number(state, "rotate", text, 0, 270);
@@ -177,10 +190,12 @@ static bool parse_wall(int key, char *text, struct argp_state *state, kinect_opt
             argp_error(state, "--rotate: found %ld, allowed are 0, 90, 180 and 270", degrees);
         }
         options->wall.turns = (uint32_t)(degrees / 90);
+        arguments->given |= KINECT_FIELD_ROTATE;
         return true;
     }
     case OPTION_CORNERS:
         read_corners(state, text, &options->wall);
+        arguments->given |= KINECT_FIELD_CORNERS;
         return true;
     case OPTION_GRID:
         read_grid(state, text, &options->wall);
@@ -191,20 +206,24 @@ static bool parse_wall(int key, char *text, struct argp_state *state, kinect_opt
 }
 
 /// Options that say what motion is. @return whether it was one
-static bool parse_motion(int key, char *text, struct argp_state *state, motion_settings *motion)
+static bool parse_motion(int key, char *text, struct argp_state *state, kinect_arguments *arguments)
 {
+    motion_settings *motion = &arguments->options.motion;
     switch (key) {
     case OPTION_VIEW:
         motion->view_deg = number(state, "view", text, 10, 120);
         return true;
     case OPTION_NEAR:
         motion->near_m = number(state, "near", text, 0.2, 10);
+        arguments->given |= KINECT_FIELD_NEAR;
         return true;
     case OPTION_FAR:
         motion->far_m = number(state, "far", text, 0.2, 10);
+        arguments->given |= KINECT_FIELD_FAR;
         return true;
     case OPTION_DEAD_ZONE:
         motion->dead_zone_m_s = number(state, "dead-zone", text, 0, 2);
+        arguments->given |= KINECT_FIELD_DEAD_ZONE;
         return true;
     case OPTION_HALF_LIFE:
         motion->half_life_s = number(state, "half-life", text, 0, 5);
@@ -218,6 +237,31 @@ static bool parse_motion(int key, char *text, struct argp_state *state, motion_s
     default:
         return false;
     }
+}
+
+/// What the file says and no option does. A file that isn't there is one that the page may make.
+static void take_calibration(struct argp_state *state, kinect_arguments *arguments)
+{
+    kinect_options *o = &arguments->options;
+    char why[KINECT_CALIBRATION_WHY_BYTES];
+    kinect_calibration calibration = {.has_corners = o->wall.has_corners,
+                                      .near_m = o->motion.near_m,
+                                      .far_m = o->motion.far_m,
+                                      .dead_zone_m_s = o->motion.dead_zone_m_s,
+                                      .mirror = o->wall.mirror,
+                                      .turns = o->wall.turns};
+    memcpy(calibration.corners, o->wall.corners, sizeof calibration.corners);
+    const tarn_status status = kinect_calibration_load(&calibration, o->calibration, arguments->given, why);
+    if (status != TARN_OK && !(status == TARN_E_NOT_FOUND && o->show)) {
+        argp_error(state, "--calibration: %s", why);
+    }
+    o->wall.has_corners = calibration.has_corners;
+    memcpy(o->wall.corners, calibration.corners, sizeof o->wall.corners);
+    o->motion.near_m = calibration.near_m;
+    o->motion.far_m = calibration.far_m;
+    o->motion.dead_zone_m_s = calibration.dead_zone_m_s;
+    o->wall.mirror = calibration.mirror;
+    o->wall.turns = calibration.turns;
 }
 
 static void check(struct argp_state *state, kinect_arguments *arguments)
@@ -235,6 +279,9 @@ static void check(struct argp_state *state, kinect_arguments *arguments)
     if ((options->source.loop || options->source.fast) && options->source.kind != DEPTH_FOLDER) {
         argp_error(state, "found --%s, allowed with --frames only", options->source.loop ? "loop" : "fast");
     }
+    if (options->calibration != NULL) {
+        take_calibration(state, arguments);
+    }
     if (options->motion.near_m >= options->motion.far_m) {
         argp_error(state, "found --near %g and --far %g, allowed is a near limit below the far one",
                    (double)options->motion.near_m, (double)options->motion.far_m);
@@ -248,7 +295,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
     kinect_arguments *arguments = state->input;
     kinect_options *options = &arguments->options;
-    if (parse_wall(key, text, state, options) || parse_motion(key, text, state, &options->motion)) {
+    if (parse_wall(key, text, state, arguments) || parse_motion(key, text, state, arguments)) {
         return 0;
     }
     switch (key) {
@@ -283,6 +330,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPTION_RATE:
         options->rate = (uint32_t)tarn_option_number(state, "rate", text, 1, 60);
         return 0;
+    case OPTION_SHOW:
+        options->show = true;
+        options->show_port = (uint16_t)(text != NULL ? tarn_option_number(state, "show", text, 0, 65535) : SHOW_PORT);
+        return 0;
+    case OPTION_CALIBRATION:
+        options->calibration = text;
+        return 0;
     case 'q':
         options->quiet = true;
         return 0;
@@ -306,7 +360,8 @@ int tool_kinect(int argc, char **argv)
             "Lets people before a depth camera move a tank's fluid.\v"
             "It looks at the empty scene for a second, then finds who is there and how they move, and sends that to a "
             "session as a viewer who plays. The camera's picture fills --region; --corners says where in the picture "
-            "the wall is. Where the server goes away, or the camera, it waits until they are back. A status line on a "
+            "the wall is, and --show has a page for finding that out. Where the server goes away, or the camera, it "
+            "waits until they are back. A status line on a "
             "terminal says how many frames come, what is sent and after how long a frame of the server has it. An "
             "interrupt ends it, with status 0; the status is 1 where it couldn't go on, and 2 for wrong options.",
     };
