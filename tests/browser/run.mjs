@@ -19,6 +19,7 @@ import "./cases/streams.mjs";
 import "./cases/input.mjs";
 import "./cases/controls.mjs";
 import "./cases/camera.mjs";
+import "./cases/camera-setup.mjs";
 import "./cases/channels.mjs";
 import "./cases/fields.mjs";
 import "./cases/faults.mjs";

@@ -3,7 +3,9 @@
 
 const HEAD_BYTES = 32;
 const VERSION = 1;
-export const DEPTH_STEP_M = 0.04;
+const DEPTH_STEP_M = 0.04;
+/** The difference that is as bright as it gets. */
+const DIFFERENCE_BRIGHT = 80;
 const FLAG_LEARNING = 1;
 const FLAG_GOES_OUT = 2;
 /** Arrows stand so many cells of a pane of 480 pixels apart. */
@@ -16,7 +18,9 @@ export function readPicture(buffer) {
   if (view.getUint8(0) !== VERSION) return null;
   const size = (at) => ({ columns: view.getUint16(at, true), rows: view.getUint16(at + 2, true) });
   const [depth, motion, grid] = [8, 12, 16].map(size);
-  const [depthCells, motionCells, gridCells] = [depth, motion, grid].map(({ columns, rows }) => columns * rows);
+  const [depthCells, motionCells, gridCells] = [depth, motion, grid].map(
+    ({ columns, rows }) => columns * rows,
+  );
   if (buffer.byteLength !== HEAD_BYTES + 2 * depthCells + 4 * (motionCells + gridCells)) return null;
   let at = HEAD_BYTES;
   const take = (Type, count) => {
@@ -71,15 +75,15 @@ export function drawDepth(canvas, depth, near, far) {
       [rgb[0], rgb[1], rgb[2]] = [56 * light, 62 * light, 118 * light];
     } else {
       const share = (z - near) / Math.max(far - near, 0.01);
-      [rgb[0], rgb[1], rgb[2]] = [225 - 165 * share, 245 - 135 * share, 250 - 130 * share];
+      [rgb[0], rgb[1], rgb[2]] = [235 - 207 * share, 250 - 174 * share, 255 - 165 * share];
     }
   });
 }
 
 export function drawDifference(canvas, depth) {
   drawCells(canvas, depth, (i, rgb) => {
-    const light = Math.sqrt(depth.difference[i] / 255);
-    [rgb[0], rgb[1], rgb[2]] = [8 + 247 * light, 14 + 190 * light ** 1.3, 20 + 120 * light ** 2];
+    const light = Math.min(1, depth.difference[i] / DIFFERENCE_BRIGHT) ** 0.8;
+    [rgb[0], rgb[1], rgb[2]] = [8 + 247 * light, 14 + 190 * light, 20 + 110 * light ** 2];
   });
 }
 

@@ -106,7 +106,7 @@ function show() {
   for (const [name, input] of Object.entries(inputs)) {
     input.value = draft[name];
     const unit = name === "dead_zone_m_s" ? "m/s" : "m";
-    input.parentElement.querySelector("output").value = `${draft[name].toFixed(2)} ${unit}`;
+    input.parentElement.querySelector(".value").textContent = `${draft[name].toFixed(2)} ${unit}`;
   }
   find("mirror").checked = draft.mirror;
   find("rotate").value = String(draft.rotate_deg);
@@ -116,9 +116,7 @@ function show() {
   find("whole").disabled = draft.corners_px === null;
   find("save").disabled = file === null;
   find("file").textContent =
-    file === null
-      ? "To save, start the program with --calibration FILE."
-      : `Saving writes ${file}, which --calibration reads.`;
+    file === null ? "To save, start the program with --calibration FILE." : `Save writes ${file}.`;
   showOutline();
 }
 
@@ -127,9 +125,11 @@ function say(text, isBad) {
   find("said").classList.toggle("bad", isBad);
 }
 
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 function showStates(camera, link, isBad) {
-  find("camera").textContent = camera;
-  find("link").textContent = link;
+  find("camera").textContent = capital(camera);
+  find("link").textContent = capital(link);
   find("camera").classList.toggle("bad", isBad || / is lost|isn't open| measures 0 %/.test(camera));
   find("link").classList.toggle("bad", /^no connection|may only watch/.test(link));
 }
