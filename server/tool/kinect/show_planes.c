@@ -19,7 +19,7 @@ static uint32_t mean_mm(const show_planes *planes, const uint16_t *mm, uint32_t 
             count += z != 0;
         }
     }
-    return 4 * count >= (to_x - from_x) * (to_y - from_y) ? sum_mm / count : 0;
+    return count > 0 && 4 * count >= (to_x - from_x) * (to_y - from_y) ? sum_mm / count : 0;
 }
 
 static uint8_t byte_of(uint32_t mm, uint32_t step_mm)
