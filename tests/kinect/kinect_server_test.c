@@ -146,6 +146,27 @@ static void a_server_that_goes_away_is_waited_for(void **state)
     server_wait(&server);
 }
 
+/// Who stands still carries nothing along, unless they are in the way.
+static void who_rests_is_told_of_less_often(void **state)
+{
+    (void)state;
+    char command[512], options[512];
+    double messages[2];
+    snprintf(command, sizeof command, "%s %s/still still 100 1 2.4 0", TARN_TEST_MAKE_DEPTH, folder);
+    assert_int_equal(system(command), 0);
+    for (int solid = 0; solid < 2; solid++) {
+        bridge_process b;
+        snprintf(options, sizeof options, "--frames %s/still --url 127.0.0.1:%u%s", folder, pool_server.port,
+                 solid ? " --solid" : "");
+        bridge_start(&b, folder, options, NULL, NULL);
+        assert_int_equal(bridge_finish(&b, 0), 0);
+        messages[solid] = bridge_summary(&b, " messages");
+    }
+    print_message("%.0f messages about somebody who rests, %.0f about one in the way\n", messages[0], messages[1]);
+    assert_true(messages[0] >= 3);
+    assert_true(3 * messages[0] < 2 * messages[1]);
+}
+
 static void damaged_frames_are_named_once(void **state)
 {
     (void)state;
@@ -206,11 +227,9 @@ static void what_is_wrong_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tank_moves_where_the_body_moves),
-        cmocka_unit_test(the_real_library_plays_the_same),
-        cmocka_unit_test(a_server_that_goes_away_is_waited_for),
-        cmocka_unit_test(damaged_frames_are_named_once),
-        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(the_tank_moves_where_the_body_moves),   cmocka_unit_test(the_real_library_plays_the_same),
+        cmocka_unit_test(a_server_that_goes_away_is_waited_for), cmocka_unit_test(who_rests_is_told_of_less_often),
+        cmocka_unit_test(damaged_frames_are_named_once),         cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, make_recording, remove_recording);
 }

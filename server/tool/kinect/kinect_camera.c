@@ -328,11 +328,11 @@ void kinect_camera_describe(kinect_camera *c, const kinect_mail *newest, char se
     memcpy(why, c->state_why, sizeof why);
     pthread_mutex_unlock(&c->lock);
     if (state == KINECT_CAMERA_OPEN) {
-        snprintf(sentence, 2 * DEPTH_WHY_BYTES, "%s sends %u x %u pixels and measures %.0f %% of them%s",
+        snprintf(sentence, 2 * DEPTH_WHY_BYTES, "%.450s sends %u x %u pixels and measures %.0f %% of them%s",
                  c->source_name, newest->width, newest->height, 100 * (double)newest->result.measured,
                  newest->result.learning ? "; it looks at the empty scene" : "");
     } else {
-        snprintf(sentence, 2 * DEPTH_WHY_BYTES, "%s %s%s%s", c->source_name,
+        snprintf(sentence, 2 * DEPTH_WHY_BYTES, "%.450s %s%s%.450s", c->source_name,
                  state == KINECT_CAMERA_LOST      ? "is lost; waiting until it is back"
                  : state == KINECT_CAMERA_OPENING ? "isn't open yet"
                                                   : "is through",

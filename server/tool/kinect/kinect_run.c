@@ -25,6 +25,9 @@ enum {
 /// Of a region while no server has said how large its tank is: for the page alone.
 static const float unknown_size_m[2] = {4, 3};
 
+/// Between messages about somebody who rests; a server forgets a source after half a second.
+static const uint64_t rest_period_ns = 200000000;
+
 typedef struct bridge {
     const kinect_options *options;
     kinect_camera camera;
@@ -51,6 +54,8 @@ typedef struct bridge {
     kinect_tally all; ///< of the whole run, as the status lines have counted
     uint64_t all_sent, all_latency_ns, all_latency_max_ns, all_latency_count, began_ns;
     bool empty_sent; ///< the server knows that nobody is there
+    bool rest_sent;  ///< it knows that whoever is there rests
+    uint64_t sent_ns;
     int status;
 } bridge;
 
@@ -99,9 +104,11 @@ static bool fit_walls(bridge *b, float across_m, float up_m, uint32_t width, uin
     return whole;
 }
 
-/// As fine as its code has room. @return how many cells move or hold somebody
-static size_t code_cells(bridge *b, const motion_result *result, tarn_input_motion *motion, uint8_t *code)
+/// As fine as its code has room. @return how many cells move; `*somebody`: any holds somebody
+static size_t code_cells(bridge *b, const motion_result *result, tarn_input_motion *motion, uint8_t *code,
+                         bool *somebody)
 {
+    *somebody = false;
     uint8_t *planes = b->grid_planes;
     b->grid = (show_grid){.planes = planes};
     b->grid_fresh = true;
@@ -118,7 +125,8 @@ static size_t code_cells(bridge *b, const motion_result *result, tarn_input_moti
             b->grid.columns = settings->columns;
             b->grid.rows = settings->rows;
             b->grid.speed_m_s = motion->speed_m_s;
-            return moving > 0 ? moving : tarn_motion_has(code, bytes, 0);
+            *somebody = tarn_motion_has(code, bytes, 0);
+            return moving;
         }
     }
     return 0;
@@ -179,18 +187,23 @@ static void send_motion(bridge *b)
     if (!make_walls(b, motion.across_m[0], motion.up_m[1])) {
         return;
     }
-    const size_t busy = code_cells(b, &b->taken.result, &motion, code);
-    b->sent_moving = (uint32_t)busy;
-    if (busy == 0) {
-        motion.cell_bytes = 0; // nobody: said once, and then nothing until somebody comes
-        if (b->empty_sent) {
-            return;
-        }
+    bool somebody;
+    const size_t moving = code_cells(b, &b->taken.result, &motion, code, &somebody);
+    const bool rests = somebody && moving == 0 && !motion.solid;
+    b->sent_moving = (uint32_t)moving;
+    if (!somebody) {
+        motion.cell_bytes = 0; // said once, and then nothing until somebody comes
+    }
+    // Who rests carries nothing along: that is said, and then only often enough for the server not to forget it.
+    if ((!somebody && b->empty_sent) || (rests && b->rest_sent && now_ns < b->sent_ns + rest_period_ns)) {
+        return;
     }
     if (!allowed(b, motion.cell_bytes, now_ns) || !kinect_link_send(&b->link, &motion, b->taken.arrived_ns)) {
         return;
     }
-    b->empty_sent = busy == 0;
+    b->empty_sent = !somebody;
+    b->rest_sent = rests;
+    b->sent_ns = now_ns;
     b->sent++;
     b->next_ns = (b->next_ns + period_ns > now_ns ? b->next_ns : now_ns - period_ns) + period_ns;
 }
@@ -217,7 +230,8 @@ static void show_frame(bridge *b)
         if (!make_walls(b, across_m, up_m)) {
             return;
         }
-        b->sent_moving = (uint32_t)code_cells(b, &b->taken.result, &motion, code);
+        bool somebody;
+        b->sent_moving = (uint32_t)code_cells(b, &b->taken.result, &motion, code, &somebody);
     }
     b->grid.goes_out = goes_out(b);
     kinect_show_picture(b->show, b->taken.planes, &b->taken.result, &b->grid, now_ns);
