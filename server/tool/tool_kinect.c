@@ -90,7 +90,7 @@ static const struct argp_option option_list[] = {
      "PORT is 0 (any) to 65535 (default 8090)",
      5},
     {"calibration", OPTION_CALIBRATION, "FILE", 0,
-     "Corners, limits, mirror and rotation as that page saved them; other options here come first", 5},
+     "Corners, limits, mirror and rotation as the page of --show saves them; options here come before the file", 5},
     {"quiet", 'q', NULL, 0, "No status line", 5},
     {0},
 };

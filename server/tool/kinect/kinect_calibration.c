@@ -63,29 +63,29 @@ static bool check_corners(float corners[4][2], char why[KINECT_CALIBRATION_WHY_B
     return true;
 }
 
-static json_t *load(const char *path, char why[KINECT_CALIBRATION_WHY_BYTES], tarn_status *status)
+/// @param reason  receives why the result is NULL, and `status` of what kind that is
+static json_t *load(const char *path, char reason[JSON_ERROR_TEXT_LENGTH], tarn_status *status)
 {
     json_error_t error;
     errno = 0;
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    *status = root != NULL                                             ? TARN_OK
-              : json_error_code(&error) != json_error_cannot_open_file ? TARN_E_MALFORMED
-              : errno == ENOENT                                        ? TARN_E_NOT_FOUND
-                                                                       : TARN_E_IO;
+    *status = TARN_OK;
     if (root == NULL) {
-        snprintf(why, KINECT_CALIBRATION_WHY_BYTES, "%.150s: %.150s", path, error.text);
+        const bool opened = json_error_code(&error) != json_error_cannot_open_file;
+        *status = opened ? TARN_E_MALFORMED : errno == ENOENT ? TARN_E_NOT_FOUND : TARN_E_IO;
+        snprintf(reason, JSON_ERROR_TEXT_LENGTH, "%s", error.text);
     }
     return root;
 }
 
 static bool read_file(const char *path, float corners[4][2], char why[KINECT_CALIBRATION_WHY_BYTES])
 {
-    char found[KINECT_CALIBRATION_WHY_BYTES];
+    char reason[JSON_ERROR_TEXT_LENGTH];
     tarn_status status;
-    json_t *root = load(path, found, &status);
+    json_t *root = load(path, reason, &status);
     if (root == NULL) {
-        snprintf(why, KINECT_CALIBRATION_WHY_BYTES, "found what is neither eight numbers nor a JSON file: %.320s",
-                 found);
+        snprintf(why, KINECT_CALIBRATION_WHY_BYTES,
+                 "found \"%.150s\", which is neither eight numbers nor a JSON file: %.150s", path, reason);
         return false;
     }
     const bool right = read_pairs(json_object_get(root, "corners_px"), corners);
@@ -227,10 +227,11 @@ bool kinect_calibration_change(kinect_calibration *calibration, const struct jso
 tarn_status kinect_calibration_load(kinect_calibration *calibration, const char *path, uint32_t keep,
                                     char why[KINECT_CALIBRATION_WHY_BYTES])
 {
-    char found[KINECT_CALIBRATION_WHY_BYTES];
+    char found[KINECT_CALIBRATION_WHY_BYTES], reason[JSON_ERROR_TEXT_LENGTH];
     tarn_status status;
-    json_t *root = load(path, why, &status);
+    json_t *root = load(path, reason, &status);
     if (root == NULL) {
+        snprintf(why, KINECT_CALIBRATION_WHY_BYTES, "%.150s: %.150s", path, reason);
         return status;
     }
     if (!kinect_calibration_change(calibration, root, keep, found)) {

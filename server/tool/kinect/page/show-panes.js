@@ -82,7 +82,7 @@ export function drawDepth(canvas, depth, near, far) {
 
 export function drawDifference(canvas, depth) {
   drawCells(canvas, depth, (i, rgb) => {
-    const light = Math.min(1, depth.difference[i] / DIFFERENCE_BRIGHT) ** 0.8;
+    const light = Math.min(1, depth.difference[i] / DIFFERENCE_BRIGHT) ** 1.1;
     [rgb[0], rgb[1], rgb[2]] = [8 + 247 * light, 14 + 190 * light, 20 + 110 * light ** 2];
   });
 }
