@@ -15,6 +15,7 @@ enum {
     OPTION_FRAMES = 256,
     OPTION_FREENECT,
     OPTION_V4L2,
+    OPTION_OPENNI,
     OPTION_LOOP,
     OPTION_FAST,
     OPTION_SESSION,
@@ -54,6 +55,7 @@ static const struct argp_option option_list[] = {
     {"frames", OPTION_FRAMES, "FOLDER", 0, "A recording, as fakenect-record writes it", 0},
     {"freenect", OPTION_FREENECT, "N", 0, "The Kinect v1 number N, 0 to 15, through libfreenect", 0},
     {"v4l2", OPTION_V4L2, "DEVICE", 0, "A depth camera with the pixel format Z16, such as /dev/video2", 0},
+    {"openni", OPTION_OPENNI, "N", 0, "The OpenNI 2 camera number N, 0 to 15, or a recording FILE.oni", 0},
     {"loop", OPTION_LOOP, NULL, 0, "Begin the recording again at its end", 0},
     {"fast", OPTION_FAST, NULL, 0, "Play the recording as fast as it goes", 0},
     {"url", 'u', "URL", 0, "The server: HOST, HOST:PORT or ws://HOST:PORT/ws (default 127.0.0.1:8080)", 1},
@@ -269,12 +271,12 @@ static void check(struct argp_state *state, kinect_arguments *arguments)
     kinect_options *options = &arguments->options;
     char why[LOAD_TARGET_WHY_BYTES];
     if (arguments->sources != 1) {
-        argp_error(state, "found %u sources of depth, allowed is one of --frames, --freenect and --v4l2",
+        argp_error(state, "found %u sources of depth, allowed is one of --frames, --freenect, --v4l2 and --openni",
                    arguments->sources);
     }
-    if (!depth_kind_built(options->source.kind)) {
-        argp_error(state,
-                   "--freenect: this program was built without libfreenect; install libfreenect-dev and build again");
+    if (depth_kind_missing(options->source.kind) != NULL) {
+        argp_error(state, "--%s: %s", options->source.kind == DEPTH_OPENNI ? "openni" : "freenect",
+                   depth_kind_missing(options->source.kind));
     }
     if ((options->source.loop || options->source.fast) && options->source.kind != DEPTH_FOLDER) {
         argp_error(state, "found --%s, allowed with --frames only", options->source.loop ? "loop" : "fast");
@@ -309,6 +311,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPTION_V4L2:
         name_source(arguments, DEPTH_V4L2, text, 0);
         return 0;
+    case OPTION_OPENNI: {
+        const bool is_file = strchr(text, '.') != NULL || strchr(text, '/') != NULL;
+        name_source(arguments, DEPTH_OPENNI, is_file ? text : NULL,
+                    is_file ? 0 : (uint32_t)tarn_option_number(state, "openni", text, 0, DEPTH_DEVICES_MAX - 1));
+        return 0;
+    }
     case OPTION_LOOP:
         options->source.loop = true;
         return 0;
