@@ -285,6 +285,10 @@ void kinect_camera_end(kinect_camera *c)
     if (c->started) {
         pthread_join(c->thread, NULL);
     }
+}
+
+void kinect_camera_free(kinect_camera *c)
+{
     kinect_mail_free(&c->box);
     pthread_mutex_destroy(&c->lock);
 }

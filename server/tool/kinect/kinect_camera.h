@@ -68,9 +68,10 @@ typedef struct kinect_camera {
 /// @return false: there is no thread for it, which was said; kinect_camera_end is fine all the same
 bool kinect_camera_start(kinect_camera *camera);
 
-/// Asks it to end, soon; kinect_camera_end waits until it has, and frees what it has.
+/// Asks it to end, soon; kinect_camera_end waits until it has. What it has counted is there until it is freed.
 void kinect_camera_stop(kinect_camera *camera);
 void kinect_camera_end(kinect_camera *camera);
+void kinect_camera_free(kinect_camera *camera);
 
 /// Swaps the newest frame for the one that the caller has. @return whether there is a newer one
 bool kinect_camera_take(kinect_camera *camera, kinect_mail *mail);

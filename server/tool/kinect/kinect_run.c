@@ -463,6 +463,7 @@ int kinect_run(const kinect_options *options)
         motion_wall_free(b->walls[i]);
     }
     kinect_mail_free(&b->taken);
+    kinect_camera_free(&b->camera);
     free(b);
     return status;
 }
