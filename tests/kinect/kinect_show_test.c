@@ -262,6 +262,32 @@ static void planes_differ_where_somebody_moves(void **state)
     assert_int_equal(bridge_finish(&b, SIGINT), 0);
 }
 
+/// Who asks often gets no more pictures for it, and who doesn't ask gets none.
+static void pictures_do_not_queue(void **state)
+{
+    (void)state;
+    bridge_process b;
+    ws_client *viewer = &viewers[0];
+    const uint16_t port = start_at_pool(&b, "");
+    open_viewer(viewer, port);
+    look(viewer);
+    for (int asks = 20; asks >= 0; asks -= 20) {
+        int pictures = 0;
+        for (int i = 0; i < asks; i++) {
+            say(viewer, "{\"do\":\"look\"}");
+        }
+        for (int figures = 0; figures < 3;) {
+            ws_message message;
+            assert_int_equal(ws_client_next(viewer, &message, WS_CLIENT_WAIT_MS), 1);
+            pictures += message.opcode == WS_BINARY;
+            figures += message.opcode == WS_TEXT;
+        }
+        assert_true(asks > 0 ? pictures >= 1 && pictures <= 10 : pictures == 0);
+    }
+    ws_client_close(viewer);
+    assert_int_equal(bridge_finish(&b, SIGINT), 0);
+}
+
 static void what_is_applied_changes_what_is_sent(void **state)
 {
     (void)state;
@@ -502,6 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_and_its_files_come),
         cmocka_unit_test(planes_differ_where_somebody_moves),
+        cmocka_unit_test(pictures_do_not_queue),
         cmocka_unit_test(what_is_applied_changes_what_is_sent),
         cmocka_unit_test(what_is_malformed_disturbs_nobody),
         cmocka_unit_test(strangers_get_a_sentence),
