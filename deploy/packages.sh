@@ -39,6 +39,7 @@ libmsgpack-dev = messages
 libjansson-dev = scenes and settings in JSON
 zlib1g-dev = pictures of a run as PNG
 libfreenect-dev = a Kinect's depth, for tarn kinect
+libopenni2-dev = the depth of other cameras, for tarn kinect
 clang-$clang clang-$clang compiles the frame codec to WebAssembly
 lld-$clang wasm-ld-$clang links the frame codec for WebAssembly
 nodejs node runs the tools that build the page

@@ -15,6 +15,7 @@ enum {
     OPTION_FRAMES = 256,
     OPTION_FREENECT,
     OPTION_V4L2,
+    OPTION_OPENNI,
     OPTION_LOOP,
     OPTION_FAST,
     OPTION_SESSION,
@@ -37,11 +38,16 @@ enum {
     OPTION_LEARN,
     OPTION_REST,
     OPTION_RATE,
+    OPTION_SHOW,
+    OPTION_CALIBRATION,
 };
+
+enum { SHOW_PORT = 8090 };
 
 typedef struct kinect_arguments {
     kinect_options options;
     uint32_t sources; ///< that were named
+    uint32_t given;   ///< fields of a calibration that have an option here, KINECT_FIELD_*
     const char *url;
 } kinect_arguments;
 
@@ -49,6 +55,7 @@ static const struct argp_option option_list[] = {
     {"frames", OPTION_FRAMES, "FOLDER", 0, "A recording, as fakenect-record writes it", 0},
     {"freenect", OPTION_FREENECT, "N", 0, "The Kinect v1 number N, 0 to 15, through libfreenect", 0},
     {"v4l2", OPTION_V4L2, "DEVICE", 0, "A depth camera with the pixel format Z16, such as /dev/video2", 0},
+    {"openni", OPTION_OPENNI, "N", 0, "The OpenNI 2 camera number N, 0 to 15, or a recording FILE.oni", 0},
     {"loop", OPTION_LOOP, NULL, 0, "Begin the recording again at its end", 0},
     {"fast", OPTION_FAST, NULL, 0, "Play the recording as fast as it goes", 0},
     {"url", 'u', "URL", 0, "The server: HOST, HOST:PORT or ws://HOST:PORT/ws (default 127.0.0.1:8080)", 1},
@@ -80,6 +87,12 @@ static const struct argp_option option_list[] = {
     {"learn", OPTION_LEARN, "S", 0, "How long the empty scene is looked at first, 0 to 60 s (default 1)", 4},
     {"rest", OPTION_REST, "S", 0, "What hasn't moved for so long is furniture, 5 to 3600 s (default 60)", 4},
     {"rate", OPTION_RATE, "N", 0, "Messages a second at most, 1 to 60 (default 30)", 5},
+    {"show", OPTION_SHOW, "PORT", OPTION_ARG_OPTIONAL,
+     "A page for setting the camera up, for browsers on this machine: what it sees, what is sent, where the wall is; "
+     "PORT is 0 (any) to 65535 (default 8090)",
+     5},
+    {"calibration", OPTION_CALIBRATION, "FILE", 0,
+     "Corners, limits, mirror and rotation as the page of --show saves them; options here come before the file", 5},
     {"quiet", 'q', NULL, 0, "No status line", 5},
     {0},
 };
@@ -149,8 +162,9 @@ static void read_corners(struct argp_state *state, const char *text, motion_wall
 }
 
 /// Options that say where the picture goes. @return whether it was one
-static bool parse_wall(int key, char *text, struct argp_state *state, kinect_options *options)
+static bool parse_wall(int key, char *text, struct argp_state *state, kinect_arguments *arguments)
 {
+    kinect_options *options = &arguments->options;
     switch (key) {
     case OPTION_REGION:
         read_region(state, text, options);
@@ -170,6 +184,7 @@ static bool parse_wall(int key, char *text, struct argp_state *state, kinect_opt
         return true;
     case OPTION_MIRROR:
         options->wall.mirror = true;
+        arguments->given |= KINECT_FIELD_MIRROR;
         return true;
     case OPTION_ROTATE: {
         const long degrees = tarn_option_number(state, "rotate", text, 0, 270);
@@ -177,10 +192,12 @@ static bool parse_wall(int key, char *text, struct argp_state *state, kinect_opt
             argp_error(state, "--rotate: found %ld, allowed are 0, 90, 180 and 270", degrees);
         }
         options->wall.turns = (uint32_t)(degrees / 90);
+        arguments->given |= KINECT_FIELD_ROTATE;
         return true;
     }
     case OPTION_CORNERS:
         read_corners(state, text, &options->wall);
+        arguments->given |= KINECT_FIELD_CORNERS;
         return true;
     case OPTION_GRID:
         read_grid(state, text, &options->wall);
@@ -191,20 +208,24 @@ static bool parse_wall(int key, char *text, struct argp_state *state, kinect_opt
 }
 
 /// Options that say what motion is. @return whether it was one
-static bool parse_motion(int key, char *text, struct argp_state *state, motion_settings *motion)
+static bool parse_motion(int key, char *text, struct argp_state *state, kinect_arguments *arguments)
 {
+    motion_settings *motion = &arguments->options.motion;
     switch (key) {
     case OPTION_VIEW:
         motion->view_deg = number(state, "view", text, 10, 120);
         return true;
     case OPTION_NEAR:
         motion->near_m = number(state, "near", text, 0.2, 10);
+        arguments->given |= KINECT_FIELD_NEAR;
         return true;
     case OPTION_FAR:
         motion->far_m = number(state, "far", text, 0.2, 10);
+        arguments->given |= KINECT_FIELD_FAR;
         return true;
     case OPTION_DEAD_ZONE:
         motion->dead_zone_m_s = number(state, "dead-zone", text, 0, 2);
+        arguments->given |= KINECT_FIELD_DEAD_ZONE;
         return true;
     case OPTION_HALF_LIFE:
         motion->half_life_s = number(state, "half-life", text, 0, 5);
@@ -220,20 +241,48 @@ static bool parse_motion(int key, char *text, struct argp_state *state, motion_s
     }
 }
 
+/// What the file says and no option does. A file that isn't there is one that the page may make.
+static void take_calibration(struct argp_state *state, kinect_arguments *arguments)
+{
+    kinect_options *o = &arguments->options;
+    char why[KINECT_CALIBRATION_WHY_BYTES];
+    kinect_calibration calibration = {.has_corners = o->wall.has_corners,
+                                      .near_m = o->motion.near_m,
+                                      .far_m = o->motion.far_m,
+                                      .dead_zone_m_s = o->motion.dead_zone_m_s,
+                                      .mirror = o->wall.mirror,
+                                      .turns = o->wall.turns};
+    memcpy(calibration.corners, o->wall.corners, sizeof calibration.corners);
+    const tarn_status status = kinect_calibration_load(&calibration, o->calibration, arguments->given, why);
+    if (status != TARN_OK && !(status == TARN_E_NOT_FOUND && o->show)) {
+        argp_error(state, "--calibration: %s", why);
+    }
+    o->wall.has_corners = calibration.has_corners;
+    memcpy(o->wall.corners, calibration.corners, sizeof o->wall.corners);
+    o->motion.near_m = calibration.near_m;
+    o->motion.far_m = calibration.far_m;
+    o->motion.dead_zone_m_s = calibration.dead_zone_m_s;
+    o->wall.mirror = calibration.mirror;
+    o->wall.turns = calibration.turns;
+}
+
 static void check(struct argp_state *state, kinect_arguments *arguments)
 {
     kinect_options *options = &arguments->options;
     char why[LOAD_TARGET_WHY_BYTES];
     if (arguments->sources != 1) {
-        argp_error(state, "found %u sources of depth, allowed is one of --frames, --freenect and --v4l2",
+        argp_error(state, "found %u sources of depth, allowed is one of --frames, --freenect, --v4l2 and --openni",
                    arguments->sources);
     }
-    if (!depth_kind_built(options->source.kind)) {
-        argp_error(state,
-                   "--freenect: this program was built without libfreenect; install libfreenect-dev and build again");
+    if (depth_kind_missing(options->source.kind) != NULL) {
+        argp_error(state, "--%s: %s", options->source.kind == DEPTH_OPENNI ? "openni" : "freenect",
+                   depth_kind_missing(options->source.kind));
     }
     if ((options->source.loop || options->source.fast) && options->source.kind != DEPTH_FOLDER) {
         argp_error(state, "found --%s, allowed with --frames only", options->source.loop ? "loop" : "fast");
+    }
+    if (options->calibration != NULL) {
+        take_calibration(state, arguments);
     }
     if (options->motion.near_m >= options->motion.far_m) {
         argp_error(state, "found --near %g and --far %g, allowed is a near limit below the far one",
@@ -248,7 +297,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
     kinect_arguments *arguments = state->input;
     kinect_options *options = &arguments->options;
-    if (parse_wall(key, text, state, options) || parse_motion(key, text, state, &options->motion)) {
+    if (parse_wall(key, text, state, arguments) || parse_motion(key, text, state, arguments)) {
         return 0;
     }
     switch (key) {
@@ -262,6 +311,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPTION_V4L2:
         name_source(arguments, DEPTH_V4L2, text, 0);
         return 0;
+    case OPTION_OPENNI: {
+        const bool is_file = strchr(text, '.') != NULL || strchr(text, '/') != NULL;
+        name_source(arguments, DEPTH_OPENNI, is_file ? text : NULL,
+                    is_file ? 0 : (uint32_t)tarn_option_number(state, "openni", text, 0, DEPTH_DEVICES_MAX - 1));
+        return 0;
+    }
     case OPTION_LOOP:
         options->source.loop = true;
         return 0;
@@ -282,6 +337,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_RATE:
         options->rate = (uint32_t)tarn_option_number(state, "rate", text, 1, 60);
+        return 0;
+    case OPTION_SHOW:
+        options->show = true;
+        options->show_port = (uint16_t)(text != NULL ? tarn_option_number(state, "show", text, 0, 65535) : SHOW_PORT);
+        return 0;
+    case OPTION_CALIBRATION:
+        options->calibration = text;
         return 0;
     case 'q':
         options->quiet = true;
@@ -306,7 +368,8 @@ int tool_kinect(int argc, char **argv)
             "Lets people before a depth camera move a tank's fluid.\v"
             "It looks at the empty scene for a second, then finds who is there and how they move, and sends that to a "
             "session as a viewer who plays. The camera's picture fills --region; --corners says where in the picture "
-            "the wall is. Where the server goes away, or the camera, it waits until they are back. A status line on a "
+            "the wall is, and --show has a page for finding that out. Where the server goes away, or the camera, it "
+            "waits until they are back. A status line on a "
             "terminal says how many frames come, what is sent and after how long a frame of the server has it. An "
             "interrupt ends it, with status 0; the status is 1 where it couldn't go on, and 2 for wrong options.",
     };

@@ -20,6 +20,7 @@ import "./cases/input.mjs";
 import "./cases/controls.mjs";
 import "./cases/camera.mjs";
 import "./cases/bridge.mjs";
+import "./cases/camera-setup.mjs";
 import "./cases/channels.mjs";
 import "./cases/fields.mjs";
 import "./cases/faults.mjs";

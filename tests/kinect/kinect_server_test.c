@@ -3,31 +3,22 @@
 // is said.
 #include "server/common/clock.h"
 #include "server/common/option_number.h"
+#include "tests/kinect/bridge_process.h"
 #include "tests/server/pool_server.h"
 #include "tests/server/stream_client.h"
 #include "tests/server/test_cmocka.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT_BYTES = 8192, FRAMES = 110, WAIT_S = 60 };
+enum { FRAMES = 110, WAIT_S = 60 };
 
 static char folder[64], recording[96];
-
-/// A `tarn kinect` that runs, with what it says in a file.
-typedef struct bridge {
-    pid_t pid;
-    char log[96];
-    char text[TEXT_BYTES];
-} bridge;
 
 static int make_recording(void **state)
 {
@@ -46,89 +37,6 @@ static int remove_recording(void **state)
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command) != 0 ? -1 : pool_server_stop(state);
-}
-
-/// Starts it with these options, which blanks part.
-static void start(bridge *b, const char *options, const char *library_folder)
-{
-    static int count;
-    char line[1024];
-    char *arguments[32] = {TARN_TEST_TOOL, "kinect"};
-    int n = 2;
-    snprintf(b->log, sizeof b->log, "%s/log-%d", folder, count++);
-    snprintf(line, sizeof line, "%s", options);
-    for (char *rest, *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
-        arguments[n++] = word;
-    }
-    b->pid = fork();
-    assert_true(b->pid >= 0);
-    if (b->pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        const int fd = open(b->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        dup2(fd, STDOUT_FILENO);
-        dup2(fd, STDERR_FILENO);
-        if (library_folder != NULL) {
-            setenv("LD_LIBRARY_PATH", library_folder, 1);
-            setenv("FAKENECT_PATH", recording, 1);
-        }
-        execv(arguments[0], arguments);
-        _exit(127);
-    }
-}
-
-static const char *said(bridge *b)
-{
-    const int fd = open(b->log, O_RDONLY);
-    const ssize_t have = fd >= 0 ? read(fd, b->text, sizeof b->text - 1) : 0;
-    b->text[have > 0 ? have : 0] = '\0';
-    close(fd);
-    return b->text;
-}
-
-static int count_said(bridge *b, const char *what)
-{
-    int count = 0;
-    for (const char *at = said(b); (at = strstr(at, what)) != NULL; at++) {
-        count++;
-    }
-    return count;
-}
-
-static void wait_said(bridge *b, const char *what)
-{
-    const uint64_t until_ns = tarn_clock_monotonic_ns() + WAIT_S * (uint64_t)1000000000;
-    while (strstr(said(b), what) == NULL) {
-        if (tarn_clock_monotonic_ns() > until_ns) {
-            fail_msg("never said \"%s\", but \"%s\"", what, b->text);
-        }
-        nanosleep(&(struct timespec){0, 20000000}, NULL);
-    }
-}
-
-/// @param signal  to end it by; 0: it ends by itself. @return its exit status
-static int finish(bridge *b, int signal_number)
-{
-    int status;
-    if (signal_number != 0) {
-        kill(b->pid, signal_number);
-    }
-    assert_int_equal(waitpid(b->pid, &status, 0), b->pid);
-    said(b);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/// The number in front of some words in the summary; -1: it isn't there.
-static double summary(bridge *b, const char *words)
-{
-    const char *at = strstr(said(b), words);
-    if (at == NULL || at == b->text) {
-        return -1;
-    }
-    at--;
-    while (at > b->text && strchr("0123456789.", at[-1]) != NULL) {
-        at--;
-    }
-    return strtod(at, NULL);
 }
 
 /// The liquid's middle along x, as a share of the tank.
@@ -162,23 +70,23 @@ static void the_tank_moves_where_the_body_moves(void **state)
 {
     (void)state;
     static stream_client viewer;
-    bridge b;
+    bridge_process b;
     char options[512];
     stream_client_enter(&viewer, pool_server.port);
     const double before = watch_liquid(&viewer, 1, 2);
     snprintf(options, sizeof options, "--frames %s --loop --strength 1 --url ws://127.0.0.1:%u/ws", recording,
              pool_server.port);
-    start(&b, options, NULL);
+    bridge_start(&b, folder, options, NULL, NULL);
     const double during = watch_liquid(&viewer, 0.02, WAIT_S);
     stream_client_close(&viewer);
-    assert_int_equal(finish(&b, SIGINT), 0);
+    assert_int_equal(bridge_finish(&b, SIGINT), 0);
     print_message("the liquid's middle: %.4f of the tank before, %.4f while somebody moves; %s", before, during,
                   b.text);
     assert_true(before < 0.005);
     assert_true(during >= 0.02);
-    assert_true(summary(&b, " messages") > 10);
-    assert_true(summary(&b, " wrong") == 0);
-    assert_true(summary(&b, " Mbit/s") < 1);
+    assert_true(bridge_summary(&b, " messages") > 10);
+    assert_true(bridge_summary(&b, " wrong") == 0);
+    assert_true(bridge_summary(&b, " Mbit/s") < 1);
     assert_non_null(strstr(b.text, "in a frame after"));
 }
 
@@ -186,62 +94,83 @@ static void the_tank_moves_where_the_body_moves(void **state)
 static void the_real_library_plays_the_same(void **state)
 {
     (void)state;
-    bridge b;
+    bridge_process b;
     char options[512];
     if (TARN_TEST_FAKENECT[0] == '\0') {
         print_message("skipped: libfreenect or fakenect (Debian: libfreenect-dev, libfreenect-bin) isn't installed\n");
         skip();
     }
     snprintf(options, sizeof options, "--freenect 0 --url 127.0.0.1:%u", pool_server.port);
-    start(&b, options, TARN_TEST_FAKENECT);
-    wait_said(&b, "is lost");
+    bridge_start(&b, folder, options, TARN_TEST_FAKENECT, recording);
+    bridge_wait_said(&b, "is lost");
     nanosleep(&(struct timespec){2, 500000000}, NULL); // it is tried again, and that isn't said
-    assert_int_equal(finish(&b, SIGINT), 0);
-    assert_int_equal(count_said(&b, "is lost"), 1);
-    assert_int_equal(count_said(&b, "Kinect 0 is back"), 0);
-    assert_true(summary(&b, " frames in") >= FRAMES - 2);
-    assert_true(summary(&b, " messages") > 10);
+    assert_int_equal(bridge_finish(&b, SIGINT), 0);
+    assert_int_equal(bridge_count_said(&b, "is lost"), 1);
+    assert_int_equal(bridge_count_said(&b, "Kinect 0 is back"), 0);
+    assert_true(bridge_summary(&b, " frames in") >= FRAMES - 2);
+    assert_true(bridge_summary(&b, " messages") > 10);
 
     snprintf(options, sizeof options, "--frames %s --url 127.0.0.1:%u", recording, pool_server.port);
-    bridge folder_bridge;
-    start(&folder_bridge, options, NULL);
-    assert_int_equal(finish(&folder_bridge, 0), 0);
-    assert_true(summary(&folder_bridge, " frames in") == FRAMES);
+    bridge_process folder_bridge;
+    bridge_start(&folder_bridge, folder, options, NULL, NULL);
+    assert_int_equal(bridge_finish(&folder_bridge, 0), 0);
+    assert_true(bridge_summary(&folder_bridge, " frames in") == FRAMES);
 }
 
 static void a_server_that_goes_away_is_waited_for(void **state)
 {
     (void)state;
     static server_process server;
-    bridge b;
+    bridge_process b;
     char options[512], port[32];
     const char *const first[] = {"--scene", "small-pool", "--scenes", TARN_TEST_SCENES, "--threads", "1", NULL};
     server_start(&server, first);
     const uint16_t number = server.port;
     snprintf(options, sizeof options, "--frames %s --loop --url 127.0.0.1:%u", recording, number);
-    start(&b, options, NULL);
+    bridge_start(&b, folder, options, NULL, NULL);
     nanosleep(&(struct timespec){2, 0}, NULL);
     server_stop(&server);
-    wait_said(&b, "trying again");
+    bridge_wait_said(&b, "trying again");
     nanosleep(&(struct timespec){3, 0}, NULL); // it tries, and says nothing
     snprintf(port, sizeof port, "--port=%u", number);
     const char *const again[] = {port, "--scene", "small-pool", "--scenes", TARN_TEST_SCENES, "--threads", "1", NULL};
     server_spawn(&server, again);
-    wait_said(&b, "again\n");
-    wait_said(&b, "connected to");
+    bridge_wait_said(&b, "again\n");
+    bridge_wait_said(&b, "connected to");
     nanosleep(&(struct timespec){2, 0}, NULL);
     assert_true(server_metric(number, "tarn_inputs_total") > 0);
-    assert_int_equal(finish(&b, SIGTERM), 0);
-    assert_int_equal(count_said(&b, "trying again"), 1);
-    assert_int_equal(count_said(&b, "connected to"), 1);
+    assert_int_equal(bridge_finish(&b, SIGTERM), 0);
+    assert_int_equal(bridge_count_said(&b, "trying again"), 1);
+    assert_int_equal(bridge_count_said(&b, "connected to"), 1);
     kill(server.pid, SIGTERM);
     server_wait(&server);
+}
+
+/// Who stands still carries nothing along, unless they are in the way.
+static void who_rests_is_told_of_less_often(void **state)
+{
+    (void)state;
+    char command[512], options[512];
+    double messages[2];
+    snprintf(command, sizeof command, "%s %s/still still 100 1 2.4 0", TARN_TEST_MAKE_DEPTH, folder);
+    assert_int_equal(system(command), 0);
+    for (int solid = 0; solid < 2; solid++) {
+        bridge_process b;
+        snprintf(options, sizeof options, "--frames %s/still --url 127.0.0.1:%u%s", folder, pool_server.port,
+                 solid ? " --solid" : "");
+        bridge_start(&b, folder, options, NULL, NULL);
+        assert_int_equal(bridge_finish(&b, 0), 0);
+        messages[solid] = bridge_summary(&b, " messages");
+    }
+    print_message("%.0f messages about somebody who rests, %.0f about one in the way\n", messages[0], messages[1]);
+    assert_true(messages[0] >= 3);
+    assert_true(3 * messages[0] < 2 * messages[1]);
 }
 
 static void damaged_frames_are_named_once(void **state)
 {
     (void)state;
-    bridge b;
+    bridge_process b;
     char options[512], command[1024];
     snprintf(command, sizeof command,
              "cp -r %s %s/damaged && cd %s/damaged && for f in $(ls d-*.pgm | head -50 | tail -20); do "
@@ -250,11 +179,11 @@ static void damaged_frames_are_named_once(void **state)
              recording, folder, folder);
     assert_int_equal(system(command), 0);
     snprintf(options, sizeof options, "--frames %s/damaged --url 127.0.0.1:%u", folder, pool_server.port);
-    start(&b, options, NULL);
-    assert_int_equal(finish(&b, 0), 0);
-    assert_int_equal(count_said(&b, "left out a frame"), 1);
-    assert_int_equal(count_said(&b, "measures nothing"), 1);
-    assert_true(summary(&b, " wrong") == 20);
+    bridge_start(&b, folder, options, NULL, NULL);
+    assert_int_equal(bridge_finish(&b, 0), 0);
+    assert_int_equal(bridge_count_said(&b, "left out a frame"), 1);
+    assert_int_equal(bridge_count_said(&b, "measures nothing"), 1);
+    assert_true(bridge_summary(&b, " wrong") == 20);
     assert_true(server_runs(&pool_server));
 }
 
@@ -280,29 +209,27 @@ static void what_is_wrong_is_said(void **state)
         {"--frames x --key 012345678901234567890123456789012", "allowed are 1 to 32 bytes", TARN_EXIT_USAGE},
         {"--frames /nowhere/x", "the recording \"/nowhere/x\" can't be played: /nowhere/x/INDEX.txt: No such file", 1},
     };
-    bridge b;
+    bridge_process b;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        start(&b, wrong[i].options, NULL);
-        const int status = finish(&b, 0);
+        bridge_start(&b, folder, wrong[i].options, NULL, NULL);
+        const int status = bridge_finish(&b, 0);
         if (status != wrong[i].status || strstr(b.text, wrong[i].says) == NULL) {
             fail_msg("\"%s\" ended with %d: %s", wrong[i].options, status, b.text);
         }
     }
     char options[512];
     snprintf(options, sizeof options, "--frames %s --url 127.0.0.1:%u --key 0123", recording, pool_server.port);
-    start(&b, options, NULL);
-    assert_int_equal(finish(&b, 0), 1);
-    assert_int_equal(count_said(&b, "the server said:"), 1);
+    bridge_start(&b, folder, options, NULL, NULL);
+    assert_int_equal(bridge_finish(&b, 0), 1);
+    assert_int_equal(bridge_count_said(&b, "the server said:"), 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tank_moves_where_the_body_moves),
-        cmocka_unit_test(the_real_library_plays_the_same),
-        cmocka_unit_test(a_server_that_goes_away_is_waited_for),
-        cmocka_unit_test(damaged_frames_are_named_once),
-        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(the_tank_moves_where_the_body_moves),   cmocka_unit_test(the_real_library_plays_the_same),
+        cmocka_unit_test(a_server_that_goes_away_is_waited_for), cmocka_unit_test(who_rests_is_told_of_less_often),
+        cmocka_unit_test(damaged_frames_are_named_once),         cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, make_recording, remove_recording);
 }

@@ -15,11 +15,18 @@ static const depth_back_end *const back_ends[DEPTH_KIND_COUNT] = {
     [DEPTH_FREENECT] = &depth_freenect,
 #endif
     [DEPTH_V4L2] = &depth_v4l2,
+#ifdef TARN_OPENNI
+    [DEPTH_OPENNI] = &depth_openni,
+#endif
 };
 
-bool depth_kind_built(depth_kind kind)
+const char *depth_kind_missing(depth_kind kind)
 {
-    return back_ends[kind] != NULL;
+    if (back_ends[kind] != NULL) {
+        return NULL;
+    }
+    return kind == DEPTH_OPENNI ? "this program was built without OpenNI 2; install libopenni2-dev and build again"
+                                : "this program was built without libfreenect; install libfreenect-dev and build again";
 }
 
 void depth_choice_name(const depth_choice *choice, char name[DEPTH_WHY_BYTES])
@@ -31,6 +38,13 @@ void depth_choice_name(const depth_choice *choice, char name[DEPTH_WHY_BYTES])
     case DEPTH_FREENECT:
         snprintf(name, DEPTH_WHY_BYTES, "the Kinect %u", choice->index);
         return;
+    case DEPTH_OPENNI:
+        if (choice->path == NULL) {
+            snprintf(name, DEPTH_WHY_BYTES, "the OpenNI camera %u", choice->index);
+            return;
+        }
+        snprintf(name, DEPTH_WHY_BYTES, "the OpenNI camera \"%.400s\"", choice->path);
+        return;
     default:
         snprintf(name, DEPTH_WHY_BYTES, "the depth camera \"%.400s\"", choice->path);
         return;
@@ -41,8 +55,7 @@ depth_source *depth_source_open(const depth_choice *choice, char why[DEPTH_WHY_B
 {
     const depth_back_end *back_end = back_ends[choice->kind];
     if (back_end == NULL) {
-        snprintf(why, DEPTH_WHY_BYTES,
-                 "this program was built without libfreenect; install libfreenect-dev and build again");
+        snprintf(why, DEPTH_WHY_BYTES, "%s", depth_kind_missing(choice->kind));
         return NULL;
     }
     depth_source *source = calloc(1, sizeof *source);

@@ -1,6 +1,6 @@
-/// Where depth frames come from: a folder of recorded frames, a Kinect v1 through libfreenect, or a V4L2 camera with
-/// the pixel format Z16. One thread opens, reads and closes a source; reading waits for the next frame, but not for
-/// longer than it is told to.
+/// Where depth frames come from: a folder of recorded frames, a Kinect v1 through libfreenect, a V4L2 camera with the
+/// pixel format Z16, or a camera that OpenNI 2 knows. One thread opens, reads and closes a source; reading waits for
+/// the next frame, but not for longer than it is told to.
 ///
 /// A source that is lost (unplugged, stopped) says so with DEPTH_LOST, and then only depth_source_close is legal;
 /// whoever wants it back opens it again. Errors are sentences: what, where, what is allowed. Nothing here prints.
@@ -18,12 +18,18 @@ enum {
     DEPTH_DEVICES_MAX = 16,
 };
 
-typedef enum depth_kind { DEPTH_FOLDER = 0, DEPTH_FREENECT = 1, DEPTH_V4L2 = 2, DEPTH_KIND_COUNT } depth_kind;
+typedef enum depth_kind {
+    DEPTH_FOLDER = 0,
+    DEPTH_FREENECT = 1,
+    DEPTH_V4L2 = 2,
+    DEPTH_OPENNI = 3,
+    DEPTH_KIND_COUNT
+} depth_kind;
 
 typedef struct depth_choice {
     depth_kind kind;
-    const char *path; ///< of a folder or a device file
-    uint32_t index;   ///< of a Kinect among those that are plugged in
+    const char *path; ///< of a folder, a device file or an OpenNI recording; NULL: the index says which
+    uint32_t index;   ///< of a Kinect or an OpenNI camera among those that are plugged in
     bool loop;        ///< a folder begins again at its end
     bool fast;        ///< a folder doesn't wait until a frame is due
 } depth_choice;
@@ -53,7 +59,7 @@ typedef struct depth_back_end {
     void (*close)(void *self);
 } depth_back_end;
 
-extern const depth_back_end depth_folder, depth_freenect, depth_v4l2;
+extern const depth_back_end depth_folder, depth_freenect, depth_v4l2, depth_openni;
 
 /// @param why  receives a sentence where the result is NULL
 depth_source *depth_source_open(const depth_choice *choice, char why[DEPTH_WHY_BYTES]);
@@ -65,8 +71,8 @@ depth_result depth_source_next(depth_source *source, int wait_ms, depth_frame *f
 /// NULL is fine.
 void depth_source_close(depth_source *source);
 
-/// Whether the program was built with this back end.
-bool depth_kind_built(depth_kind kind);
+/// What is missing where the program was built without this back end, as a sentence. @return NULL: it has it
+const char *depth_kind_missing(depth_kind kind);
 
 /// What people call the source, such as `the recording "walk"`.
 void depth_choice_name(const depth_choice *choice, char name[DEPTH_WHY_BYTES]);

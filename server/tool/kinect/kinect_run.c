@@ -1,267 +1,63 @@
-// Two threads:
+// Two threads: the camera's (kinect_camera.h), and the loop of all that is sent.
 //
-//     camera: open -> next frame -> motion_find -> mailbox, newest wins -> wakes the loop
-//               ^---- lost: once a second, said once ----
-//     loop:   mailbox -> motion_wall -> code -> link;   a tick: interrupts, status line
-//
-// The mailbox is the only thing that both touch, under its lock.
+//     mailbox -> motion_wall -> code -> link -> and where somebody looks at it, the page of --show
+//     a tick: interrupts, status line
 #include "server/tool/kinect/kinect_run.h"
 #include "protocol/motion_code.h"
 #include "server/common/clock.h"
+#include "server/tool/kinect/kinect_camera.h"
 #include "server/tool/kinect/kinect_link.h"
 #include "server/tool/kinect/kinect_say.h"
+#include "server/tool/kinect/kinect_show.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     TICK_MS = 50,
     STATUS_TICKS = 20,
-    WAIT_MS = 100, ///< for a frame, so that an end is heard
-    REOPEN_MS = 1000,
     GOODBYE_TICKS = 10, ///< for the last message to be taken
-    CELLS_MAX = TARN_MOTION_COLUMNS_MAX * TARN_MOTION_ROWS_MAX,
-    BAD_KINDS_MAX = 8, ///< of wrong frames that are named
-    COARSER_MAX = 4,   ///< halvings of a grid whose code is too long
+    COARSER_MAX = 4,    ///< halvings of a grid whose code is too long
 };
 
-/// A copy of a motion_result.
-typedef struct mail {
-    motion_result result;
-    uint64_t arrived_ns;
-    float *presence, *velocity, *depth_m;
-    size_t cells;
-} mail;
+/// Of a region while no server has said how large its tank is: for the page alone.
+static const float unknown_size_m[2] = {4, 3};
 
-/// What the camera's thread counts, since the last status line.
-typedef struct tally {
-    uint32_t frames, bad;
-    uint64_t find_ns;
-} tally;
+/// Between messages about somebody who rests; a server forgets a source after half a second.
+static const uint64_t rest_period_ns = 200000000;
 
 typedef struct bridge {
     const kinect_options *options;
-    char source_name[DEPTH_WHY_BYTES];
-    pthread_t thread;
-    atomic_bool ending;
+    kinect_camera camera;
+    kinect_calibration calibration;
 
-    pthread_mutex_t lock;
-    mail box;               ///< under the lock
-    bool full;              ///< under the lock
-    uint32_t width, height; ///< of frames; under the lock
-    tally counted;          ///< under the lock
-    bool through, failed;   ///< the camera's thread has ended: a recording is through; it can't go on. Under the lock
-
-    // the loop's
     uv_loop_t loop;
     uv_async_t wake;
     uv_timer_t tick;
     kinect_link link;
-    mail taken;
+    kinect_mail taken;
     motion_wall *walls[COARSER_MAX];
     motion_wall_settings wall_settings[COARSER_MAX];
     float wall_size_m[2];
-    uint32_t wall_width, wall_height;
+    uint32_t wall_width, wall_height; ///< 0: to be made anew
+    kinect_show *show;                ///< NULL: there is no page
+    show_grid grid;                   ///< the newest
+    bool grid_fresh;                  ///< it is of this frame
+    uint8_t grid_planes[TARN_MOTION_BYTES_MAX];
     double allowance_bits;
     uint64_t allowance_ns, next_ns;
     uint32_t ticks, goodbye;
     uint32_t sent, sent_moving, people;
     uint64_t bytes_before;
-    tally all; ///< of the whole run, as the status lines have counted
+    kinect_tally all; ///< of the whole run, as the status lines have counted
     uint64_t all_sent, all_latency_ns, all_latency_max_ns, all_latency_count, began_ns;
     bool empty_sent; ///< the server knows that nobody is there
+    bool rest_sent;  ///< it knows that whoever is there rests
+    uint64_t sent_ns;
     int status;
 } bridge;
-
-// ---- the camera's thread ----
-
-/// Wrong frames are named once each kind: by their sentence behind the file's name.
-typedef struct bad_kinds {
-    char names[BAD_KINDS_MAX][DEPTH_WHY_BYTES];
-    uint32_t count;
-} bad_kinds;
-
-static void name_bad(bridge *b, bad_kinds *kinds, const char *why)
-{
-    const char *behind = strstr(why, ": ");
-    behind = behind != NULL ? behind : why;
-    for (uint32_t i = 0; i < kinds->count; i++) {
-        if (strcmp(kinds->names[i], behind) == 0) {
-            return;
-        }
-    }
-    if (kinds->count < BAD_KINDS_MAX) {
-        snprintf(kinds->names[kinds->count++], DEPTH_WHY_BYTES, "%s", behind);
-        kinect_say(b->options->command, "left out a frame: %s; others like it are left out without a word", why);
-    }
-}
-
-static void free_mail(mail *m)
-{
-    free(m->presence);
-    free(m->velocity);
-    free(m->depth_m);
-}
-
-static bool room_for(mail *m, size_t cells)
-{
-    if (m->cells >= cells) {
-        return true;
-    }
-    free_mail(m);
-    m->presence = malloc(cells * sizeof(float));
-    m->velocity = malloc(3 * cells * sizeof(float));
-    m->depth_m = malloc(cells * sizeof(float));
-    const bool has_room = m->presence != NULL && m->velocity != NULL && m->depth_m != NULL;
-    m->cells = has_room ? cells : 0;
-    return has_room;
-}
-
-static void post(bridge *b, const motion_result *result, const depth_frame *frame, uint64_t find_ns)
-{
-    const size_t cells = (size_t)result->columns * result->rows;
-    pthread_mutex_lock(&b->lock);
-    b->full = room_for(&b->box, cells);
-    if (b->full) {
-        memcpy(b->box.presence, result->presence, cells * sizeof(float));
-        memcpy(b->box.velocity, result->velocity, 3 * cells * sizeof(float));
-        memcpy(b->box.depth_m, result->depth_m, cells * sizeof(float));
-        b->box.result = *result;
-        b->box.arrived_ns = frame->arrived_ns;
-    }
-    b->width = frame->width;
-    b->height = frame->height;
-    b->counted.frames++;
-    b->counted.find_ns += find_ns;
-    pthread_mutex_unlock(&b->lock);
-    uv_async_send(&b->wake);
-}
-
-static void rest_ms(const bridge *b, int ms)
-{
-    for (; ms > 0 && !atomic_load(&b->ending); ms -= TICK_MS) {
-        nanosleep(&(struct timespec){0, TICK_MS * 1000000L}, NULL);
-    }
-}
-
-/// Opens the source, however long that takes. The first time it must work. @return NULL: it couldn't, or the end
-static depth_source *open_source(bridge *b, bool first)
-{
-    char why[DEPTH_WHY_BYTES];
-    for (bool again = false; !atomic_load(&b->ending); again = true) {
-        depth_source *source = depth_source_open(&b->options->source, why);
-        if (source != NULL) {
-            return source;
-        }
-        if (first && !again && b->options->source.kind == DEPTH_FOLDER) {
-            kinect_say(b->options->command, "%s can't be played: %s", b->source_name, why);
-            return NULL;
-        }
-        if (first && !again) {
-            kinect_say(b->options->command, "%s: %s; trying again", b->source_name, why);
-        }
-        rest_ms(b, REOPEN_MS);
-    }
-    return NULL;
-}
-
-/// What a frame's pixels are worth is said once, and once that it is over.
-static void watch_blindness(bridge *b, const motion_result *result, bool *blind)
-{
-    const float little = 0.01f;
-    if (result->measured < little && !*blind) {
-        kinect_say(b->options->command, "%s measures nothing: all of its pixels are empty; is something before it?",
-                   b->source_name);
-        *blind = true;
-    } else if (result->measured > 10 * little && *blind) {
-        kinect_say(b->options->command, "%s measures again", b->source_name);
-        *blind = false;
-    }
-}
-
-static bool fit_finder(bridge *b, motion_find **find, motion_settings *settings, const depth_frame *frame)
-{
-    if (*find != NULL && settings->width == frame->width && settings->height == frame->height) {
-        return true;
-    }
-    motion_find_free(*find);
-    settings->width = frame->width;
-    settings->height = frame->height;
-    *find = motion_find_make(settings);
-    if (*find == NULL) {
-        kinect_say(b->options->command, "out of memory for frames of %u x %u pixels", frame->width, frame->height);
-    }
-    return *find != NULL;
-}
-
-static void *watch_camera(void *user)
-{
-    bridge *b = user;
-    motion_settings settings = b->options->motion;
-    motion_find *find = NULL;
-    bad_kinds *kinds = calloc(1, sizeof *kinds);
-    char why[DEPTH_WHY_BYTES];
-    bool blind = false, through = false, lost = false;
-    depth_source *source = kinds != NULL ? open_source(b, true) : NULL;
-    while (source != NULL && !atomic_load(&b->ending) && !through) {
-        depth_frame frame;
-        switch (depth_source_next(source, WAIT_MS, &frame, why)) {
-        case DEPTH_NEXT: {
-            if (lost) { // it counts as back when it sends, as some can be opened and are silent
-                kinect_say(b->options->command, "%s is back", b->source_name);
-                lost = false;
-            }
-            if (!fit_finder(b, &find, &settings, &frame)) {
-                depth_source_close(source);
-                source = NULL;
-                break;
-            }
-            const uint64_t from_ns = tarn_clock_monotonic_ns();
-            const motion_result *result = motion_find_frame(find, frame.mm, frame.time_s);
-            post(b, result, &frame, tarn_clock_monotonic_ns() - from_ns);
-            watch_blindness(b, result, &blind);
-            break;
-        }
-        case DEPTH_NONE:
-            break;
-        case DEPTH_BAD:
-            name_bad(b, kinds, why);
-            pthread_mutex_lock(&b->lock);
-            b->counted.bad++;
-            pthread_mutex_unlock(&b->lock);
-            break;
-        case DEPTH_END:
-            through = true;
-            break;
-        case DEPTH_LOST:
-            if (!lost) {
-                kinect_say(b->options->command, "%s is lost: %s; waiting until it is back", b->source_name, why);
-                lost = true;
-            }
-            depth_source_close(source);
-            rest_ms(b, REOPEN_MS);
-            source = open_source(b, false);
-            break;
-        }
-    }
-    const bool failed = source == NULL && !atomic_load(&b->ending);
-    depth_source_close(source);
-    motion_find_free(find);
-    free(kinds);
-    pthread_mutex_lock(&b->lock);
-    b->through = through;
-    b->failed = failed;
-    pthread_mutex_unlock(&b->lock);
-    uv_async_send(&b->wake);
-    return NULL;
-}
-
-// ---- the loop ----
 
 /// The rectangle in the tank.
 static void find_region(const bridge *b, tarn_input_motion *motion)
@@ -288,6 +84,10 @@ static bool fit_walls(bridge *b, float across_m, float up_m, uint32_t width, uin
     b->wall_width = width;
     b->wall_height = height;
     motion_wall_settings settings = b->options->wall;
+    settings.has_corners = b->calibration.has_corners;
+    memcpy(settings.corners, b->calibration.corners, sizeof settings.corners);
+    settings.mirror = b->calibration.mirror;
+    settings.turns = b->calibration.turns;
     settings.width = width;
     settings.height = height;
     settings.across_m = across_m;
@@ -304,10 +104,14 @@ static bool fit_walls(bridge *b, float across_m, float up_m, uint32_t width, uin
     return whole;
 }
 
-/// As fine as its code has room. @return how many cells move or hold somebody
-static size_t code_cells(bridge *b, const motion_result *result, tarn_input_motion *motion, uint8_t *code)
+/// As fine as its code has room. @return how many cells move; `*somebody`: any holds somebody
+static size_t code_cells(bridge *b, const motion_result *result, tarn_input_motion *motion, uint8_t *code,
+                         bool *somebody)
 {
-    static uint8_t planes[TARN_MOTION_PLANES * CELLS_MAX];
+    *somebody = false;
+    uint8_t *planes = b->grid_planes;
+    b->grid = (show_grid){.planes = planes};
+    b->grid_fresh = true;
     for (int i = 0; i < COARSER_MAX; i++) {
         const motion_wall_settings *settings = &b->wall_settings[i];
         const size_t count = (size_t)settings->columns * settings->rows;
@@ -318,7 +122,11 @@ static size_t code_cells(bridge *b, const motion_result *result, tarn_input_moti
             motion->rows = settings->rows;
             motion->cells = code;
             motion->cell_bytes = (uint32_t)bytes;
-            return moving > 0 ? moving : tarn_motion_has(code, bytes, 0);
+            b->grid.columns = settings->columns;
+            b->grid.rows = settings->rows;
+            b->grid.speed_m_s = motion->speed_m_s;
+            *somebody = tarn_motion_has(code, bytes, 0);
+            return moving;
         }
     }
     return 0;
@@ -350,7 +158,21 @@ static void begin_motion(const bridge *b, tarn_input_motion *motion)
     find_region(b, motion);
 }
 
-static void send_motion(bridge *b, uint32_t width, uint32_t height)
+/// fit_walls, which ends the bridge where it can't be done.
+static bool make_walls(bridge *b, float across_m, float up_m)
+{
+    const uint32_t width = b->taken.width, height = b->taken.height;
+    if (fit_walls(b, across_m, up_m, width, height)) {
+        return true;
+    }
+    kinect_say(b->options->command, "the wall's corners don't fit a picture of %u x %u pixels, or memory is out", width,
+               height);
+    b->status = EXIT_FAILURE;
+    b->goodbye = 1;
+    return false;
+}
+
+static void send_motion(bridge *b)
 {
     static uint8_t code[TARN_MOTION_CODE_BYTES_MAX];
     const uint64_t now_ns = tarn_clock_monotonic_ns();
@@ -362,62 +184,88 @@ static void send_motion(bridge *b, uint32_t width, uint32_t height)
         return;
     }
     begin_motion(b, &motion);
-    if (!fit_walls(b, motion.across_m[0], motion.up_m[1], width, height)) {
-        kinect_say(b->options->command, "the wall's corners don't fit a picture of %u x %u pixels, or memory is out",
-                   width, height);
-        b->status = EXIT_FAILURE;
-        b->goodbye = 1;
+    if (!make_walls(b, motion.across_m[0], motion.up_m[1])) {
         return;
     }
-    const size_t busy = code_cells(b, &b->taken.result, &motion, code);
-    if (busy == 0) {
-        motion.cell_bytes = 0; // nobody: said once, and then nothing until somebody comes
-        if (b->empty_sent) {
-            return;
-        }
+    bool somebody;
+    const size_t moving = code_cells(b, &b->taken.result, &motion, code, &somebody);
+    const bool rests = somebody && moving == 0 && !motion.solid;
+    b->sent_moving = (uint32_t)moving;
+    if (!somebody) {
+        motion.cell_bytes = 0; // said once, and then nothing until somebody comes
+    }
+    // Who rests carries nothing along: that is said, and then only often enough for the server not to forget it.
+    if ((!somebody && b->empty_sent) || (rests && b->rest_sent && now_ns < b->sent_ns + rest_period_ns)) {
+        return;
     }
     if (!allowed(b, motion.cell_bytes, now_ns) || !kinect_link_send(&b->link, &motion, b->taken.arrived_ns)) {
         return;
     }
-    b->empty_sent = busy == 0;
+    b->empty_sent = !somebody;
+    b->rest_sent = rests;
+    b->sent_ns = now_ns;
     b->sent++;
-    b->sent_moving = (uint32_t)busy;
     b->next_ns = (b->next_ns + period_ns > now_ns ? b->next_ns : now_ns - period_ns) + period_ns;
+}
+
+static bool goes_out(const bridge *b)
+{
+    return b->link.phase == KINECT_LINK_JOINED && b->link.role != TARN_ROLE_WATCH;
+}
+
+/// The newest frame for the page. Without a server the grid is what would be sent.
+static void show_frame(bridge *b)
+{
+    static uint8_t code[TARN_MOTION_CODE_BYTES_MAX];
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    atomic_store(&b->camera.looks, kinect_show_looks(b->show, now_ns));
+    if (!b->taken.has_planes || !kinect_show_due(b->show, now_ns)) {
+        return;
+    }
+    if (!b->grid_fresh && !goes_out(b)) {
+        tarn_input_motion motion;
+        begin_motion(b, &motion);
+        const float across_m = motion.across_m[0] > 0 ? motion.across_m[0] : unknown_size_m[0];
+        const float up_m = motion.up_m[1] > 0 ? motion.up_m[1] : unknown_size_m[1];
+        if (!make_walls(b, across_m, up_m)) {
+            return;
+        }
+        bool somebody;
+        b->sent_moving = (uint32_t)code_cells(b, &b->taken.result, &motion, code, &somebody);
+    }
+    b->grid.goes_out = goes_out(b);
+    kinect_show_picture(b->show, b->taken.planes, &b->taken.result, &b->grid, now_ns);
+}
+
+/// What the page has changed counts from the next frame on.
+static void on_changed(void *user, const kinect_calibration *calibration)
+{
+    bridge *b = user;
+    b->calibration = *calibration;
+    kinect_camera_limit(&b->camera, calibration);
+    b->wall_width = 0;
 }
 
 static void on_wake(uv_async_t *wake)
 {
     bridge *b = wake->data;
-    pthread_mutex_lock(&b->lock);
-    const bool full = b->full, ended = b->through || b->failed, failed = b->failed;
-    const uint32_t width = b->width, height = b->height;
-    if (full) {
-        const mail spare = b->taken;
-        b->taken = b->box;
-        b->box = spare;
-        b->full = false;
+    const kinect_camera_state state = kinect_camera_is(&b->camera);
+    if (kinect_camera_take(&b->camera, &b->taken) && b->goodbye == 0) {
+        b->grid_fresh = false;
+        send_motion(b);
+        show_frame(b);
     }
-    pthread_mutex_unlock(&b->lock);
-    if (full && b->goodbye == 0) {
-        b->taken.result.presence = b->taken.presence;
-        b->taken.result.velocity = b->taken.velocity;
-        b->taken.result.depth_m = b->taken.depth_m;
-        send_motion(b, width, height);
-    }
-    if (ended && b->goodbye == 0) {
-        b->status = failed ? EXIT_FAILURE : b->status;
+    if ((state == KINECT_CAMERA_THROUGH || state == KINECT_CAMERA_FAILED) && b->goodbye == 0) {
+        b->status = state == KINECT_CAMERA_FAILED ? EXIT_FAILURE : b->status;
         b->goodbye = 1;
     }
 }
 
 /// Takes what was counted since the last time over into that of the whole run.
-static tally take_tally(bridge *b)
+static kinect_tally take_tally(bridge *b)
 {
     kinect_link *link = &b->link;
-    pthread_mutex_lock(&b->lock);
-    const tally t = b->counted;
-    b->counted = (tally){0};
-    pthread_mutex_unlock(&b->lock);
+    const kinect_tally t = kinect_camera_count(&b->camera);
     b->all.frames += t.frames;
     b->all.bad += t.bad;
     b->all.find_ns += t.find_ns;
@@ -451,11 +299,42 @@ static void print_summary(bridge *b)
     printf("\n");
 }
 
+static void describe_link(const bridge *b, char sentence[2 * DEPTH_WHY_BYTES])
+{
+    const kinect_link *link = &b->link;
+    snprintf(sentence, 2 * DEPTH_WHY_BYTES, "%s %.300s%s",
+             link->phase == KINECT_LINK_JOINED ? "connected to" : "no connection to", link->target.authority,
+             link->phase != KINECT_LINK_JOINED ? "; trying again"
+             : link->role == TARN_ROLE_WATCH   ? ", but may only watch: --key takes the key of a link for playing"
+                                               : "");
+}
+
+/// @param t  of the last seconds
+static void show_figures_of(bridge *b, const kinect_tally *t, double seconds)
+{
+    char camera[2 * DEPTH_WHY_BYTES], server[2 * DEPTH_WHY_BYTES];
+    const kinect_link *link = &b->link;
+    kinect_camera_describe(&b->camera, &b->taken, camera);
+    describe_link(b, server);
+    kinect_show_figures(b->show, &(show_figures){.frames_s = t->frames / seconds,
+                                                 .find_ms = t->frames > 0 ? (double)t->find_ns / t->frames * 1e-6 : 0,
+                                                 .wrong = t->bad,
+                                                 .people = b->people,
+                                                 .cells = b->sent_moving,
+                                                 .sent_s = b->sent / seconds,
+                                                 .bits_s = (double)(link->bytes_sent - b->bytes_before) * 8 / seconds,
+                                                 .latency_ms = link->latency_count > 0 ? (double)link->latency_ns /
+                                                                                             link->latency_count * 1e-6
+                                                                                       : -1,
+                                                 .camera = camera,
+                                                 .link = server});
+}
+
 static void show_status(bridge *b)
 {
     char line[512], late[64] = "";
     kinect_link *link = &b->link;
-    const tally t = take_tally(b);
+    const kinect_tally t = take_tally(b);
     const double seconds = STATUS_TICKS * TICK_MS * 1e-3;
     if (link->latency_count > 0) {
         snprintf(late, sizeof late, ", in a frame after %.0f ms (most %.0f)",
@@ -469,6 +348,9 @@ static void show_status(bridge *b)
     if (!b->options->quiet) {
         kinect_say_status(line);
     }
+    if (b->show != NULL) {
+        show_figures_of(b, &t, seconds);
+    }
     forget_tally(b);
 }
 
@@ -476,7 +358,7 @@ static void show_status(bridge *b)
 static void say_goodbye(bridge *b)
 {
     if (b->goodbye == 1) {
-        atomic_store(&b->ending, true);
+        kinect_camera_stop(&b->camera);
         if (kinect_link_ready(&b->link)) {
             tarn_input_motion motion;
             begin_motion(b, &motion);
@@ -486,6 +368,7 @@ static void say_goodbye(bridge *b)
     const bool waits = b->link.phase == KINECT_LINK_JOINED && load_socket_wants_write(&b->link.socket);
     if (b->goodbye++ > 1 && (!waits || b->goodbye > GOODBYE_TICKS)) {
         kinect_link_end(&b->link);
+        kinect_show_close(b->show);
         uv_close((uv_handle_t *)&b->tick, NULL);
         uv_close((uv_handle_t *)&b->wake, NULL);
     }
@@ -508,6 +391,30 @@ static void on_tick(uv_timer_t *tick)
     }
 }
 
+/// The options' calibration; the page may change it.
+static void take_calibration(bridge *b)
+{
+    const kinect_options *o = b->options;
+    b->calibration = (kinect_calibration){.has_corners = o->wall.has_corners,
+                                          .near_m = o->motion.near_m,
+                                          .far_m = o->motion.far_m,
+                                          .dead_zone_m_s = o->motion.dead_zone_m_s,
+                                          .mirror = o->wall.mirror,
+                                          .turns = o->wall.turns};
+    memcpy(b->calibration.corners, o->wall.corners, sizeof b->calibration.corners);
+}
+
+static bool open_show(bridge *b)
+{
+    const kinect_options *o = b->options;
+    b->show = kinect_show_open(
+        &b->loop,
+        &(kinect_show_choice){
+            .command = o->command, .port = o->show_port, .file = o->calibration, .user = b, .changed = on_changed},
+        &b->calibration);
+    return b->show != NULL;
+}
+
 int kinect_run(const kinect_options *options)
 {
     bridge *b = calloc(1, sizeof *b);
@@ -518,8 +425,12 @@ int kinect_run(const kinect_options *options)
     }
     b->options = options;
     b->allowance_ns = b->began_ns = tarn_clock_monotonic_ns();
-    depth_choice_name(&options->source, b->source_name);
-    pthread_mutex_init(&b->lock, NULL);
+    take_calibration(b);
+    if (options->show && !open_show(b)) {
+        uv_loop_close(&b->loop);
+        free(b);
+        return EXIT_FAILURE;
+    }
     uv_async_init(&b->loop, &b->wake, on_wake);
     uv_timer_init(&b->loop, &b->tick);
     b->wake.data = b->tick.data = b;
@@ -532,26 +443,27 @@ int kinect_run(const kinect_options *options)
     memcpy(link->key, options->key, sizeof link->key);
     snprintf(link->viewer, sizeof link->viewer, "depth camera");
     kinect_link_start(link, &b->loop);
-    const bool watches = pthread_create(&b->thread, NULL, watch_camera, b) == 0;
-    if (!watches) {
-        kinect_say(options->command, "no thread for the camera");
+    b->camera.command = options->command;
+    b->camera.source = options->source;
+    b->camera.motion = options->motion;
+    b->camera.shows = b->show != NULL;
+    b->camera.wake = &b->wake;
+    if (!kinect_camera_start(&b->camera)) {
         b->status = EXIT_FAILURE;
         b->goodbye = 1;
     }
     uv_run(&b->loop, UV_RUN_DEFAULT);
     kinect_say_status("");
-    if (watches) {
-        pthread_join(b->thread, NULL);
-    }
+    kinect_camera_end(&b->camera);
+    kinect_show_free(b->show);
     uv_loop_close(&b->loop);
     print_summary(b);
     const int status = b->status;
     for (int i = 0; i < COARSER_MAX; i++) {
         motion_wall_free(b->walls[i]);
     }
-    free_mail(&b->box);
-    free_mail(&b->taken);
-    pthread_mutex_destroy(&b->lock);
+    kinect_mail_free(&b->taken);
+    kinect_camera_free(&b->camera);
     free(b);
     return status;
 }

@@ -29,6 +29,9 @@ typedef struct kinect_options {
     uint32_t rate;             ///< messages a second at most
     motion_settings motion;    ///< width and height are the camera's
     motion_wall_settings wall; ///< the same, and across_m and up_m are the region's
+    bool show;                 ///< a page for setting the camera up
+    uint16_t show_port;        ///< 0: any that is free
+    const char *calibration;   ///< the file that the page may write; NULL: none
     bool quiet;
     bool (*interrupted)(void);
 } kinect_options;

@@ -141,6 +141,14 @@ motion_find *motion_find_make(const motion_settings *settings)
     return find;
 }
 
+void motion_find_limit(motion_find *find, float near_m, float far_m, float dead_zone_m_s)
+{
+    TARN_ASSERT(near_m >= 0.2f && near_m < far_m && far_m <= 10 && dead_zone_m_s >= 0);
+    find->settings.near_m = near_m;
+    find->settings.far_m = far_m;
+    find->settings.dead_zone_m_s = dead_zone_m_s;
+}
+
 void motion_find_free(motion_find *find)
 {
     if (find == NULL) {

@@ -61,6 +61,9 @@ extern const motion_settings motion_settings_usual;
 motion_find *motion_find_make(const motion_settings *settings);
 void motion_find_free(motion_find *find);
 
+/// Changes what counts as somebody and as motion, in the ranges of the settings; from the next frame on.
+void motion_find_limit(motion_find *find, float near_m, float far_m, float dead_zone_m_s);
+
 /// @param mm      width x height, 0: nothing was measured
 /// @param time_s  of the frame; a gap of more than a second, or time that goes back, begins a new motion
 const motion_result *motion_find_frame(motion_find *find, const uint16_t *mm, double time_s);

@@ -1,13 +1,10 @@
 // A body before a depth camera, from its frames through `tarn kinect` and a server to what a page has decoded.
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CameraBridge } from "../camera-bridge.mjs";
 import { assert, assertEqual, test } from "../harness.mjs";
-import { HERE, ROOT } from "../places.mjs";
+import { HERE } from "../places.mjs";
 import { cheap } from "../world.mjs";
 
-const build = () => process.env.TARN_BUILD ?? join(ROOT, "build", "release");
 const SCENE = join(HERE, "scenes", "still-ink.json");
 /** Made frames: after a second and a half somebody is there in the middle, rises and then sinks. */
 const ACT = { name: "bow", frames: 125 };
@@ -28,34 +25,6 @@ const ASIDE = [
 ];
 const STIRRED_M_S = 0.08;
 
-const exit = (child) => new Promise((resolve) => child.once("exit", resolve));
-
-/** Lets a made body move before the wall. @return what `tarn kinect` printed, once all frames were played */
-async function playBody(world, server) {
-  const folder = mkdtempSync(join(tmpdir(), "tarn-depth-"));
-  const made = spawn(join(build(), "tests/kinect/make_depth"), [folder, ACT.name, String(ACT.frames), "1"], {
-    stdio: "inherit",
-  });
-  assertEqual(await exit(made), 0, "make_depth ends");
-  const bridge = spawn(
-    join(build(), "bin/tarn"),
-    ["kinect", "--frames", folder, "--quiet", "--url", `127.0.0.1:${server.port}`],
-    { stdio: ["ignore", "pipe", "pipe"] },
-  );
-  const log = [];
-  for (const stream of [bridge.stdout, bridge.stderr]) stream.on("data", (data) => log.push(String(data)));
-  const ended = exit(bridge);
-  world.servers.push({
-    stop: async () => {
-      if (bridge.exitCode === null && bridge.signalCode === null) bridge.kill("SIGTERM");
-      await ended;
-      rmSync(folder, { recursive: true });
-    },
-    log,
-  });
-  return { ended, log };
-}
-
 test("the wall goes where a body before the depth camera goes, and where nobody is it stays", async (world) => {
   const server = await world.tank({ scene: SCENE });
   const page = await world.watch(cheap(server.url));
@@ -72,8 +41,13 @@ test("the wall goes where a body before the depth camera goes, and where nobody 
     },
     [MIDDLE, ASIDE],
   );
-  const { ended, log } = await playBody(world, server);
-  assertEqual(await ended, 0, `tarn kinect ends: ${log.join("")}`);
+  const bridge = new CameraBridge(ACT.name, ACT.frames, () => [
+    "--quiet",
+    "--url",
+    `127.0.0.1:${server.port}`,
+  ]);
+  world.servers.push(bridge);
+  assertEqual(await bridge.ended, 0, `tarn kinect ends: ${bridge.log.join("")}`);
   const seen = await page.evaluate(() => window.seen);
   const ways = seen.map(([up]) => (Math.abs(up) > STIRRED_M_S ? Math.sign(up) : 0)).filter(Boolean);
   const turns = ways.filter((way, i) => way !== ways[i - 1]);
