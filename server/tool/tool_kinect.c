@@ -86,7 +86,7 @@ static const struct argp_option option_list[] = {
     {"half-life", OPTION_HALF_LIFE, "S", 0, "Of the blur over time, 0 (none) to 5 s (default 0.02)", 4},
     {"learn", OPTION_LEARN, "S", 0, "How long the empty scene is looked at first, 0 to 60 s (default 1)", 4},
     {"rest", OPTION_REST, "S", 0, "What hasn't moved for so long is furniture, 5 to 3600 s (default 60)", 4},
-    {"rate", OPTION_RATE, "N", 0, "Messages a second at most, 1 to 60 (default 30)", 5},
+    {"rate", OPTION_RATE, "N", 0, "Messages a second at most, 4 to 60 (default 30)", 5},
     {"show", OPTION_SHOW, "PORT", OPTION_ARG_OPTIONAL,
      "A page for setting the camera up, for browsers on this machine: what it sees, what is sent, where the wall is; "
      "PORT is 0 (any) to 65535 (default 8090)",
@@ -336,7 +336,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->number = (uint32_t)tarn_option_number(state, "camera", text, 0, TARN_MOTION_SOURCES_MAX - 1);
         return 0;
     case OPTION_RATE:
-        options->rate = (uint32_t)tarn_option_number(state, "rate", text, 1, 60);
+        options->rate = (uint32_t)tarn_option_number(state, "rate", text, 4, 60);
         return 0;
     case OPTION_SHOW:
         options->show = true;

@@ -242,21 +242,38 @@ tarn_status kinect_calibration_load(kinect_calibration *calibration, const char 
     return status;
 }
 
+enum { NUMBER_BYTES = 24 };
+
+/// The fewest digits that are read as the same number: limits that differ must not be saved as one.
+static const char *number_text(float number, char text[NUMBER_BYTES])
+{
+    for (int digits = 3; digits <= 9; digits++) {
+        snprintf(text, NUMBER_BYTES, "%.*g", digits, (double)number);
+        if (strtof(text, NULL) == number) {
+            break;
+        }
+    }
+    return text;
+}
+
 size_t kinect_calibration_print(const kinect_calibration *calibration, char text[KINECT_CALIBRATION_TEXT_BYTES])
 {
     const float(*c)[2] = calibration->corners;
-    char corners[128] = "null";
+    char corners[9 * NUMBER_BYTES] = "null", number[8][NUMBER_BYTES];
     if (calibration->has_corners) {
-        snprintf(corners, sizeof corners, "[[%.1f, %.1f], [%.1f, %.1f], [%.1f, %.1f], [%.1f, %.1f]]", (double)c[0][0],
-                 (double)c[0][1], (double)c[1][0], (double)c[1][1], (double)c[2][0], (double)c[2][1], (double)c[3][0],
-                 (double)c[3][1]);
+        for (int i = 0; i < 8; i++) {
+            number_text(c[i / 2][i % 2], number[i]);
+        }
+        snprintf(corners, sizeof corners, "[[%s, %s], [%s, %s], [%s, %s], [%s, %s]]", number[0], number[1], number[2],
+                 number[3], number[4], number[5], number[6], number[7]);
     }
     const int bytes =
         snprintf(text, KINECT_CALIBRATION_TEXT_BYTES,
-                 "{ \"corners_px\": %s,\n  \"near_m\": %.3g, \"far_m\": %.3g, \"dead_zone_m_s\": %.3g, "
+                 "{ \"corners_px\": %s,\n  \"near_m\": %s, \"far_m\": %s, \"dead_zone_m_s\": %s, "
                  "\"mirror\": %s, \"rotate_deg\": %u }\n",
-                 corners, (double)calibration->near_m, (double)calibration->far_m, (double)calibration->dead_zone_m_s,
-                 calibration->mirror ? "true" : "false", 90 * calibration->turns);
+                 corners, number_text(calibration->near_m, number[0]), number_text(calibration->far_m, number[1]),
+                 number_text(calibration->dead_zone_m_s, number[2]), calibration->mirror ? "true" : "false",
+                 90 * calibration->turns);
     return (size_t)bytes;
 }
 

@@ -83,6 +83,7 @@ static void post(kinect_camera *c, const motion_result *result, const depth_fram
         memcpy(c->box.velocity, result->velocity, 3 * cells * sizeof(float));
         memcpy(c->box.depth_m, result->depth_m, cells * sizeof(float));
         c->box.result = *result;
+        c->box.result.person = NULL; // the finder's, which goes on
         c->box.width = frame->width;
         c->box.height = frame->height;
         c->box.arrived_ns = frame->arrived_ns;
@@ -339,6 +340,7 @@ void kinect_camera_describe(kinect_camera *c, const kinect_mail *newest, char se
         snprintf(sentence, 2 * DEPTH_WHY_BYTES, "%.450s %s%s%.450s", c->source_name,
                  state == KINECT_CAMERA_LOST      ? "is lost; waiting until it is back"
                  : state == KINECT_CAMERA_OPENING ? "isn't open yet"
+                 : state == KINECT_CAMERA_FAILED  ? "can't go on"
                                                   : "is through",
                  why[0] != '\0' ? ": " : "", why);
     }

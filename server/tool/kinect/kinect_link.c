@@ -10,13 +10,37 @@
 #include "server/common/clock.h"
 #include "server/tool/kinect/kinect_say.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
-enum { WAIT_MS_MIN = 500, WAIT_MS_MAX = 10000, READ_BYTES = 1 << 20 };
+enum {
+    WAIT_MS_MIN = 500,
+    WAIT_MS_MAX = 10000,
+    JOIN_MS_MAX = 10000, ///< from the first packet until the session is joined
+    DEAD_MS_MAX = 10000, ///< without an answer of the peer's kernel
+    READ_BYTES = 1 << 20,
+};
 
 static const load_socket_events link_events;
 static void try_again(uv_timer_t *timer);
+
+static void wait_and_try(kinect_link *link)
+{
+    link->phase = KINECT_LINK_WAITING;
+    uv_timer_start(&link->timer, try_again, link->wait_ms, 0);
+    link->wait_ms = 2 * link->wait_ms < WAIT_MS_MAX ? 2 * link->wait_ms : WAIT_MS_MAX;
+}
+
+static void say_lost(kinect_link *link, const char *why)
+{
+    if (!link->said_lost && !link->ending) {
+        kinect_say(link->command, "no connection to %s: %s; trying again", link->target.authority, why);
+        link->said_lost = true;
+    }
+}
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -25,9 +49,7 @@ static void on_closed(uv_handle_t *handle)
     if (link->ending || link->phase == KINECT_LINK_REFUSED) {
         return;
     }
-    link->phase = KINECT_LINK_WAITING;
-    uv_timer_start(&link->timer, try_again, link->wait_ms, 0);
-    link->wait_ms = 2 * link->wait_ms < WAIT_MS_MAX ? 2 * link->wait_ms : WAIT_MS_MAX;
+    wait_and_try(link);
 }
 
 static void close_link(kinect_link *link, kinect_link_phase phase)
@@ -45,10 +67,8 @@ static void lose(kinect_link *link, const char *why)
     if (link->phase >= KINECT_LINK_CLOSING || link->phase == KINECT_LINK_WAITING) {
         return;
     }
-    if (!link->said_lost && !link->ending) {
-        kinect_say(link->command, "no connection to %s: %s; trying again", link->target.authority, why);
-        link->said_lost = true;
-    }
+    say_lost(link, why);
+    uv_timer_stop(&link->timer);
     close_link(link, KINECT_LINK_CLOSING);
 }
 
@@ -87,6 +107,23 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     }
 }
 
+static void on_no_answer(uv_timer_t *timer)
+{
+    lose(timer->data, "it doesn't answer");
+}
+
+/// A network that is cut says nothing, and the bridge may have nothing to send: the kernel asks.
+static void keep_alive(int fd)
+{
+    const int on = 1, idle_s = 5, every_s = 2, count = 3;
+    const unsigned dead_ms = DEAD_MS_MAX;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof dead_ms);
+}
+
 static void try_again(uv_timer_t *timer)
 {
     kinect_link *link = timer->data;
@@ -95,13 +132,15 @@ static void try_again(uv_timer_t *timer)
     link->phase = KINECT_LINK_OPENING;
     link->polled = 0;
     if (status != TARN_OK || uv_poll_init(link->loop, &link->poll, link->socket.fd) != 0) {
+        say_lost(link, status != TARN_OK && link->socket.why[0] != '\0' ? link->socket.why : "no socket can be opened");
         if (status == TARN_OK) {
             load_socket_close(&link->socket, false);
         }
-        link->phase = KINECT_LINK_WAITING;
-        uv_timer_start(&link->timer, try_again, link->wait_ms, 0);
+        wait_and_try(link);
         return;
     }
+    keep_alive(link->socket.fd);
+    uv_timer_start(&link->timer, on_no_answer, JOIN_MS_MAX, 0);
     link->poll.data = link;
     watch(link);
 }
@@ -145,7 +184,7 @@ static void on_joined(kinect_link *link, const tarn_joined *joined)
     link->role = joined->role;
     link->sequence = 0;
     link->wait_ms = WAIT_MS_MIN;
-    link->joined_ns = tarn_clock_monotonic_ns();
+    uv_timer_stop(&link->timer);
     memcpy(link->size_m, joined->state.size_m, sizeof link->size_m);
     if (link->said_lost) {
         kinect_say(link->command, "connected to %s again", link->target.authority);
@@ -166,8 +205,10 @@ static void on_error(kinect_link *link, const tarn_error *error)
 {
     const bool for_good =
         error->code == TARN_ERROR_KEY || error->code == TARN_ERROR_SESSION || error->code == TARN_ERROR_VERSION;
-    if (for_good || error->code != TARN_ERROR_ROLE || !link->said_role) {
+    const bool is_said = error->code == TARN_ERROR_ROLE ? link->said_role : strcmp(link->said_error, error->text) == 0;
+    if (for_good || !is_said) {
         kinect_say(link->command, "the server said: %s", error->text);
+        snprintf(link->said_error, sizeof link->said_error, "%s", error->text);
     }
     if (for_good) {
         close_link(link, KINECT_LINK_REFUSED);

@@ -38,9 +38,9 @@ typedef struct kinect_link {
     kinect_link_phase phase;
     int polled;
     bool said_lost, said_role, ending;
+    tarn_text said_error; ///< the server's last complaint
     uint32_t wait_ms;
     uint32_t viewer_id, sequence;
-    uint64_t joined_ns;
     float size_m[3]; ///< of the tank; zeros: not known
     tarn_role role;
 

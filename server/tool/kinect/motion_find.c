@@ -12,6 +12,7 @@ enum {
     MARGIN = 2, ///< cells around people in which motion is looked for
     PARENTS = 4097,
     SOFTENINGS = 3,
+    PACE_OF = 8,   ///< pictures that the mean pace is of
     CALM_BLUR = 2, ///< half-lives that what hardly moves is blurred for besides
 };
 
@@ -362,7 +363,9 @@ const motion_result *motion_find_frame(motion_find *find, const uint16_t *mm, do
 {
     const double passed_s = find->has_before ? time_s - find->before_s : 0;
     const bool follows = passed_s > 0 && passed_s <= gap_s_max;
-    const double dt_s = follows ? passed_s : 0;
+    // A stamp that came late makes the next way to it short, and would make speeds of it that nobody has.
+    const double dt_s = follows ? fmax(passed_s, 0.5 * find->pace_s) : 0;
+    find->pace_s += follows ? (passed_s - find->pace_s) / (find->pace_s > 0 ? PACE_OF : 1) : 0;
 
     motion_ground_compare(find, mm);
     if (find->learning) {

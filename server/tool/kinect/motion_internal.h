@@ -54,6 +54,7 @@ struct motion_find {
     motion_picture now, before;
     bool has_before;
     double before_s;
+    double pace_s;  ///< from one picture to the next, in the mean
     motion_box box; ///< around all people of both frames
 
     // flow, per cell of the result

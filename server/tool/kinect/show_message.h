@@ -3,9 +3,11 @@
 ///
 /// The page sends texts, JSON of at most SHOW_COMMAND_BYTES_MAX bytes:
 ///
-///     { "do": "look" }                          it has drawn what it got, and somebody sees it: the next picture,
-///     please { "do": "apply", "setup": CALIBRATION }   as in kinect_calibration.h; takes effect at once { "do":
-///     "save", "setup": CALIBRATION }    the same, and then into the file of --calibration
+///     { "do": "look" }                         somebody sees what was drawn: the next picture
+///
+///     { "do": "apply", "setup": CALIBRATION }  as in kinect_calibration.h; takes effect at once
+///
+///     { "do": "save", "setup": CALIBRATION }   the same, and then into the file of --calibration
 ///
 /// The bridge sends texts, JSON with the key "is": "setup" (show_message_setup), "figures" (show_message_figures),
 /// "answer" to apply and save, whose "error" is null or a sentence; and binary pictures, numbers with the low byte
