@@ -1,7 +1,7 @@
 // Drives the built page in a real headless Chromium against a real tarnd, and against a fake server for answers that
 // a healthy one never gives.
 //
-//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers]
+//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls]
 //
 // TARN_BUILD   the build with tarnd (default: build/release)
 // CHROMIUM     the browser (default: /usr/bin/chromium)
@@ -13,6 +13,7 @@ import { takeLayerPictures } from "./layer-pictures.mjs";
 import { runProgram } from "./missing.mjs";
 import { takePicture } from "./picture.mjs";
 import { WEB } from "./places.mjs";
+import { takeWallPictures } from "./wall-pictures.mjs";
 import { launch, World } from "./world.mjs";
 import "./cases/stream.mjs";
 import "./cases/streams.mjs";
@@ -35,12 +36,15 @@ import "./cases/programs.mjs";
 import "./cases/motion.mjs";
 import "./cases/water.mjs";
 import "./cases/gas.mjs";
+import "./cases/wall.mjs";
 import "./cases/xr.mjs";
 import "./cases/eyes.mjs";
 import "./cases/together.mjs";
 
 if (process.argv.includes("--help")) {
-  console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers]");
+  console.log(
+    "usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls]",
+  );
   process.exit(0);
 }
 const words = process.argv
@@ -49,7 +53,7 @@ const words = process.argv
   .join(" ");
 
 async function main() {
-  if (!hasCase(words)) {
+  if (!process.argv.includes("--walls") && !hasCase(words)) {
     console.error(`no case's name contains "${words}"`);
     return 2;
   }
@@ -74,6 +78,10 @@ async function main() {
     }
     if (process.argv.includes("--layers")) {
       await takeLayerPictures(browser);
+      return 0;
+    }
+    if (process.argv.includes("--walls")) {
+      await takeWallPictures(browser, words || "low");
       return 0;
     }
     const counts = await runCases(words, () => World.make(browser));

@@ -17,12 +17,15 @@ import { readAdded } from "./state/added-solids.js";
 import { OWN, vorticityScale } from "./state/colour-by.js";
 import { drawingOf, drawingsOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
+import { IdleStir } from "./state/idle-stir.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
 import { SceneTexts } from "./state/scene-texts.js";
 import type { Settings } from "./state/settings.js";
 import { ViewModel } from "./state/view-model.js";
 import { recallView, rememberView } from "./state/view-settings.js";
+import { isWall, lookOfScene, type WallLook, wallLookOf } from "./state/wall-look.js";
+import { hasCorner } from "./state/wall-part.js";
 import { ERROR } from "./tables/protocol-tables.js";
 import { Together } from "./together.js";
 import { Help } from "./ui/help.js";
@@ -81,6 +84,13 @@ export class App {
   readonly headset: HeadsetEntry;
   readonly webcam: Webcam;
 
+  /** Of the scene whose file was read last: its name, and what look it names. */
+  private sceneLook: { scene: string; look: WallLook | null } = { scene: "", look: null };
+  /** Null: people look at it from a page, which nothing is to move on. */
+  readonly idle: IdleStir | null;
+  /** What of the address makes no sense for this tank has been said. */
+  private misfitsSaid = false;
+  private inputs = 0;
   private refusedInARow = 0;
   private decodedMs = 0;
   private readoutMs = 0;
@@ -106,10 +116,14 @@ export class App {
     const software = graphics === "software";
     const { values } = this.settings;
     const fullDetail = values.detail === "full";
+    const isDisplay = new URLSearchParams(window.location.search).get("display") === "1";
+    this.idle = isDisplay ? new IdleStir() : null;
     this.stage = new Stage(parts.canvas, fullDetail || !software, {
-      rightPx: values.panel ? PANEL_PX : 0,
-      bottomPx: values.tools ? BAR_PX : 0,
+      rightPx: values.panel && !isDisplay ? PANEL_PX : 0,
+      bottomPx: values.tools && !isDisplay ? BAR_PX : 0,
     });
+    if (isDisplay || values.view !== null) this.stage.standAlone(values.view);
+    document.body.classList.toggle("no-corner", values.view !== null && !hasCorner(values.view));
     if (values.sky !== null) this.stage.light(values.sky);
     this.pictures = new Pictures(this.stage, {
       fullDetail,
@@ -129,7 +143,11 @@ export class App {
     recallView(this.orbit, this.settings);
     this.texts = new SceneTexts(fetchScene, () => this.showNames());
     this.scenes = new SceneLoader(fetchScene, {
-      onFile: (scene, file) => this.texts.know(scene, file),
+      onFile: (scene, file) => {
+        this.texts.know(scene, file);
+        this.sceneLook = { scene, look: lookOfScene(file) };
+        this.drawAs(this.settings.values.draw);
+      },
       onSolids: (solids, files) => this.stage.solids.show(solids, files),
       onProblem: (text) => this.announcer.say(sentence(text)),
     });
@@ -142,6 +160,7 @@ export class App {
       canvas: parts.canvas,
       header: parts.title.parentElement ?? parts.panel,
       view: this.stage,
+      pressing: (id, at) => this.stage.touch(id, at),
     });
     this.stage.add(this.together.markers.group);
     this.headset = createHeadset(this, this.controls.tool, {
@@ -257,9 +276,10 @@ export class App {
   private showState(state: SessionState): void {
     this.model.state = state;
     this.keeping.state(state);
-    this.drawAs(this.settings.values.draw);
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM, state.cellM);
     this.scenes.use(state.scene);
+    this.drawAs(this.settings.values.draw);
+    this.sayMisfits();
     this.stage.solids.add(readAdded(state.added));
     this.controls.offer(state.tools);
     this.panel.showState(state);
@@ -315,6 +335,9 @@ export class App {
     this.model.drops.onFrame(info.epoch, info.step, info.serverTimeUs, info.paused);
     if (this.keeping.catchingUp) this.pictures.clock.reset();
     this.pictures.clock.onFrame(info, frame.arrivedMs);
+    // Cameras give off no presence: that somebody moves before one is known from this alone.
+    if (info.inputs > this.inputs) this.together.acted();
+    this.inputs = info.inputs;
     this.decodedMs = now;
     this.model.decodeTime.add(now - frame.arrivedMs);
     const age =
@@ -387,6 +410,8 @@ export class App {
     if (isNew && this.controls.tilt.on) this.stage.standUpright();
     this.headset.tick(timeMs);
     this.controls.tick(pictures.elapsedS);
+    const idle = this.idle?.tick(pictures.elapsedS, this.together.idleMs()) ?? 0;
+    this.stage.stir(pictures.elapsedS, idle, Date.now() / 1000);
     pictures.end(!isWorn);
     keeping.drawn();
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
@@ -530,6 +555,10 @@ export class App {
         this.drawAs(name);
         this.showChannel();
       },
+      look: (name) => {
+        this.settings.set("look", name === (this.namedLook ?? "particles") ? "auto" : name);
+        this.drawAs(this.settings.values.draw);
+      },
       tilt: Controls.canTilt ? () => this.controls.toggleTilt() : null,
       camera: Webcam.canRun ? () => this.webcam.toggle() : null,
       picture: () => this.keeping.picture(),
@@ -599,10 +628,38 @@ export class App {
   private drawAs(asked: string): void {
     const { model = "", paused = false } = this.model.state ?? {};
     const [before, drawing] = [this.stage.drawing, drawingOf(model, asked)];
-    this.pictures.tiers.drawAs(drawing);
+    const canWall = isWall(model, this.stage.isFlat) && this.stage.hasWater;
+    const look = canWall ? wallLookOf(this.settings.values.look, this.namedLook) : null;
+    this.pictures.tiers.drawAs(drawing, look);
     this.panel.showDrawings(drawingsOf(model), drawing);
+    this.panel.showLooks(canWall, look);
     // Arrows are made of a frame that comes.
     if (paused && drawing === "arrows" && before !== drawing) this.conversation.lookAgain();
+  }
+
+  /** The look that the scene names. */
+  private get namedLook(): WallLook | null {
+    const { scene, look } = this.sceneLook;
+    return scene === this.model.state?.scene ? look : null;
+  }
+
+  /** Says once what the address asks for that this tank or this machine doesn't have. */
+  private sayMisfits(): void {
+    const { look, view } = this.settings.values;
+    const { isFlat, hasWater } = this.stage;
+    if (this.misfitsSaid) return;
+    this.misfitsSaid = true;
+    const asks = look !== "auto" && look !== "particles";
+    if (view !== null && !isFlat)
+      this.announcer.say("The address has view, which is for flat tanks: this one is seen whole.");
+    else if (asks && !isWall(this.model.state?.model ?? "", isFlat))
+      this.announcer.say(
+        `The address has look=${look}, which is for flat tanks that are full: this one isn't.`,
+      );
+    else if (asks && !hasWater)
+      this.announcer.say(
+        "This machine can't draw a wall (its textures hold no fractions): it shows particles.",
+      );
   }
 
   private toggleReadout(): void {

@@ -79,6 +79,10 @@ export interface TarnHook {
   readonly tier: string;
   /** What they are drawn as: water, smoke or dye. */
   readonly drawing: string;
+  /** What a wall of fluid looks like; "": the tank is drawn as its particles. */
+  readonly look: string;
+  /** How much an idle display stirs by itself, 0..1. */
+  readonly idleStir: number;
   /** Solids that are drawn. */
   readonly solids: number;
   /** Whether the particles of the newest frame have colours of their own. */
@@ -201,6 +205,12 @@ export function installHook(app: App): void {
     },
     get drawing() {
       return app.stage.drawing;
+    },
+    get look() {
+      return app.stage.wallLook ?? "";
+    },
+    get idleStir() {
+      return app.idle?.strength ?? 0;
     },
     get solids() {
       return app.stage.solids.count;

@@ -86,6 +86,6 @@ export class Pictures {
   }
 
   private draw(timeMs: number): void {
-    this.stage.draw(this.clock.tick(timeMs), this.bodies);
+    this.stage.draw(this.clock.tick(timeMs), this.bodies, timeMs);
   }
 }

@@ -2,6 +2,7 @@
 import type { Stage } from "./render/stage.js";
 import type { Drawing } from "./state/drawing.js";
 import { isWater, Quality, type Tier } from "./state/quality.js";
+import type { WallLook } from "./state/wall-look.js";
 
 /** Pictures of a tier that the measurement at the start takes. */
 const MEASURED_PICTURES = 3;
@@ -44,9 +45,9 @@ export class Tiers {
   }
 
   /** Draws the particles as something else from now on; what that costs is measured anew. */
-  drawAs(drawing: Drawing): void {
-    if (drawing === this.stage.drawing) return;
-    this.stage.show(this.stage.tier, drawing);
+  drawAs(drawing: Drawing, look: WallLook | null = null): void {
+    if (drawing === this.stage.drawing && look === this.stage.wallLook) return;
+    this.stage.show(this.stage.tier, drawing, look);
     if (!this.quality.isPinned) this.quality.pin(null);
   }
 

@@ -17,6 +17,8 @@ export interface TogetherParts {
   /** The page's heading: links go below it. */
   header: HTMLElement;
   view: PeopleView;
+  /** Once per picture for each who presses at a place of the tank. @param id  whose */
+  pressing(id: number, at: readonly number[]): void;
 }
 
 export class Together {
@@ -39,7 +41,7 @@ export class Together {
 
   constructor(
     private readonly conversation: Conversation,
-    parts: TogetherParts,
+    private readonly parts: TogetherParts,
   ) {
     this.sender = new PresenceSender((points) => conversation.presence(points));
     const labels = document.createElement("div");
@@ -88,7 +90,10 @@ export class Together {
       this.worn ?? (cursor === null ? NOWHERE : [{ part: "cursor", position_m: cursor, pressed, tool }]);
     if (pressed) this.acted(); // a gamepad gives off no events
     this.sender.tick(points, nowMs);
-    this.markers.show(this.tracks.tick(nowMs, this.calm.matches));
+    const tracks = this.tracks.tick(nowMs, this.calm.matches);
+    this.markers.show(tracks);
+    if (pressed && cursor !== null) this.parts.pressing(this.ownId, cursor);
+    for (const { viewerId, presence, at } of tracks) if (presence.pressed) this.parts.pressing(viewerId, at);
   }
 
   /** Head and hands are shown to the others in the cursor's place. @param points  null: nobody wears a headset */
@@ -129,7 +134,8 @@ export class Together {
     return links;
   }
 
-  private acted(): void {
+  /** Somebody did something. */
+  acted(): void {
     this.actedMs = performance.now();
   }
 

@@ -37,6 +37,7 @@ const INFO: FrameInfo = {
   field: 0,
   fieldLow: 0,
   fieldHigh: 0,
+  inputs: 0,
   ownSequence: 0,
   lightDims: [4, 4, 4],
   lightCells: 2,

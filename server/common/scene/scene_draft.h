@@ -99,6 +99,7 @@ typedef struct scene_draft {
     double gravity_m_s2[3]; ///< where it is told as a vector
     bool has_gravity_vector;
     uint32_t transfer, weights, solver;
+    uint32_t look;                     ///< checked, and of no use here: the page draws it
     uint32_t p2g_weights, g2p_weights; ///< TARN_WEIGHTS_COUNT: as weights
     uint32_t liquid_count, block_count, fluid_count, solid_count, emitter_count, drain_count;
     liquid_draft liquids[TARN_TANK_LIQUIDS_MAX];

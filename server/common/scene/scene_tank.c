@@ -216,12 +216,15 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
     static const scene_range seeds = {0, UINT32_MAX, NULL, false, true};
     static const scene_range per_axis = {1, TARN_SCENE_PER_AXIS_MAX, NULL, false, true};
     static const scene_range particles = {1, TARN_TANK_PARTICLES_MAX, NULL, false, true};
+    static const char *const look_names[] = {"water", "ink", "lava", "smoke", "aurora"};
+    static const scene_choice looks = {look_names, sizeof look_names / sizeof look_names[0]};
 #define TANK(member) offsetof(scene_draft, scene.tank.member)
     static const scene_field all[] = {
         {"$schema", false, scene_read_remark, 0, NULL},
         {"model", false, scene_read_remark, 0, NULL},
         {"title", false, read_title, offsetof(scene_draft, scene.title), NULL},
         {"description", false, read_description, offsetof(scene_draft, scene.description), NULL},
+        {"look", false, scene_read_choice, offsetof(scene_draft, look), &looks},
         {"size_m", true, scene_read_vector, offsetof(scene_draft, size_m), &sizes},
         {"cell_m", true, scene_read_double, offsetof(scene_draft, cell_m), &cells},
         {"dt_s", false, scene_read_float, TANK(dt_s), &steps},

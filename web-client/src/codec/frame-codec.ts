@@ -125,6 +125,7 @@ export class FrameCodec {
       fieldLow: at(39),
       fieldHigh: at(40),
       ownSequence: this.sequenceOf(viewerId, at(10)),
+      inputs: this.sequenceSum(at(10)),
       lightDims: [1, 1, 1],
       lightCells: 1,
       crowding: 0,
@@ -138,6 +139,13 @@ export class FrameCodec {
       if (inputs[i] === viewerId) return inputs[i + 1] as number;
     }
     return 0;
+  }
+
+  private sequenceSum(inputCount: number): number {
+    const inputs = new Uint32Array(this.wasm.memory.buffer, this.wasm.tarn_codec_inputs(), inputCount * 2);
+    let sum = 0;
+    for (let i = 1; i < inputs.length; i += 2) sum += inputs[i] as number;
+    return sum;
   }
 
   private check(status: number): void {

@@ -68,6 +68,8 @@ export interface FrameInfo {
   fieldHigh: number;
   /** Newest of this viewer's inputs that the frame contains; 0 where there is none. */
   ownSequence: number;
+  /** Sum of all viewers' newest inputs' numbers: it grows when somebody does something. */
+  inputs: number;
   /** Voxels of the light volume per axis. */
   lightDims: [number, number, number];
   /** Cells of the tank along a voxel's edge. */

@@ -6,7 +6,18 @@
 //     depth      the particles as the water's surface
 //     thickness  the particles as the water's thickness and colour
 //     glass      tinted solids: behind the water they are part of what is seen through it, before it they cover it
+//     splat      the particles of a wall, added up cell by cell
+//     wall       a flat tank's fluid as a surface
 //     front      over everything: the near panes, the cursor, others' cursors and name tags
 
 /** 1 and 2 are the eyes of a headset. */
-export const LAYER = { scene: 0, spheres: 3, depth: 4, thickness: 5, glass: 6, front: 7 } as const;
+export const LAYER = {
+  scene: 0,
+  spheres: 3,
+  depth: 4,
+  thickness: 5,
+  glass: 6,
+  front: 7,
+  splat: 8,
+  wall: 9,
+} as const;

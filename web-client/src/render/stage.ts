@@ -7,10 +7,13 @@ import * as THREE from "three";
 import type { FrameInfo } from "../codec/frame-info.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Drawing } from "../state/drawing.js";
-import { type Covers, distanceOf, type Framing, framingOf } from "../state/framing.js";
+import { type Covers, distanceOf, type Framing, framingOf, MARGIN } from "../state/framing.js";
 import type { Orbit } from "../state/orbit.js";
 import { isWater, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
+import { WallHands } from "../state/wall-hands.js";
+import type { WallLook } from "../state/wall-look.js";
+import { type WallPart, windowOf } from "../state/wall-part.js";
 import { Arrows } from "./arrows/arrows.js";
 import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
@@ -23,6 +26,7 @@ import type { Fluid, View } from "./passes.js";
 import { isDrawnBySoftware } from "./software.js";
 import { Solids } from "./solids.js";
 import { SHARED, TankBox, type TankShared } from "./tank-box.js";
+import { WALL_AT, Wall } from "./wall/wall.js";
 import { canDrawWater } from "./water/targets.js";
 import { Water } from "./water/water.js";
 
@@ -41,6 +45,8 @@ export class Stage {
   readonly cursor = new Cursor();
   readonly solids = new Solids();
   readonly fieldSlice = new FieldSlice();
+  /** What moves on a wall by itself. */
+  readonly hands = new WallHands();
   /** Of the tank, metres. */
   readonly sizeM: Vec3 = [2, 1, 1];
   readonly camera = new THREE.PerspectiveCamera(FOV_DEGREES, 1, 0.01, 100);
@@ -71,6 +77,12 @@ export class Stage {
   private shownDrawing: Drawing = "water";
   /** Draws the particles in several passes; null: they are points or spheres. */
   private fluid: Fluid | null = null;
+  /** Of a flat tank as a whole; null: its particles are drawn. */
+  private shownLook: WallLook | null = null;
+  /** What of a flat tank fills the window; null: it is framed. */
+  private part: WallPart | null = null;
+  /** Nothing but a flat tank is to be shown. */
+  private wantsAlone = false;
   /** The tank is one cell deep. */
   private flat = false;
   private reach = 1;
@@ -117,12 +129,12 @@ export class Stage {
 
   /** Makes the tank so large, metres. @param cellM  edge of its cells: a tank that is one deep is flat */
   fitTank(size: readonly number[], cellM = 0): void {
-    this.size.set(size[0] as number, size[1] as number, size[2] as number);
-    const flat = this.size.z < 1.5 * cellM;
-    if (flat !== this.flat) {
-      this.flat = flat;
-      this.frame();
-    }
+    const [x, y, z] = size as [number, number, number];
+    const flat = z < 1.5 * cellM;
+    const isOther = flat !== this.flat || this.size.x * y !== this.size.y * x;
+    this.size.set(x, y, z);
+    this.flat = flat;
+    if (isOther) this.frame();
     copy(this.size, this.sizeM);
     this.tank.position.copy(this.size).multiplyScalar(-0.5);
     this.box.fit(this.size);
@@ -147,7 +159,8 @@ export class Stage {
 
   /** A headset shows the picture from now on, or no longer. */
   wear(on: boolean): void {
-    this.surroundings.visible = !on;
+    this.surroundings.visible = !on && !this.alone;
+    this.box.group.visible = on || !this.alone;
     if (on) return;
     this.place.position.set(0, 0, 0);
     this.place.quaternion.identity();
@@ -167,8 +180,27 @@ export class Stage {
     [this.width, this.height] = [width, height];
     this.renderer.setPixelRatio(Math.min(PIXEL_RATIO_MAX, window.devicePixelRatio) * detail);
     this.renderer.setSize(width, height, false);
-    this.camera.aspect = width / height;
     this.frame();
+  }
+
+  /**
+   * Shows nothing but the tank where it is flat: it fills the window as far as its shape allows.
+   * @param part  that fills the window altogether; null: all of it
+   */
+  standAlone(part: WallPart | null): void {
+    this.wantsAlone = true;
+    this.part = part;
+    this.frame();
+  }
+
+  /** A flat tank is all that is shown. */
+  private get alone(): boolean {
+    return this.wantsAlone && this.flat;
+  }
+
+  /** What of a flat tank fills the window; null: it is framed. */
+  private get shownPart(): WallPart | null {
+    return this.flat ? this.part : null;
   }
 
   /** Whether the tank is one cell deep: it is seen from the front. */
@@ -179,6 +211,16 @@ export class Stage {
   private frame(): void {
     const { width, height } = this;
     this.framing = framingOf(width, height, this.covers, this.flat);
+    this.surroundings.visible = this.box.group.visible = !this.alone;
+    this.camera.aspect = width / height;
+    const part = this.shownPart;
+    if (part !== null) {
+      const { fullWidth, fullHeight, left, top } = windowOf(part, width, height);
+      this.camera.setViewOffset(fullWidth, fullHeight, left, top, width, height);
+      this.camera.aspect = this.size.x / this.size.y;
+      this.camera.updateProjectionMatrix();
+      return;
+    }
     const { leftPx, upPx } = this.framing;
     if (leftPx > 0 || upPx > 0) this.camera.setViewOffset(width, height, leftPx, upPx, width, height);
     else this.camera.clearViewOffset();
@@ -205,13 +247,22 @@ export class Stage {
   }
 
   look(orbit: Orbit): void {
-    const distance = orbit.distance * distanceOf(this.sizeM, this.framing, FOV_TANGENT, this.flat);
+    const margin = this.alone ? 0 : MARGIN;
+    let distance = orbit.distance * distanceOf(this.sizeM, this.framing, FOV_TANGENT, this.flat, margin);
+    // A wall that fills the window does so with its own plane, not with the tank's front.
+    if (this.alone) distance -= (1 - WALL_AT) * this.size.z;
     const flat = Math.cos(orbit.pitch) * distance;
-    this.camera.position.set(
-      Math.sin(orbit.yaw) * flat,
-      Math.sin(orbit.pitch) * distance,
-      Math.cos(orbit.yaw) * flat,
-    );
+    if (this.shownPart !== null) {
+      // From where the wall is as high as the whole of which the window is a piece.
+      distance = (0.5 * this.size.y) / FOV_TANGENT + (WALL_AT - 0.5) * this.size.z;
+      this.camera.position.set(0, 0, distance);
+    } else {
+      this.camera.position.set(
+        Math.sin(orbit.yaw) * flat,
+        Math.sin(orbit.pitch) * distance,
+        Math.cos(orbit.yaw) * flat,
+      );
+    }
     this.camera.near = Math.max(distance * 0.02, distance - 4 * this.reach);
     this.camera.far = distance + 12 * this.reach;
     this.camera.lookAt(0, this.flat ? 0 : -0.06 * this.size.y, 0);
@@ -229,23 +280,42 @@ export class Stage {
     return this.shownDrawing;
   }
 
-  /** Draws the particles in another way from now on; what takes several passes, where it can't be drawn, as spheres. */
-  show(tier: Tier, drawing: Drawing = this.shownDrawing): void {
-    if (tier === this.shownTier && drawing === this.shownDrawing) return;
+  /** What a flat tank looks like as a whole; null: its particles are drawn. */
+  get wallLook(): WallLook | null {
+    return this.shownLook;
+  }
+
+  /**
+   * Draws the particles in another way from now on; what takes several passes, where it can't be drawn, as spheres.
+   * @param look  of a flat tank that is full of fluid: all of it is drawn, but as points and arrows
+   */
+  show(tier: Tier, drawing: Drawing = this.shownDrawing, look: WallLook | null = this.shownLook): void {
+    if (tier === this.shownTier && drawing === this.shownDrawing && look === this.shownLook) return;
     this.shownTier = tier;
     this.shownDrawing = drawing;
+    this.shownLook = look;
     this.particles.flatten(tier === "points");
     // Of any tier they are the same, and know what a frame said that is gone.
     if (drawing === "arrows" && this.fluid instanceof Arrows) return;
+    // What is under way on a wall goes on.
+    if (this.fluid instanceof Wall && look !== null && tier !== "points" && drawing !== "arrows") {
+      this.fluid.show(look, tier);
+      return;
+    }
     this.fluid?.dispose();
     this.box.lightUp(drawing === "dye");
     this.fluid = this.createFluid(tier, drawing);
   }
 
   private createFluid(tier: Tier, drawing: Drawing): Fluid | null {
-    const { renderer, scene, particles, smoothEdges, sky } = this;
+    const { renderer, scene, particles, smoothEdges, sky, shownLook } = this;
     if (drawing === "arrows") return new Arrows(renderer, scene, particles);
     if (!this.hasWater || tier === "points") return null;
+    if (shownLook !== null) {
+      const wall = new Wall(renderer, scene, particles, this.hands);
+      wall.show(shownLook, tier);
+      return wall;
+    }
     if (drawing !== "water") return new Gas(renderer, scene, particles, drawing, tier, smoothEdges);
     return isWater(tier) ? new Water(renderer, scene, particles, tier, smoothEdges, sky) : null;
   }
@@ -255,9 +325,30 @@ export class Stage {
     this.sky.setHex(sky);
   }
 
-  /** @param leadS  seconds by which the newest frame is to be moved on */
-  draw(leadS: number, bodies: BodyTrack): void {
+  /** Somebody is pressing at a place of the tank, in this picture. @param id  whose, not 0 */
+  touch(id: number, at: readonly number[]): void {
+    const edge = this.wallEdge;
+    this.hands.touch(id, (at[0] as number) / edge, (at[1] as number) / edge);
+  }
+
+  /** Once per picture, after the touches. @param idle  0..1: how much an idle display stirs. @param timeS  of the day, about */
+  stir(elapsedS: number, idle: number, timeS: number): void {
+    const edge = this.wallEdge;
+    this.hands.tick(elapsedS, this.size.x / edge, this.size.y / edge, idle, timeS);
+  }
+
+  /** Of a square as large as the tank's front, metres. */
+  private get wallEdge(): number {
+    return Math.sqrt(this.size.x * this.size.y);
+  }
+
+  /**
+   * @param leadS  seconds by which the newest frame is to be moved on
+   * @param nowMs  when the picture began
+   */
+  draw(leadS: number, bodies: BodyTrack, nowMs: number): void {
     this.solids.move(bodies, leadS);
+    if (this.fluid instanceof Wall) this.fluid.nowMs = nowMs;
     if (this.fluid !== null && this.renderer.xr.isPresenting) this.drawEyes(leadS);
     else this.drawCanvas(leadS);
   }

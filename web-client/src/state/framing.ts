@@ -14,7 +14,7 @@ const SHIFT_PX = 96;
 /** Half the width of a long tank in the home view, in heights of the window. */
 const TANK_HALF_WIDTH = 0.57;
 /** Around a flat tank, as a share of it. */
-const MARGIN = 0.05;
+export const MARGIN = 0.05;
 
 /** Of a view: yaw and pitch, radians. */
 export type Home = readonly [yaw: number, pitch: number];
@@ -53,15 +53,17 @@ export function framingOf(width: number, height: number, covers: Covers, flat: b
  * Of the camera from the tank's middle, metres, for all of the tank to be seen.
  * @param size     of the tank, metres
  * @param tangent  of half the camera's vertical angle
+ * @param margin   around a flat tank, as a share of it
  */
 export function distanceOf(
   size: readonly number[],
   { freeWidth, freeHeight }: Framing,
   tangent: number,
   flat: boolean,
+  margin = MARGIN,
 ): number {
   const [x, y, z] = size as [number, number, number];
-  if (flat) return (0.5 * (1 + MARGIN) * Math.max(y / freeHeight, x / freeWidth)) / tangent + 0.5 * z;
+  if (flat) return (0.5 * (1 + margin) * Math.max(y / freeHeight, x / freeWidth)) / tangent + 0.5 * z;
   const narrow = Math.max(1 / freeHeight, 1.25 / freeWidth);
   const round = (0.5 * Math.hypot(x, y, z) * narrow) / tangent / 1.08;
   return Math.max(round, cornersAway(0.5 * Math.hypot(x, z), 0.5 * y, tangent * freeHeight));

@@ -6,6 +6,8 @@ import { OWN } from "./colour-by.js";
 import { DRAWINGS } from "./drawing.js";
 import { colourText } from "./identity.js";
 import { QUALITIES } from "./quality.js";
+import { LOOK_WORDS } from "./wall-look.js";
+import { PART_MIN, readPart, type WallPart } from "./wall-part.js";
 
 interface NumberKind {
   kind: "number";
@@ -41,7 +43,13 @@ interface TextKind {
   default: string;
 }
 
-type Kind = NumberKind | WordKind | SwitchKind | ColourKind | TextKind;
+/** Of a flat tank: four shares of it. */
+interface PartKind {
+  kind: "part";
+  default: null;
+}
+
+type Kind = NumberKind | WordKind | SwitchKind | ColourKind | TextKind | PartKind;
 
 const ADDRESS_CHARACTERS_MAX = 1000;
 
@@ -63,6 +71,8 @@ export const SETTINGS = {
   keys: { kind: "switch", default: true },
   detail: { kind: "word", words: ["auto", "full"], default: "auto" },
   draw: { kind: "word", words: ["auto", ...DRAWINGS], default: "auto" },
+  look: { kind: "word", words: LOOK_WORDS, default: "auto" },
+  view: { kind: "part", default: null },
   quality: { kind: "word", words: ["auto", ...Object.keys(QUALITIES)], default: "auto" },
   channel: { kind: "name", default: OWN },
   field: { kind: "name", default: "" },
@@ -87,9 +97,11 @@ type ValueOf<K> = K extends { kind: "number"; default: infer D }
       ? C extends number
         ? number
         : number | null
-      : K extends { words: readonly Tool[] }
-        ? Tool
-        : string;
+      : K extends { kind: "part" }
+        ? WallPart | null
+        : K extends { words: readonly Tool[] }
+          ? Tool
+          : string;
 
 export type SettingValues = { -readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[N]> };
 
@@ -139,6 +151,8 @@ function parsed(kind: Kind, text: string): unknown {
       return text === "1" ? true : text === "0" ? false : undefined;
     case "colour":
       return /^[0-9a-f]{6}$/i.test(text) ? Number.parseInt(text, 16) : undefined;
+    case "part":
+      return readPart(text);
     case "name":
       return clipName(text);
     case "address":
@@ -170,6 +184,8 @@ function allowed(kind: Kind): string {
       return "are 0 and 1";
     case "colour":
       return "are six hexadecimal digits";
+    case "part":
+      return `is x0,y0,x1,y1: shares of 0 to 1, x1 and y1 larger by ${PART_MIN} or more`;
     default:
       return `are up to ${ADDRESS_CHARACTERS_MAX} characters`;
   }

@@ -5,6 +5,7 @@ import "../../node_modules/lil-gui/dist/lil-gui.css";
 import { type Controller, GUI } from "lil-gui";
 import type { Channel, ParameterInfo, Role, SessionState } from "../protocol/messages.js";
 import type { Drawing } from "../state/drawing.js";
+import { WALL_LOOKS, type WallLook } from "../state/wall-look.js";
 import { CAMERA_PROMISE } from "./camera-view.js";
 import { channelTitle } from "./legend.js";
 
@@ -13,6 +14,11 @@ const TITLES: Readonly<Record<Drawing, string>> = {
   smoke: "Smoke",
   dye: "Dye",
   arrows: "Vorticity, as arrows",
+};
+
+const LOOKS: Readonly<Record<string, WallLook | "particles">> = {
+  Particles: "particles",
+  ...Object.fromEntries(WALL_LOOKS.map((one) => [one.charAt(0).toUpperCase() + one.slice(1), one])),
 };
 
 export interface PanelActions {
@@ -31,6 +37,7 @@ export interface PanelActions {
   /** Where the plane lies that a field is shown in. */
   slice(share: number): void;
   drawing(name: Drawing): void;
+  look(name: WallLook | "particles"): void;
   /** Null where the device can't be tilted. @return whether it is on now */
   tilt: (() => Promise<boolean>) | null;
   /** Null where there can't be a camera. */
@@ -59,7 +66,8 @@ export class Panel {
   private sceneChoice: Controller | null = null;
   private channelChoice: Controller | null = null;
   private drawingChoice: Controller | null = null;
-  private readonly chosen = { scene: "", channel: "", drawing: "", field: "", slice: 0.5 };
+  private lookChoice: Controller | null = null;
+  private readonly chosen = { scene: "", channel: "", drawing: "", look: "", field: "", slice: 0.5 };
   private fieldChoices: Controller[] = [];
   private fields = "";
   private scenes = "";
@@ -151,6 +159,17 @@ export class Panel {
       this.drawingChoice.show(drawings.length > 1);
     }
     this.drawingChoice?.updateDisplay();
+  }
+
+  /** @param offered  the tank is a wall of fluid. @param current  what it looks like; null: its particles are drawn */
+  showLooks(offered: boolean, current: WallLook | null): void {
+    this.chosen.look = current ?? "particles";
+    this.lookChoice ??= this.sceneFolder
+      .add(this.chosen, "look", LOOKS)
+      .name("Look")
+      .onChange((name: WallLook | "particles") => this.actions.look(name));
+    this.lookChoice.show(offered);
+    this.lookChoice.updateDisplay();
   }
 
   /** @param current  the name of the one that the particles are coloured by */
@@ -264,7 +283,7 @@ export class Panel {
   showRole(role: Role, plays: boolean): void {
     this.controls = role === "own" && !plays;
     for (const controller of this.sceneFolder.controllers)
-      if (!["view", "readout", "channel", "drawing", "field", "slice"].includes(controller.property))
+      if (!["view", "readout", "channel", "drawing", "look", "field", "slice"].includes(controller.property))
         controller.show(this.controls);
     this.parameterFolder.show(this.controls);
     this.toolFolder.show(role !== "watch" && !plays);
