@@ -86,6 +86,10 @@ export async function startFakeServer(options = {}) {
     port: http.address().port,
     received,
     viewers: () => sockets.clients.size,
+    /** Its viewers come back by themselves. */
+    drop: () => {
+      for (const socket of sockets.clients) socket.close(1001);
+    },
     show: (timeS) => show(tank, recording, [...sockets.clients], timeS),
     still: () =>
       tank.paused && [...sockets.clients].every(({ tarn }) => tarn.unacked === 0 && hasNewest(tank, tarn)),

@@ -83,6 +83,7 @@ export class App {
   private readonly help: Help;
   readonly headset: HeadsetEntry;
   readonly webcam: Webcam;
+  private cameraIsDue: boolean;
 
   /** Of the scene whose file was read last: its name, and what look it names. */
   private sceneLook: { scene: string; look: WallLook | null } = { scene: "", look: null };
@@ -154,6 +155,7 @@ export class App {
     this.keeping = this.createKeeping();
     this.controls = this.createControls();
     this.webcam = this.createWebcam();
+    this.cameraIsDue = this.settings.values.camera;
     this.panel = new Panel(parts.panel, this.panelActions(), this.controls.tool);
     this.together = new Together(this.conversation, {
       list: this.panel.people,
@@ -241,6 +243,7 @@ export class App {
     this.together.onJoined(message);
     this.showState(message.state);
     if (message.role === "watch") this.webcam.stop("The camera was stopped: you may only watch now.");
+    else this.beginCamera();
     this.panel.showRole(message.role, false);
     this.help.showRole(message.role);
     this.conversation.ping();
@@ -488,6 +491,17 @@ export class App {
   private sent(sequence: number): boolean {
     if (sequence > 0) this.model.inputTimes.sent(sequence, performance.now());
     return sequence > 0;
+  }
+
+  /** As the address asks: once, so that who stops it has it stopped. */
+  private beginCamera(): void {
+    if (!this.cameraIsDue) return;
+    this.cameraIsDue = false;
+    if (Webcam.canRun) this.webcam.begin();
+    else
+      this.announcer.say(
+        "The address has camera=1, but a page gets a camera only over https, or of its own machine.",
+      );
   }
 
   private createWebcam(): Webcam {

@@ -39,7 +39,12 @@ export class Webcam {
 
   toggle(): void {
     if (this.running !== null || this.asking) this.stop();
-    else void this.start();
+    else this.begin();
+  }
+
+  /** As a press of the button that starts it does. */
+  begin(): void {
+    if (this.running === null && !this.asking) void this.start();
   }
 
   /** @param why  said to people; "": they know */

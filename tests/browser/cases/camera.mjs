@@ -187,6 +187,20 @@ test("the camera runs from a press of a key until the view's button, and ends wi
   assert(/camera is gone/.test(await said(page)), `the page says: ${await said(page)}`);
 });
 
+test("the address starts the camera, once, and a display shows nothing of it", async (world) => {
+  await useFilm(world, [-4, 0]);
+  const server = await world.fake({ particles: 500 });
+  const page = await world.watch(cheap(`${address(server)}?session=main&display=1&camera=1`));
+  await until(() => motions(server).length > 3, "motions are sent");
+  assert(!(await page.locator("#camera").isVisible()), "the camera's view covers the display");
+  const played = await world.watch(cheap(`${address(server)}?session=main&camera=1`));
+  await stopButton(played).click();
+  server.drop();
+  await until(() => played.evaluate(() => window.tarn.connections === 2), "the page is back", 30_000);
+  await sleep(300);
+  assert(!(await played.locator("#camera").isVisible()), "a camera that was stopped runs again");
+});
+
 test("whoever may only watch is offered no camera, and who loses the right to play loses it", async (world) => {
   await useFilm(world, [-4, 0]);
   let role = "play";

@@ -73,6 +73,7 @@ export const SETTINGS = {
   draw: { kind: "word", words: ["auto", ...DRAWINGS], default: "auto" },
   look: { kind: "word", words: LOOK_WORDS, default: "auto" },
   view: { kind: "part", default: null },
+  camera: { kind: "switch", default: false },
   quality: { kind: "word", words: ["auto", ...Object.keys(QUALITIES)], default: "auto" },
   channel: { kind: "name", default: OWN },
   field: { kind: "name", default: "" },
