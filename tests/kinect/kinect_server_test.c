@@ -151,20 +151,23 @@ static void who_rests_is_told_of_less_often(void **state)
 {
     (void)state;
     char command[512], options[512];
-    double messages[2];
+    double messages[2], taken_s = 0;
     snprintf(command, sizeof command, "%s %s/still still 100 1 2.4 0", TARN_TEST_MAKE_DEPTH, folder);
     assert_int_equal(system(command), 0);
     for (int solid = 0; solid < 2; solid++) {
         bridge_process b;
         snprintf(options, sizeof options, "--frames %s/still --url 127.0.0.1:%u%s", folder, pool_server.port,
                  solid ? " --solid" : "");
+        const uint64_t begun_ns = tarn_clock_monotonic_ns();
         bridge_start(&b, folder, options, NULL, NULL);
         assert_int_equal(bridge_finish(&b, 0), 0);
+        taken_s = solid ? taken_s : (double)(tarn_clock_monotonic_ns() - begun_ns) * 1e-9;
         messages[solid] = bridge_summary(&b, " messages");
     }
     print_message("%.0f messages about somebody who rests, %.0f about one in the way\n", messages[0], messages[1]);
     assert_true(messages[0] >= 3);
-    assert_true(3 * messages[0] < 2 * messages[1]);
+    assert_true(messages[0] < 5 + 5 * taken_s); // a busy machine plays the recording slowly
+    assert_true(messages[1] > 40);
 }
 
 static void damaged_frames_are_named_once(void **state)
