@@ -24,6 +24,7 @@ import { SceneTexts } from "./state/scene-texts.js";
 import type { Settings } from "./state/settings.js";
 import { ViewModel } from "./state/view-model.js";
 import { recallView, rememberView } from "./state/view-settings.js";
+import { carriedField, type WallWish } from "./state/wall-field.js";
 import { isWall, lookOfScene, type WallLook, wallLookOf } from "./state/wall-look.js";
 import { hasCorner } from "./state/wall-part.js";
 import { ERROR } from "./tables/protocol-tables.js";
@@ -89,6 +90,7 @@ export class App {
   private sceneLook: { scene: string; look: WallLook | null } = { scene: "", look: null };
   /** Null: people look at it from a page, which nothing is to move on. */
   readonly idle: IdleStir | null;
+  private readonly wallWish: WallWish = { draws: false, isDisplay: false, idleMs: 0 };
   /** What of the address makes no sense for this tank has been said. */
   private misfitsSaid = false;
   private inputs = 0;
@@ -119,6 +121,7 @@ export class App {
     const fullDetail = values.detail === "full";
     const isDisplay = new URLSearchParams(window.location.search).get("display") === "1";
     this.idle = isDisplay ? new IdleStir() : null;
+    this.wallWish.isDisplay = isDisplay;
     this.stage = new Stage(parts.canvas, fullDetail || !software, {
       rightPx: values.panel && !isDisplay ? PANEL_PX : 0,
       bottomPx: values.tools && !isDisplay ? BAR_PX : 0,
@@ -136,7 +139,7 @@ export class App {
     this.legend = new Legend(parts.legend);
     this.colourBy(values.channel);
     this.pictures.fieldView.slice = values.slice;
-    this.lookAt(values.field);
+    this.pictures.fieldView.name = values.field;
     this.help = new Help(parts.help, values.help);
     parts.readout.hidden = !values.readout;
     parts.panel.hidden = !values.panel;
@@ -165,6 +168,7 @@ export class App {
       pressing: (id, at) => this.stage.touch(id, at),
     });
     this.stage.add(this.together.markers.group);
+    this.carryField();
     this.headset = createHeadset(this, this.controls.tool, {
       nextTool: () => this.controls.chooseNext(1),
       resizeTool: (factor) => this.controls.setRadius(this.controls.tool.radiusM * factor),
@@ -289,6 +293,7 @@ export class App {
     this.pictures.colourBy.offer(state.channels);
     this.conversation.carry(this.pictures.colourBy.carried);
     this.pictures.fieldView.offer(state.fields);
+    this.carryField();
     this.showChannel();
     this.showNames();
   }
@@ -438,6 +443,7 @@ export class App {
       void this.texts.read(this.model.scenes);
     measure(this.measurements, this.model, this.stream.latest, now);
     this.readout.show(this.measurements);
+    this.carryField();
     this.showChannel();
     this.announcer.show(this.stream.latest, now);
     rememberView(this.orbit, this.settings);
@@ -603,8 +609,17 @@ export class App {
   private lookAt(name: string): void {
     this.settings.set("field", name);
     this.pictures.fieldView.name = name;
-    this.stream.slice = name === "" ? -1 : this.pictures.fieldView.slice;
-    this.conversation.carryField(name);
+    this.carryField();
+  }
+
+  /** Asks for the field that is looked at, or that a wall is drawn with. */
+  private carryField(): void {
+    const { name, slice } = this.pictures.fieldView;
+    this.wallWish.draws = this.stage.drawsWall;
+    this.wallWish.idleMs = this.together.idleMs();
+    const carried = carriedField(name, this.model.state?.fields ?? [], this.wallWish);
+    this.stream.slice = carried === "" ? -1 : slice;
+    this.conversation.carryField(carried);
   }
 
   private cutAt(share: number): void {

@@ -10,6 +10,7 @@ import type { DecodedFrame } from "./state/frame-stream.js";
 import { homeOf } from "./state/framing.js";
 import type { Orbit } from "./state/orbit.js";
 import type { Vec3 } from "./state/ray.js";
+import { WALL_FIELD } from "./state/wall-field.js";
 import { Tiers, type TiersOptions } from "./tiers.js";
 
 /** After a longer pause what moves by itself moves by so much only, seconds. */
@@ -82,6 +83,7 @@ export class Pictures {
     const { field, slice } = this.fieldView;
     const levels = this.fieldView.scale(info) === null ? null : frame.field;
     this.stage.fieldSlice.show(levels, info, (field?.kinds ?? "") !== "", slice);
+    this.stage.speeds.show(this.fieldView.has(info, WALL_FIELD) ? frame.field : null, info);
     this.bodies.onFrame(info, frame.views.bodies);
   }
 

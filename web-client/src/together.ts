@@ -57,6 +57,11 @@ export class Together {
     });
     for (const kind of ["pointerdown", "keydown", "wheel"] as const)
       window.addEventListener(kind, () => this.acted(), { passive: true, capture: true });
+    // A browser moves a mouse that lies still by nothing, where the page below it changes.
+    const moved = ({ movementX, movementY }: PointerEvent): void => {
+      if (movementX !== 0 || movementY !== 0) this.acted();
+    };
+    window.addEventListener("pointermove", moved, { passive: true, capture: true });
   }
 
   onJoined(message: Joined): void {

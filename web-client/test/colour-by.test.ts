@@ -68,6 +68,12 @@ test("a field is shown where the tank and the frame have it", () => {
   const carries = (field: number) => ({ ...INFO, field, fieldLow: 0, fieldHigh: 255 });
   expect(view.scale(carries(2))).toEqual({ low: 0, high: 255 });
   for (const field of [0, 1, 3]) expect(view.scale(carries(field)), `${field}`).toBeNull();
+  expect([0, 1, 2, 3].map((field) => view.has(carries(field), "pressure"))).toEqual([
+    false,
+    true,
+    false,
+    false,
+  ]);
 });
 
 test("a legend has words, a unit and the ends of the scale", () => {

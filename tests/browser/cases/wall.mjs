@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { drawByHand, drawUntil, takeCanvas } from "../by-hand.mjs";
+import { CameraViewer } from "../camera-viewer.mjs";
 import { brightness } from "../compare.mjs";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
@@ -206,6 +207,72 @@ for (const [query, sentence, options] of [
   });
 }
 
+const CLEAR_WALL = join(HERE, "scenes", "clear-wall.json");
+/** Of that one, whose dye is in a corner: where a camera stirs it, and what is looked at of that. Metres. */
+const CLEAR = [
+  [1.1, 0.7],
+  [1.8, 1.3],
+];
+const SEEN = [
+  [1.3, 0.8],
+  [1.6, 1.2],
+];
+/** Nothing but clear fluid. */
+const BARE = [
+  [0.8, 0.4, 0],
+  [2, 1.5, 1],
+];
+
+/** What a page shows of that, in levels of its pixels. */
+async function clearPart(page) {
+  const { url, corners } = await page.evaluate(
+    ([low, high]) =>
+      new Promise((resolve) =>
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() =>
+            resolve({
+              url: document.getElementById("tank").toDataURL(),
+              corners: [low, high].map(([x, y]) => window.tarn.project([x, y, 0]).map(Math.round)),
+            }),
+          ),
+        ),
+      ),
+    SEEN,
+  );
+  const picture = readPng(Buffer.from(url.slice(url.indexOf(",") + 1), "base64"));
+  const [[left, bottom], [right, top]] = corners;
+  const values = [];
+  for (let y = top; y < bottom; y++) for (let x = left; x < right; x++) values.push(...picture.at(x, y));
+  return { values };
+}
+
+for (const name of ["smoke", "ink"])
+  test(`clear fluid that a camera stirs is seen to move on a wall of ${name}, and only then`, async (world) => {
+    const server = await world.tank({ scene: CLEAR_WALL });
+    const page = await world.watch(
+      `${server.url}?look=${name}&detail=full&panel=0&tools=0&help=0&readout=0`,
+      SMALL,
+    );
+    await until(async () => (await look(page, "look")).look === name, "it is drawn");
+    await page.evaluate(() => window.tarn.nextFrames(20));
+    const still = await clearPart(page);
+    await page.evaluate(() => window.tarn.nextFrames(20));
+    const before = difference(still, await clearPart(page));
+    assert(before < 0.7, `while nobody acts it changes by ${before.toFixed(2)} levels`);
+    const camera = await CameraViewer.join(server.port);
+    world.servers.push(camera);
+    const stirred = camera.stir(...CLEAR, 0.8);
+    await until(
+      async () => difference(still, await clearPart(page)) > 4,
+      "what a camera stirs looks otherwise",
+      40_000,
+    );
+    const inside = await page.evaluate((corners) => window.tarn.velocityIn(...corners), BARE);
+    assertEqual(inside, null, "particles where it was stirred");
+    camera.stop();
+    await stirred;
+  });
+
 test("a wall on a display that nobody touches stirs by itself, and stops when somebody acts", async (world) => {
   const server = await fakeWall(world);
   const page = await world.open(`http://127.0.0.1:${server.port}/?display=1&look=ink&detail=full`, {
@@ -229,6 +296,12 @@ test("a wall on a display that nobody touches stirs by itself, and stops when so
   await page.mouse.click(120, 90);
   await pictures(10, 100);
   assertEqual(await idle(), 0, "a second after somebody acted");
+  await page.evaluate(() => window.pass(40_000));
+  await pictures(20, 100);
+  await page.mouse.move(60, 60);
+  await page.mouse.move(90, 90);
+  await pictures(10, 100);
+  assertEqual(await idle(), 0, "a second after the mouse moved over it");
   const inputs = server.received.slice(before).filter(({ t, k }) => t === "input" && k !== "pointer");
   assertEqual(inputs, [], "what was sent of it");
 });

@@ -27,6 +27,7 @@ import { isDrawnBySoftware } from "./software.js";
 import { Solids } from "./solids.js";
 import { SHARED, TankBox, type TankShared } from "./tank-box.js";
 import { WALL_AT, Wall } from "./wall/wall.js";
+import { WallSpeeds } from "./wall/wall-speeds.js";
 import { canDrawWater } from "./water/targets.js";
 import { Water } from "./water/water.js";
 
@@ -47,6 +48,8 @@ export class Stage {
   readonly fieldSlice = new FieldSlice();
   /** What moves on a wall by itself. */
   readonly hands = new WallHands();
+  /** How fast its fluid is where no particles say so. */
+  readonly speeds = new WallSpeeds();
   /** Of the tank, metres. */
   readonly sizeM: Vec3 = [2, 1, 1];
   readonly camera = new THREE.PerspectiveCamera(FOV_DEGREES, 1, 0.01, 100);
@@ -280,6 +283,11 @@ export class Stage {
     return this.shownDrawing;
   }
 
+  /** Whether a wall is what is drawn: not of points or arrows. */
+  get drawsWall(): boolean {
+    return this.fluid instanceof Wall;
+  }
+
   /** What a flat tank looks like as a whole; null: its particles are drawn. */
   get wallLook(): WallLook | null {
     return this.shownLook;
@@ -312,7 +320,7 @@ export class Stage {
     if (drawing === "arrows") return new Arrows(renderer, scene, particles);
     if (!this.hasWater || tier === "points") return null;
     if (shownLook !== null) {
-      const wall = new Wall(renderer, scene, particles, this.hands);
+      const wall = new Wall(renderer, scene, particles, this.hands, this.speeds);
       wall.show(shownLook, tier);
       return wall;
     }
@@ -393,6 +401,7 @@ export class Stage {
   /** Gives the graphics card back what it was lent: nothing is drawn any more. */
   dispose(): void {
     this.fluid?.dispose();
+    this.speeds.dispose();
     this.solids.show([], new Map());
     this.renderer.dispose();
     this.renderer.forceContextLoss();

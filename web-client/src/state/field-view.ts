@@ -21,7 +21,13 @@ export class FieldView {
 
   /** What a frame's levels 0 and 255 stand for; null: it doesn't have this field. */
   scale(info: FrameInfo): { low: number; high: number } | null {
-    const isThere = info.field > 0 && this.fields[info.field - 1] === this.field;
-    return isThere ? { low: info.fieldLow, high: info.fieldHigh } : null;
+    return this.field !== null && this.has(info, this.name)
+      ? { low: info.fieldLow, high: info.fieldHigh }
+      : null;
+  }
+
+  /** Whether a frame has a field, whichever is shown. */
+  has(info: FrameInfo, name: string): boolean {
+    return info.field > 0 && this.fields[info.field - 1]?.name === name;
   }
 }

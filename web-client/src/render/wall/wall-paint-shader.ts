@@ -37,6 +37,10 @@ vec3 paint(Place p) {
   vec3 ground = mosaic(low) * light;
   ground *= exp(-vec3(0.85, 0.20, 0.11) * max(0.2, 0.9 + 9.0 * p.s.z));
 
+  // Fast water carries air: a silver mist over the ground, in streaks.
+  float airy = smoothstep(0.02, 0.20, p.speed) * (0.55 + 0.45 * noiseAt(p.m * 4.3).r + 0.35 * noiseAt(p.m * 11.0).r);
+  ground = mix(ground, vec3(0.62, 0.80, 0.84) * light, clamp(0.30 * airy, 0.0, 0.4));
+
   vec4 dye = mix(p.dye, textureLod(dyes, mix(at, p.bent, 0.5), 0.0), 0.5);
   vec3 hue = hueOf(dye, vec3(1.0));
   float thick = 2.7 * dye.a * (1.0 + 0.25 * noiseAt(p.m * 2.3).r);
@@ -66,6 +70,9 @@ vec3 paint(Place p) {
   float rough = grain(p.q);
   vec3 paper = vec3(0.87, 0.83, 0.75) * (1.0 + 0.045 * rough);
   paper *= 0.97 + 0.05 * noiseAt(p.q * 0.6).r;
+  // Where water goes the paper is damp.
+  float damp = smoothstep(0.015, 0.18, p.speed) * max(0.3, 1.0 + 0.8 * noiseAt(p.m * 2.9).r + 0.3 * rough);
+  paper *= 1.0 - vec3(0.15, 0.125, 0.09) * damp;
   // Ink creeps along the grain.
   vec2 creep = 0.0035 * vec2(noiseAt(p.m * 5.1).r, noiseAt(p.m.yx * 4.7 + 0.2).r);
   vec2 place = at + creep / extent;
@@ -120,7 +127,7 @@ vec3 paint(Place p) {
                     crust(p.m + vec2(0.0, E)).w - crust(p.m - vec2(0.0, E)).w) / (2.0 * E);
   float breath = 0.5 + 0.5 * sin(momentS * 0.7 + 6.0 * noiseAt(p.m * 0.4).r);
   float around = textureLod(dyes, at, 4.0).a;
-  float hot = 0.10 + 0.06 * breath + 0.60 * p.heat + 0.50 * p.dye.a + 0.18 * around;
+  float hot = 0.10 + 0.06 * breath + 0.60 * p.heat + 0.50 * p.dye.a + 0.18 * around + 0.9 * p.speed;
   float width = 0.035 + 0.30 * hot * hot;
   float open = 1.0 - smoothstep(0.25 * width, width, near.x);
   float melt = smoothstep(0.62, 1.20, hot + 0.30 * noiseAt(p.m * 1.6).r - 0.22 * near.w);
@@ -176,6 +183,9 @@ vec3 paint(Place p) {
   hue = 0.16 + 0.95 * hue / max(0.35, max(hue.r, max(hue.g, hue.b)));
   vec3 light = vec3(1.25, 1.12, 0.95) * exp(-1.6 * shade) * facing + vec3(0.16, 0.22, 0.33);
   // Thin smoke before the light shines.
+  // Clear air that is stirred carries a haze.
+  ground += vec3(0.10, 0.125, 0.16) * smoothstep(0.01, 0.22, p.speed) * max(0.2, 1.0 + 0.9 * a.r + 0.7 * b.r) *
+            clamp(1.0 + dot(p.s.xy, 2.5 * SUN.xy), 0.3, 1.8);
   float rim = exp(-shade * 3.0) * thick * exp(-1.6 * thick);
   float cover = 1.0 - exp(-thick);
   return ground * (1.0 - cover) + hue * cover * light * 0.82 + vec3(1.0, 0.93, 0.8) * rim * 0.22;
@@ -217,7 +227,7 @@ vec3 paint(Place p) {
     vec4 dye = textureLod(dyes, foot, 1.0 + 1.5 * t);
     float rays = 0.62 + 0.55 * noiseIn(vec2(m.x * 2.6, 0.13 + momentS * 0.011 + 0.05 * m.y)).r +
                  0.40 * noiseIn(vec2(m.x * 7.0 - momentS * 0.012, 0.47)).r;
-    float base = textureLod(surface, foot, 0.0).w * (0.55 + 1.6 * gone.z);
+    float base = textureLod(surface, foot, 0.0).w * (0.55 + 1.6 * gone.z) + 0.18 * gone.z;
     float fades = exp(-3.2 * t) * 2.0 * t;
     vec3 low = vec3(0.10, 0.95, 0.42);
     vec3 far = vec3(0.42, 0.10, 0.85);

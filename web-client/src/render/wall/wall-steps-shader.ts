@@ -1,7 +1,8 @@
 // What is carried from picture to picture on a wall, each a program that fills a map of the whole wall:
 //
 //     splat   the particles' colours and velocities, added up cell by cell
-//     flow    of those the velocity everywhere: where no particles are, from farther and farther away, and slower
+//     flow    of those the velocity everywhere: where no particles are, from farther and farther away, and slower; and how
+//             fast it is, where no particles are as frames say of the cells
 //     dye     what was where this comes from, drawn towards the particles' colours; and where the matter came from
 //     waves   height and its speed, raised by the flow
 //     surface the height's slope, with small waves that are always there; an aurora's curtains
@@ -75,19 +76,28 @@ precision highp sampler2D;
 uniform sampler2D splat;   // momentum and mass, with ever coarser levels
 uniform sampler2D before;
 uniform vec2 extent;
+uniform sampler2D speeds;  // of the cells
+uniform float low;         // what their levels 0 and 1 stand for, edges/s: low, and so much more;
+uniform float range;       // below 0: nothing is known of them
 uniform float kept;        // share of the picture before that stays
+uniform float stepS;
 uniform vec4 hands[${HANDS}];
 uniform vec2 kinds[${HANDS}];
 in vec2 at;
-out vec4 flow;             // velocity, how well it is known
+out vec4 flow;             // velocity; speed, and its change, 1/s
 ${smoothly}
 
 const int LEVELS = 7;
+/** Particles say how fast it is where they are, up to this level; what is filled in from farther away doesn't. */
+const int NEAR = 1;
+/** Slower than this nobody sees it, edges/s: what levels lose is less. */
+const float QUIET = 0.002;
 
 void main() {
   vec2 v = vec2(0.0);
   float open = 1.0;
   float reach = 1.0;
+  float bare = 1.0;
   for (int level = 0; level < LEVELS; level++) {
     vec4 sum = smoothly(splat, at, float(level));
     // A level's texels stand for four times as many of the one before; how far away makes what they say weaker.
@@ -95,13 +105,20 @@ void main() {
     v += open * sure * sum.xy / max(sum.w, 1e-4);
     open *= 1.0 - sure;
     reach *= 0.78;
+    if (level == NEAR) bare = open;
   }
-  v = mix(v, textureLod(before, at, 0.0).xy, kept);
+  vec4 was = textureLod(before, at, 0.0);
+  float told = range < 0.0 ? 0.0 : max(0.0, low + range * smoothly(speeds, at, 0.0).r - QUIET);
+  // What is filled in from far away is no faster than the cells are.
+  if (range >= 0.0) v *= mix(min(1.0, told / max(length(v), 1e-5)), 1.0, 1.0 - bare);
+  v = mix(v, was.xy, kept);
   for (int i = 0; i < ${HANDS}; i++) {
     vec2 d = (at * extent - hands[i].xy) / kinds[i].x;
     v += exp(-0.5 * dot(d, d)) * hands[i].zw * mix(open, 1.0, kinds[i].y) * (1.0 - kept);
   }
-  flow = vec4(v, 1.0 - open, 0.0);
+  float speed = length(v);
+  if (range >= 0.0) speed = max(speed, mix(was.z, mix(speed, told, bare), 1.0 - kept));
+  flow = vec4(v, speed, stepS > 0.0 ? clamp((speed - was.z) / stepS, -4.0, 4.0) : 0.0);
 }
 `;
 
@@ -164,7 +181,7 @@ void main() {
   dye = mix(carried, wanted, max(fresh, 1.0 - exp(-pullS * rate)));
 
   vec4 was = (1.0 - fresh) * textureLod(matterBefore, from, 0.0);
-  float speed = length(v);
+  float speed = max(length(v), textureLod(flow, at, 0.0).z);
   matter.xy = (was.xy + (at - from) * extent) * exp(-stepS * settles);
   matter.z = min(1.5, was.z * exp(-stepS * cools) + stepS * heats * max(0.0, speed - 0.03));
   matter.w = mix(was.w, speed, 1.0 - exp(-stepS * 6.0));
@@ -181,6 +198,7 @@ uniform float stepS;
 uniform float pace;        // (speed of waves times stepS / a texel) squared
 uniform float hollow;      // how deep what turns and flows lies
 uniform float bow;         // how high the flow piles up
+uniform float told;        // 1: frames say how fast clear fluid is; else 0
 in vec2 at;
 out vec4 wave;
 ${smoothly}
@@ -188,6 +206,8 @@ ${smoothly}
 /** Heights, so that no drag makes a cliff. */
 const float HIGH = 0.028;
 const float DAMPING = 1.1;
+/** How much more clear fluid does, of which nothing else is seen. */
+const float STIRS = 2.0;
 const float SPRING = 22.0;
 
 void main() {
@@ -203,7 +223,11 @@ void main() {
   vec2 v = smoothly(flow, at, LEVEL).xy;
   float spreads = (smoothly(flow, at + vec2(e.x, 0.0), LEVEL).x - smoothly(flow, at - vec2(e.x, 0.0), LEVEL).x) / (2.0 * e.x * extent.x) +
                   (smoothly(flow, at + vec2(0.0, e.y), LEVEL).y - smoothly(flow, at - vec2(0.0, e.y), LEVEL).y) / (2.0 * e.y * extent.y);
-  float wanted = HIGH * tanh((-hollow * dot(v, v) - bow * spreads) / HIGH);
+  // Cells' speeds are even as they are. Where fluid becomes faster it is pushed, as before an arm, and where slower, let go.
+  vec2 clear = smoothly(flow, at, 1.0).zw;
+  float beyond = told * max(0.0, clear.x * clear.x - dot(v, v));
+  float pushed = clear.y / (clear.x + 0.06) * smoothstep(0.0, 0.02, beyond);
+  float wanted = HIGH * tanh((-hollow * (dot(v, v) + STIRS * beyond) - bow * (spreads - 2.0 * STIRS * pushed)) / HIGH);
   float fast = own.y + 0.06 * bend.y + pace / stepS * bend.x + stepS * (SPRING * (wanted - own.x) - DAMPING * own.y);
   wave = vec4(clamp(own.x + stepS * fast, -3.0 * HIGH, 3.0 * HIGH), fast, 0.0, 0.0);
 }
@@ -219,10 +243,20 @@ uniform vec2 extent;
 uniform float momentS;
 uniform float swell;       // height of the small waves
 uniform float veils;       // of an aurora's curtains
+uniform sampler2D flow;
+uniform float told;        // 1: frames say how fast clear fluid is; else 0
 in vec2 at;
 out vec4 surface;          // slope along x and y, height; curtains
 
+${smoothly}
 vec4 noiseIn(vec2 q) { return textureLod(noise, q, 0.0); }
+
+/** Who is there now is seen before waves have risen. */
+const float DENT = 0.4;
+float dentAt(vec2 place) {
+  float speed = smoothly(flow, place, 1.0).z;
+  return -DENT * speed * speed / (1.0 + 20.0 * speed * speed);
+}
 
 /** How bright the curtains that are always there are at a place of matter. */
 float curtains(vec2 m) {
@@ -243,6 +277,11 @@ void main() {
   float l = textureLod(waves, at - vec2(e.x, 0.0), 0.0).x, r = textureLod(waves, at + vec2(e.x, 0.0), 0.0).x;
   float d = textureLod(waves, at - vec2(0.0, e.y), 0.0).x, u = textureLod(waves, at + vec2(0.0, e.y), 0.0).x;
   vec2 slope = vec2(r - l, u - d) / (2.0 * e * extent);
+  if (told > 0.0) {
+    vec2 f = 1.0 / vec2(textureSize(flow, 1));
+    slope += vec2(dentAt(at + vec2(f.x, 0.0)) - dentAt(at - vec2(f.x, 0.0)), dentAt(at + vec2(0.0, f.y)) - dentAt(at - vec2(0.0, f.y))) /
+             (2.0 * f * extent);
+  }
   // No wave is as steep as a wall: light would fall anywhere.
   slope /= sqrt(1.0 + dot(slope, slope) / 0.16);
   vec2 q = at * extent - 0.6 * textureLod(matter, at, 0.0).xy;

@@ -1,13 +1,14 @@
 // A flat tank that is full of fluid, drawn as a surface of it: the passes of one picture, for one view.
 //
 //     particles ─▶ splat ─▶ flow ─┬─▶ dye, matter ──────────────┬─▶ wall, in the scene
-//                 hands ──────────┘  └▶ waves ─▶ surface ─▶ caustics ┘
+//         hands, cells' speeds ──┘  └▶ waves ─▶ surface ─▶ caustics ┘
 //
 // The particles are what the flow is found from, not the grid of the flow that frames carry: that grid is fitted to the
 // particles (protocol/STREAM.md), has no tiles where none are either, and holds one frame's way, while particles are moved
 // on to the time that the display shows. So a cell's mean of them is smooth in time, costs no copy out of the decoder, and
-// what lies between them is filled in from coarser means, ever slower (wall-steps-shader.ts). Clear fluid that nobody sees
-// move is moved by what this page knows itself: pointers that are pressed (state/wall-hands.ts).
+// what lies between them is filled in from coarser means, ever slower (wall-steps-shader.ts). Of clear fluid frames say how
+// fast it is, where a page asks for that (state/wall-field.ts): it raises waves and heats, but has no direction and carries
+// nothing. Pointers that are pressed move it, too, before a frame says so (state/wall-hands.ts).
 //
 // The dye is carried along that flow at the picture's own resolution, and drawn towards the particles' colours, so that it
 // neither drifts nor fades otherwise than theirs. All looks share the passes; they differ in numbers (wall-looks.ts) and in
@@ -24,6 +25,7 @@ import { WALL_STYLES } from "./wall-looks.js";
 import { dyeSize, type Fineness, Pair, sized, WALL_FINENESS, wallMap } from "./wall-maps.js";
 import { makeNoise } from "./wall-noise.js";
 import { shadeFragment, shadeVertex } from "./wall-shade-shader.js";
+import type { WallSpeeds } from "./wall-speeds.js";
 import {
   causticFragment,
   causticVertex,
@@ -98,6 +100,7 @@ export class Wall implements Fluid {
     private readonly scene: THREE.Scene,
     private readonly particles: Particles,
     private readonly hands: WallHands,
+    private readonly speeds: WallSpeeds,
   ) {
     for (let i = 0; i < HANDS; i++) {
       this.moves.push(new THREE.Vector4());
@@ -210,8 +213,8 @@ export class Wall implements Fluid {
       splat,
       flow: passProgram(flowFragment, {
         ...shared,
-        ...none("splat", "before"),
-        ...numbers("kept"),
+        ...none("splat", "before", "speeds"),
+        ...numbers("kept", "stepS", "low", "range"),
         hands: { value: this.moves },
         kinds: { value: this.kinds },
       }),
@@ -223,12 +226,12 @@ export class Wall implements Fluid {
       wave: passProgram(waveFragment, {
         ...shared,
         ...none("before", "flow"),
-        ...numbers("stepS", "pace", "hollow", "bow"),
+        ...numbers("stepS", "pace", "hollow", "bow", "told"),
       }),
       surface: passProgram(surfaceFragment, {
         ...shared,
-        ...none("waves", "matter"),
-        ...numbers("swell", "veils"),
+        ...none("waves", "matter", "flow"),
+        ...numbers("swell", "veils", "told"),
       }),
       caustic,
     };
@@ -310,6 +313,16 @@ export class Wall implements Fluid {
     set(splat, "edgeM", this.edgeM);
   }
 
+  private takeSpeeds(): void {
+    const { speeds, edgeM } = this;
+    const { flow, wave, surface } = this.programs;
+    set(flow, "speeds", speeds.texture);
+    set(flow, "low", speeds.low / edgeM);
+    set(wave, "told", speeds.known ? 1 : 0);
+    set(surface, "told", speeds.known ? 1 : 0);
+    set(flow, "range", speeds.known ? (speeds.high - speeds.low) / edgeM : -1);
+  }
+
   private takeHands(): void {
     const { moves, kinds } = this.hands;
     for (let i = 0; i < HANDS; i++) {
@@ -336,6 +349,8 @@ export class Wall implements Fluid {
     set(programs.flow, "splat", splat.textures[1]);
     set(programs.flow, "before", flow.read.texture);
     set(programs.flow, "kept", isFirst ? 0 : Math.exp(-stepS / FOLLOW_S));
+    set(programs.flow, "stepS", isFirst ? 0 : stepS);
+    this.takeSpeeds();
     this.fill(programs.flow, flow);
 
     const [colours, matter] = dye.read.textures;
@@ -351,6 +366,7 @@ export class Wall implements Fluid {
     this.stepWaves(waves, flow, stepS, isFirst);
     set(programs.surface, "waves", waves.read.texture);
     set(programs.surface, "matter", dye.read.textures[1]);
+    set(programs.surface, "flow", flow.read.texture);
     this.fillMap(programs.surface, surface);
     if (WALL_STYLES[this.look].depth > 0) {
       set(programs.caustic, "surface", surface.texture);
