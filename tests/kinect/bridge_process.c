@@ -1,6 +1,7 @@
 // Runs the program as anyone would, so that what it says and how it ends are part of what is tested.
 #include "tests/kinect/bridge_process.h"
 #include "server/common/clock.h"
+#include "tests/server/pool_server.h"
 #include "tests/server/test_cmocka.h"
 
 #include <fcntl.h>
@@ -12,6 +13,27 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+char bridge_folder[64], bridge_recording[96];
+
+int bridge_record(void **state)
+{
+    char command[512];
+    snprintf(bridge_folder, sizeof bridge_folder, "/tmp/tarn-kinect-XXXXXX");
+    if (mkdtemp(bridge_folder) == NULL) {
+        return -1;
+    }
+    snprintf(bridge_recording, sizeof bridge_recording, "%s/side", bridge_folder);
+    snprintf(command, sizeof command, "%s %s side %d 1", TARN_TEST_MAKE_DEPTH, bridge_recording, BRIDGE_FRAMES);
+    return system(command) != 0 ? -1 : pool_server_start(state);
+}
+
+int bridge_forget(void **state)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", bridge_folder);
+    return system(command) != 0 ? -1 : pool_server_stop(state);
+}
 
 void bridge_start(bridge_process *b, const char *folder, const char *options, const char *library_folder,
                   const char *recording)

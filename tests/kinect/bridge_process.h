@@ -12,6 +12,14 @@ typedef struct bridge_process {
     char text[BRIDGE_TEXT_BYTES]; ///< what it has said, as of the newest call
 } bridge_process;
 
+enum { BRIDGE_FRAMES = 110 };
+
+/// The tests' folder, and in it a recording of somebody who goes from side to side: as group fixtures, which also start
+/// and stop the pool's server.
+extern char bridge_folder[64], bridge_recording[96];
+int bridge_record(void **state);
+int bridge_forget(void **state);
+
 /// Starts it with these options, which blanks part.
 /// @param folder           for what it says
 /// @param library_folder   where libfreenect is looked for first, which plays `recording`; NULL: as everywhere

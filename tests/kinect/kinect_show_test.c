@@ -19,7 +19,6 @@
 #define SUBPROTOCOL "tarn.camera.v1"
 
 enum {
-    FRAMES = 110,
     ANSWER_BYTES = 1 << 16,
     HEAD_BYTES = 32,
     CELLS_MAX = 160 * 120,
@@ -28,7 +27,8 @@ enum {
     PICTURES_MAX = 400, ///< that are waited for
 };
 
-static char folder[64], recording[96], answer[ANSWER_BYTES];
+static char *const folder = bridge_folder, *const recording = bridge_recording;
+static char answer[ANSWER_BYTES];
 static ws_client viewers[5];
 
 /// A picture as the page gets it; see show_message.h.
@@ -39,25 +39,6 @@ typedef struct picture {
 } picture;
 
 static picture seen;
-
-static int make_recording(void **state)
-{
-    char command[512];
-    snprintf(folder, sizeof folder, "/tmp/tarn-show-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
-        return -1;
-    }
-    snprintf(recording, sizeof recording, "%s/side", folder);
-    snprintf(command, sizeof command, "%s %s side %d 1", TARN_TEST_MAKE_DEPTH, recording, FRAMES);
-    return system(command) != 0 ? -1 : pool_server_start(state);
-}
-
-static int remove_recording(void **state)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command) != 0 ? -1 : pool_server_stop(state);
-}
 
 /// Starts the bridge with its page. @return the page's port
 static uint16_t start(bridge_process *b, const char *more)
@@ -539,5 +520,5 @@ int main(void)
         cmocka_unit_test(without_a_server_it_shows_what_would_be_sent),
         cmocka_unit_test(what_cannot_begin_is_said),
     };
-    return cmocka_run_group_tests(tests, make_recording, remove_recording);
+    return cmocka_run_group_tests(tests, bridge_record, bridge_forget);
 }
