@@ -7,9 +7,9 @@
 //
 // The viewer is taken to stand before the wall's middle, wherever the camera is: two displays of one wall fit together.
 import { dither } from "../../shader/dither.js";
+import { smoothly } from "../../shader/smoothly.js";
 import type { WallLook } from "../../state/wall-look.js";
 import { PAINTS } from "./wall-paint-shader.js";
-import { smoothly } from "./wall-steps-shader.js";
 
 export const shadeVertex = /* glsl */ `
 out vec2 at;
