@@ -7,7 +7,8 @@
 #include "protocol/flow_grid.h"
 
 enum {
-    TARN_FLOW_ROWS = 64, ///< of 8 nodes along x: row 8 z + y
+    TARN_FLOW_ROWS = 64,      ///< of 8 nodes along x: row 8 z + y
+    TARN_FLOW_ROWS_PLANE = 8, ///< of them
     /// Of a tile as a stream: 12 bits a row, 12 a node, and the nodes.
     TARN_FLOW_BYTES_MAX = TARN_ANS_STATE_BYTES + 2 + TARN_FLOW_ROWS * 12 / 8 + TARN_FLOW_NODES * 12 / 8 +
                           TARN_FLOW_NODES * TARN_RESIDUAL_BYTES_MAX,
@@ -20,13 +21,20 @@ typedef struct tarn_flow_mask {
     uint8_t row[TARN_FLOW_ROWS];
 } tarn_flow_mask;
 
-/// What the reference's block says of its own; all unknown without one.
-TARN_CODE_FN void tarn_flow_mask_of(const tarn_flow_node *block, tarn_flow_mask *mask)
+/// What the reference's block says of its own; all unknown without one, and outside the tank.
+/// @param rows  of the tile that are in the tank
+TARN_CODE_FN void tarn_flow_mask_of(const tarn_flow_node *block, uint32_t rows, tarn_flow_mask *mask)
 {
+    const uint32_t end = block != (const tarn_flow_node *)0 ? rows : 0;
     for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
-        mask->row[r] =
-            (uint8_t)(block != (const tarn_flow_node *)0 ? block[tarn_flow_node_at(0, r & 7, r >> 3)].d[3] : 0);
+        mask->row[r] = (uint8_t)(r < end ? block[tarn_flow_node_at(0, r & 7, r >> 3)].d[3] : 0);
     }
+}
+
+/// How many of a tile's rows are in the tank. @param planes  as tarn_flow_planes
+TARN_CODE_FN uint32_t tarn_flow_rows(uint32_t planes)
+{
+    return TARN_FLOW_ROWS_PLANE * (planes < 8 ? planes : 8);
 }
 
 TARN_CODE_FN uint32_t tarn_flow_row_state(uint32_t row)
@@ -133,7 +141,13 @@ typedef struct tarn_flow_work {
     tarn_flow_padded value; ///< and 1 where a node has one
 } tarn_flow_work;
 
-/// Begins a tile: nothing is known of a node, nor of what is beside the tile. @param i  0..TARN_FLOW_PADDED - 1
+/// How much of a tile there is to forget: its rows in the tank, and what lies beside them.
+TARN_CODE_FN uint32_t tarn_flow_padded_end(uint32_t rows)
+{
+    return (rows / TARN_FLOW_ROWS_PLANE + 2) * TARN_FLOW_EDGE * TARN_FLOW_EDGE;
+}
+
+/// Begins a tile: nothing is known of a node, nor of what is beside the tile. @param i  0..tarn_flow_padded_end - 1
 TARN_CODE_FN void tarn_flow_forget(tarn_flow_work *work, uint32_t i)
 {
     tarn_four_store_i16(work->past.d[i], tarn_four_all(0), 0);
@@ -178,21 +192,39 @@ TARN_CODE_FN uint32_t tarn_flow_fill_row(tarn_flow_padded *value, uint32_t row, 
     return filled;
 }
 
-/// Fills in nodes that aren't known, from those beside them that are known or filled in: in the order of the nodes from
-/// those before them, then backwards from those behind them. Of a tile without any known node all are 0.
-TARN_CODE_FN void tarn_flow_fill(tarn_flow_work *work, const tarn_flow_mask *mask)
+/// Fills in rows from those before them. @return whether all their nodes have a value then
+TARN_CODE_FN int tarn_flow_fill_forward(tarn_flow_work *work, const tarn_flow_mask *mask, uint32_t first,
+                                        uint32_t count, uint8_t *filled)
 {
-    uint8_t filled[TARN_FLOW_ROWS];
-    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
+    uint32_t all = 0xff;
+    for (uint32_t r = first; r < first + count; r++) {
         const uint32_t near = mask->row[r] | ((r & 7) > 0 ? filled[r - 1] : 0u) | (r >= 8 ? filled[r - 8] : 0u);
         filled[r] = (uint8_t)(near != 0 ? tarn_flow_fill_row(&work->value, r, mask->row[r], -1) : 0);
+        all &= filled[r];
     }
+    return all == 0xff;
+}
+
+/// Fills in nodes that aren't known, from those beside them that are known or filled in: in the order of the nodes from
+/// those before them, then backwards from those behind them. Of a tile without any known node all are 0. Rows outside
+/// the tank are filled in only where the way back to the others needs them.
+/// @param rows  of the tile that are in the tank
+TARN_CODE_FN void tarn_flow_fill(tarn_flow_work *work, const tarn_flow_mask *mask, uint32_t rows)
+{
+    uint8_t filled[TARN_FLOW_ROWS];
+    if (tarn_flow_fill_forward(work, mask, 0, rows, filled)) {
+        return;
+    }
+    for (uint32_t i = tarn_flow_padded_end(rows); i < TARN_FLOW_PADDED; i++) {
+        tarn_flow_forget(work, i);
+    }
+    tarn_flow_fill_forward(work, mask, rows, TARN_FLOW_ROWS - rows, filled);
     for (uint32_t r = TARN_FLOW_ROWS; r-- > 0;) {
         tarn_flow_fill_row(&work->value, r, filled[r], 1);
     }
 }
 
-/// Hands out a row of a tile that has been filled in.
+/// Hands out a row of a tile that has been filled in: of those in the tank.
 TARN_CODE_FN void tarn_flow_finish(const tarn_flow_work *work, const tarn_flow_mask *mask, uint32_t row,
                                    tarn_flow_node *block)
 {

@@ -5,6 +5,8 @@
 /// a side, so that every place in the tile lies between eight nodes of one block: those beyond the tile's own 8 are
 /// copies of the next tiles' or, where the frame has no such tile, of the nearest one of its own.
 ///
+/// Of the last tiles along z only planes of nodes up to the tank's end have a meaning: a flat tank has two.
+///
 /// Places are in 1/1024 cell. A node's number is in quanta: 1/2^bits of a cell.
 #ifndef TARN_PROTOCOL_FLOW_GRID_H
 #define TARN_PROTOCOL_FLOW_GRID_H
@@ -38,6 +40,15 @@ typedef struct tarn_flow {
 TARN_CODE_FN uint32_t tarn_flow_node_at(uint32_t x, uint32_t y, uint32_t z)
 {
     return (z * TARN_FLOW_EDGE + y) * TARN_FLOW_EDGE + x;
+}
+
+/// How many planes of a block's nodes there are along z, 2..TARN_FLOW_EDGE: those that a place in the tank can lie
+/// between. Of the others no node is known, and none is read.
+/// @param end_z  last place in the tank
+TARN_CODE_FN uint32_t tarn_flow_planes(int32_t end_z, uint32_t tile_z)
+{
+    const uint32_t cells = ((uint32_t)end_z >> TARN_PLACE_BITS) + 1 - 8 * tile_z;
+    return cells < 8 ? cells + 1 : (uint32_t)TARN_FLOW_EDGE;
 }
 
 /// Where the block of the tile at a place is; NULL where the frame has none.

@@ -238,13 +238,19 @@ static tarn_status read_nodes(tarn_stream *s, tarn_ans_reader *reader, const tar
     tarn_four largest = tarn_four_all(0);
     tarn_flow_mask mask, was;
     tarn_ans_reader from; // of its own, so that it stays in registers
-    tarn_flow_mask_of(before, &was);
+    const uint32_t rows = tarn_flow_rows(tarn_flow_planes(s->end[2], tile[2]));
+    tarn_flow_mask_of(before, rows, &was);
     tarn_ans_open(&from, reader->at, reader->end);
     tarn_flow_read_mask(&from, s->tables, &was, before != NULL, &mask);
-    for (uint32_t i = 0; i < TARN_FLOW_PADDED; i++) {
+    for (uint32_t r = rows; r < TARN_FLOW_ROWS; r++) {
+        if (mask.row[r] != 0) {
+            return TARN_E_MALFORMED; // outside the tank
+        }
+    }
+    for (uint32_t i = 0; i < tarn_flow_padded_end(rows); i++) {
         tarn_flow_forget(work, i);
     }
-    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
+    for (uint32_t r = 0; r < rows; r++) {
         for (uint32_t left = mask.row[r]; left != 0; left &= left - 1) {
             const uint32_t x = tarn_lowest_bit(left), n = 8 * r + x, at = tarn_flow_node_at(x, r & 7, r >> 3);
             const tarn_four node = tarn_four_of(corner[0] + (int32_t)(x << TARN_PLACE_BITS),
@@ -261,8 +267,8 @@ static tarn_status read_nodes(tarn_stream *s, tarn_ans_reader *reader, const tar
         }
     }
     s->largest |= (uint32_t)(largest[0] | largest[1] | largest[2]);
-    tarn_flow_fill(work, &mask);
-    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
+    tarn_flow_fill(work, &mask, rows);
+    for (uint32_t r = 0; r < rows; r++) {
         tarn_flow_finish(work, &mask, r, block);
     }
     *reader = from;
@@ -270,9 +276,9 @@ static tarn_status read_nodes(tarn_stream *s, tarn_ans_reader *reader, const tar
 }
 
 /// Completes a block: its nodes beyond the tile's own.
-static void fill_border(const tarn_flow *flow, const uint32_t tile[3], tarn_flow_node *block)
+static void fill_border(const tarn_flow *flow, const uint32_t tile[3], uint32_t planes, tarn_flow_node *block)
 {
-    for (uint32_t z = 0; z < TARN_FLOW_EDGE; z++) {
+    for (uint32_t z = 0; z < planes; z++) {
         for (uint32_t y = 0; y < TARN_FLOW_EDGE; y++) {
             for (uint32_t x = z == 8 || y == 8 ? 0 : 8; x < TARN_FLOW_EDGE; x++) {
                 block[tarn_flow_node_at(x, y, z)] = tarn_flow_border(flow, tile, block, (const uint32_t[3]){x, y, z});
@@ -315,7 +321,7 @@ static tarn_status read_flow(tarn_stream *s, const tarn_stream_frame *frame)
     for (uint32_t i = 0; i < flow->count; i++) {
         uint32_t tile[3];
         place_of_tile(&s->moving, flow->tile[i], tile);
-        fill_border(&s->moving, tile, flow->nodes + (size_t)i * TARN_FLOW_BLOCK);
+        fill_border(&s->moving, tile, tarn_flow_planes(s->end[2], tile[2]), flow->nodes + (size_t)i * TARN_FLOW_BLOCK);
     }
     flow->steps = head->interval_steps;
     return TARN_OK;

@@ -45,6 +45,12 @@ TILE_FN uint32_t source_at(const stream_args *args, uint32_t x, uint32_t y, uint
     return t <= args->reference_kept ? t : 0;
 }
 
+/// Planes of a tile's nodes that the tank has, 2..9.
+TILE_FN uint32_t planes_of(const stream_args *args, const uint32_t *tile_at)
+{
+    return tarn_flow_planes(args->end[2], tile_at[2]);
+}
+
 #include TILE_FORM(flow)
 
 /// Sums of displacements at the nodes of a tile of the reference, its upper borders included; of what the guess leaves
@@ -58,7 +64,8 @@ TILE_KERNEL(stream_fit, STREAM_LANES, stream_args, fit_scratch)
         grid > 0 ? args->w.node[args->flow_now] + (uint64_t)(grid - 1) * TARN_FLOW_BLOCK : NULL;
     uint32_t tile_at[3];
     stream_tile_at(args, from->dense, tile_at);
-    FOR_RANGE (n, 0, STREAM_FIT_NODES) {
+    const uint32_t nodes = planes_of(args, tile_at) * TARN_FLOW_EDGE * TARN_FLOW_EDGE;
+    FOR_RANGE (n, 0, nodes) {
         for (int k = 0; k < 4; k++) {
             s->sum[0][n][k] = s->sum[1][n][k] = 0;
         }
@@ -90,7 +97,7 @@ TILE_KERNEL(stream_fit, STREAM_LANES, stream_args, fit_scratch)
     }
     TILE_BARRIER();
     int32_t *to = args->w.sum + (uint64_t)tile * STREAM_FIT_NODES * 4;
-    FOR_RANGE (n, 0, STREAM_FIT_NODES) {
+    FOR_RANGE (n, 0, nodes) {
         for (int k = 0; k < 4; k++) {
             to[4 * n + k] = s->sum[0][n][k] + s->sum[1][n][k];
         }
@@ -107,7 +114,8 @@ TILE_KERNEL(stream_guess, STREAM_LANES, stream_args, guess_scratch)
     const float unit = fit_unit(args);
     uint32_t tile_at[3];
     stream_tile_at(args, args->w.flow_dense[tile], tile_at);
-    FOR_RANGE (n, 0, TARN_FLOW_NODES) {
+    const uint32_t nodes = 8 * tarn_flow_rows(planes_of(args, tile_at));
+    FOR_RANGE (n, 0, nodes) {
         for (int k = 0; k < 4; k++) {
             s->mean[n][k] = 0.0f;
         }
@@ -116,7 +124,7 @@ TILE_KERNEL(stream_guess, STREAM_LANES, stream_args, guess_scratch)
     for (uint32_t c = 0; c < 8; c++) {
         // The tile before along an axis has the lowest nodes as its upper border.
         const uint32_t side[3] = {c & 1, c >> 1 & 1, c >> 2};
-        const int count[3] = {side[0] ? 1 : 8, side[1] ? 1 : 8, side[2] ? 1 : 8};
+        const int count[3] = {side[0] ? 1 : 8, side[1] ? 1 : 8, side[2] ? 1 : (int)nodes / 64};
         const uint32_t t = source_at(args, tile_at[0] - side[0], tile_at[1] - side[1], tile_at[2] - side[2]);
         if (t == 0) {
             continue;
@@ -130,7 +138,7 @@ TILE_KERNEL(stream_guess, STREAM_LANES, stream_args, guess_scratch)
         TILE_BARRIER();
     }
     tarn_flow_node *block = args->w.node[args->flow_now] + (uint64_t)tile * TARN_FLOW_BLOCK;
-    FOR_RANGE (n, 0, TARN_FLOW_NODES) {
+    FOR_RANGE (n, 0, nodes) {
         const float *mean = s->mean[n], share = mean[3] > 0.0f ? unit / mean[3] : 0.0f;
         int32_t value[4] = {0, 0, 0, 0};
         for (int a = 0; a < 3; a++) {
@@ -153,7 +161,12 @@ TILE_KERNEL(stream_index, STREAM_LANES, stream_args, tile_no_scratch)
 
 #define STREAM_SHARPEN 1.75f ///< length of the last step towards least squares
 
-enum { HALO_EDGE = 10, HALO_NODES = HALO_EDGE * HALO_EDGE * HALO_EDGE, HALO_ROWS = 8 * HALO_EDGE * HALO_EDGE };
+enum {
+    HALO_EDGE = 10,
+    HALO_PLANE = HALO_EDGE * HALO_EDGE,
+    HALO_NODES = HALO_EDGE * HALO_PLANE,
+    HALO_ROWS = 8 * HALO_PLANE,
+};
 
 typedef struct nodes_scratch {
     uint32_t source[27];       ///< 1 + t of the tile's neighbours in the reference, or 0
@@ -168,15 +181,23 @@ typedef struct nodes_scratch {
     tarn_flow_mask mask;
 } nodes_scratch;
 
+/// With a plane before the tile's own nodes and one behind.
+TILE_FN uint32_t halo_planes(uint32_t planes)
+{
+    return planes < 8 ? planes + 2 : (uint32_t)HALO_EDGE;
+}
+
 /// Adds up what the reference's tiles say of the tile's nodes and of those around them; a border is in both tiles'
-/// sums. Ends with a barrier.
-TILE_FN void gather_means(const stream_args *args, nodes_scratch *s, const uint32_t *tile_at, float unit)
+/// sums. Ends with a barrier. @param planes  of the tile's nodes that the tank has
+TILE_FN void gather_means(const stream_args *args, nodes_scratch *s, const uint32_t *tile_at, uint32_t planes,
+                          float unit)
 {
     const float lightest = args->is_key ? 1.0f : (float)STREAM_WEIGHT_LEAST;
+    const uint32_t nodes = halo_planes(planes) * HALO_PLANE;
     FOR_RANGE (n, 0, 27) {
         s->source[n] = source_at(args, tile_at[0] + n % 3 - 1, tile_at[1] + n / 3 % 3 - 1, tile_at[2] + n / 9 - 1);
     }
-    FOR_RANGE (n, 0, HALO_NODES) {
+    FOR_RANGE (n, 0, nodes) {
         for (int k = 0; k < 4; k++) {
             s->mean[n][k] = 0.0f;
         }
@@ -185,11 +206,12 @@ TILE_FN void gather_means(const stream_args *args, nodes_scratch *s, const uint3
     for (int n = 0; n < 27; n++) {
         // Of the tile before an axis's last two nodes, of the tile itself all nine, of the next one the first.
         const int side[3] = {n % 3, n / 3 % 3, n / 9}, count[3] = {2, 9, 1}, local[3] = {7, 0, 0}, halo[3] = {0, 1, 9};
+        const int depth = side[2] == 1 ? (int)planes : count[side[2]];
         if (s->source[n] == 0) {
             continue;
         }
         const int32_t *from = args->w.sum + (uint64_t)(s->source[n] - 1) * STREAM_FIT_NODES * 4;
-        FOR_BOX (x, y, z, count[side[0]], count[side[1]], count[side[2]]) {
+        FOR_BOX (x, y, z, count[side[0]], count[side[1]], depth) {
             const int32_t *sum =
                 from + 4 * tarn_flow_node_at((uint32_t)(local[side[0]] + x), (uint32_t)(local[side[1]] + y),
                                              (uint32_t)(local[side[2]] + z));
@@ -201,7 +223,7 @@ TILE_FN void gather_means(const stream_args *args, nodes_scratch *s, const uint3
         }
         TILE_BARRIER();
     }
-    FOR_RANGE (n, 0, HALO_NODES) {
+    FOR_RANGE (n, 0, nodes) {
         float *mean = s->mean[n];
         if (mean[3] < lightest) {
             for (int k = 0; k < 4; k++) {
@@ -226,9 +248,9 @@ TILE_FN tile_f32x4 smooth_three(tile_f32x4 before, tile_f32x4 here, tile_f32x4 b
 }
 
 /// Smooths along x what will be taken away from the means to sharpen them. Ends with a barrier.
-TILE_FN void smooth_rows(nodes_scratch *s)
+TILE_FN void smooth_rows(nodes_scratch *s, uint32_t planes)
 {
-    FOR_BOX (x, y, z, 8, HALO_EDGE, HALO_EDGE) {
+    FOR_BOX (x, y, z, 8, HALO_EDGE, (int)halo_planes(planes)) {
         const float *from = s->mean[(z * HALO_EDGE + y) * HALO_EDGE + x];
         store_four(s->smooth[(z * HALO_EDGE + y) * 8 + x],
                    smooth_three(tile_load_f32x4(from), tile_load_f32x4(from + 4), tile_load_f32x4(from + 8)));
@@ -275,9 +297,9 @@ TILE_FN tarn_four node_steps(tarn_four difference, int32_t shift)
 }
 
 /// Goes through the nodes as decoders will: what each is expected to be, what is left, and what it then is.
-TILE_FN void settle_nodes(const stream_args *args, nodes_scratch *s)
+TILE_FN void settle_nodes(const stream_args *args, nodes_scratch *s, uint32_t rows)
 {
-    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
+    for (uint32_t r = 0; r < rows; r++) {
         for (uint32_t left = s->mask.row[r]; left != 0; left &= left - 1) {
             const uint32_t n = 8 * r + tarn_lowest_bit(left);
             const tarn_four first = tarn_four_load_i16(s->first[n]);
@@ -291,23 +313,23 @@ TILE_FN void settle_nodes(const stream_args *args, nodes_scratch *s)
             tarn_four_store(s->number[n], tarn_four_load(residual));
         }
     }
-    tarn_flow_fill(&s->work, &s->mask);
+    tarn_flow_fill(&s->work, &s->mask, rows);
 }
 
 /// @return the stream's bytes before `end`
 TILE_FN uint32_t write_nodes(const stream_args *args, const nodes_scratch *s, const tarn_flow_node *before,
-                             uint8_t *end)
+                             uint32_t rows, uint8_t *end)
 {
     tarn_ans_writer writer;
     tarn_flow_mask was;
     tarn_ans_begin(&writer, end);
-    for (uint32_t r = TARN_FLOW_ROWS; r-- > 0;) {
+    for (uint32_t r = rows; r-- > 0;) {
         for (uint32_t left = s->mask.row[r], x; left != 0; left ^= 1u << x) {
             x = tarn_bits_of(left) - 1;
             tarn_residual_write(&writer, &args->w.tables->residual, s->context[8 * r + x], s->number[8 * r + x]);
         }
     }
-    tarn_flow_mask_of(before, &was);
+    tarn_flow_mask_of(before, rows, &was);
     tarn_flow_put_mask(&writer, args->w.tables, &was, before != NULL, &s->mask);
     return (uint32_t)(end - tarn_ans_end(&writer));
 }
@@ -321,11 +343,13 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
     tarn_flow reference;
     stream_tile_at(args, w->flow_dense[tile], tile_at);
     stream_flow_of(args, !args->flow_now, &reference);
-    gather_means(args, s, tile_at, unit);
-    smooth_rows(s);
+    const uint32_t planes = planes_of(args, tile_at), rows = tarn_flow_rows(planes);
+    gather_means(args, s, tile_at, planes, unit);
+    smooth_rows(s, planes);
+    const uint32_t told = stream_is_flat(args) ? TARN_FLOW_ROWS_PLANE : rows;
     FOR_RANGE (r, 0, TARN_FLOW_ROWS) {
         uint32_t row = 0;
-        for (uint32_t x = 0; x < 8; x++) {
+        for (uint32_t x = 0; x < 8 && r < told; x++) {
             row |= (uint32_t)(s->mean[((r / 8 + 1) * HALO_EDGE + r % 8 + 1) * HALO_EDGE + x + 1][3] > 0.0f) << x;
         }
         s->mask.row[r] = (uint8_t)row;
@@ -335,7 +359,7 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
                              (int32_t)tile_at[2] * TARN_PLACE_TILE};
     const tarn_flow_node *before = args->ratio > 0 ? tarn_flow_block(&reference, from) : NULL;
     tarn_flow_node *block = w->node[args->flow_now] + (uint64_t)tile * TARN_FLOW_BLOCK;
-    FOR_RANGE (n, 0, TARN_FLOW_NODES) {
+    FOR_RANGE (n, 0, 8 * rows) {
         const tarn_four node = tarn_four_of(from[0] + (int32_t)((n & 7) << TARN_PLACE_BITS),
                                             from[1] + (int32_t)((n >> 3 & 7) << TARN_PLACE_BITS),
                                             from[2] + (int32_t)((n >> 6) << TARN_PLACE_BITS), 0);
@@ -348,16 +372,16 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
         tarn_four_store_i16(s->first[n], tarn_flow_expect(&reference, before, node, at, args->end, args->ratio), 0);
     }
     TILE_BARRIER();
-    FOR_RANGE (i, 0, TARN_FLOW_PADDED) {
+    FOR_RANGE (i, 0, tarn_flow_padded_end(rows)) {
         tarn_flow_forget(&s->work, i);
     }
     TILE_BARRIER();
     if (TILE_SINGLE()) {
-        settle_nodes(args, s);
-        w->flow_bytes[tile] = write_nodes(args, s, before, w->coded + (uint64_t)(tile + 1) * TARN_FLOW_BYTES_MAX);
+        settle_nodes(args, s, rows);
+        w->flow_bytes[tile] = write_nodes(args, s, before, rows, w->coded + (uint64_t)(tile + 1) * TARN_FLOW_BYTES_MAX);
     }
     TILE_BARRIER();
-    FOR_RANGE (r, 0, TARN_FLOW_ROWS) {
+    FOR_RANGE (r, 0, rows) {
         tarn_flow_finish(&s->work, &s->mask, r, block);
     }
 }
@@ -370,11 +394,16 @@ TILE_KERNEL(stream_borders, STREAM_LANES, stream_args, tile_no_scratch)
     tarn_flow_node *block = args->w.node[args->flow_now] + (uint64_t)tile * TARN_FLOW_BLOCK;
     stream_tile_at(args, args->w.flow_dense[tile], tile_at);
     stream_flow_of(args, args->flow_now, &flow);
-    FOR_RANGE (n, 0, TARN_FLOW_BLOCK) {
-        const uint32_t at[3] = {n % TARN_FLOW_EDGE, n / TARN_FLOW_EDGE % TARN_FLOW_EDGE,
-                                n / (TARN_FLOW_EDGE * TARN_FLOW_EDGE)};
-        if (at[0] == 8 || at[1] == 8 || at[2] == 8) {
-            block[n] = tarn_flow_border(&flow, tile_at, block, at);
-        }
+    const uint32_t planes = planes_of(args, tile_at), side = TARN_FLOW_EDGE + 8;
+    const uint32_t sides = side * (planes < 8 ? planes : 8);
+    const uint32_t tops = planes < TARN_FLOW_EDGE ? 0 : TARN_FLOW_EDGE * TARN_FLOW_EDGE;
+    FOR_RANGE (n, 0, sides) { // of each of the tile's own planes the last column, then the last row
+        const uint32_t i = n % side;
+        const uint32_t at[3] = {i < TARN_FLOW_EDGE ? 8 : i - TARN_FLOW_EDGE, i < TARN_FLOW_EDGE ? i : 8, n / side};
+        block[tarn_flow_node_at(at[0], at[1], at[2])] = tarn_flow_border(&flow, tile_at, block, at);
+    }
+    FOR_RANGE (n, 0, tops) {
+        const uint32_t at[3] = {n % TARN_FLOW_EDGE, n / TARN_FLOW_EDGE, 8};
+        block[tarn_flow_node_at(at[0], at[1], 8)] = tarn_flow_border(&flow, tile_at, block, at);
     }
 }

@@ -212,13 +212,21 @@ TILE_FN uint32_t stream_farthest(tarn_four way)
     return (uint32_t)(size[0] | size[1] | size[2]);
 }
 
-/// Where a particle of the tank is, in 1/1024 cell.
+/// Whether the tank is one cell deep.
+TILE_FN int stream_is_flat(const stream_args *args)
+{
+    return args->end[2] < 1 << TARN_PLACE_BITS;
+}
+
+/// Where a particle of the tank is, in 1/1024 cell. Along z a flat tank says nothing: all of it is in the middle of the
+/// first quantum, where the second plane of the flow's nodes hardly counts.
 TILE_FN tarn_four stream_place_of(const stream_args *args, uint32_t particle)
 {
     const int shift = POSITION_BITS - TARN_PLACE_BITS;
-    const tarn_four place =
-        tarn_four_of((int32_t)(args->position[0][particle] >> shift), (int32_t)(args->position[1][particle] >> shift),
-                     (int32_t)(args->position[2][particle] >> shift), 0);
+    const int32_t z = stream_is_flat(args) ? 1 << (TARN_PLACE_BITS - args->bits) >> 1
+                                           : (int32_t)(args->position[2][particle] >> shift);
+    const tarn_four place = tarn_four_of((int32_t)(args->position[0][particle] >> shift),
+                                         (int32_t)(args->position[1][particle] >> shift), z, 0);
     return tarn_four_min(tarn_four_max(place, tarn_four_all(0)), tarn_four_load(args->end));
 }
 

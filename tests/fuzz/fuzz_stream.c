@@ -68,13 +68,15 @@ static void check_particles(const tarn_stream_frame *frame, const tarn_stream_pa
     }
 }
 
-/// Looks at every node of the grid, and its borders.
-static void check_flow(const receiver *r)
+/// Looks at every node of the grid, and its borders, as far as there is a tank.
+static void check_flow(const receiver *r, const tarn_stream_head *head)
 {
+    const int32_t end_z = (head->cells[2] << TARN_PLACE_BITS) - 1;
     tarn_flow flow;
     tarn_stream_flow(r->stream, &flow);
     for (size_t t = 0; t < (size_t)flow.tiles[0] * flow.tiles[1] * flow.tiles[2]; t++) {
-        for (size_t n = 0; flow.index[t] > 0 && n < TARN_FLOW_BLOCK; n++) {
+        const uint32_t planes = tarn_flow_planes(end_z, (uint32_t)t / flow.tiles[0] / flow.tiles[1]);
+        for (size_t n = 0; flow.index[t] > 0 && n < (size_t)planes * TARN_FLOW_EDGE * TARN_FLOW_EDGE; n++) {
             const int16_t *d = flow.nodes[(flow.index[t] - 1) * (size_t)TARN_FLOW_BLOCK + n].d;
             for (int a = 0; a < 3; a++) {
                 require(d[a] >= -TARN_FLOW_MAX && d[a] <= TARN_FLOW_MAX);
@@ -137,7 +139,7 @@ static void take_frame(receiver *r, const uint8_t *bytes, size_t byte_count)
             const tarn_status status = tarn_stream_decode(r->stream, &frame, &r->out);
             if (status == TARN_OK) {
                 check_particles(&frame, &r->out);
-                check_flow(r);
+                check_flow(r, &frame.head);
                 check_field(r, &frame.head);
             }
             require(status != TARN_E_STATE || !is_key);

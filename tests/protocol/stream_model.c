@@ -254,7 +254,7 @@ static void write_nodes(stream_model *m, const tarn_flow *reference, uint32_t ra
                                (int32_t)tile[2] * TARN_PLACE_TILE};
     const tarn_flow_node *before = ratio > 0 ? tarn_flow_block(reference, corner) : NULL;
     tarn_flow_mask mask = {{0}}, was;
-    tarn_flow_mask_of(before, &was);
+    tarn_flow_mask_of(before, TARN_FLOW_ROWS, &was);
     for (uint32_t i = 0; i < TARN_FLOW_PADDED; i++) {
         tarn_flow_forget(&m->work, i);
     }
@@ -275,7 +275,7 @@ static void write_nodes(stream_model *m, const tarn_flow *reference, uint32_t ra
     }
     tarn_flow_put_mask(&writer, &m->tables, &was, before != NULL, &mask);
     end_stream(m, &writer, bytes);
-    tarn_flow_fill(&m->work, &mask);
+    tarn_flow_fill(&m->work, &mask, TARN_FLOW_ROWS);
     for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
         tarn_flow_finish(&m->work, &mask, r, nodes);
     }

@@ -86,13 +86,15 @@ static uint32_t bits_of(uint32_t value)
 }
 
 /// What is shown of the frame's grid: the unit of the velocities as a power of two of 2^-15 quanta.
-static uint32_t velocity_shift(const stream_receiver *r)
+static uint32_t velocity_shift(const stream_receiver *r, const tarn_stream_head *head)
 {
+    const int32_t end_z = (head->cells[2] << TARN_PLACE_BITS) - 1;
     tarn_flow flow;
     uint32_t most = 0;
     tarn_stream_flow(r->stream, &flow);
     for (uint32_t tile = 0; tile < flow.tiles[0] * flow.tiles[1] * flow.tiles[2]; tile++) {
-        for (uint32_t n = 0; flow.index[tile] > 0 && n < TARN_FLOW_BLOCK; n++) {
+        const uint32_t planes = tarn_flow_planes(end_z, tile / flow.tiles[0] / flow.tiles[1]);
+        for (uint32_t n = 0; flow.index[tile] > 0 && n < planes * TARN_FLOW_EDGE * TARN_FLOW_EDGE; n++) {
             const int16_t *d = flow.nodes[(size_t)(flow.index[tile] - 1) * TARN_FLOW_BLOCK + n].d;
             for (int a = 0; a < 3; a++) {
                 most = (uint32_t)abs(d[a]) > most ? (uint32_t)abs(d[a]) : most;
@@ -109,7 +111,7 @@ static void expect_shown(const chain *c, uint32_t first, uint32_t end)
     uint32_t count, at = 0;
     const model_shown *shown = stream_model_shown(c->model, &count);
     const tarn_stream_head *head = stream_model_last(c->model);
-    const uint32_t shift = velocity_shift(&c->receiver);
+    const uint32_t shift = velocity_shift(&c->receiver, head);
     for (uint32_t i = 0; i < count; i++) {
         if (shown[i].layer < first || shown[i].layer >= end) {
             continue;

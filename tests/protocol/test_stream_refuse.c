@@ -577,6 +577,31 @@ static void nodes_that_nothing_is_said_of_are_filled_in(void **context)
     stream_receiver_free(&receiver);
 }
 
+/// A flat tank has two planes of nodes: of the others none is known.
+static void a_node_outside_the_tank_is_refused(void **context)
+{
+    (void)context;
+    char flow[120];
+    const section_case all = {"", 'k', 1, 1, "c1 g0 c1; n0:1 b6:0;", 1, flow, TARN_OK};
+    static const section_case two = {
+        "",     'k', 1, 1, "c1 g0 c1; n0:1 b6:0;", 1, "g0; s15:1 s13:1*15 s13:0 s14:0*7 s12:0*40 r24:0 r25:0*127;",
+        TARN_OK};
+    stream_receiver receiver;
+    uint8_t bytes[FRAME_BYTES_MAX];
+    make_case_receiver(&receiver);
+    for (uint16_t depth = 1; depth <= 8; depth++) {
+        // All nodes are known, and the values are those of the nodes inside alone.
+        snprintf(flow, sizeof flow, "g0; s15:1 s13:1*63 r24:0 r25:0*%d;", depth < 7 ? 64 * (depth + 1) - 1 : 511);
+        size_t byte_count = write_case(&all, depth, bytes);
+        put_u16(bytes + STREAM_AT_CELLS + 4, depth);
+        assert_int_equal(stream_receiver_take(&receiver, bytes, byte_count), depth < 7 ? TARN_E_MALFORMED : TARN_OK);
+        byte_count = write_case(&two, depth, bytes);
+        put_u16(bytes + STREAM_AT_CELLS + 4, depth);
+        assert_int_equal(stream_receiver_take(&receiver, bytes, byte_count), TARN_OK);
+    }
+    stream_receiver_free(&receiver);
+}
+
 // ----------------------------------------------------------------------------------------------- cut and changed bytes
 
 /// A frame may end where one of its layers does, and nowhere else.
@@ -685,6 +710,7 @@ int main(void)
         cmocka_unit_test(damaged_sections_are_refused_and_the_next_key_frame_is_taken),
         cmocka_unit_test(what_leaves_the_tank_stays_at_its_walls),
         cmocka_unit_test(nodes_that_nothing_is_said_of_are_filled_in),
+        cmocka_unit_test(a_node_outside_the_tank_is_refused),
         cmocka_unit_test(every_other_truncation_is_refused),
         cmocka_unit_test(every_changed_byte_is_harmless),
     };
