@@ -4,18 +4,23 @@
 #include "server/common/ipc.h"
 #include "server/common/option_number.h"
 #include "server/tool/tool.h"
+#include "server/tool/tool_inputs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 typedef struct bench_arguments {
     const char *command, *scene;
-    uint32_t steps;
+    const char *inputs; ///< file; NULL: none
+    uint32_t steps;     ///< 0: not said
     tool_device device;
 } bench_arguments;
 
+enum { KEY_INPUTS = 256 };
+
 static const struct argp_option bench_options[] = {
-    {"steps", 's', "N", 0, "steps to measure, 1 to 100000000; default: 120", 0},
+    {"steps", 's', "N", 0, "steps to measure, 1 to 100000000; default: 120, or as many as --inputs has", 0},
+    {"inputs", KEY_INPUTS, "FILE", 0, "do to the tank what such a file says, in place of what the scene does", 0},
     {0},
 };
 _Static_assert(TOOL_STEPS_BENCH == 120, "the help text above names the default");
@@ -29,6 +34,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case 's':
         arguments->steps = (uint32_t)tarn_option_number(state, "steps", argument, 1, TOOL_STEPS_MAX);
+        return 0;
+    case KEY_INPUTS:
+        arguments->inputs = argument;
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->scene != NULL) {
@@ -50,6 +58,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 typedef struct bench_pass {
     double seconds;
     uint64_t frame_bytes; ///< of all frames
+    uint64_t substeps;
+    uint64_t particles; ///< summed over the steps
     uint32_t iterations_max, substeps_max;
 } bench_pass;
 
@@ -68,33 +78,68 @@ static tarn_status encode(tarn_encoder *encoder, uint32_t step, uint8_t *frame, 
     return status;
 }
 
-/// @param encoder  where not NULL: encodes each step into `frame`
-static tarn_status run_steps(tool_tank *tank, uint32_t steps, tarn_encoder *encoder, uint8_t *frame, bench_pass *pass)
+/// Opens the file of inputs, or settles for what the scene does. @return how many steps there are to take, 0: a
+/// sentence went to stderr
+static uint32_t open_inputs(const bench_arguments *arguments, tool_tank *tank, tool_inputs *inputs)
 {
+    if (!tool_inputs_open(inputs, arguments->command, arguments->inputs, NULL, tank)) {
+        return 0;
+    }
+    const uint32_t wanted = arguments->steps > 0 ? arguments->steps : TOOL_STEPS_BENCH;
+    if (!inputs->replays) {
+        return wanted;
+    }
+    const uint64_t steps = inputs->replay.steps;
+    if (arguments->steps > steps || steps == 0) {
+        fprintf(stderr, "%s: --steps: found %u, allowed are at most %llu, which \"%s\" has\n", arguments->command,
+                wanted, (unsigned long long)steps, arguments->inputs);
+        tool_inputs_drop(inputs);
+        return 0;
+    }
+    return arguments->steps > 0 ? arguments->steps : (uint32_t)steps;
+}
+
+/// @param encoder  where not NULL: encodes each step into `frame`
+/// @return the steps taken; 0: a sentence went to stderr
+static uint32_t run_steps(const bench_arguments *arguments, tool_tank *tank, tarn_encoder *encoder, uint8_t *frame,
+                          bench_pass *pass)
+{
+    static tool_inputs inputs; // large
+    progress none = {.quiet = true};
     *pass = (bench_pass){0};
     tarn_tank_report report;
     tarn_status status = tarn_tank_reset(tank->tank);
     if (status == TARN_OK) {
         status = tarn_tank_report_get(tank->tank, &report); // the reset is over before the clock starts
     }
+    const uint32_t steps = status == TARN_OK ? open_inputs(arguments, tank, &inputs) : 0;
     double start_s = tool_now_s();
     for (uint32_t step = 0; status == TARN_OK && step < steps && !tool_interrupted(); step++) {
-        tarn_step_input input = {0};
-        tarn_scene_drive(&tank->scene, step, &input);
-        status = tarn_tank_step(tank->tank, &input);
-        if (status == TARN_OK && encoder != NULL) {
+        if (!tool_inputs_step(&inputs, tank, step, &none)) {
+            tool_inputs_drop(&inputs);
+            return 0;
+        }
+        if (encoder != NULL) {
             status = encode(encoder, step, frame, pass);
         }
         tarn_tank_report_light(tank->tank, &report);
         if (report.pressure_iterations > pass->iterations_max) {
             pass->iterations_max = report.pressure_iterations;
         }
+        pass->substeps += report.substeps;
+        pass->particles += report.particle_count;
         if (report.substeps > pass->substeps_max) {
             pass->substeps_max = report.substeps;
         }
     }
     pass->seconds = tool_now_s() - start_s;
-    return status;
+    if (steps > 0) {
+        tool_inputs_drop(&inputs);
+    }
+    if (status != TARN_OK) {
+        fprintf(stderr, "%s: %s\n", arguments->command, tarn_status_text(status));
+    }
+    return status == TARN_OK ? steps : 0;
 }
 
 static void print_stages(tool_tank *tank, uint32_t steps)
@@ -112,64 +157,62 @@ static void print_stages(tool_tank *tank, uint32_t steps)
     printf("%-28s %10.3f %6.1f %%\n", "all stages", 1e3 * sum_s / steps, 100.0);
 }
 
-static void print_pass(const char *name, const bench_pass *pass, uint32_t steps, uint64_t particles, double dt_s)
+static void print_pass(const char *name, const bench_pass *pass, uint32_t steps, double dt_s)
 {
     printf("%-28s %10.3f %10.1f %12.2f %20.2f\n", name, 1e3 * pass->seconds / steps, steps / pass->seconds,
-           steps * dt_s / pass->seconds, 1e-6 * (double)particles * steps / pass->seconds);
+           steps * dt_s / pass->seconds, 1e-6 * (double)pass->particles / pass->seconds);
 }
 
 /// The three passes. The plain one comes first: a tank that has an encoder does a little more in each step.
-static tarn_status run_passes(tool_tank *tank, uint32_t steps, bench_pass *plain, bench_pass *encoded)
+/// @return the steps of each; 0: a sentence went to stderr
+static uint32_t run_passes(const bench_arguments *arguments, tool_tank *tank, bench_pass *plain, bench_pass *encoded)
 {
     bench_pass staged;
     tarn_encoder_desc desc;
     tarn_encoder *encoder = NULL;
     uint8_t *frame = malloc(FRAME_BYTES_MAX);
     tarn_encoder_desc_default(&desc);
-    tarn_status status = frame != NULL ? run_steps(tank, steps, NULL, NULL, plain) : TARN_E_MEMORY;
-    if (status == TARN_OK) {
-        status = tarn_encoder_create(tank->tank, &desc, &encoder);
+    uint32_t steps = frame != NULL ? run_steps(arguments, tank, NULL, NULL, plain) : 0;
+    const tarn_status status = frame != NULL ? tarn_encoder_create(tank->tank, &desc, &encoder) : TARN_E_MEMORY;
+    if (status != TARN_OK) {
+        fprintf(stderr, "%s: %s\n", arguments->command, tarn_status_text(status));
+        steps = 0;
     }
-    if (status == TARN_OK) {
-        status = run_steps(tank, steps, encoder, frame, encoded);
-    }
+    steps = steps > 0 ? run_steps(arguments, tank, encoder, frame, encoded) : 0;
     tarn_tank_profile(tank->tank, true);
-    if (status == TARN_OK) {
-        status = run_steps(tank, steps, encoder, frame, &staged);
-    }
+    steps = steps > 0 ? run_steps(arguments, tank, encoder, frame, &staged) : 0;
     tarn_tank_profile(tank->tank, false);
     tarn_encoder_destroy(encoder);
     free(frame);
-    return status;
+    return steps;
 }
 
 static int measure(const bench_arguments *arguments, tool_tank *tank)
 {
     const tarn_tank_desc *desc = &tank->scene.tank;
     bench_pass plain, encoded;
-    const tarn_status status = run_passes(tank, arguments->steps, &plain, &encoded);
-    if (status != TARN_OK) {
-        fprintf(stderr, "%s: %s\n", arguments->command, tarn_status_text(status));
+    const uint32_t steps = run_passes(arguments, tank, &plain, &encoded);
+    if (steps == 0) {
         return EXIT_FAILURE;
     }
     if (tool_interrupted()) {
         fprintf(stderr, "%s: interrupted; nothing measured\n", arguments->command);
         return TOOL_EXIT_INTERRUPTED;
     }
-    uint64_t particles = tarn_tank_desc_particles(desc);
-    printf("%s: %llu particles, %ux%ux%u cells, %u steps of %.6g s; %s\n", tank->scene.name,
-           (unsigned long long)particles, desc->cells[0], desc->cells[1], desc->cells[2], arguments->steps,
-           (double)desc->dt_s, tarn_device_name(tank->device));
-    print_stages(tank, arguments->steps);
+    printf("%s: %.0f particles on average, %ux%ux%u cells, %u steps of %.6g s; %s\n", tank->scene.name,
+           (double)plain.particles / steps, desc->cells[0], desc->cells[1], desc->cells[2], steps, (double)desc->dt_s,
+           tarn_device_name(tank->device));
+    print_stages(tank, steps);
     printf("\n%-28s %10s %10s %12s %20s\n", "", "ms/step", "steps/s", "x real time", "M particle-steps/s");
-    print_pass("steps", &plain, arguments->steps, particles, (double)desc->dt_s);
-    print_pass("steps and encoding", &encoded, arguments->steps, particles, (double)desc->dt_s);
-    double frame_bytes = (double)encoded.frame_bytes / arguments->steps;
-    printf("\nframe: %.1f kB on average, %.2f bits per particle, %.1f Mbit/s at one per step; at most %u substeps and "
-           "%u pressure "
-           "iterations\n",
-           1e-3 * frame_bytes, 8 * frame_bytes / (double)particles, 8e-6 * frame_bytes / (double)desc->dt_s,
-           plain.substeps_max, plain.iterations_max);
+    print_pass("steps", &plain, steps, (double)desc->dt_s);
+    print_pass("steps and encoding", &encoded, steps, (double)desc->dt_s);
+    double frame_bytes = (double)encoded.frame_bytes / steps;
+    printf("\nframe: %.1f kB on average, %.2f bits per particle, %.1f Mbit/s at one per step; %.2f substeps a step, at "
+           "most %u, and at most %u pressure iterations\n",
+           1e-3 * frame_bytes,
+           encoded.particles > 0 ? 8 * (double)encoded.frame_bytes / (double)encoded.particles : 0.0,
+           8e-6 * frame_bytes / (double)desc->dt_s, (double)plain.substeps / steps, plain.substeps_max,
+           plain.iterations_max);
     return EXIT_SUCCESS;
 }
 
@@ -185,7 +228,7 @@ int tool_bench(int argc, char **argv)
                "the scene's start. Compare figures of one machine only.",
         .children = children,
     };
-    bench_arguments arguments = {.command = argv[0], .steps = TOOL_STEPS_BENCH};
+    bench_arguments arguments = {.command = argv[0]};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     tool_tank tank;
     tool_catch_interrupts();

@@ -65,6 +65,13 @@ tension 0.07
 run 0 check "$folder/tension.json"
 silent err
 
+# What a run recorded can be measured, step for step.
+run 0 run "$folder/small.json" --steps 4 --record-inputs "$folder/small.inputs"
+run 0 bench "$folder/small.json" --inputs "$folder/small.inputs"
+says ': 8192 particles on average, 16x16x16 cells, 4 steps of'
+run 1 bench "$folder/small.json" --inputs "$folder/small.inputs" --steps 5
+says '--steps: found 5, allowed are at most 4'
+
 # PLY: every second step and the start, complete, nothing left over.
 run 0 run "$folder/small.json" --steps 5 --ply "$folder/ply" --ply-every 2
 says "3 PLY files"
