@@ -407,6 +407,12 @@ TILE_FN int tile_extent(const grid_shape *shape, int axis, int tile_at)
     return tile_min_i32(TILE_EDGE, shape->cells[axis] - tile_at * TILE_EDGE);
 }
 
+/// Whether the tank is one cell deep: kernels then do one plane of cells.
+TILE_FN int is_flat(const grid_shape *shape)
+{
+    return shape->cells[2] == 1;
+}
+
 /// A position's two nodes along one axis, for nodes on faces and for nodes at cell centres, in cells of the tile (the
 /// centre of cell -1 comes before the tile); and their weights, which are exact.
 typedef struct particle_axis {

@@ -193,7 +193,7 @@ TILE_KERNEL(liquid_forces, CELL_LANES, liquid_args, forces_scratch)
 {
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, args->tank.grid.m.active_tile[tile]);
     load_carried(args, s, tile, place);
-    const int pushed = in_reach(args->tank.store.control, place);
+    const int pushed = in_reach(&args->tank, place);
     for (int axis = 0; axis < 3; axis++) {
         force_component(args, s, tile, place, axis, pushed);
     }

@@ -31,7 +31,7 @@ TILE_KERNEL(smoke_forces, CELL_LANES, smoke_args, forces_box)
     const grid_shape *shape = &args->tank.grid.shape;
     const tile_place place = tile_place_of(shape, 0, grid->active_tile[tile]);
     const box_shape b = box_shape_of(shape, 1);
-    const int stride[3] = {1, b.edge, b.plane}, pushed = in_reach(&args->m.control->tank, place);
+    const int stride[3] = {1, b.edge, b.plane}, pushed = in_reach(&args->tank, place);
     halo_neighbours(&args->tank.grid, place, s->neighbour);
     TILE_BARRIER();
     load_box(b, s->neighbour, args->m.lift, s->lift);

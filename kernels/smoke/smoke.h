@@ -72,12 +72,6 @@ typedef struct smoke_args {
     K(smoke_wake)                                                                                                      \
     K(smoke_show_pressure)
 
-/// Whether the tank is one cell deep: kernels then do one plane of cells.
-TILE_FN int is_flat(const grid_shape *shape)
-{
-    return shape->cells[2] == 1;
-}
-
 /// Whether a cell is where air leaves the tank, whose pressure is that outside.
 TILE_FN int is_outlet(const grid_shape *shape, uint32_t open, int x, int y, int z)
 {

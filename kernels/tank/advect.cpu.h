@@ -165,6 +165,7 @@ TILE_FN void load_far(const tank_args *args, advect_scratch *s, tile_place place
 {
     const float *u = args->grid.m.u_ext[c], *shift = args->grid.m.shift[c];
     const int has_walls = rows_meet_walls(&args->grid.shape, place, FAR_BORDER);
+    const int first_z = box.z[0] + FAR_BORDER - box.far_z;
     axis_place ys[FAR_EDGE], zs[FAR_EDGE];
     field_tiles tiles[2];
     find_places(&args->grid, place, c, 1, FAR_BORDER, ys);
@@ -173,12 +174,12 @@ TILE_FN void load_far(const tank_args *args, advect_scratch *s, tile_place place
     find_tiles(s, shift, &tiles[1]);
     for (int y = box.y[0]; y <= box.y[1] + 2 * FAR_BORDER; y++) {
         carrier_row low = {{0}, {0}, {0}};
-        for (int z = box.z[0]; z <= box.z[1] + 2 * FAR_BORDER; z++) {
+        for (int z = first_z; z <= box.z[1] + FAR_BORDER + box.far_z; z++) {
             const row_place row = row_place_of(ys[y], zs[z]);
             const row_pieces pieces[2] = {pieces_of(&tiles[0], row, FAR_BORDER), pieces_of(&tiles[1], row, FAR_BORDER)};
             carrier_row high;
             load_carrier_row(pieces, shift_scale, row.slip, &high);
-            if (z > box.z[0]) {
+            if (z > first_z) {
                 float *to = s->of.far.carrier[c][((z - 1) * FAR_EDGE + y) * FAR_EDGE];
                 store_pairs2(to, &low.before, &high.before);
                 store_pairs8(to + 2 * FAR_BORDER, &low.own, &high.own);

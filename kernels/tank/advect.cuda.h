@@ -44,8 +44,8 @@ TILE_FN void load_far(const tank_args *args, advect_scratch *s, tile_place place
                       float shift_scale)
 {
     const float *u = args->grid.m.u_ext[c], *shift = args->grid.m.shift[c];
-    FOR_BOX (x, y, z, FAR_EDGE, box.y[1] - box.y[0] + 5, box.z[1] - box.z[0] + 5) {
-        const int at_y = box.y[0] + y, at_z = box.z[0] + z;
+    FOR_BOX (x, y, z, FAR_EDGE, box.y[1] - box.y[0] + 5, box.z[1] - box.z[0] + 1 + 2 * box.far_z) {
+        const int at_y = box.y[0] + y, at_z = box.z[0] + FAR_BORDER - box.far_z + z;
         float slip[2];
         const uint64_t from =
             carrier_place(args, s, place, c, x - FAR_BORDER, at_y - FAR_BORDER, at_z - FAR_BORDER, slip);

@@ -37,9 +37,11 @@ typedef struct advect_scratch {
     float liquid_way[PARTICLE_LANES]; ///< the same without spray
 } advect_scratch;
 
-/// The cells of a tile that hold particles lie in y[0]..y[1] and z[0]..z[1]: nodes farther away are not looked up.
+/// The cells of a tile that hold particles lie in y[0]..y[1] and z[0]..z[1]: nodes farther away are not looked up. In a
+/// flat tank nothing moves along z, nor is looked up beyond the next nodes.
 typedef struct cell_box {
     int y[2], z[2];
+    int components, far_z; ///< axes of velocities; nodes that are looked up before and behind along z
 } cell_box;
 
 typedef struct node_weights {
@@ -154,7 +156,8 @@ TILE_FN void carrier_at(const tank_args *args, const far_scratch *s, tile_place 
         beyond |= near != point[a];
         axes[a] = pack_axis_of(near);
     }
-    TILE_UNROLL for (int c = 0; c < 3; c++) carrier[c] = interpolate_far(s, c, axes);
+    TILE_UNROLL for (int c = 0; c < 3; c++) carrier[c] =
+        c < box.components ? interpolate_far(s, c, axes) : pack_all_f32(0.0f);
     beyond &= there;
     if (pack_any(beyond != 0)) {
         for (int l = 0; l < PACK_WIDTH; l++) {
@@ -208,7 +211,7 @@ TILE_FN void displacement(const tank_args *args, const far_scratch *s, tile_plac
 }
 
 /// New velocities of a pack of particles. The way's first stage waits in moved_position.
-TILE_FN void transfer_pack(const tank_args *args, const near_scratch *s, uint32_t particle, uint32_t n)
+TILE_FN void transfer_pack(const tank_args *args, const near_scratch *s, cell_box box, uint32_t particle, uint32_t n)
 {
     const grid_memory *grid = &args->grid.m;
     const store_memory *store = &args->store;
@@ -226,8 +229,10 @@ TILE_FN void transfer_pack(const tank_args *args, const near_scratch *s, uint32_
     TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
-        pack_f32 stage, added;
-        interpolate_pairs(s->field[c][0], c, axes, &stage, &added);
+        pack_f32 stage = pack_all_f32(0.0f), added = stage;
+        if (c < box.components) {
+            interpolate_pairs(s->field[c][0], c, axes, &stage, &added);
+        }
         const pack_f32 kept = flip * pack_load_f32(store->velocity[c] + particle, n);
         pack_store_f32(store->moved_velocity[c] + particle, pack_clamp_f32(kept + added, -limit, limit), n);
         pack_store_i32(store->moved_position[c] + particle, pack_bits_f32(stage), n);
@@ -235,14 +240,17 @@ TILE_FN void transfer_pack(const tank_args *args, const near_scratch *s, uint32_
 }
 
 /// The first stage of particles that have their new velocities already (gather.tile.c): likewise in moved_position.
-TILE_FN void start_pack(const tank_args *args, const far_scratch *s, uint32_t particle, uint32_t n)
+TILE_FN void start_pack(const tank_args *args, const far_scratch *s, cell_box box, uint32_t particle, uint32_t n)
 {
     pack_i32 at[3];
     pack_axis axes[3];
     load_places(&args->store, particle, n, at);
     TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
     TILE_UNROLL for (int c = 0; c < 3; c++)
-        pack_store_i32(args->store.moved_position[c] + particle, pack_bits_f32(interpolate_far(s, c, axes)), n);
+    {
+        const pack_f32 stage = c < box.components ? interpolate_far(s, c, axes) : pack_all_f32(0.0f);
+        pack_store_i32(args->store.moved_position[c] + particle, pack_bits_f32(stage), n);
+    }
 }
 
 /// Counts the particles that leave their tile; most don't, and all would count in one place.
@@ -367,7 +375,7 @@ TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place plac
 TILE_FN cell_box box_of(const tank_args *args, advect_scratch *s, uint32_t tile)
 {
     const uint8_t *count = args->grid.m.cell_count + (uint64_t)tile * TILE_CELLS;
-    FOR_RANGE_ATOMIC (row, 0, TILE_EDGE * TILE_EDGE) {
+    FOR_RANGE_ATOMIC (row, 0, tile_rows(&args->grid.shape)) {
         uint32_t any = 0;
         for (uint32_t x = 0; x < TILE_EDGE; x++) {
             any |= count[row * TILE_EDGE + x];
@@ -378,6 +386,8 @@ TILE_FN cell_box box_of(const tank_args *args, advect_scratch *s, uint32_t tile)
     TILE_BARRIER();
     const uint32_t y = tile_max_u32(s->layers[0], 1), z = tile_max_u32(s->layers[1], 1);
     cell_box box;
+    box.components = is_flat(&args->grid.shape) ? 2 : 3;
+    box.far_z = is_flat(&args->grid.shape) ? 1 : FAR_BORDER;
     box.y[0] = (int)tile_lowest_bit_u32(y);
     box.y[1] = 31 - (int)tile_leading_zeros_u32(y);
     box.z[0] = (int)tile_lowest_bit_u32(z);
@@ -409,20 +419,20 @@ TILE_FN void advect_tile(const tank_args *args, uint32_t tile, advect_scratch *s
     TILE_BARRIER();
     const cell_box box = box_of(args, s, tile);
     if (gathered) {
-        for (int c = 0; c < 3; c++) {
+        for (int c = 0; c < box.components; c++) {
             load_far(args, s, place, box, c, shift_scale);
         }
         TILE_BARRIER();
-        EACH_PACK(i, n, first, end, start_pack(args, &s->of.far, i, n));
+        EACH_PACK(i, n, first, end, start_pack(args, &s->of.far, box, i, n));
     } else {
-        for (int c = 0; c < 3; c++) {
+        for (int c = 0; c < box.components; c++) {
             load_near(args, s, place, box, c, shift_scale);
         }
         TILE_BARRIER();
-        EACH_PACK(i, n, first, end, transfer_pack(args, &s->of.near, i, n));
+        EACH_PACK(i, n, first, end, transfer_pack(args, &s->of.near, box, i, n));
     }
     TILE_BARRIER();
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < box.components; c++) {
         load_far(args, s, place, box, c, 0.0f);
     }
     TILE_BARRIER();

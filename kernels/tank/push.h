@@ -120,9 +120,39 @@ TILE_FN float apply_hands(const tank_args *args, const float *at, int axis, floa
     return apply_motion(args, at, axis, apply_pushes(control, at[0], at[1], at[2], axis, carried));
 }
 
-/// Whether a push, a motion field or an emitter reaches faces of a tile, or what lies up to `margin` cells around it.
-TILE_FN int in_reach_within(const tank_control *control, tile_place place, float margin)
+/// Whether somebody acts in the cells of a motion field that are looked up in a tile, or up to `margin` cells around
+/// it.
+/// @param corner  of the tile, cells
+TILE_FN int motion_meets(const tank_motion_field *field, const uint32_t *cells, const float *corner, float margin)
 {
+    const float half = 4.5f + margin, most[2] = {(float)(field->columns - 1), (float)(field->rows - 1)};
+    uint32_t first[2], last[2], any = 0;
+    for (int a = 0; a < 3; a++) {
+        if (!(field->high[a] > corner[a] - margin && field->low[a] < corner[a] + 9.0f + margin)) {
+            return 0;
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        float middle = -0.5f, reach = 1.0f; // to the next cell's middle
+        for (int a = 0; a < 3; a++) {
+            middle += field->to_grid[k][a] * (corner[a] + 4.5f - field->corner[a]);
+            reach += tile_abs_f32(field->to_grid[k][a]) * half;
+        }
+        first[k] = (uint32_t)tile_clamp_f32(middle - reach, 0.0f, most[k]);
+        last[k] = (uint32_t)tile_clamp_f32(middle + reach, 0.0f, most[k]);
+    }
+    for (uint32_t row = first[1]; row <= last[1]; row++) {
+        for (uint32_t column = first[0]; column <= last[0]; column++) {
+            any |= cells[field->first + row * field->columns + column];
+        }
+    }
+    return any != 0;
+}
+
+/// Whether a push, a motion field or an emitter reaches faces of a tile, or what lies up to `margin` cells around it.
+TILE_FN int in_reach_within(const tank_args *args, tile_place place, float margin)
+{
+    const tank_control *control = args->store.control;
     const float corner[3] = {(float)(place.x * TILE_EDGE), (float)(place.y * TILE_EDGE), (float)(place.z * TILE_EDGE)};
     for (uint32_t i = 0; i < control->push_count; i++) {
         const tank_push *push = &control->pushes[i];
@@ -136,12 +166,7 @@ TILE_FN int in_reach_within(const tank_control *control, tile_place place, float
         }
     }
     for (uint32_t f = 0; f < control->motion_field_count; f++) {
-        const tank_motion_field *field = &control->motion_fields[f];
-        int inside = 1;
-        for (int a = 0; a < 3; a++) {
-            inside &= field->high[a] > corner[a] - margin && field->low[a] < corner[a] + 9.0f + margin;
-        }
-        if (inside) {
+        if (motion_meets(&control->motion_fields[f], args->store.motion, corner, margin)) {
             return 1;
         }
     }
@@ -153,9 +178,9 @@ TILE_FN int in_reach_within(const tank_control *control, tile_place place, float
     return 0;
 }
 
-TILE_FN int in_reach(const tank_control *control, tile_place place)
+TILE_FN int in_reach(const tank_args *args, tile_place place)
 {
-    return in_reach_within(control, place, 0.0f);
+    return in_reach_within(args, place, 0.0f);
 }
 
 #endif

@@ -48,11 +48,6 @@ bool tank_tools_are_sound(const tarn_tank *tank, const tarn_tank_tools *tools)
 
 // --------------------------------------------------------------------------------------------------------------- pours
 
-static bool is_flat(const tarn_tank *tank)
-{
-    return tank->grid.desc.cells[2] == 1;
-}
-
 /// Moves a pour's sphere into the tank and its size into bounds.
 static void fit_pour(const tarn_tank *tank, const tarn_pour *pour, float *center_m, float *radius_m)
 {
@@ -71,7 +66,7 @@ static uint32_t cells_of(const tarn_tank *tank, const tank_region *ball)
     int first[3], end[3];
     uint32_t count = 0;
     for (int a = 0; a < 3; a++) {
-        const bool flat = a == 2 && is_flat(tank);
+        const bool flat = a == 2 && is_flat(&tank->grid.args->shape);
         first[a] = flat ? 0 : (int)floorf(ball->center[a] - ball->reach) - 1;
         end[a] = flat ? 1 : (int)ceilf(ball->center[a] + ball->reach) + 1;
     }
@@ -128,7 +123,8 @@ static void fill_pour(const tarn_tank *tank, const tarn_pour *pour, tank_control
     TARN_ASSERT(control->emitter_count < TANK_REGIONS_MAX);
     tank_region *region = &control->emitters[control->emitter_count++];
     tank_ball_fill(tank, center_m, radius_m, region);
-    const float radius = region->half[0], area = is_flat(tank) ? 2.0f * radius : pi * (radius * radius);
+    const float radius = region->half[0],
+                area = is_flat(&tank->grid.args->shape) ? 2.0f * radius : pi * (radius * radius);
     for (int a = 0; a < 3; a++) {
         region->velocity[a] = tile_clamp_f32(velocity_m_s[a] * per_step, -SPEED_MAX, SPEED_MAX);
     }

@@ -183,13 +183,12 @@ TILE_FN float solid_velocity(const grid_memory *grid, const float *at, int c)
 TILE_KERNEL(vorton_push, CELL_LANES, vorton_args, generate_scratch)
 {
     const grid_memory *grid = &args->tank.grid.m;
-    const tank_control *control = &args->m.control->tank;
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, grid->active_tile[tile]);
     const float slip[3] = {1.0f, 1.0f, 1.0f};
     halo_neighbours(&args->tank.grid, place, s->neighbour);
     TILE_BARRIER();
     const int solid = load_rooms(grid, s);
-    if (!solid && !in_reach_within(control, place, 1.0f)) {
+    if (!solid && !in_reach_within(&args->tank, place, 1.0f)) {
         return;
     }
     for (int c = 0; c < 3; c++) {
