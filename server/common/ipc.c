@@ -42,12 +42,24 @@ static void worker_hello(byte_codec *codec, tarn_ipc_worker_hello *hello)
     }
 }
 
+/// Whether a descriptor goes along with the message.
+static void box(byte_codec *codec, int *fd)
+{
+    uint8_t is_there = *fd > 0;
+    u8_up_to(codec, &is_there, 1);
+    if (!codec->writing) {
+        *fd = is_there;
+    }
+}
+
 static void load(byte_codec *codec, tarn_ipc_load *message)
 {
     u32(codec, &message->epoch);
     u32(codec, &message->viewer_id);
     u32(codec, &message->sequence);
     u8_up_to(codec, &message->paused, 1);
+    u8_up_to(codec, &message->resumes, 1);
+    box(codec, &message->box);
     text(codec, message->scene, sizeof message->scene);
 }
 
@@ -206,6 +218,7 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_RESTORE:
         u32(codec, &message->restore.save);
+        box(codec, &message->restore.box);
         text(codec, message->restore.scene, sizeof message->restore.scene);
         return true;
     case TARN_IPC_SAVE:

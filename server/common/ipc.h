@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 12, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 13, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -90,6 +90,9 @@ typedef struct tarn_ipc_load {
     uint32_t epoch;               ///< of the tank when it is made
     uint32_t viewer_id, sequence; ///< who asked; 0: the gateway
     uint8_t paused;
+    uint8_t resumes; ///< the tank was there: it goes on from what is in its box, else it starts afresh
+    int box;         ///< written: a descriptor that goes along, of the tank's black box (server/worker/black_box.h); 0:
+                     ///< none. Read: 1 where one does
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
 } tarn_ipc_load;
 
@@ -126,6 +129,7 @@ typedef struct tarn_ipc_ping {
 /// A tank that a state is for. It rests until that has come.
 typedef struct tarn_ipc_restore {
     uint32_t save; ///< which one it is; told again by MADE
+    int box;       ///< as in tarn_ipc_load
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
 } tarn_ipc_restore;
 

@@ -3,6 +3,7 @@
 #include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ static bool is_there(tarn_move *move)
 {
     if (move->phase != TARN_MOVE_NONE && move->session->id != move->id) {
         tarn_worker_queue_clear(&move->held);
+        tarn_session_box_close(&move->box_fd);
         move->phase = TARN_MOVE_NONE;
     }
     return move->phase != TARN_MOVE_NONE;
@@ -41,6 +43,7 @@ static void finish(tarn_move *move)
     move->session->held = NULL;
     move->session->moves_to = NULL;
     tarn_worker_queue_clear(&move->held);
+    tarn_session_box_close(&move->box_fd);
     move->phase = TARN_MOVE_NONE;
 }
 
@@ -92,6 +95,11 @@ tarn_status tarn_move_begin(tarn_move *move, tarn_session *session, int wanted, 
     tarn_ipc_message message = {.kind = TARN_IPC_RESTORE, .tank = session->id};
     message.restore.save = move->save + 1;
     snprintf(message.restore.scene, sizeof message.restore.scene, "%s", session->scene);
+    tarn_session_box_close(&move->box_fd);
+    if (refusal == NULL) {
+        tarn_session_box_open(&move->box_fd);
+        message.restore.box = move->box_fd;
+    }
     if (refusal == NULL && tell(&session->all->workers->workers[index], &message) != TARN_OK) {
         refusal = "that worker takes no messages just now; try again in a moment";
     }
@@ -200,7 +208,8 @@ static tarn_status on_state(tarn_move *move, const tarn_ipc_message *message)
     // What this session's frames are received into is the other worker's from now on.
     tarn_worker_process_divert(move->from, move->id, tarn_fanout_space(&move->sessions->nowhere));
     move->session->moves_to = NULL;
-    tarn_session_moved(move->session, move->to);
+    tarn_session_moved(move->session, move->to, move->box_fd);
+    move->box_fd = 0;
     const tarn_status status = tarn_session_worker_message(move->sessions, move->to, message);
     move->phase = TARN_MOVE_ENDS;
     release(move);

@@ -32,6 +32,7 @@ typedef struct tarn_move {
     uint32_t id; ///< of the session: its place may be another one's by now
     tarn_worker_process *from, *to;
     uint32_t save;            ///< counts moves: what came of an older one isn't taken for this one's
+    int box_fd;               ///< owned: of the tank that `to` makes; 0: none
     uint64_t since_ns;        ///< since when `to` makes the tank, then since when it may stand
     tarn_ipc_state_head head; ///< what `from` offers
     uint64_t wanted, passed;  ///< bytes of it that it may send; that it sent

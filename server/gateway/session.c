@@ -7,6 +7,7 @@
 #include "server/common/log.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/placement.h"
+#include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
@@ -209,20 +210,17 @@ void tarn_session_ask_for_key(tarn_session *session)
     session->all->metrics->keys_asked_total++;
 }
 
-static tarn_status send_load(tarn_session *session, const char *scene, uint8_t paused, uint32_t viewer_id,
-                             uint32_t sequence)
+/// Lets the worker make the tank. @param load  but for the epoch
+static tarn_status send_load(tarn_session *session, const tarn_ipc_load *load)
 {
-    tarn_ipc_message message = {.kind = TARN_IPC_LOAD, .tank = session->id};
-    TARN_ASSERT(session->id != 0 && strlen(scene) <= TARN_IPC_SCENE_BYTES_MAX);
+    tarn_ipc_message message = {.kind = TARN_IPC_LOAD, .tank = session->id, .load = *load};
+    TARN_ASSERT(session->id != 0);
     message.load.epoch = session->epoch + 1;
-    message.load.viewer_id = viewer_id;
-    message.load.sequence = sequence;
-    message.load.paused = paused;
-    snprintf(message.load.scene, sizeof message.load.scene, "%s", scene);
-    tarn_status status = tell_worker(session, &message, viewer_id);
+    tarn_status status = tell_worker(session, &message, load->viewer_id);
     if (status == TARN_OK) {
         session->epoch++;
         session->pending = true;
+        session->resumes = load->resumes != 0;
     }
     return status;
 }
@@ -343,6 +341,7 @@ static bool seek_worker(tarn_session *session)
     if (session->worker != NULL && session->worker->phase != TARN_WORKER_GIVEN_UP) {
         return false; // it comes back by itself
     }
+    session->is_afresh_asked = true;
     if (tarn_session_place(session)) {
         tarn_session_make_tank(session);
         return true;
@@ -370,7 +369,11 @@ static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_
             tarn_viewer_error(viewer, TARN_ERROR_SCENE,
                               session->pending ? "the tank is being made already; try again in a moment"
                                                : "the tank is being moved to another worker; try again in a moment");
-        } else if (send_load(session, scene, 0, viewer->id, control->sequence) == TARN_OK) {
+            return;
+        }
+        tarn_ipc_load load = {.viewer_id = viewer->id, .sequence = control->sequence};
+        snprintf(load.scene, sizeof load.scene, "%s", scene);
+        if (send_load(session, &load) == TARN_OK) {
             snprintf(session->scene_asked, sizeof session->scene_asked, "%s", scene);
         } else {
             too_fast(viewer);
@@ -380,6 +383,7 @@ static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_
     // The tank is made from this scene as soon as there is a worker again.
     snprintf(session->scene, sizeof session->scene, "%s", scene);
     session->state.paused = 0;
+    session->is_afresh_asked = true;
     seek_worker(session);
 }
 
@@ -461,14 +465,21 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
 
 void tarn_session_make_tank(tarn_session *session)
 {
-    send_load(session, session->scene, session->state.paused, 0, 0);
+    tarn_session_box_open(&session->box_fd);
+    const bool resumes = session->was_made && !session->is_afresh_asked;
+    tarn_ipc_load load = {.paused = session->state.paused, .resumes = resumes, .box = session->box_fd};
+    snprintf(load.scene, sizeof load.scene, "%s", session->scene);
+    session->is_afresh_asked = false;
+    send_load(session, &load);
     send_audience(session, audience(session));
 }
 
-void tarn_session_moved(tarn_session *session, tarn_worker_process *worker)
+void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int box_fd)
 {
     TARN_ASSERT(session->id != 0 && session->worker != worker);
     session->worker = worker;
+    tarn_session_box_close(&session->box_fd);
+    session->box_fd = box_fd;
     session->key_asked_ns = 0;
     send_audience(session, audience(session));
 }
@@ -489,7 +500,7 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
     snprintf(text, sizeof text,
              given_up ? "%.400s; it failed too often and is not started again until somebody resets the tank or loads "
                         "a scene"
-                      : "%.400s; it is being started again and the tank starts afresh",
+                      : "%.400s; it is being started again and the tank goes on",
              sentence);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &all->sessions[i];
@@ -497,7 +508,7 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
             continue;
         }
         session->state.worker_ready = 0;
-        session->pending = false;
+        session->pending = session->resumes = false;
         session->audience_told = 0;
         session->gone_count = 0; // nor does the next worker know them
         session->key_asked_ns = 0;
@@ -521,8 +532,8 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
         session->epoch = state->epoch; // the worker set the tank back
     }
     session->epoch_served = state->epoch;
-    if (session->pending && state->epoch == session->epoch) {
-        session->pending = false;
+    if (session->pending && (state->epoch == session->epoch || session->resumes)) {
+        session->pending = session->resumes = false;
         if (session->scene_asked[0]) {
             memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
         }

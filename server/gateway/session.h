@@ -1,5 +1,6 @@
-/// A session: a tank on one of the workers and the viewers that watch it. What it should be (scene, paused) outlives
-/// its worker: when that one comes back, the tank is made again and starts afresh under a new epoch. A session stays
+/// A session: a tank on one of the workers and the viewers that watch it. Its black box outlives the worker: when that
+/// one comes back, the tank goes on at the very step that it had come to; where that can't be, it is made from what it
+/// should be (scene, paused) and starts afresh under a new epoch. A session stays
 /// with its worker until somebody moves it (move.h), but for one that was given up: then it goes to another one as soon
 /// as somebody resets the tank or loads a scene. It isn't placed anew by itself, since its tank may be what the worker
 /// failed by.
@@ -42,6 +43,9 @@ typedef struct tarn_session {
     tarn_worker_process *moves_to;                  ///< whose it will be (move.h); NULL: it stays
     tarn_worker_queue *held;                        ///< what viewers do to it while it stands; NULL: goes to the worker
     bool was_made;                                  ///< its tank has been there
+    int box_fd;                                     ///< owned: its black box (server/worker/black_box.h); 0: none
+    bool resumes;                                   ///< the load that is pending goes on from there
+    bool is_afresh_asked;                           ///< somebody asked for a fresh start while there was no worker
     tarn_text ends_because;                         ///< it is about to end; empty: it isn't
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];       ///< what a new worker makes the tank from: name or path
     char scene_asked[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< by a viewer, with the load that is pending
@@ -116,8 +120,9 @@ bool tarn_session_place(tarn_session *session);
 /// @param wanted  its index; -1: any  @return an index, or -1: none would
 int tarn_session_other_worker(const tarn_session *session, int wanted);
 
-/// The tank has another worker, where it rests until that is told who watches it.
-void tarn_session_moved(tarn_session *session, tarn_worker_process *worker);
+/// The tank has another worker, where it rests until that is told who watches it, and another black box.
+/// @param box_fd  the session's from now on
+void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int box_fd);
 
 /// Sends the worker what a session's tank is made from.
 void tarn_session_make_tank(tarn_session *session);

@@ -3,6 +3,7 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/session.h"
+#include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/viewer.h"
 
@@ -70,6 +71,7 @@ tarn_status tarn_session_open(tarn_sessions *all, const tarn_session_plan *plan,
 
 void tarn_session_close(tarn_session *session)
 {
+    tarn_session_box_close(&session->box_fd);
     tarn_fanout_free(&session->fanout);
     session->id = 0;
 }
@@ -97,6 +99,7 @@ void tarn_session_end(tarn_session *session, const char *sentence)
     tarn_fanout_rest(&session->fanout);
     session->moves_to = NULL;
     session->held = NULL;
+    tarn_session_box_close(&session->box_fd);
     session->id = 0;
 }
 

@@ -227,6 +227,23 @@ static void note_chunk_sent(tarn_worker_process *worker, size_t byte_count)
     }
 }
 
+/// @param fd  goes along, where it isn't 0  @return as send
+static ssize_t send_with(int socket, const uint8_t *bytes, size_t byte_count, int fd)
+{
+    union {
+        struct cmsghdr head;
+        uint8_t bytes[CMSG_SPACE(sizeof fd)];
+    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    struct iovec piece = {.iov_base = (void *)bytes, .iov_len = byte_count}; // which is only read
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+    if (fd > 0) {
+        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+    }
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static void flush(tarn_worker_process *worker)
 {
     size_t bytes;
@@ -234,7 +251,7 @@ static void flush(tarn_worker_process *worker)
     const uint8_t *head;
     TARN_ASSERT(worker->fd >= 0);
     while ((head = next_bytes(worker, &bytes, &is_chunk)) != NULL) {
-        ssize_t sent = send(worker->fd, head, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t sent = send_with(worker->fd, head, bytes, is_chunk ? 0 : tarn_worker_queue_head_fd(&worker->queue));
         if (sent < 0 && errno == EINTR) {
             continue;
         }

@@ -2,7 +2,9 @@
 #include "server/gateway/worker_queue.h"
 #include "protocol/assert.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { INPUT_BYTES_SMALL = 1024 };
 
@@ -19,8 +21,19 @@ static bool same_key(const tarn_worker_queue_key *a, const tarn_worker_queue_key
     return a->viewer_id == b->viewer_id && a->kind == b->kind && a->index == b->index;
 }
 
+static void drop_fd(tarn_worker_queue_entry *entry)
+{
+    if (entry->fd > 0) {
+        close(entry->fd);
+    }
+    entry->fd = 0;
+}
+
 void tarn_worker_queue_clear(tarn_worker_queue *queue)
 {
+    for (uint32_t i = 0; i < queue->count; i++) {
+        drop_fd(entry_at(queue, i));
+    }
     queue->first = queue->count = queue->sent = 0;
     memset(queue->large_taken, 0, sizeof queue->large_taken);
 }
@@ -47,6 +60,7 @@ static void remove_at(tarn_worker_queue *queue, uint32_t index)
 {
     TARN_ASSERT(index < queue->count && index >= first_whole(queue)); // one that was begun must be finished
     queue->large_taken[entry_at(queue, index)->large] = false;
+    drop_fd(entry_at(queue, index));
     for (uint32_t i = index; i + 1 < queue->count; i++) {
         *entry_at(queue, i) = *entry_at(queue, i + 1);
     }
@@ -139,6 +153,27 @@ static tarn_status make_room(tarn_worker_queue *queue, const tarn_worker_queue_k
     return is_move ? TARN_E_SPACE : TARN_E_LIMIT;
 }
 
+/// Writes a message with a copy of the descriptor that goes along; without one where there are no more.
+static tarn_status write_entry(tarn_worker_queue *queue, tarn_worker_queue_entry *entry,
+                               const tarn_ipc_message *message, size_t bytes_max, size_t *byte_count)
+{
+    const int box = message->kind == TARN_IPC_LOAD      ? message->load.box
+                    : message->kind == TARN_IPC_RESTORE ? message->restore.box
+                                                        : 0;
+    entry->fd = 0;
+    if (box <= 0) {
+        return tarn_ipc_write(message, room_of(queue, entry), bytes_max, byte_count);
+    }
+    tarn_ipc_message own = *message;
+    const int copy = fcntl(box, F_DUPFD_CLOEXEC, 1);
+    *(own.kind == TARN_IPC_LOAD ? &own.load.box : &own.restore.box) = entry->fd = copy > 0 ? copy : 0;
+    const tarn_status status = tarn_ipc_write(&own, room_of(queue, entry), bytes_max, byte_count);
+    if (status != TARN_OK) {
+        drop_fd(entry);
+    }
+    return status;
+}
+
 tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
                                    bool is_move)
 {
@@ -153,7 +188,7 @@ tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_mess
     const size_t bytes_max = is_large ? TARN_WORKER_QUEUE_LARGE_BYTES_MAX : TARN_WORKER_QUEUE_BYTES_MAX;
     const bool has_place = take_place(queue, entry, is_large);
     TARN_ASSERT(has_place); // as was made
-    status = tarn_ipc_write(message, room_of(queue, entry), bytes_max, &bytes);
+    status = write_entry(queue, entry, message, bytes_max, &bytes);
     if (status != TARN_OK) {
         queue->large_taken[entry->large] = false;
         return status;
@@ -178,6 +213,7 @@ bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from)
         if (status == TARN_OK) {
             tarn_worker_queue_entry *to = entry_at(queue, queue->count++);
             *to = *entry;
+            entry->fd = 0; // it goes along
             const bool has_place = take_place(queue, to, entry->large > 0);
             TARN_ASSERT(has_place); // as was made
             memcpy(room_of(queue, to), bytes_of(from, entry), entry->byte_count);
@@ -198,15 +234,22 @@ const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *by
     return bytes_of(queue, entry) + queue->sent;
 }
 
+int tarn_worker_queue_head_fd(const tarn_worker_queue *queue)
+{
+    return queue->count > 0 && queue->sent == 0 ? queue->entries[queue->first].fd : 0;
+}
+
 void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count)
 {
-    TARN_ASSERT(queue->count > 0 && byte_count <= queue->entries[queue->first].byte_count - queue->sent);
+    tarn_worker_queue_entry *entry = &queue->entries[queue->first];
+    TARN_ASSERT(queue->count > 0 && byte_count <= entry->byte_count - queue->sent);
     queue->sent += (uint32_t)byte_count;
-    if (queue->sent < queue->entries[queue->first].byte_count) {
+    if (queue->sent < entry->byte_count) {
         return;
     }
     queue->sent = 0;
-    queue->large_taken[queue->entries[queue->first].large] = false;
+    queue->large_taken[entry->large] = false;
+    drop_fd(entry);
     queue->first = (queue->first + 1) % TARN_GATEWAY_WORKER_QUEUE_MAX;
     queue->count--;
 }

@@ -9,7 +9,9 @@
 ///   and whoever sent it is to be told. No viewer may have more than TARN_GATEWAY_WORKER_QUEUE_SHARE of them waiting,
 ///   and TARN_GATEWAY_WORKER_QUEUE_OWN places are for the gateway's own messages, whose key names no viewer.
 ///
-/// Pure; the owner sends what tarn_worker_queue_head offers.
+/// A message that a descriptor goes along with has its own copy of that.
+///
+/// The owner sends what tarn_worker_queue_head offers.
 #ifndef TARN_SERVER_GATEWAY_WORKER_QUEUE_H
 #define TARN_SERVER_GATEWAY_WORKER_QUEUE_H
 
@@ -33,6 +35,7 @@ typedef struct tarn_worker_queue_entry {
     tarn_worker_queue_key key;
     bool is_move;
     uint32_t byte_count;
+    int fd;         ///< owned: goes along; 0: none does
     uint32_t large; ///< 0: the bytes are here, else that place of the queue has them
     uint8_t bytes[TARN_WORKER_QUEUE_BYTES_MAX];
 } tarn_worker_queue_entry;
@@ -58,6 +61,9 @@ bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from)
 
 /// The bytes to send next; NULL when nothing waits.
 const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *byte_count);
+
+/// The descriptor that goes along with these bytes; 0: none does. Stays the queue's.
+int tarn_worker_queue_head_fd(const tarn_worker_queue *queue);
 
 /// Notes that so many of them were sent.
 void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 tarn_status tarn_places_open(tarn_places *places, tarn_device *device, tarn_worker_link *link,
                              const tarn_worker_options *options, const char *scenes_dir, bool (*is_wanted)(void *user),
@@ -117,12 +118,24 @@ static tarn_place *open_place(tarn_places *places, uint32_t id, uint32_t viewer_
     return NULL;
 }
 
+/// Takes the black box that came along with a message. A tank keeps the one that it has. @param place  NULL: nobody's
+static void take_box(tarn_places *places, tarn_place *place, int box)
+{
+    const int fd = box > 0 ? tarn_worker_link_take_fd(places->link) : -1;
+    if (fd >= 0 && place != NULL && place->tank.box_fd <= 0) {
+        place->tank.box_fd = fd;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+}
+
 static void load(tarn_places *places, uint32_t id, const tarn_ipc_load *message)
 {
     tarn_place *place = find(places, id);
     if (place == NULL) {
         place = open_place(places, id, message->viewer_id, message->sequence);
     }
+    take_box(places, place, message->box);
     if (place == NULL) {
         return;
     }
@@ -138,10 +151,12 @@ static void load(tarn_places *places, uint32_t id, const tarn_ipc_load *message)
 static void restore(tarn_places *places, uint32_t id, const tarn_ipc_restore *message)
 {
     if (id == 0 || find(places, id) != NULL) {
+        take_box(places, NULL, message->box);
         tarn_worker_link_refuse(places->link, id, 0, 0, TARN_ERROR_SCENE, "this worker has the tank already");
         return;
     }
     tarn_place *place = open_place(places, id, 0, 0);
+    take_box(places, place, message->box);
     if (place != NULL) {
         _Static_assert(sizeof place->load.scene == sizeof message->scene, "a scene is a scene");
         memcpy(place->load.scene, message->scene, sizeof message->scene);

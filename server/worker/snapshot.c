@@ -3,29 +3,38 @@
 #include "protocol/assert.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-tarn_status tarn_snapshot_init(tarn_snapshot *snapshot, const tarn_tank *tank, float dt_s)
+tarn_status tarn_snapshot_init(tarn_snapshot *snapshot, int fd, const tarn_tank *tank, float dt_s)
 {
     memset(snapshot, 0, sizeof *snapshot);
-    snapshot->bytes_max = tarn_tank_save_bytes_max(tank);
-    snapshot->bytes = malloc(snapshot->bytes_max);
     snapshot->steps_per_s = (uint64_t)fmaxf(1.0f, roundf(1.0f / dt_s));
-    return snapshot->bytes != NULL ? TARN_OK : TARN_E_MEMORY;
+    return tarn_black_box_open(&snapshot->box, fd, tarn_tank_save_bytes_max(tank));
 }
 
 void tarn_snapshot_free(tarn_snapshot *snapshot)
 {
-    free(snapshot->bytes);
+    tarn_black_box_close(&snapshot->box);
     memset(snapshot, 0, sizeof *snapshot);
 }
 
-void tarn_snapshot_forget(tarn_snapshot *snapshot)
+tarn_status tarn_snapshot_start(tarn_snapshot *snapshot, tarn_tank *tank)
 {
-    snapshot->byte_count = 0;
-    snapshot->steps_since = 0;
-    snapshot->was_restored = false;
+    const tarn_status status = tarn_snapshot_keep(snapshot, tank, 0);
+    snapshot->is_start = true;
+    return status;
+}
+
+tarn_status tarn_snapshot_log(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step, const tarn_step_input *input)
+{
+    if (!tarn_black_box_has_room(&snapshot->box)) {
+        const tarn_status status = tarn_snapshot_keep(snapshot, tank, step);
+        if (status != TARN_OK) {
+            return status;
+        }
+    }
+    tarn_black_box_log(&snapshot->box, input);
+    return TARN_OK;
 }
 
 tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
@@ -35,38 +44,41 @@ tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint
 
 tarn_status tarn_snapshot_keep(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
 {
-    snapshot->was_restored = false;
-    snapshot->steps_since = 0;
-    TARN_ASSERT(snapshot->bytes != NULL);
-    snapshot->step = step;
-    tarn_status status = tarn_tank_save(tank, snapshot->bytes, snapshot->bytes_max, &snapshot->byte_count);
-    if (status != TARN_OK) {
-        snapshot->byte_count = 0;
+    tarn_black_box *box = &snapshot->box;
+    size_t byte_count = 0;
+    const tarn_status status = tarn_tank_save(tank, tarn_black_box_space(box), box->state_bytes_max, &byte_count);
+    if (status == TARN_OK) {
+        tarn_black_box_keep(box, byte_count, step);
+        snapshot->is_start = snapshot->was_restored = false;
+        snapshot->steps_since = 0;
     }
     return status;
 }
 
-tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t byte_count)
+tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t byte_count, uint64_t *step)
 {
+    tarn_black_box *box = &snapshot->box;
     tarn_tank_report report;
-    TARN_ASSERT(byte_count <= snapshot->bytes_max);
-    const tarn_status status = tarn_tank_load(tank, snapshot->bytes, byte_count);
-    tarn_snapshot_forget(snapshot);
+    TARN_ASSERT(byte_count <= box->state_bytes_max);
+    const tarn_status status = tarn_tank_load(tank, tarn_black_box_space(box), byte_count);
     if (status == TARN_OK) {
         tarn_tank_report_light(tank, &report);
-        snapshot->step = report.step;
-        snapshot->byte_count = byte_count;
+        *step = report.step;
+        tarn_black_box_keep(box, byte_count, report.step);
+        snapshot->is_start = snapshot->was_restored = false;
+        snapshot->steps_since = 0;
     }
     return status;
 }
 
-tarn_status tarn_snapshot_restore(tarn_snapshot *snapshot, tarn_tank *tank)
+tarn_status tarn_snapshot_restore(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t *step)
 {
-    if (snapshot->byte_count == 0 || snapshot->was_restored) {
+    uint64_t byte_count;
+    const uint8_t *bytes = tarn_black_box_state(&snapshot->box, &byte_count, step);
+    if (bytes == NULL || snapshot->is_start || snapshot->was_restored) {
         return TARN_E_STATE;
     }
     snapshot->was_restored = true;
-    TARN_ASSERT(snapshot->byte_count <= snapshot->bytes_max);
     snapshot->steps_since = 0;
-    return tarn_tank_load(tank, snapshot->bytes, snapshot->byte_count);
+    return tarn_tank_load(tank, bytes, byte_count);
 }

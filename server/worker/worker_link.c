@@ -40,6 +40,9 @@ void tarn_worker_link_close(tarn_worker_link *link)
             }
         }
     }
+    while (link->fd_count > 0) {
+        close(link->fds[--link->fd_count]);
+    }
     close(link->fd);
     link->fd = -1;
 }
@@ -211,12 +214,60 @@ tarn_status tarn_worker_link_flush(tarn_worker_link *link)
     }
 }
 
+/// Puts descriptors that came along where their messages will look for them.
+static void take_fds(tarn_worker_link *link, struct msghdr *message)
+{
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL; part = CMSG_NXTHDR(message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
+            if (link->fd_count < TARN_WORKER_FDS_MAX) {
+                link->fds[link->fd_count++] = fd;
+            } else {
+                close(fd);
+            }
+        }
+    }
+}
+
+int tarn_worker_link_take_fd(tarn_worker_link *link)
+{
+    if (link->fd_count == 0) {
+        return -1;
+    }
+    const int fd = link->fds[0];
+    link->fd_count--;
+    memmove(link->fds, link->fds + 1, link->fd_count * sizeof *link->fds);
+    return fd;
+}
+
+/// @return as recv
+static ssize_t receive(tarn_worker_link *link, uint8_t *bytes, size_t bytes_max)
+{
+    union {
+        struct cmsghdr head;
+        uint8_t bytes[CMSG_SPACE(sizeof(int) * 4)];
+    } control;
+    struct iovec piece = {.iov_base = bytes, .iov_len = bytes_max};
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    const ssize_t got = recvmsg(link->fd, &message, MSG_CMSG_CLOEXEC);
+    if (got > 0) {
+        take_fds(link, &message);
+    }
+    return got;
+}
+
 tarn_status tarn_worker_link_read(tarn_worker_link *link)
 {
     for (size_t total = 0; total < TARN_WORKER_READ_BYTES_MAX;) {
         size_t room;
         uint8_t *space = tarn_ipc_reader_space(&link->reader, &room);
-        ssize_t got = recv(link->fd, space, room, 0);
+        ssize_t got = receive(link, space, room);
         if (got < 0 && errno == EINTR) {
             continue;
         }

@@ -32,6 +32,8 @@ typedef struct tarn_worker_link {
     int slot_sending; ///< or -1
     int slot_last;    ///< whose frame was sent last, so that all get their turn
     size_t slot_sent;
+    uint32_t fd_count; ///< descriptors that came along with messages, and whose message was not read yet
+    int fds[TARN_WORKER_FDS_MAX];
     size_t out_bytes;
     uint8_t out[TARN_WORKER_OUT_BYTES_MAX];
 } tarn_worker_link;
@@ -71,5 +73,8 @@ tarn_status tarn_worker_link_flush(tarn_worker_link *link);
 /// Reads what is there, at most TARN_WORKER_READ_BYTES_MAX.
 /// @return TARN_OK, TARN_E_IO (the gateway is gone), or what the reader or the sink returned
 tarn_status tarn_worker_link_read(tarn_worker_link *link);
+
+/// Hands out the descriptor that came along with the message that is being read; the caller's. @return -1: none did
+int tarn_worker_link_take_fd(tarn_worker_link *link);
 
 #endif

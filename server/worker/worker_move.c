@@ -47,11 +47,10 @@ tarn_status tarn_worker_move_save(tarn_worker_tank *tank, uint32_t save)
     tarn_worker_move_end(tank); // a move that was given up
     tarn_handover *handover = &tank->handover;
     handover->phase = TARN_HANDOVER_GIVES;
-    handover->head = (tarn_ipc_state_head){.save = save,
-                                           .epoch = tank->epoch,
-                                           .step = tank->step,
-                                           .number = tarn_encoder_number(tank->encoder),
-                                           .state_bytes = tank->snapshot.byte_count};
+    handover->head = (tarn_ipc_state_head){
+        .save = save, .epoch = tank->epoch, .step = tank->step, .number = tarn_encoder_number(tank->encoder)};
+    uint64_t step;
+    (void)tarn_black_box_state(&tank->snapshot.box, &handover->head.state_bytes, &step); // which was just kept
     save_presses(tank, handover);
     return TARN_OK;
 }
@@ -94,11 +93,12 @@ static tarn_status put_chunk(const tarn_worker_tank *tank, tarn_worker_link *lin
     const bool is_state = handover->at < head->state_bytes;
     const uint64_t end = is_state && head->state_bytes < handover->until ? head->state_bytes : handover->until;
     const uint64_t left = end - handover->at;
-    TARN_ASSERT(handover->at < end && head->state_bytes <= tank->snapshot.bytes_max);
+    uint64_t state_bytes, step;
+    const uint8_t *state = tarn_black_box_state(&tank->snapshot.box, &state_bytes, &step); // while it stands, the same
+    TARN_ASSERT(handover->at < end && state != NULL && state_bytes == head->state_bytes);
     chunk->at = handover->at;
     chunk->byte_count = (uint32_t)(left < TARN_IPC_CHUNK_BYTES_MAX ? left : TARN_IPC_CHUNK_BYTES_MAX);
-    chunk->bytes =
-        is_state ? tank->snapshot.bytes + handover->at : handover->presses + (handover->at - head->state_bytes);
+    chunk->bytes = is_state ? state + handover->at : handover->presses + (handover->at - head->state_bytes);
     *byte_count = chunk->byte_count;
     return tarn_worker_link_put(link, &message);
 }
@@ -144,9 +144,9 @@ tarn_status tarn_worker_move_head(tarn_worker_tank *tank, const tarn_ipc_state_h
         snprintf(why, sizeof(tarn_text), "the tank waits for no state");
         return TARN_E_STATE;
     }
-    if (head->state_bytes > tank->snapshot.bytes_max) {
-        snprintf(why, sizeof(tarn_text), "a state of %llu bytes is none of this tank, which takes %zu at most",
-                 (unsigned long long)head->state_bytes, tank->snapshot.bytes_max);
+    if (head->state_bytes > tank->snapshot.box.state_bytes_max) {
+        snprintf(why, sizeof(tarn_text), "a state of %llu bytes is none of this tank, which takes %llu at most",
+                 (unsigned long long)head->state_bytes, (unsigned long long)tank->snapshot.box.state_bytes_max);
         return TARN_E_LIMIT;
     }
     handover->presses = malloc(head->presses_bytes > 0 ? head->presses_bytes : 1);
@@ -154,7 +154,6 @@ tarn_status tarn_worker_move_head(tarn_worker_tank *tank, const tarn_ipc_state_h
         snprintf(why, sizeof(tarn_text), "out of memory");
         return TARN_E_MEMORY;
     }
-    tarn_snapshot_forget(&tank->snapshot);
     handover->phase = TARN_HANDOVER_GETS;
     handover->head = *head;
     handover->at = 0;
@@ -171,9 +170,9 @@ tarn_status tarn_worker_move_chunk(tarn_worker_tank *tank, const tarn_ipc_state_
         snprintf(why, sizeof(tarn_text), "a piece of the tank's state is out of place");
         return TARN_E_STATE;
     }
-    TARN_ASSERT(state_bytes <= tank->snapshot.bytes_max);
-    uint8_t *to =
-        is_state ? tank->snapshot.bytes + handover->at : handover->presses + (size_t)(handover->at - state_bytes);
+    TARN_ASSERT(state_bytes <= tank->snapshot.box.state_bytes_max);
+    uint8_t *to = is_state ? tarn_black_box_space(&tank->snapshot.box) + handover->at
+                           : handover->presses + (size_t)(handover->at - state_bytes);
     memcpy(to, chunk->bytes, chunk->byte_count);
     handover->at += chunk->byte_count;
     return TARN_OK;
@@ -206,8 +205,9 @@ tarn_status tarn_worker_move_load(tarn_worker_tank *tank, tarn_text why)
 {
     const tarn_ipc_state_head head = tank->handover.head;
     uint32_t steps_asked = 0;
-    tarn_status status = tarn_snapshot_load(&tank->snapshot, tank->tank, (size_t)head.state_bytes);
-    if (status == TARN_OK && tank->snapshot.step != head.step) {
+    uint64_t step = 0;
+    tarn_status status = tarn_snapshot_load(&tank->snapshot, tank->tank, (size_t)head.state_bytes, &step);
+    if (status == TARN_OK && step != head.step) {
         status = TARN_E_MALFORMED;
     }
     if (status == TARN_OK && head.presses_bytes > 0) {
@@ -215,6 +215,7 @@ tarn_status tarn_worker_move_load(tarn_worker_tank *tank, tarn_text why)
     }
     if (status == TARN_OK) {
         tarn_encoder_go_on(tank->encoder, head.number);
+        tarn_black_box_set_number(&tank->snapshot.box, head.number);
         status = tarn_worker_tank_go_on(tank, head.epoch, head.step);
     }
     if (status != TARN_OK) {

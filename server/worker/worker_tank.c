@@ -4,11 +4,13 @@
 #include "server/common/log.h"
 #include "server/common/model_state.h"
 #include "server/worker/input_solids.h"
+#include "server/worker/worker_resume.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_scene *read, tarn_text why)
 {
@@ -49,6 +51,7 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_
 {
     // A tank that was set back has gone on to an epoch that the gateway didn't know when it chose this one.
     tank->epoch = epoch > tank->epoch ? epoch : tank->epoch + 1;
+    tarn_black_box_set_epoch(&tank->snapshot.box, tank->epoch);
     tank->step = step;
     tank->steps_asked = 0;
     tank->state_changed = true;
@@ -72,82 +75,145 @@ static void let_go(tarn_worker_tank *tank)
 static tarn_status hold(tarn_worker_tank *tank)
 {
     tank->next.holds = true;
-    const tarn_status status = tarn_tank_step(tank->tank, &tank->next);
+    tarn_status status = tarn_snapshot_log(&tank->snapshot, tank->tank, tank->step, &tank->next);
+    if (status == TARN_OK) {
+        status = tarn_tank_step(tank->tank, &tank->next);
+    }
     memset(&tank->next, 0, sizeof tank->next);
     tank->paused = tarn_tank_paused(tank->tank);
     tank->state_changed = true;
     return status;
 }
 
-tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
-                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
-                                  tarn_text why)
+/// What a tank is made of, before it takes the place of what was there.
+typedef struct tank_parts {
+    tarn_scene *scene;
+    tarn_tank *tank;
+    tarn_tile_map map;
+    tarn_snapshot snapshot;
+    tarn_encoder *encoder;
+} tank_parts;
+
+static void parts_free(tank_parts *parts)
 {
-    tarn_tank *made = NULL;
-    tarn_tile_map map = {0};
-    tarn_snapshot snapshot = {0};
-    tarn_encoder *encoder = NULL;
+    tarn_encoder_destroy(parts->encoder);
+    tarn_snapshot_free(&parts->snapshot);
+    tarn_tank_destroy(parts->tank);
+    if (parts->scene != NULL) {
+        tarn_scene_free(parts->scene);
+    }
+    tarn_tile_map_free(&parts->map);
+    free(parts->scene);
+}
+
+/// @param box_fd  of the tank's black box; 0: receives one
+static tarn_status parts_make(tank_parts *parts, tarn_device *device, const tarn_scene *scene, int *box_fd,
+                              tarn_text why)
+{
     tarn_encoder_desc encoder_desc;
-    tarn_scene *scene = calloc(1, sizeof *scene);
-    snprintf(why, sizeof(tarn_text), "out of memory");
-    tarn_status status = TARN_E_MEMORY;
-    if (scene != NULL) {
-        tarn_job *job = jobs->running;
-        tarn_jobs_leave(jobs);
-        status = scene_read(scenes_dir, load->scene, scene, why);
-        tarn_jobs_return(job);
-    }
-    if (status != TARN_OK) {
-        goto fail;
-    }
     char found[TARN_SCENE_WHY_BYTES] = "";
-    status = tarn_tank_create(device, &scene->tank, &made, found, sizeof found);
+    tarn_status status = tarn_tank_create(device, &scene->tank, &parts->tank, found, sizeof found);
     if (status != TARN_OK) {
         snprintf(why, sizeof(tarn_text), "scene \"%s\": %.400s", scene->name,
                  found[0] ? found : tarn_status_text(status));
-        goto fail;
+        return status;
     }
-    status = tarn_tile_map_init(&map, scene->tank.cells, scene->tank.cell_m);
+    if (*box_fd <= 0) {
+        *box_fd = tarn_black_box_make();
+    }
+    status = tarn_tile_map_init(&parts->map, scene->tank.cells, scene->tank.cell_m);
     if (status == TARN_OK) {
-        status = tarn_snapshot_init(&snapshot, made, scene->tank.dt_s);
+        status = tarn_snapshot_init(&parts->snapshot, *box_fd, parts->tank, scene->tank.dt_s);
     }
     tarn_encoder_desc_default(&encoder_desc);
-    if (status == TARN_OK) {
-        status = tarn_encoder_create(made, &encoder_desc, &encoder);
-    }
-    if (status != TARN_OK) {
-        goto fail;
-    }
+    return status == TARN_OK ? tarn_encoder_create(parts->tank, &encoder_desc, &parts->encoder) : status;
+}
 
+/// They become the tank's, and what it had is no more.
+static void parts_take(tarn_worker_tank *tank, tank_parts *parts)
+{
     tarn_encoder_destroy(tank->encoder);
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
     tarn_scene_free(&tank->scene);
     tarn_snapshot_free(&tank->snapshot);
-    tank->tank = made;
-    tank->encoder = encoder;
-    tank->map = map;
-    tank->snapshot = snapshot;
-    tank->scene = *scene;
+    tank->tank = parts->tank;
+    tank->encoder = parts->encoder;
+    tank->map = parts->map;
+    tank->snapshot = parts->snapshot;
+    tank->scene = *parts->scene;
+    free(parts->scene);
+}
+
+/// Begins with the tank as its scene has it.
+static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load)
+{
+    const tarn_step_input first = {.holds = true,
+                                   .pause = load->paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_KEEPS};
     memset(&tank->next, 0, sizeof tank->next);
-    tank->next.pause = load->paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_KEEPS;
-    (void)hold(tank);
+    tarn_black_box_begin(&tank->snapshot.box, load->scene);
+    tarn_status status = tarn_tank_step(tank->tank, &first);
+    if (status == TARN_OK) {
+        status = tarn_snapshot_start(&tank->snapshot, tank->tank);
+    }
+    if (status != TARN_OK) {
+        return TARN_E_DEVICE; // what was there before is no more
+    }
+    tank->paused = load->paused;
+    begin(tank, load->epoch, 0, tarn_clock_monotonic_ns());
+    return look(tank);
+}
+
+/// Goes on from what a worker that is no more has left, where that can be.
+/// @return TARN_E_NOT_FOUND: the tank is to start afresh
+static tarn_status resume(tarn_worker_tank *tank, const tarn_ipc_load *load)
+{
+    tarn_black_box_rest rest;
+    if (!load->resumes) {
+        return TARN_E_NOT_FOUND;
+    }
+    tarn_status status = TARN_E_NOT_FOUND;
+    if (tarn_black_box_find(&tank->snapshot.box, load->scene, &rest)) {
+        status = tarn_worker_resume(tank, &rest);
+    }
+    if (status == TARN_OK || status == TARN_E_DEVICE) {
+        return status;
+    }
+    snprintf(tank->notice, sizeof tank->notice, "what was kept of \"%s\" is of no use (%s); the tank starts afresh",
+             tank->scene.name, tarn_status_text(status));
+    tarn_log_warn("tank %u: %s", tank->id, tank->notice);
+    return tarn_tank_reset(tank->tank) == TARN_OK ? TARN_E_NOT_FOUND : TARN_E_DEVICE;
+}
+
+tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
+                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
+                                  tarn_text why)
+{
+    tank_parts parts = {.scene = calloc(1, sizeof *parts.scene)};
+    snprintf(why, sizeof(tarn_text), "out of memory");
+    tarn_status status = TARN_E_MEMORY;
+    if (parts.scene != NULL) {
+        tarn_job *job = jobs->running;
+        tarn_jobs_leave(jobs);
+        status = scene_read(scenes_dir, load->scene, parts.scene, why);
+        tarn_jobs_return(job);
+    }
+    if (status == TARN_OK) {
+        status = parts_make(&parts, device, parts.scene, &tank->box_fd, why);
+    }
+    if (status != TARN_OK) {
+        parts_free(&parts);
+        return status;
+    }
+    parts_take(tank, &parts);
     tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
     tank->rates.period_ns = 1000000000u / (options->fps != 0 ? options->fps : TARN_WORKER_FPS);
-    tank->rates.step_ns = (uint64_t)((double)scene->tank.dt_s * 1e9);
+    tank->rates.step_ns = (uint64_t)((double)tank->scene.tank.dt_s * 1e9);
     tank->rates.keeps_rate = options->fps != 0;
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
     let_go(tank);
-    begin(tank, load->epoch, 0, tarn_clock_monotonic_ns());
-    free(scene);
-    return look(tank);
-fail:
-    tarn_snapshot_free(&snapshot);
-    tarn_tank_destroy(made);
-    tarn_scene_free(scene);
-    tarn_tile_map_free(&map);
-    free(scene);
-    return status;
+    status = resume(tank, load);
+    return status == TARN_E_NOT_FOUND ? start(tank, load) : status;
 }
 
 void tarn_worker_tank_free(tarn_worker_tank *tank)
@@ -158,6 +224,9 @@ void tarn_worker_tank_free(tarn_worker_tank *tank)
     tarn_scene_free(&tank->scene);
     tarn_snapshot_free(&tank->snapshot);
     free(tank->handover.presses);
+    if (tank->box_fd > 0) {
+        close(tank->box_fd);
+    }
     memset(tank, 0, sizeof *tank);
 }
 
@@ -168,8 +237,11 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
         return status;
     }
     tarn_input_state_latch_note(&tank->inputs, reset->viewer_id, reset->sequence);
-    tarn_snapshot_forget(&tank->snapshot);
-    begin(tank, reset->epoch, 0, tarn_clock_monotonic_ns());
+    begin(tank, reset->epoch, 0, tarn_clock_monotonic_ns()); // a newer epoch first: what is shown of it is never older
+    status = tarn_snapshot_start(&tank->snapshot, tank->tank);
+    if (status != TARN_OK) {
+        return TARN_E_DEVICE;
+    }
     status = look(tank);
     tarn_input_state_press_again(&tank->inputs, &tank->map, &tank->bodies);
     return status;
@@ -412,6 +484,9 @@ static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
     }
     tell_refused(tank, link, &tools, &refusals);
     if (status == TARN_OK) {
+        status = tarn_snapshot_log(&tank->snapshot, tank->tank, tank->step, input);
+    }
+    if (status == TARN_OK) {
         status = tarn_tank_step(tank->tank, input);
     }
     uint32_t thrown[TARN_STEP_THROWS_MAX];
@@ -440,9 +515,9 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
     const double dt_s = (double)tank->scene.tank.dt_s;
     const uint64_t failed = tank->step + 1;
     uint64_t step = 0;
-    tarn_status status = tarn_snapshot_restore(&tank->snapshot, tank->tank);
-    if (status == TARN_OK) {
-        step = tank->snapshot.step;
+    const tarn_status status = tarn_snapshot_restore(&tank->snapshot, tank->tank, &step);
+    const bool is_kept = status == TARN_OK;
+    if (is_kept) {
         snprintf(tank->notice, sizeof tank->notice, "the simulation of \"%s\" %s; the tank was set back by %.2f s",
                  tank->scene.name, plain_cause(failure), (double)(failed - step) * dt_s);
     } else {
@@ -451,14 +526,18 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
         }
         snprintf(tank->notice, sizeof tank->notice, "the simulation of \"%s\" %s after %.2f s; the tank starts afresh",
                  tank->scene.name, plain_cause(failure), (double)failed * dt_s);
-        tarn_snapshot_forget(&tank->snapshot);
+        step = 0;
     }
     tarn_log_warn("tank %u, step %llu: %s: %s", tank->id, (unsigned long long)failed, tarn_status_name(failure),
                   tank->notice);
     tank->paused = tarn_tank_paused(tank->tank);
     let_go(tank);
-    begin(tank, tank->epoch + 1, step, now_ns);
-    return TARN_OK;
+    begin(tank, tank->epoch + 1, step, now_ns); // the newer epoch first
+    if (is_kept) {
+        tarn_black_box_back(&tank->snapshot.box);
+        return TARN_OK;
+    }
+    return tarn_snapshot_start(&tank->snapshot, tank->tank) == TARN_OK ? TARN_OK : TARN_E_DEVICE;
 }
 
 static tarn_status step(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, uint64_t now_ns)
@@ -544,6 +623,7 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const 
     if (status != TARN_OK) {
         return status;
     }
+    tarn_black_box_set_number(&tank->snapshot.box, head.number);
     const uint64_t takes_ns = tarn_jobs_used_ns(jobs) - used_ns;
     tarn_frame_plan_made(&tank->plan, (tarn_stream_kind)head.kind, tank->step, now_ns, takes_ns);
     if (tank->paused && head.kind == TARN_STREAM_BASE) {
@@ -612,11 +692,14 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     const bool is_step = is_stepping(tank) && tank->pace.due_ns <= now_ns;
+    tarn_black_box_set_busy(&tank->snapshot.box, true);
     tarn_status status = is_step ? step(tank, link, jobs, now_ns) : TARN_OK;
     if (status == TARN_OK && tank->viewer_count > 0) {
         status = show(tank, link, jobs, is_step, tarn_clock_monotonic_ns());
     }
-    return status == TARN_OK && is_step ? look(tank) : status;
+    status = status == TARN_OK && is_step ? look(tank) : status;
+    tarn_black_box_set_busy(&tank->snapshot.box, false);
+    return status;
 }
 
 static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, uint64_t now_ns, tarn_ipc_report *report)

@@ -7,8 +7,9 @@
 /// they find the tank as the last job left it (map, bodies, added, what is up), and what they ask for waits (inputs,
 /// next, pause_asked) until a job latches it or has ended. Everything else belongs to the job while there is one.
 ///
-/// A step that fails sets the tank back to its last snapshot, or, where that doesn't help, starts it afresh; the
-/// viewers are told, and the epoch changes.
+/// What is done to the tank goes into its black box before it is done: the next worker goes on from there
+/// (worker_resume.h). A step that fails sets the tank back to its last snapshot, or, where that doesn't help, starts it
+/// afresh; the viewers are told, and the epoch changes.
 ///
 /// A tank that nobody watches rests: it makes no steps until somebody does.
 #ifndef TARN_SERVER_WORKER_TANK_H
@@ -47,6 +48,7 @@ typedef struct tarn_worker_tank {
     tarn_input_motion_state motion;
     tarn_step_input next;    ///< what the next step has been told besides
     tarn_step_input latched; ///< all that the present one was told
+    int box_fd;              ///< owned, of the snapshot's memory; 0: none yet
     tarn_snapshot snapshot;
     tarn_text notice; ///< for all viewers, until the gateway has it
     tarn_step_pause pause_asked;
@@ -71,7 +73,8 @@ typedef struct tarn_worker_tank {
     tarn_handover handover; ///< while there is one, the tank stands
 } tarn_worker_tank;
 
-/// Makes the tank from a scene, or makes it anew; a tank that is there stays as it is on failure. Job.
+/// Makes the tank from a scene, or makes it anew; a tank that is there stays as it is on failure. Where load->resumes,
+/// it goes on from what is in its black box. Job.
 /// @param scenes_dir  where names of scenes are looked up; load->scene with a '/' or ".json" is a path
 /// @param why  on failure a sentence
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,

@@ -1,9 +1,11 @@
-// A worker that is full: tanks come while others end, and each still has its frames.
+// A worker that is full: tanks come while others end, and each still has its frames. And one that ends: the next goes
+// on with its tanks at the very step.
 #include "server/common/clock.h"
 #include "server/worker/places.h"
 #include "tests/server/test_cmocka.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -141,10 +143,168 @@ static void test_a_tank_comes_while_another_of_a_full_worker_ends(void **state)
     }
 }
 
+/// Of a viewer, as it comes through the socketpair.
+static void act(uint32_t tank, const tarn_input *input)
+{
+    static uint8_t bytes[TARN_IPC_INPUT_BYTES_MAX];
+    const tarn_message message = {.kind = TARN_MESSAGE_INPUT, .input = *input};
+    size_t byte_count;
+    assert_int_equal(tarn_message_write(&message, bytes, sizeof bytes, &byte_count), TARN_OK);
+    say((tarn_ipc_message){.kind = TARN_IPC_INPUT,
+                           .tank = tank,
+                           .input = {.viewer_id = 1, .byte_count = (uint32_t)byte_count, .bytes = bytes}});
+}
+
+/// A pointer that goes round and round above the tank, pressed now and then with one tool or another, and gravity.
+static void act_somehow(uint32_t tank, uint32_t sequence)
+{
+    const float angle = 0.3f * (float)sequence;
+    tarn_input input = {.sequence = sequence, .kind = TARN_INPUT_POINTER};
+    input.pointer = (tarn_input_pointer){
+        .phase = sequence % 9 == 1   ? TARN_PHASE_DOWN
+                 : sequence % 9 == 0 ? TARN_PHASE_UP
+                                     : TARN_PHASE_MOVE,
+        .tool = sequence / 9 % 3 == 0   ? TARN_TOOL_WALL
+                : sequence / 9 % 3 == 1 ? TARN_TOOL_POUR
+                                        : TARN_TOOL_PUSH,
+        .origin_m = {0.5f + 0.3f * cosf(angle), 3, 0.5f + 0.3f * sinf(angle)},
+        .direction = {0, -1, 0},
+        .radius_m = 0.15f,
+        .strength = 1,
+    };
+    act(tank, &input);
+    if (sequence % 7 == 0) {
+        const tarn_input gravity = {.sequence = sequence,
+                                    .kind = TARN_INPUT_PARAMETER,
+                                    .parameter = {.name = "gravity_m_s2", .value = 5.0f + (float)(sequence % 5)}};
+        act(tank, &gravity);
+    }
+}
+
+enum { FIRST_EPOCH = 5, NEXT_EPOCH = 50 };
+
+/// Where a tank's box came along.
+static void load_with_box(uint32_t tank, int box_fd, bool resumes)
+{
+    assert_int_equal(worker->link.fd_count, 0);
+    worker->link.fds[worker->link.fd_count++] = dup(box_fd);
+    say((tarn_ipc_message){
+        .kind = TARN_IPC_LOAD,
+        .tank = tank,
+        .load = {.epoch = resumes ? NEXT_EPOCH : FIRST_EPOCH, .scene = "small-pool", .box = 1, .resumes = resumes}});
+}
+
+static tarn_worker_tank *only_tank(void)
+{
+    tarn_worker_tank *tank = &worker->places.of[0].tank;
+    assert_int_equal(tank->id, 1);
+    return tank;
+}
+
+static void run_until_step(uint64_t step)
+{
+    uint32_t sequence = 0;
+    say((tarn_ipc_message){.kind = TARN_IPC_AUDIENCE, .tank = 1, .audience = {.viewer_count = 1}});
+    for (int i = 0; i < TURNS_MAX && (only_tank()->tank == NULL || only_tank()->step < step); i++) {
+        if (only_tank()->tank != NULL && sequence < only_tank()->step + 1) {
+            sequence = (uint32_t)only_tank()->step + 1;
+            act_somehow(1, sequence);
+        }
+        turn();
+    }
+    while (worker->places.of[0].job.in_progress) {
+        turn();
+    }
+}
+
+/// Another worker takes the box, until its tank rests.
+static void replace_worker(int box_fd)
+{
+    end(NULL);
+    begin(NULL);
+    load_with_box(1, box_fd, true);
+    for (int i = 0; i < TURNS_MAX && (only_tank()->tank == NULL || worker->places.of[0].job.in_progress); i++) {
+        turn();
+    }
+}
+
+/// Whenever a worker ends, before the first state is kept or long after: its tank goes on with the same bits.
+static void test_another_worker_goes_on_at_the_very_step(void **state)
+{
+    (void)state;
+    const uint64_t steps[] = {1, 17, 59, 60, 61, 100, 119, 121, 150};
+    const int box_fd = tarn_black_box_make();
+    assert_true(box_fd > 0);
+    load_with_box(1, box_fd, false);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        tarn_tank_hash before, after;
+        run_until_step(steps[i]);
+        const uint64_t step = only_tank()->step;
+        const uint32_t number = tarn_encoder_number(only_tank()->encoder);
+        assert_true(step >= steps[i]);
+        assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &before), TARN_OK);
+        replace_worker(box_fd);
+        assert_int_equal(only_tank()->step, step);
+        assert_int_equal(only_tank()->epoch, FIRST_EPOCH);
+        assert_true(tarn_encoder_number(only_tank()->encoder) >= number);
+        assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &after), TARN_OK);
+        assert_memory_equal(&after, &before, sizeof before);
+        assert_string_equal(only_tank()->notice, "");
+    }
+    close(box_fd);
+}
+
+/// A reset is no less than a step: the next worker doesn't bring back what was before it.
+static void test_another_worker_knows_of_a_reset(void **state)
+{
+    (void)state;
+    const int box_fd = tarn_black_box_make();
+    load_with_box(1, box_fd, false);
+    run_until_step(130);
+    say((tarn_ipc_message){.kind = TARN_IPC_RESET, .tank = 1, .reset = {.epoch = 9}});
+    run_until(1, worker->frames[1] + 1);
+    while (only_tank()->epoch != 9) {
+        turn();
+    }
+    run_until_step(3);
+    const uint64_t step = only_tank()->step;
+    tarn_tank_hash before, after;
+    assert_true(step < 60);
+    assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &before), TARN_OK);
+    replace_worker(box_fd);
+    assert_int_equal(only_tank()->step, step);
+    assert_int_equal(only_tank()->epoch, 9);
+    assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &after), TARN_OK);
+    assert_memory_equal(&after, &before, sizeof before);
+    close(box_fd);
+}
+
+/// A state that can't be loaded costs the water, not the tank.
+static void test_a_damaged_state_means_a_fresh_start(void **state)
+{
+    (void)state;
+    const int box_fd = tarn_black_box_make();
+    load_with_box(1, box_fd, false);
+    run_until_step(70);
+    uint64_t state_bytes, step;
+    uint8_t *kept = (uint8_t *)tarn_black_box_state(&only_tank()->snapshot.box, &state_bytes, &step);
+    assert_non_null(kept);
+    memset(kept, 0xaa, state_bytes);
+    replace_worker(box_fd);
+    assert_int_equal(only_tank()->step, 0);
+    assert_int_equal(only_tank()->epoch, NEXT_EPOCH);
+    assert_non_null(strstr(only_tank()->notice, "the tank starts afresh"));
+    run_until_step(3);
+    close(box_fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_tank_comes_while_another_of_a_full_worker_ends, begin, end),
+        cmocka_unit_test_setup_teardown(test_another_worker_goes_on_at_the_very_step, begin, end),
+        cmocka_unit_test_setup_teardown(test_another_worker_knows_of_a_reset, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_damaged_state_means_a_fresh_start, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,26 @@
+// A descriptor of memory.
+#include "server/gateway/session_box.h"
+#include "server/common/log.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+void tarn_session_box_open(int *fd)
+{
+    if (*fd > 0) {
+        return;
+    }
+    const int made = memfd_create("tarn-tank", MFD_CLOEXEC);
+    if (made <= 0) {
+        tarn_log_warn("there is no descriptor for a tank's black box: if its worker ends, it starts afresh");
+    }
+    *fd = made > 0 ? made : 0;
+}
+
+void tarn_session_box_close(int *fd)
+{
+    if (*fd > 0) {
+        close(*fd);
+    }
+    *fd = 0;
+}

@@ -1,0 +1,13 @@
+/// Memory that outlives a worker: a tank's black box (server/worker/black_box.h), of which the gateway has nothing but
+/// the descriptor.
+#ifndef TARN_SERVER_GATEWAY_SESSION_BOX_H
+#define TARN_SERVER_GATEWAY_SESSION_BOX_H
+
+/// A box of which nothing is used yet, where there is none. @param fd  0: none; receives a descriptor, which
+/// tarn_session_box_close takes, or stays 0: none is to be had, which is logged
+void tarn_session_box_open(int *fd);
+
+/// Gives the memory back, as far as no worker uses it. @param fd  0 is fine; receives 0
+void tarn_session_box_close(int *fd);
+
+#endif

@@ -1,0 +1,260 @@
+// Two halves and one number that says which of them counts: start at tarn_black_box_keep, then tarn_black_box_find.
+#include "server/worker/black_box.h"
+#include "protocol/assert.h"
+#include "server/common/ipc.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAGIC = 0x42425254, VERSION = 1, PAGE_BYTES = 4096, RECORD_HEAD_BYTES = 4, RECORD_ALIGN = 4 };
+
+typedef struct box_half {
+    uint64_t step, state_bytes;
+    atomic_uint_fast64_t log_bytes;
+} box_half;
+
+struct tarn_black_box_head {
+    uint32_t magic, version;
+    uint64_t state_bytes_max;
+    char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
+    atomic_uint counts; // 0: nothing; else 1 + the half
+    atomic_uint epoch, number;
+    atomic_uint deaths; // amid work, since the newest state
+    atomic_uint is_busy;
+    box_half halves[2];
+};
+
+typedef struct tarn_black_box_head box_head;
+
+_Static_assert(sizeof(box_head) <= PAGE_BYTES, "the head has a page");
+_Static_assert(TARN_BLACK_BOX_LOG_BYTES % PAGE_BYTES == 0, "states begin with pages");
+
+int tarn_black_box_make(void)
+{
+    return memfd_create("tarn-tank", MFD_CLOEXEC);
+}
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+static uint8_t *log_of(const tarn_black_box *box, uint32_t half)
+{
+    TARN_ASSERT(half < 2);
+    return (uint8_t *)box->head + PAGE_BYTES + (size_t)half * TARN_BLACK_BOX_LOG_BYTES;
+}
+
+static uint8_t *state_of(const tarn_black_box *box, uint32_t half)
+{
+    TARN_ASSERT(half < 2);
+    return log_of(box, 1) + TARN_BLACK_BOX_LOG_BYTES + (size_t)half * whole_pages(box->state_bytes_max);
+}
+
+tarn_status tarn_black_box_open(tarn_black_box *box, int fd, uint64_t state_bytes_max)
+{
+    const uint64_t bytes = PAGE_BYTES + 2 * (uint64_t)TARN_BLACK_BOX_LOG_BYTES + 2 * whole_pages(state_bytes_max);
+    struct stat file;
+    TARN_ASSERT(box->head == NULL && state_bytes_max > 0 && state_bytes_max <= TARN_IPC_STATE_BYTES_MAX);
+    if (fstat(fd, &file) != 0 || ((uint64_t)file.st_size < bytes && ftruncate(fd, (off_t)bytes) != 0)) {
+        return TARN_E_MEMORY;
+    }
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (memory == MAP_FAILED) {
+        return TARN_E_MEMORY;
+    }
+    *box = (tarn_black_box){.head = memory, .bytes = bytes, .state_bytes_max = state_bytes_max};
+    return TARN_OK;
+}
+
+void tarn_black_box_close(tarn_black_box *box)
+{
+    if (box->head != NULL) {
+        munmap(box->head, box->bytes);
+    }
+    *box = (tarn_black_box){0};
+}
+
+void tarn_black_box_begin(tarn_black_box *box, const char *scene)
+{
+    box_head *head = box->head;
+    TARN_ASSERT(strlen(scene) < sizeof head->scene);
+    atomic_store(&head->counts, 0);
+    head->magic = MAGIC;
+    head->version = VERSION;
+    head->state_bytes_max = box->state_bytes_max;
+    snprintf(head->scene, sizeof head->scene, "%s", scene);
+    atomic_store(&head->number, 0);
+    atomic_store(&head->deaths, 0);
+    head->halves[0].state_bytes = head->halves[1].state_bytes = 0;
+}
+
+/// The half that doesn't count.
+static uint32_t other_half(const tarn_black_box *box)
+{
+    return atomic_load(&box->head->counts) == 1 ? 1 : 0;
+}
+
+static void let_count(tarn_black_box *box, uint32_t half, uint64_t state_bytes, uint64_t step)
+{
+    box->head->halves[half].state_bytes = state_bytes;
+    box->head->halves[half].step = step;
+    atomic_store(&box->head->halves[half].log_bytes, 0);
+    atomic_store(&box->head->counts, 1 + half);
+}
+
+uint8_t *tarn_black_box_space(const tarn_black_box *box)
+{
+    return state_of(box, other_half(box));
+}
+
+void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t step)
+{
+    TARN_ASSERT(state_bytes > 0 && state_bytes <= box->state_bytes_max);
+    let_count(box, other_half(box), state_bytes, step);
+    atomic_store(&box->head->deaths, 0);
+}
+
+/// The half that counts; something must.
+static uint32_t half_that_counts(const tarn_black_box *box)
+{
+    const uint32_t counts = atomic_load(&box->head->counts);
+    TARN_ASSERT(counts == 1 || counts == 2);
+    return counts - 1;
+}
+
+const uint8_t *tarn_black_box_state(const tarn_black_box *box, uint64_t *state_bytes, uint64_t *step)
+{
+    *state_bytes = *step = 0;
+    if (box->head == NULL || atomic_load(&box->head->counts) == 0) {
+        return NULL;
+    }
+    const uint32_t half = half_that_counts(box);
+    *state_bytes = box->head->halves[half].state_bytes;
+    *step = box->head->halves[half].step;
+    return state_of(box, half);
+}
+
+void tarn_black_box_back(tarn_black_box *box)
+{
+    atomic_store(&box->head->halves[half_that_counts(box)].log_bytes, 0);
+}
+
+bool tarn_black_box_has_room(const tarn_black_box *box)
+{
+    const box_half *half = &box->head->halves[half_that_counts(box)];
+    return atomic_load(&half->log_bytes) + RECORD_HEAD_BYTES + TARN_STEP_INPUT_BYTES_MAX + RECORD_ALIGN <=
+           TARN_BLACK_BOX_LOG_BYTES;
+}
+
+void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input)
+{
+    const uint32_t index = half_that_counts(box);
+    box_half *half = &box->head->halves[index];
+    const uint64_t at = atomic_load(&half->log_bytes);
+    uint8_t *record = log_of(box, index) + at;
+    TARN_ASSERT(tarn_black_box_has_room(box));
+    const uint32_t bytes =
+        (uint32_t)tarn_step_input_write(input, record + RECORD_HEAD_BYTES, TARN_STEP_INPUT_BYTES_MAX);
+    TARN_ASSERT(bytes > 0);
+    memcpy(record, &bytes, RECORD_HEAD_BYTES);
+    const uint64_t end = at + RECORD_HEAD_BYTES + bytes;
+    atomic_store(&half->log_bytes, (end + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN);
+}
+
+void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch)
+{
+    atomic_store(&box->head->epoch, epoch);
+}
+
+void tarn_black_box_set_number(tarn_black_box *box, uint32_t number)
+{
+    atomic_store(&box->head->number, number);
+}
+
+void tarn_black_box_set_busy(tarn_black_box *box, bool is_busy)
+{
+    atomic_store(&box->head->is_busy, is_busy);
+}
+
+// ------------------------------------------------------------------------------------------------- after a process'
+// end
+
+static bool is_half_sound(const tarn_black_box *box, uint32_t half)
+{
+    const box_half *of = &box->head->halves[half];
+    return of->state_bytes > 0 && of->state_bytes <= box->state_bytes_max &&
+           atomic_load(&of->log_bytes) <= TARN_BLACK_BOX_LOG_BYTES;
+}
+
+static bool is_sound(const tarn_black_box *box, const char *scene)
+{
+    const box_head *head = box->head;
+    const uint32_t counts = atomic_load(&head->counts);
+    return head->magic == MAGIC && head->version == VERSION && head->state_bytes_max == box->state_bytes_max &&
+           memchr(head->scene, 0, sizeof head->scene) != NULL && strcmp(head->scene, scene) == 0 &&
+           (counts == 1 || counts == 2) && is_half_sound(box, counts - 1);
+}
+
+bool tarn_black_box_find(tarn_black_box *box, const char *scene, tarn_black_box_rest *rest)
+{
+    *rest = (tarn_black_box_rest){0};
+    if (!is_sound(box, scene)) {
+        return false;
+    }
+    box_head *head = box->head;
+    if (atomic_exchange(&head->is_busy, 0) != 0) {
+        atomic_fetch_add(&head->deaths, 1);
+    }
+    const uint32_t deaths = atomic_load(&head->deaths);
+    uint32_t half = half_that_counts(box);
+    rest->is_log_left_out = deaths > TARN_BLACK_BOX_DEATHS_FULL;
+    rest->is_old = deaths > TARN_BLACK_BOX_DEATHS_OLD;
+    if (rest->is_old) {
+        half = other_half(box);
+        if (!is_half_sound(box, half)) {
+            return false;
+        }
+    }
+    rest->state_bytes = head->halves[half].state_bytes;
+    rest->state = state_of(box, half);
+    rest->step = head->halves[half].step;
+    rest->epoch = atomic_load(&head->epoch);
+    rest->number = atomic_load(&head->number);
+    return deaths <= TARN_BLACK_BOX_DEATHS_MAX;
+}
+
+void tarn_black_box_settle(tarn_black_box *box, const tarn_black_box_rest *rest)
+{
+    if (rest->is_old) { // with an empty log, and the deaths that were counted
+        let_count(box, other_half(box), rest->state_bytes, rest->step);
+    } else if (rest->is_log_left_out) {
+        tarn_black_box_back(box);
+    }
+}
+
+tarn_status tarn_black_box_read(const tarn_black_box *box, size_t *at, tarn_step_input *input)
+{
+    const uint32_t index = half_that_counts(box);
+    const uint64_t end = atomic_load(&box->head->halves[index].log_bytes);
+    const uint8_t *record = log_of(box, index) + *at;
+    uint32_t bytes;
+    if (*at == end) {
+        return TARN_E_NOT_FOUND;
+    }
+    if (end - *at < RECORD_HEAD_BYTES) {
+        return TARN_E_MALFORMED;
+    }
+    memcpy(&bytes, record, RECORD_HEAD_BYTES);
+    const uint64_t whole = ((uint64_t)bytes + RECORD_HEAD_BYTES + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN;
+    if (whole > end - *at) {
+        return TARN_E_MALFORMED;
+    }
+    const tarn_status status = tarn_step_input_read(record + RECORD_HEAD_BYTES, bytes, input);
+    *at += status == TARN_OK ? (size_t)whole : 0;
+    return status;
+}

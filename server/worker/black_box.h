@@ -1,0 +1,95 @@
+/// What is left of a tank when its process dies: memory that outlives it, since the gateway holds a descriptor of it,
+/// and from which the next worker goes on at the very step.
+///
+///     head | log 0 | log 1 | state 0 | state 1
+///
+/// Of two halves, each a saved state and what was done to the tank since, one counts. A new state is put into the other
+/// half, which counts from one store on; a record counts with the log's length, which is stored behind it. So whenever
+/// the process ends, what counts is whole. Of the machine's end it knows nothing.
+///
+/// Written by one worker at a time; what a dead one left is checked before it is believed. A log's record is the input
+/// of a step, or of none where the input holds; every step has one.
+#ifndef TARN_SERVER_WORKER_BLACK_BOX_H
+#define TARN_SERVER_WORKER_BLACK_BOX_H
+
+#include "kernels/step_input.h"
+#include "protocol/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TARN_BLACK_BOX_LOG_BYTES = 8 << 20, ///< of one half; where it is full a state is due
+    TARN_BLACK_BOX_DEATHS_FULL = 3,     ///< in a row, amid the tank's work, after which its log is left out
+    TARN_BLACK_BOX_DEATHS_OLD = 4,      ///< and then its newest state
+    TARN_BLACK_BOX_DEATHS_MAX = 5,      ///< and then all of it
+};
+
+typedef struct tarn_black_box {
+    struct tarn_black_box_head *head; ///< mapped; NULL: there is none
+    size_t bytes;                     ///< of the mapping
+    uint64_t state_bytes_max;
+} tarn_black_box;
+
+/// What there is to go on from.
+typedef struct tarn_black_box_rest {
+    const uint8_t *state; ///< in the box
+    uint64_t state_bytes;
+    uint64_t step;        ///< of the state
+    uint32_t epoch;       ///< of the tank
+    uint32_t number;      ///< of its newest frame
+    bool is_log_left_out; ///< the newest steps are said to kill
+    bool is_old;          ///< and the newest state as well
+} tarn_black_box_rest;
+
+/// Descriptor of memory for a box, closed in children; the caller's. @return -1: there is none to be had
+int tarn_black_box_make(void);
+
+/// Maps a box for a tank whose states take at most so many bytes. What is in it stays until tarn_black_box_begin.
+/// @param fd  of tarn_black_box_make, here or in another process; stays the caller's
+/// @return TARN_OK or TARN_E_MEMORY
+tarn_status tarn_black_box_open(tarn_black_box *box, int fd, uint64_t state_bytes_max);
+void tarn_black_box_close(tarn_black_box *box);
+
+/// Lays the box out for a tank of a scene. Nothing counts.
+/// @param scene  what it is made from, at most TARN_IPC_SCENE_BYTES_MAX bytes
+void tarn_black_box_begin(tarn_black_box *box, const char *scene);
+
+/// Where the next state is to be put: state_bytes_max bytes, which don't count.
+uint8_t *tarn_black_box_space(const tarn_black_box *box);
+
+/// What was put there counts, with an empty log. @param step  that it was saved behind
+void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t step);
+
+/// The state that counts. @return NULL: none does
+const uint8_t *tarn_black_box_state(const tarn_black_box *box, uint64_t *state_bytes, uint64_t *step);
+
+/// The log is empty: the tank was set back to the state that counts.
+void tarn_black_box_back(tarn_black_box *box);
+
+/// Whether one more record finds room, whatever is in it.
+bool tarn_black_box_has_room(const tarn_black_box *box);
+
+/// Appends what is done to the tank in its next step, before that is made. There must be room.
+void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input);
+
+void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch);
+void tarn_black_box_set_number(tarn_black_box *box, uint32_t number);
+
+/// The tank is being worked on, or isn't: an end of the process amid that may be its fault.
+void tarn_black_box_set_busy(tarn_black_box *box, bool is_busy);
+
+/// What a process that is no more has left, and counts that process' end.
+/// @return false: nothing of this scene that may be gone on from
+bool tarn_black_box_find(tarn_black_box *box, const char *scene, tarn_black_box_rest *rest);
+
+/// Makes what was found be what counts, without what was left out of it. Where that is the whole log it changes
+/// nothing.
+void tarn_black_box_settle(tarn_black_box *box, const tarn_black_box_rest *rest);
+
+/// Reads the next record of the log that counts. @param at  0 at first; goes on
+/// @return TARN_OK; TARN_E_NOT_FOUND: there is none; TARN_E_MALFORMED or TARN_E_VERSION of a record
+tarn_status tarn_black_box_read(const tarn_black_box *box, size_t *at, tarn_step_input *input);
+
+#endif

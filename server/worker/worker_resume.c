@@ -1,0 +1,66 @@
+// A state, then every step that is in the log behind it.
+#include "server/worker/worker_resume.h"
+#include "server/common/log.h"
+
+#include <stdio.h>
+
+static tarn_status load(tarn_worker_tank *tank, const tarn_black_box_rest *rest)
+{
+    return tarn_tank_load(tank->tank, rest->state, (size_t)rest->state_bytes);
+}
+
+/// Takes all steps of the log. @param step  of the state; goes on
+static tarn_status replay(tarn_worker_tank *tank, uint64_t *step)
+{
+    size_t at = 0;
+    for (;;) {
+        tarn_status status = tarn_black_box_read(&tank->snapshot.box, &at, &tank->latched);
+        if (status != TARN_OK) {
+            return status == TARN_E_NOT_FOUND ? TARN_OK : status;
+        }
+        status = tarn_tank_step(tank->tank, &tank->latched);
+        if (status != TARN_OK) {
+            return status;
+        }
+        *step += !tank->latched.holds;
+        tank->snapshot.steps_since += !tank->latched.holds;
+    }
+}
+
+/// What people are told where the tank isn't as they saw it.
+static void give_notice(tarn_worker_tank *tank, const tarn_black_box_rest *rest)
+{
+    snprintf(tank->notice, sizeof tank->notice,
+             "the simulation of \"%s\" ended its process again and again; the tank was set back to %.2f s",
+             tank->scene.name, (double)rest->step * (double)tank->scene.tank.dt_s);
+    tarn_log_warn("tank %u: %s", tank->id, tank->notice);
+}
+
+tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest *rest)
+{
+    tarn_black_box *box = &tank->snapshot.box;
+    uint64_t step = rest->step;
+    bool is_set_back = rest->is_log_left_out;
+    tarn_black_box_set_busy(box, true);
+    tarn_black_box_settle(box, rest);
+    tarn_status status = load(tank, rest);
+    if (status == TARN_OK) {
+        status = replay(tank, &step);
+        if (status == TARN_E_UNSTABLE || status == TARN_E_MEMORY) { // it ended as it was to be set back
+            is_set_back = true;
+            step = rest->step;
+            tarn_black_box_back(box);
+            tank->snapshot.steps_since = 0;
+            status = load(tank, rest);
+        }
+    }
+    tarn_black_box_set_busy(box, false);
+    if (status != TARN_OK) {
+        return status;
+    }
+    if (is_set_back) {
+        give_notice(tank, rest);
+    }
+    tarn_encoder_go_on(tank->encoder, rest->number);
+    return tarn_worker_tank_go_on(tank, rest->epoch + is_set_back, step);
+}

@@ -1,0 +1,254 @@
+// What a dead worker leaves: a box is written, let go of without a word, and opened by the next one.
+#include "server/common/ipc.h"
+#include "server/worker/black_box.h"
+#include "tests/server/test_cmocka.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { STATE_BYTES_MAX = 10000, HEAD_BYTES = 4096 };
+
+static const char scene[] = "some-scene";
+
+typedef struct two_workers {
+    int fd;
+    tarn_black_box box;
+} two_workers;
+
+static int begin(void **state)
+{
+    two_workers *two = calloc(1, sizeof *two);
+    assert_non_null(two);
+    two->fd = tarn_black_box_make();
+    assert_true(two->fd > 0);
+    assert_int_equal(tarn_black_box_open(&two->box, two->fd, STATE_BYTES_MAX), TARN_OK);
+    *state = two;
+    return 0;
+}
+
+static int end(void **state)
+{
+    two_workers *two = *state;
+    tarn_black_box_close(&two->box);
+    close(two->fd);
+    free(two);
+    return 0;
+}
+
+/// The worker ends, and the next one looks. @return whether there is something
+static bool next_worker(two_workers *two, tarn_black_box_rest *rest)
+{
+    tarn_black_box_close(&two->box);
+    assert_int_equal(tarn_black_box_open(&two->box, two->fd, STATE_BYTES_MAX), TARN_OK);
+    return tarn_black_box_find(&two->box, scene, rest);
+}
+
+static void keep(two_workers *two, uint8_t value, uint64_t bytes, uint64_t step)
+{
+    memset(tarn_black_box_space(&two->box), value, bytes);
+    tarn_black_box_keep(&two->box, bytes, step);
+}
+
+static void log_parameter(two_workers *two, float value)
+{
+    const tarn_step_input input = {.parameter_count = 1, .parameters[0] = {.id = 3, .value = value}};
+    assert_true(tarn_black_box_has_room(&two->box));
+    tarn_black_box_log(&two->box, &input);
+}
+
+/// @return how many records there are; they tell `first`, `first` + 1 ...
+static uint32_t count_records(const two_workers *two, float first)
+{
+    static tarn_step_input input;
+    size_t at = 0;
+    uint32_t count = 0;
+    tarn_status status;
+    while ((status = tarn_black_box_read(&two->box, &at, &input)) == TARN_OK) {
+        assert_int_equal(input.parameter_count, 1);
+        assert_true(input.parameters[0].value == first + (float)count);
+        count++;
+    }
+    assert_int_equal(status, TARN_E_NOT_FOUND);
+    return count;
+}
+
+static void test_an_empty_box_has_nothing(void **state)
+{
+    tarn_black_box_rest rest;
+    assert_false(next_worker(*state, &rest));
+    tarn_black_box_begin(&((two_workers *)*state)->box, scene);
+    assert_false(next_worker(*state, &rest));
+}
+
+static void test_a_state_and_what_was_done_since_are_found(void **state)
+{
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 1, 1, 0);
+    tarn_black_box_set_epoch(&two->box, 7);
+    tarn_black_box_set_number(&two->box, 9);
+    log_parameter(two, 1);
+    log_parameter(two, 2);
+    assert_true(next_worker(two, &rest));
+    assert_int_equal(rest.state[0], 1);
+    assert_int_equal(rest.state_bytes, 1);
+    assert_int_equal(rest.step, 0);
+    assert_int_equal(rest.epoch, 7);
+    assert_int_equal(rest.number, 9);
+    assert_false(rest.is_log_left_out);
+    assert_int_equal(count_records(two, 1), 2);
+}
+
+/// States take turns; each begins its own log, and one that was not finished means nothing.
+static void test_the_newest_whole_state_counts(void **state)
+{
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 9, 9, 0);
+    for (uint8_t k = 1; k <= 5; k++) {
+        log_parameter(two, 100);
+        keep(two, k, STATE_BYTES_MAX - k, 60u * k);
+        log_parameter(two, k);
+        memset(tarn_black_box_space(&two->box), 0xee, STATE_BYTES_MAX); // of the next one, when the worker ends
+        assert_true(next_worker(two, &rest));
+        assert_int_equal(rest.state_bytes, STATE_BYTES_MAX - k);
+        assert_int_equal(rest.step, 60u * k);
+        for (uint64_t i = 0; i < rest.state_bytes; i++) {
+            assert_int_equal(rest.state[i], k);
+        }
+        assert_int_equal(count_records(two, k), 1);
+    }
+    tarn_black_box_back(&two->box);
+    assert_true(next_worker(two, &rest));
+    assert_int_equal(rest.step, 300);
+    assert_int_equal(count_records(two, 0), 0);
+}
+
+static void test_a_box_of_another_tank_is_none(void **state)
+{
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    tarn_black_box_begin(&two->box, "another-scene");
+    keep(two, 9, 9, 0);
+    assert_false(next_worker(two, &rest));
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 9, 9, 0);
+    assert_true(next_worker(two, &rest));
+    tarn_black_box_close(&two->box);
+    assert_int_equal(tarn_black_box_open(&two->box, two->fd, STATE_BYTES_MAX + 1), TARN_OK);
+    assert_false(tarn_black_box_find(&two->box, scene, &rest));
+}
+
+static void test_a_full_log_says_so_before_it_is(void **state)
+{
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    uint32_t count = 0;
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 9, 9, 0);
+    while (tarn_black_box_has_room(&two->box)) {
+        log_parameter(two, (float)count++);
+    }
+    assert_true(count > 10000);
+    assert_true(next_worker(two, &rest));
+    assert_int_equal(count_records(two, 0), count);
+    keep(two, 1, 10, count);
+    assert_true(tarn_black_box_has_room(&two->box));
+    assert_int_equal(count_records(two, 0), 0);
+}
+
+/// A process that ends amid a tank's work, again and again before the tank gets any farther, may be ended by it.
+static void test_what_kills_is_left_out(void **state)
+{
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 9, 9, 0);
+    keep(two, 1, 10, 60);
+    log_parameter(two, 0);
+    keep(two, 2, 20, 120);
+    log_parameter(two, 0);
+    for (int idle = 0; idle < 10; idle++) { // no fault of the tank's
+        assert_true(next_worker(two, &rest));
+        assert_false(rest.is_log_left_out);
+    }
+    for (int death = 1; death <= TARN_BLACK_BOX_DEATHS_FULL; death++) {
+        tarn_black_box_set_busy(&two->box, true);
+        assert_true(next_worker(two, &rest));
+        assert_false(rest.is_log_left_out || rest.is_old);
+        tarn_black_box_settle(&two->box, &rest);
+        assert_int_equal(count_records(two, 0), 1);
+    }
+    tarn_black_box_set_busy(&two->box, true);
+    assert_true(next_worker(two, &rest));
+    assert_true(rest.is_log_left_out && !rest.is_old);
+    assert_int_equal(rest.step, 120);
+    tarn_black_box_settle(&two->box, &rest);
+    assert_int_equal(count_records(two, 0), 0);
+
+    tarn_black_box_set_busy(&two->box, true);
+    assert_true(next_worker(two, &rest));
+    assert_true(rest.is_log_left_out && rest.is_old);
+    assert_int_equal(rest.step, 60);
+    assert_int_equal(rest.state[0], 1);
+    tarn_black_box_settle(&two->box, &rest);
+    assert_int_equal(count_records(two, 0), 0);
+
+    tarn_black_box_set_busy(&two->box, true);
+    assert_false(next_worker(two, &rest));
+
+    tarn_black_box_begin(&two->box, scene); // it starts afresh, and gets farther
+    keep(two, 9, 9, 0);
+    tarn_black_box_set_busy(&two->box, true);
+    keep(two, 3, 30, 60);
+    assert_true(next_worker(two, &rest));
+    assert_false(rest.is_log_left_out);
+}
+
+/// A worker may have gone wild before it ended: whatever its box says, reading it does no harm.
+static void test_damage_is_harmless(void **state)
+{
+    two_workers *two = *state;
+    static uint8_t whole[HEAD_BYTES + 256];
+    static tarn_step_input input;
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 9, 9, 0);
+    keep(two, 1, 10, 60);
+    log_parameter(two, 0);
+    uint8_t *bytes = (uint8_t *)two->box.head;
+    memcpy(whole, bytes, sizeof whole);
+    srand(1);
+    for (int round = 0; round < 20000; round++) {
+        const size_t second_log = HEAD_BYTES + TARN_BLACK_BOX_LOG_BYTES;
+        const size_t at = (size_t)rand() % sizeof whole;
+        bytes[at < HEAD_BYTES || round % 2 ? at : second_log + at - HEAD_BYTES] ^= (uint8_t)(1 + rand() % 255);
+        tarn_black_box_rest rest;
+        if (next_worker(two, &rest)) {
+            size_t read = 0;
+            assert_true(rest.state_bytes <= STATE_BYTES_MAX);
+            tarn_black_box_settle(&two->box, &rest);
+            while (tarn_black_box_read(&two->box, &read, &input) == TARN_OK) {
+            }
+        }
+        bytes = (uint8_t *)two->box.head;
+        memcpy(bytes, whole, sizeof whole);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_an_empty_box_has_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_state_and_what_was_done_since_are_found, begin, end),
+        cmocka_unit_test_setup_teardown(test_the_newest_whole_state_counts, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_box_of_another_tank_is_none, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_full_log_says_so_before_it_is, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_kills_is_left_out, begin, end),
+        cmocka_unit_test_setup_teardown(test_damage_is_harmless, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
