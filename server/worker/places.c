@@ -218,7 +218,11 @@ static void input(tarn_place *place, const tarn_ipc_input *forwarded)
     if (status == TARN_OK) {
         sequence = message.input.sequence;
     }
-    if (status == TARN_OK && place->tank.tank == NULL) {
+    const bool is_there = place->tank.tank != NULL;
+    if (!is_there && place->load.resumes) {
+        return; // its viewers have been told that it comes back
+    }
+    if (status == TARN_OK && !is_there) {
         snprintf(why, sizeof why, "the tank is being made; there is nothing to touch yet");
         status = TARN_E_STATE;
     } else if (status == TARN_OK) {
