@@ -42,6 +42,14 @@ static void worker_hello(byte_codec *codec, tarn_ipc_worker_hello *hello)
     }
 }
 
+static void present(byte_codec *codec, tarn_ipc_present *message)
+{
+    count_up_to(codec, &message->viewer_count, TARN_VIEWERS_MAX);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < message->viewer_count; i++) {
+        u32(codec, &message->viewer_ids[i]);
+    }
+}
+
 /// Whether a descriptor goes along with the message.
 static void box(byte_codec *codec, int *fd)
 {
@@ -185,6 +193,9 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_LOAD:
         load(codec, &message->load);
+        return true;
+    case TARN_IPC_PRESENT:
+        present(codec, &message->present);
         return true;
     case TARN_IPC_RESET:
         u32(codec, &message->reset.epoch);

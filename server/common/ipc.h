@@ -57,6 +57,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_SAVE = 13,         ///< at its next step boundary the tank stands, and offers its state
     TARN_IPC_STATE_WANTED = 14, ///< up to where its bytes may be sent
     TARN_IPC_GO_ON = 15,        ///< it need stand no longer: nothing came of it
+    TARN_IPC_PRESENT = 16,      ///< who is there still, of those whose presses a tank was brought back with
     // worker to gateway
     TARN_IPC_WORKER_HELLO = 32, ///< first
     TARN_IPC_STATE = 33,        ///< the tank was made or changed
@@ -121,6 +122,11 @@ typedef struct tarn_ipc_input {
 typedef struct tarn_ipc_viewer_gone {
     uint32_t viewer_id;
 } tarn_ipc_viewer_gone;
+
+typedef struct tarn_ipc_present {
+    uint32_t viewer_count;
+    uint32_t viewer_ids[TARN_VIEWERS_MAX];
+} tarn_ipc_present;
 
 typedef struct tarn_ipc_ping {
     uint32_t id;
@@ -202,6 +208,7 @@ typedef struct tarn_ipc_message {
         tarn_ipc_audience audience;
         tarn_ipc_input input;
         tarn_ipc_viewer_gone viewer_gone;
+        tarn_ipc_present present;
         tarn_ipc_ping ping; ///< and pong
         tarn_ipc_restore restore;
         tarn_ipc_save save; ///< and made

@@ -2,12 +2,12 @@
 // tarn_session_join for viewers, at tarn_session_worker_message for workers.
 #include "server/gateway/session.h"
 #include "protocol/assert.h"
-#include "protocol/channel.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/placement.h"
 #include "server/gateway/session_box.h"
+#include "server/gateway/session_carried.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
@@ -39,11 +39,23 @@ static bool is_theirs(const tarn_ipc_message *message)
            message->kind == TARN_IPC_VIEWER_GONE;
 }
 
+/// Whether the session's tank is being brought back, after its worker's end.
+static bool is_coming_back(const tarn_session *session)
+{
+    const tarn_worker_process *worker = session->worker;
+    return session->resumes || (session->was_made && !session->is_afresh_asked && worker != NULL &&
+                                (worker->phase == TARN_WORKER_WAITING || worker->phase == TARN_WORKER_GREETING));
+}
+
 static tarn_status post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
                         bool is_move)
 {
     if (session->held != NULL && is_theirs(message)) {
         return tarn_worker_queue_push(session->held, message, key, is_move);
+    }
+    if (is_theirs(message) && is_coming_back(session)) {
+        (void)tarn_worker_queue_push(&session->worker->waiting, message, key, is_move); // what is too much is left out
+        return TARN_OK;
     }
     return session->worker != NULL ? tarn_worker_process_send(session->worker, message, key, is_move) : TARN_E_STATE;
 }
@@ -96,48 +108,10 @@ static void note_audience(tarn_session *session)
     }
 }
 
-static bool has_channel(const tarn_session_state *state, const tarn_view *view)
-{
-    for (uint32_t i = 0; i < state->channel_count; i++) {
-        if (strcmp(state->channels[i].name, view->channel) == 0) {
-            return tarn_channel_is_carried(view->channel);
-        }
-    }
-    return false;
-}
-
-static bool has_field(const tarn_session_state *state, const tarn_view *view)
-{
-    for (uint32_t i = 0; i < state->field_count; i++) {
-        if (strcmp(state->fields[i].name, view->field) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/// What frames are to carry: as now while anybody asks for it, else what whoever joined first asks for.
-static void find_wanted(const tarn_session *session, tarn_ipc_audience *wanted)
-{
-    wanted->channel[0] = wanted->field[0] = 0;
-    for (uint32_t i = 0; i < session->viewer_count; i++) {
-        const tarn_view *view = &session->viewers[i]->view;
-        const bool looks = !view->hidden;
-        if (looks && has_channel(&session->state, view) &&
-            (wanted->channel[0] == 0 || strcmp(view->channel, session->carried_told.channel) == 0)) {
-            memcpy(wanted->channel, view->channel, sizeof wanted->channel);
-        }
-        if (looks && has_field(&session->state, view) &&
-            (wanted->field[0] == 0 || strcmp(view->field, session->carried_told.field) == 0)) {
-            memcpy(wanted->field, view->field, sizeof wanted->field);
-        }
-    }
-}
-
 static bool wants_others(const tarn_session *session)
 {
     tarn_ipc_audience wanted;
-    find_wanted(session, &wanted);
+    tarn_session_carried(session, &wanted);
     return strcmp(session->carried_told.channel, wanted.channel) != 0 ||
            strcmp(session->carried_told.field, wanted.field) != 0;
 }
@@ -147,7 +121,7 @@ static void send_audience(tarn_session *session, uint32_t count)
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     TARN_ASSERT(session->id != 0 && count <= session->viewer_count);
     message.audience.viewer_count = count;
-    find_wanted(session, &message.audience);
+    tarn_session_carried(session, &message.audience);
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
     if (post(session, &message, key, true) == TARN_OK) {
         session->audience_told = count;
@@ -502,6 +476,9 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
                         "a scene"
                       : "%.400s; it is being started again and the tank goes on",
              sentence);
+    if (given_up) {
+        tarn_worker_queue_clear(&worker->waiting);
+    }
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &all->sessions[i];
         if (session->id == 0 || session->worker != worker) {
@@ -521,6 +498,30 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
     }
 }
 
+/// Hands a worker what waited for its tanks, once all are back. What finds no place waits on.
+static void release_waiting(tarn_sessions *all, tarn_worker_process *worker)
+{
+    bool are_back = worker->waiting.count > 0 && tarn_worker_process_is_ready(worker);
+    for (int i = 0; are_back && i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        const tarn_session *session = &all->sessions[i];
+        are_back = session->id == 0 || session->worker != worker || !session->resumes;
+    }
+    if (are_back) {
+        (void)tarn_worker_process_send_all(worker, &worker->waiting);
+    }
+}
+
+/// The tank was brought back with what viewers held: tells the worker who is there still.
+static void send_present(tarn_session *session)
+{
+    tarn_ipc_message message = {.kind = TARN_IPC_PRESENT, .tank = session->id};
+    message.present.viewer_count = session->viewer_count;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        message.present.viewer_ids[i] = session->viewers[i]->id;
+    }
+    tell_worker(session, &message, 0);
+}
+
 static void on_state(tarn_session *session, const tarn_ipc_state *state)
 {
     if (session->epoch_served != state->epoch) {
@@ -533,6 +534,9 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
     }
     session->epoch_served = state->epoch;
     if (session->pending && (state->epoch == session->epoch || session->resumes)) {
+        if (session->resumes) {
+            send_present(session);
+        }
         session->pending = session->resumes = false;
         if (session->scene_asked[0]) {
             memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
@@ -554,7 +558,7 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
     }
     tarn_error_code code = refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
     if (code == TARN_ERROR_SCENE) {
-        session->pending = false;
+        session->pending = session->resumes = false;
         session->scene_asked[0] = 0;
     }
     if (refused->viewer_id == 0) {
@@ -599,6 +603,7 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
             return TARN_E_MALFORMED;
         }
         on_state(session, &message->state);
+        release_waiting(all, session->worker);
         return TARN_OK;
     case TARN_IPC_REFUSED:
         on_refused(session, &message->refused);
@@ -765,6 +770,9 @@ static void tell_viewers(tarn_session *session)
 
 void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
 {
+    for (uint32_t i = 0; i < all->workers->count; i++) {
+        release_waiting(all, &all->workers->workers[i]);
+    }
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &all->sessions[i];
         if (!session->id) {

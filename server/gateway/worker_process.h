@@ -81,6 +81,7 @@ typedef struct tarn_worker_process {
     tarn_ipc_worker_hello hello; ///< its newest, of this process or of the one before
     tarn_ipc_reader reader;
     tarn_worker_queue queue;
+    tarn_worker_queue waiting; ///< what viewers do while their tanks are brought back; the sessions'
     tarn_worker_chunks chunks;
 } tarn_worker_process;
 

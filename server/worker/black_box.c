@@ -10,7 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAGIC = 0x42425254, VERSION = 1, PAGE_BYTES = 4096, RECORD_HEAD_BYTES = 4, RECORD_ALIGN = 4 };
+enum { MAGIC = 0x42425254, VERSION = 2, PAGE_BYTES = 4096, RECORD_ALIGN = 8 };
+
+/// In front of an input's bytes and, behind them, those of presses.
+typedef struct record_head {
+    uint32_t input_bytes; // 0: none
+    uint32_t presses_bytes;
+} record_head;
 
 typedef struct box_half {
     uint64_t step, state_bytes;
@@ -83,6 +89,7 @@ void tarn_black_box_begin(tarn_black_box *box, const char *scene)
 {
     box_head *head = box->head;
     TARN_ASSERT(strlen(scene) < sizeof head->scene);
+    tarn_black_box_let_go(box);
     atomic_store(&head->counts, 0);
     head->magic = MAGIC;
     head->version = VERSION;
@@ -99,11 +106,41 @@ static uint32_t other_half(const tarn_black_box *box)
     return atomic_load(&box->head->counts) == 1 ? 1 : 0;
 }
 
+/// @return where the record behind one at `at` begins
+static uint64_t record_end(uint64_t at, const record_head *head)
+{
+    const uint64_t end = at + sizeof *head + head->input_bytes + (uint64_t)head->presses_bytes;
+    return (end + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN;
+}
+
+/// Puts a record together, which doesn't count yet. @param input  NULL: none @return where the next one begins
+static uint64_t put_record(tarn_black_box *box, uint32_t half, uint64_t at, const tarn_step_input *input,
+                           const uint8_t *presses, uint32_t presses_bytes)
+{
+    uint8_t *record = log_of(box, half) + at, *content = record + sizeof(record_head);
+    record_head head = {.presses_bytes = presses_bytes};
+    if (input != NULL) {
+        head.input_bytes = (uint32_t)tarn_step_input_write(input, content, TARN_STEP_INPUT_BYTES_MAX);
+        TARN_ASSERT(head.input_bytes > 0);
+    }
+    if (presses_bytes > 0) {
+        memcpy(content + head.input_bytes, presses, presses_bytes);
+    }
+    memcpy(record, &head, sizeof head);
+    box->presses_at = (size_t)(content + head.input_bytes - (uint8_t *)box->head);
+    box->presses_bytes = presses_bytes;
+    return record_end(at, &head);
+}
+
+/// A half counts from now on, with what viewers hold.
 static void let_count(tarn_black_box *box, uint32_t half, uint64_t state_bytes, uint64_t step)
 {
-    box->head->halves[half].state_bytes = state_bytes;
-    box->head->halves[half].step = step;
-    atomic_store(&box->head->halves[half].log_bytes, 0);
+    box_half *of = &box->head->halves[half];
+    const uint8_t *presses = (const uint8_t *)box->head + box->presses_at;
+    of->state_bytes = state_bytes;
+    of->step = step;
+    atomic_store(&of->log_bytes,
+                 box->presses_bytes > 0 ? put_record(box, half, 0, NULL, presses, box->presses_bytes) : 0);
     atomic_store(&box->head->counts, 1 + half);
 }
 
@@ -141,29 +178,25 @@ const uint8_t *tarn_black_box_state(const tarn_black_box *box, uint64_t *state_b
 
 void tarn_black_box_back(tarn_black_box *box)
 {
+    tarn_black_box_let_go(box);
     atomic_store(&box->head->halves[half_that_counts(box)].log_bytes, 0);
 }
 
 bool tarn_black_box_has_room(const tarn_black_box *box)
 {
     const box_half *half = &box->head->halves[half_that_counts(box)];
-    return atomic_load(&half->log_bytes) + RECORD_HEAD_BYTES + TARN_STEP_INPUT_BYTES_MAX + RECORD_ALIGN <=
-           TARN_BLACK_BOX_LOG_BYTES;
+    const record_head largest = {TARN_STEP_INPUT_BYTES_MAX, TARN_IPC_PRESSES_BYTES_MAX};
+    return record_end(atomic_load(&half->log_bytes), &largest) <= TARN_BLACK_BOX_LOG_BYTES;
 }
 
-void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input)
+void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input, const uint8_t *presses,
+                        uint32_t presses_bytes)
 {
     const uint32_t index = half_that_counts(box);
     box_half *half = &box->head->halves[index];
-    const uint64_t at = atomic_load(&half->log_bytes);
-    uint8_t *record = log_of(box, index) + at;
-    TARN_ASSERT(tarn_black_box_has_room(box));
-    const uint32_t bytes =
-        (uint32_t)tarn_step_input_write(input, record + RECORD_HEAD_BYTES, TARN_STEP_INPUT_BYTES_MAX);
-    TARN_ASSERT(bytes > 0);
-    memcpy(record, &bytes, RECORD_HEAD_BYTES);
-    const uint64_t end = at + RECORD_HEAD_BYTES + bytes;
-    atomic_store(&half->log_bytes, (end + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN);
+    TARN_ASSERT(tarn_black_box_has_room(box) && presses_bytes <= TARN_IPC_PRESSES_BYTES_MAX);
+    const uint64_t end = put_record(box, index, atomic_load(&half->log_bytes), input, presses, presses_bytes);
+    atomic_store(&half->log_bytes, end);
 }
 
 void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch)
@@ -237,24 +270,58 @@ void tarn_black_box_settle(tarn_black_box *box, const tarn_black_box_rest *rest)
     }
 }
 
-tarn_status tarn_black_box_read(const tarn_black_box *box, size_t *at, tarn_step_input *input)
+typedef struct box_record {
+    const uint8_t *input, *presses;
+    record_head head;
+} box_record;
+
+/// @param at  goes on @return TARN_OK, TARN_E_NOT_FOUND or TARN_E_MALFORMED
+static tarn_status next_record(const tarn_black_box *box, size_t *at, box_record *record)
 {
     const uint32_t index = half_that_counts(box);
     const uint64_t end = atomic_load(&box->head->halves[index].log_bytes);
-    const uint8_t *record = log_of(box, index) + *at;
-    uint32_t bytes;
+    const uint8_t *bytes = log_of(box, index) + *at;
     if (*at == end) {
         return TARN_E_NOT_FOUND;
     }
-    if (end - *at < RECORD_HEAD_BYTES) {
+    if (end - *at < sizeof record->head) {
         return TARN_E_MALFORMED;
     }
-    memcpy(&bytes, record, RECORD_HEAD_BYTES);
-    const uint64_t whole = ((uint64_t)bytes + RECORD_HEAD_BYTES + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN;
-    if (whole > end - *at) {
+    memcpy(&record->head, bytes, sizeof record->head);
+    const uint64_t next = record_end(*at, &record->head);
+    if (next > end || record->head.presses_bytes > TARN_IPC_PRESSES_BYTES_MAX) {
         return TARN_E_MALFORMED;
     }
-    const tarn_status status = tarn_step_input_read(record + RECORD_HEAD_BYTES, bytes, input);
-    *at += status == TARN_OK ? (size_t)whole : 0;
-    return status;
+    record->input = bytes + sizeof record->head;
+    record->presses = record->input + record->head.input_bytes;
+    *at = (size_t)next;
+    return TARN_OK;
+}
+
+const uint8_t *tarn_black_box_presses(tarn_black_box *box, uint32_t *byte_count)
+{
+    size_t at = 0;
+    box_record record;
+    tarn_black_box_let_go(box);
+    while (next_record(box, &at, &record) == TARN_OK) {
+        box->presses_at = (size_t)(record.presses - (const uint8_t *)box->head);
+        box->presses_bytes = record.head.presses_bytes;
+    }
+    *byte_count = box->presses_bytes;
+    return (const uint8_t *)box->head + box->presses_at;
+}
+
+void tarn_black_box_let_go(tarn_black_box *box)
+{
+    box->presses_at = box->presses_bytes = 0;
+}
+
+tarn_status tarn_black_box_read(const tarn_black_box *box, size_t *at, tarn_step_input *input)
+{
+    box_record record;
+    tarn_status status;
+    do {
+        status = next_record(box, at, &record);
+    } while (status == TARN_OK && record.head.input_bytes == 0); // of presses alone
+    return status == TARN_OK ? tarn_step_input_read(record.input, record.head.input_bytes, input) : status;
 }

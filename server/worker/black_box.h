@@ -8,7 +8,7 @@
 /// the process ends, what counts is whole. Of the machine's end it knows nothing.
 ///
 /// Written by one worker at a time; what a dead one left is checked before it is believed. A log's record is the input
-/// of a step, or of none where the input holds; every step has one.
+/// of a step, or of none where the input holds, and what viewers hold from then on (press_bytes.h); every step has one.
 #ifndef TARN_SERVER_WORKER_BLACK_BOX_H
 #define TARN_SERVER_WORKER_BLACK_BOX_H
 
@@ -30,6 +30,8 @@ typedef struct tarn_black_box {
     struct tarn_black_box_head *head; ///< mapped; NULL: there is none
     size_t bytes;                     ///< of the mapping
     uint64_t state_bytes_max;
+    size_t presses_at;      ///< in the mapping: the newest of what viewers hold
+    uint32_t presses_bytes; ///< 0: nothing
 } tarn_black_box;
 
 /// What there is to go on from.
@@ -59,20 +61,23 @@ void tarn_black_box_begin(tarn_black_box *box, const char *scene);
 /// Where the next state is to be put: state_bytes_max bytes, which don't count.
 uint8_t *tarn_black_box_space(const tarn_black_box *box);
 
-/// What was put there counts, with an empty log. @param step  that it was saved behind
+/// What was put there counts, with an empty log but for what viewers hold, which stays. @param step  that it was saved
+/// behind
 void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t step);
 
 /// The state that counts. @return NULL: none does
 const uint8_t *tarn_black_box_state(const tarn_black_box *box, uint64_t *state_bytes, uint64_t *step);
 
-/// The log is empty: the tank was set back to the state that counts.
+/// The log is empty: the tank was set back to the state that counts, and nobody holds anything.
 void tarn_black_box_back(tarn_black_box *box);
 
 /// Whether one more record finds room, whatever is in it.
 bool tarn_black_box_has_room(const tarn_black_box *box);
 
 /// Appends what is done to the tank in its next step, before that is made. There must be room.
-void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input);
+/// @param presses  what viewers hold then, at most TARN_IPC_PRESSES_BYTES_MAX; 0 bytes: nothing
+void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input, const uint8_t *presses,
+                        uint32_t presses_bytes);
 
 void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch);
 void tarn_black_box_set_number(tarn_black_box *box, uint32_t number);
@@ -88,7 +93,14 @@ bool tarn_black_box_find(tarn_black_box *box, const char *scene, tarn_black_box_
 /// nothing.
 void tarn_black_box_settle(tarn_black_box *box, const tarn_black_box_rest *rest);
 
-/// Reads the next record of the log that counts. @param at  0 at first; goes on
+/// What viewers held when the last record of the log that counts was made.
+/// @return in the box, receives how many bytes; 0: nothing
+const uint8_t *tarn_black_box_presses(tarn_black_box *box, uint32_t *byte_count);
+
+/// Nobody holds anything, in what is kept next either.
+void tarn_black_box_let_go(tarn_black_box *box);
+
+/// Reads the next input in the log that counts. @param at  0 at first; goes on
 /// @return TARN_OK; TARN_E_NOT_FOUND: there is none; TARN_E_MALFORMED or TARN_E_VERSION of a record
 tarn_status tarn_black_box_read(const tarn_black_box *box, size_t *at, tarn_step_input *input);
 

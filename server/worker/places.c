@@ -233,6 +233,34 @@ static void input(tarn_place *place, const tarn_ipc_input *forwarded)
     }
 }
 
+static bool is_present(const tarn_ipc_present *message, uint32_t viewer_id)
+{
+    for (uint32_t i = 0; i < message->viewer_count; i++) {
+        if (message->viewer_ids[i] == viewer_id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Whoever left while there was no worker holds nothing any more.
+static void present(tarn_place *place, const tarn_ipc_present *message)
+{
+    tarn_input_state *inputs = &place->tank.inputs;
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+        const uint32_t viewer_id = inputs->sources[i].viewer_id;
+        if (viewer_id != 0 && !is_present(message, viewer_id)) {
+            tarn_input_state_viewer_gone(inputs, viewer_id);
+        }
+    }
+    for (int i = 0; i < TARN_INPUT_VIEWERS_MAX; i++) {
+        const uint32_t viewer_id = inputs->viewers[i].viewer_id;
+        if (viewer_id != 0 && !is_present(message, viewer_id)) {
+            tarn_input_state_viewer_gone(inputs, viewer_id);
+        }
+    }
+}
+
 /// Of a tank that is there, or being made.
 static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *message, uint64_t now_ns)
 {
@@ -272,6 +300,9 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
         return TARN_OK;
     case TARN_IPC_INPUT:
         input(place, &message->input);
+        return TARN_OK;
+    case TARN_IPC_PRESENT:
+        present(place, &message->present);
         return TARN_OK;
     case TARN_IPC_VIEWER_GONE:
         tarn_input_state_viewer_gone(&place->tank.inputs, message->viewer_gone.viewer_id);

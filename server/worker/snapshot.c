@@ -20,21 +20,15 @@ void tarn_snapshot_free(tarn_snapshot *snapshot)
 
 tarn_status tarn_snapshot_start(tarn_snapshot *snapshot, tarn_tank *tank)
 {
+    tarn_black_box_let_go(&snapshot->box);
     const tarn_status status = tarn_snapshot_keep(snapshot, tank, 0);
     snapshot->is_start = true;
     return status;
 }
 
-tarn_status tarn_snapshot_log(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step, const tarn_step_input *input)
+tarn_status tarn_snapshot_make_room(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
 {
-    if (!tarn_black_box_has_room(&snapshot->box)) {
-        const tarn_status status = tarn_snapshot_keep(snapshot, tank, step);
-        if (status != TARN_OK) {
-            return status;
-        }
-    }
-    tarn_black_box_log(&snapshot->box, input);
-    return TARN_OK;
+    return tarn_black_box_has_room(&snapshot->box) ? TARN_OK : tarn_snapshot_keep(snapshot, tank, step);
 }
 
 tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
@@ -64,6 +58,7 @@ tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t 
     if (status == TARN_OK) {
         tarn_tank_report_light(tank, &report);
         *step = report.step;
+        tarn_black_box_let_go(box);
         tarn_black_box_keep(box, byte_count, report.step);
         snapshot->is_start = snapshot->was_restored = false;
         snapshot->steps_since = 0;

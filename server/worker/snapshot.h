@@ -25,13 +25,13 @@ typedef struct tarn_snapshot {
 tarn_status tarn_snapshot_init(tarn_snapshot *snapshot, int fd, const tarn_tank *tank, float dt_s);
 void tarn_snapshot_free(tarn_snapshot *snapshot);
 
-/// The tank starts afresh: keeps it as it is now, which is nothing to be set back to here.
+/// The tank starts afresh, and nobody holds anything: keeps it as it is now, which is nothing to be set back to here.
 /// @return TARN_OK or what tarn_tank_save returned
 tarn_status tarn_snapshot_start(tarn_snapshot *snapshot, tarn_tank *tank);
 
-/// Notes what the tank, which has made `step` steps, is told next, before it takes it.
-/// @return TARN_OK, or what tarn_tank_save returned
-tarn_status tarn_snapshot_log(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step, const tarn_step_input *input);
+/// Makes room for what the tank, which has made `step` steps, is told next. @return TARN_OK, or what tarn_tank_save
+/// returned
+tarn_status tarn_snapshot_make_room(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step);
 
 /// Notes a good step, the `step`th, and keeps the tank's state once in a second of simulated time.
 /// @return TARN_OK or what tarn_tank_save returned; then what was kept before still is

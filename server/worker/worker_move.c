@@ -3,7 +3,7 @@
 #include "server/worker/worker_move.h"
 #include "protocol/assert.h"
 #include "server/common/log.h"
-#include "server/worker/press_bytes.h"
+#include "server/worker/tank_presses.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,16 +25,13 @@ void tarn_worker_move_end(tarn_worker_tank *tank)
 /// What viewers do goes along. Without memory for it they let go.
 static void save_presses(const tarn_worker_tank *tank, tarn_handover *handover)
 {
-    tarn_presses *presses = malloc(sizeof *presses);
     uint8_t *bytes = malloc(TARN_IPC_PRESSES_BYTES_MAX);
-    if (presses != NULL && bytes != NULL) {
-        *presses = (tarn_presses){.inputs = tank->inputs, .next = tank->next, .steps_asked = tank->steps_asked};
-        handover->head.presses_bytes = tarn_presses_write(presses, bytes, TARN_IPC_PRESSES_BYTES_MAX);
+    if (bytes != NULL) {
+        handover->head.presses_bytes = tarn_tank_presses_write(tank, bytes);
     }
     if (handover->head.presses_bytes == 0) {
         tarn_log_warn("tank %u: what its viewers hold stays behind", tank->id);
     }
-    free(presses);
     handover->presses = bytes;
 }
 
@@ -183,47 +180,25 @@ bool tarn_worker_move_is_whole(const tarn_worker_tank *tank)
     return tank->handover.phase == TARN_HANDOVER_GETS && tank->handover.at == all_bytes(&tank->handover);
 }
 
-/// What viewers do goes on, with the bodies and the parameters that this tank has.
-static tarn_status read_presses(tarn_worker_tank *tank, uint32_t *steps_asked)
-{
-    const tarn_handover *handover = &tank->handover;
-    tarn_presses *presses = malloc(sizeof *presses);
-    tarn_status status = presses != NULL ? TARN_OK : TARN_E_MEMORY;
-    if (status == TARN_OK) {
-        status = tarn_presses_read(handover->presses, handover->head.presses_bytes, presses);
-    }
-    if (status == TARN_OK) {
-        tank->inputs = presses->inputs;
-        tank->next = presses->next;
-        *steps_asked = presses->steps_asked;
-    }
-    free(presses);
-    return status;
-}
-
 tarn_status tarn_worker_move_load(tarn_worker_tank *tank, tarn_text why)
 {
     const tarn_ipc_state_head head = tank->handover.head;
-    uint32_t steps_asked = 0;
     uint64_t step = 0;
     tarn_status status = tarn_snapshot_load(&tank->snapshot, tank->tank, (size_t)head.state_bytes, &step);
     if (status == TARN_OK && step != head.step) {
         status = TARN_E_MALFORMED;
     }
     if (status == TARN_OK && head.presses_bytes > 0) {
-        status = read_presses(tank, &steps_asked);
+        status = tarn_tank_presses_read(tank, tank->handover.presses, head.presses_bytes);
     }
     if (status == TARN_OK) {
-        tarn_encoder_go_on(tank->encoder, head.number);
-        tarn_black_box_set_number(&tank->snapshot.box, head.number);
-        status = tarn_worker_tank_go_on(tank, head.epoch, head.step);
+        status = tarn_worker_tank_go_on(tank, head.epoch, head.step, head.number);
     }
     if (status != TARN_OK) {
         snprintf(why, sizeof(tarn_text), "the state of \"%s\" cannot be loaded: %s", tank->scene.name,
                  status == TARN_E_MALFORMED ? "it is none of this scene" : tarn_status_text(status));
         return status == TARN_E_DEVICE || status == TARN_E_MEMORY ? status : TARN_E_MALFORMED;
     }
-    tank->steps_asked = steps_asked;
     tarn_worker_move_end(tank);
     return TARN_OK;
 }

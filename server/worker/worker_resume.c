@@ -1,6 +1,7 @@
 // A state, then every step that is in the log behind it.
 #include "server/worker/worker_resume.h"
 #include "server/common/log.h"
+#include "server/worker/tank_presses.h"
 
 #include <stdio.h>
 
@@ -27,6 +28,16 @@ static tarn_status replay(tarn_worker_tank *tank, uint64_t *step)
     }
 }
 
+/// What viewers held goes on; what comes from them from now on comes on top.
+static void take_presses(tarn_worker_tank *tank)
+{
+    uint32_t byte_count;
+    const uint8_t *presses = tarn_black_box_presses(&tank->snapshot.box, &byte_count);
+    if (byte_count > 0 && tarn_tank_presses_read(tank, presses, byte_count) != TARN_OK) {
+        tarn_log_warn("tank %u: what its viewers held is lost", tank->id);
+    }
+}
+
 /// What people are told where the tank isn't as they saw it.
 static void give_notice(tarn_worker_tank *tank, const tarn_black_box_rest *rest)
 {
@@ -43,6 +54,7 @@ tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest
     bool is_set_back = rest->is_log_left_out;
     tarn_black_box_set_busy(box, true);
     tarn_black_box_settle(box, rest);
+    take_presses(tank);
     tarn_status status = load(tank, rest);
     if (status == TARN_OK) {
         status = replay(tank, &step);
@@ -50,6 +62,7 @@ tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest
             is_set_back = true;
             step = rest->step;
             tarn_black_box_back(box);
+            tarn_input_state_release(&tank->inputs);
             tank->snapshot.steps_since = 0;
             status = load(tank, rest);
         }
@@ -61,6 +74,5 @@ tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest
     if (is_set_back) {
         give_notice(tank, rest);
     }
-    tarn_encoder_go_on(tank->encoder, rest->number);
-    return tarn_worker_tank_go_on(tank, rest->epoch + is_set_back, step);
+    return tarn_worker_tank_go_on(tank, rest->epoch + is_set_back, step, rest->number);
 }

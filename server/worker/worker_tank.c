@@ -4,6 +4,7 @@
 #include "server/common/log.h"
 #include "server/common/model_state.h"
 #include "server/worker/input_solids.h"
+#include "server/worker/tank_presses.h"
 #include "server/worker/worker_resume.h"
 
 #include <math.h>
@@ -71,15 +72,26 @@ static void let_go(tarn_worker_tank *tank)
     tarn_input_state_latch_notes(&tank->inputs);
 }
 
+/// Takes an input, which goes into the black box first, with what viewers hold from then on.
+static tarn_status take(tarn_worker_tank *tank, const tarn_step_input *input)
+{
+    static uint8_t presses[TARN_IPC_PRESSES_BYTES_MAX]; // large, and nobody gives way meanwhile
+    tarn_status status = tarn_snapshot_make_room(&tank->snapshot, tank->tank, tank->step);
+    if (status != TARN_OK) {
+        return status;
+    }
+    const uint32_t presses_bytes = tarn_tank_presses_write(tank, presses);
+    tarn_black_box_log(&tank->snapshot.box, input, presses, presses_bytes);
+    return tarn_tank_step(tank->tank, input);
+}
+
 /// Lets what acts at once come to pass now, while the clock stands.
 static tarn_status hold(tarn_worker_tank *tank)
 {
-    tank->next.holds = true;
-    tarn_status status = tarn_snapshot_log(&tank->snapshot, tank->tank, tank->step, &tank->next);
-    if (status == TARN_OK) {
-        status = tarn_tank_step(tank->tank, &tank->next);
-    }
+    tank->latched = tank->next;
+    tank->latched.holds = true;
     memset(&tank->next, 0, sizeof tank->next);
+    const tarn_status status = take(tank, &tank->latched);
     tank->paused = tarn_tank_paused(tank->tank);
     tank->state_changed = true;
     return status;
@@ -247,11 +259,15 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
     return status;
 }
 
-tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step)
+tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint32_t number)
 {
+    const uint32_t steps_asked = tank->steps_asked;
+    tarn_encoder_go_on(tank->encoder, number);
+    tarn_black_box_set_number(&tank->snapshot.box, number);
     tank->epoch = 0;
     tank->paused = tarn_tank_paused(tank->tank);
     begin(tank, epoch, step, tarn_clock_monotonic_ns());
+    tank->steps_asked = steps_asked;
     return look(tank);
 }
 
@@ -484,10 +500,7 @@ static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
     }
     tell_refused(tank, link, &tools, &refusals);
     if (status == TARN_OK) {
-        status = tarn_snapshot_log(&tank->snapshot, tank->tank, tank->step, input);
-    }
-    if (status == TARN_OK) {
-        status = tarn_tank_step(tank->tank, input);
+        status = take(tank, input);
     }
     uint32_t thrown[TARN_STEP_THROWS_MAX];
     const uint32_t thrown_count = status == TARN_OK ? tarn_tank_thrown(tank->tank, thrown) : 0;

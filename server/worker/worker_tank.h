@@ -86,9 +86,9 @@ void tarn_worker_tank_free(tarn_worker_tank *tank);
 /// Starts afresh from the same scene. Job. @return TARN_OK or TARN_E_DEVICE
 tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset);
 
-/// Goes on from a state that was loaded, as if it had been here all the time: the next step's frame is the next. Job.
-/// @return TARN_OK or TARN_E_DEVICE
-tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step);
+/// Goes on from a state and presses that were loaded, as if it had been here all the time. Job.
+/// @param number  of the frame before the next one  @return TARN_OK or TARN_E_DEVICE
+tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint32_t number);
 
 void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control);
 void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *audience, uint64_t now_ns);

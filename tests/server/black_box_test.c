@@ -55,7 +55,18 @@ static void log_parameter(two_workers *two, float value)
 {
     const tarn_step_input input = {.parameter_count = 1, .parameters[0] = {.id = 3, .value = value}};
     assert_true(tarn_black_box_has_room(&two->box));
-    tarn_black_box_log(&two->box, &input);
+    tarn_black_box_log(&two->box, &input, (const uint8_t *)&value, sizeof value);
+}
+
+/// What viewers held last; 0: nothing.
+static float presses_of(two_workers *two)
+{
+    uint32_t byte_count;
+    float value = 0;
+    const uint8_t *presses = tarn_black_box_presses(&two->box, &byte_count);
+    assert_true(byte_count == 0 || byte_count == sizeof value);
+    memcpy(&value, presses, byte_count);
+    return value;
 }
 
 /// @return how many records there are; they tell `first`, `first` + 1 ...
@@ -100,6 +111,32 @@ static void test_a_state_and_what_was_done_since_are_found(void **state)
     assert_int_equal(rest.number, 9);
     assert_false(rest.is_log_left_out);
     assert_int_equal(count_records(two, 1), 2);
+    assert_true(presses_of(two) == 2);
+}
+
+/// They stay with the states that come, until they are let go of.
+static void test_presses_outlive_the_log(void **state)
+{
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 1, 1, 0);
+    assert_true(presses_of(two) == 0);
+    log_parameter(two, 3);
+    for (uint32_t k = 1; k <= 3; k++) {
+        keep(two, 1, 1, k);
+        assert_true(next_worker(two, &rest));
+        assert_int_equal(count_records(two, 0), 0);
+        assert_true(presses_of(two) == 3);
+    }
+    log_parameter(two, 4);
+    keep(two, 1, 1, 4);
+    assert_true(next_worker(two, &rest));
+    assert_true(presses_of(two) == 4);
+    tarn_black_box_let_go(&two->box);
+    keep(two, 1, 1, 5);
+    assert_true(next_worker(two, &rest));
+    assert_true(presses_of(two) == 0);
 }
 
 /// States take turns; each begins its own log, and one that was not finished means nothing.
@@ -233,6 +270,9 @@ static void test_damage_is_harmless(void **state)
             tarn_black_box_settle(&two->box, &rest);
             while (tarn_black_box_read(&two->box, &read, &input) == TARN_OK) {
             }
+            uint32_t presses_bytes;
+            const uint8_t *presses = tarn_black_box_presses(&two->box, &presses_bytes);
+            assert_true(presses_bytes == 0 || presses + presses_bytes <= (uint8_t *)two->box.head + two->box.bytes);
         }
         bytes = (uint8_t *)two->box.head;
         memcpy(bytes, whole, sizeof whole);
@@ -244,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_an_empty_box_has_nothing, begin, end),
         cmocka_unit_test_setup_teardown(test_a_state_and_what_was_done_since_are_found, begin, end),
+        cmocka_unit_test_setup_teardown(test_presses_outlive_the_log, begin, end),
         cmocka_unit_test_setup_teardown(test_the_newest_whole_state_counts, begin, end),
         cmocka_unit_test_setup_teardown(test_a_box_of_another_tank_is_none, begin, end),
         cmocka_unit_test_setup_teardown(test_a_full_log_says_so_before_it_is, begin, end),

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES_MAX = 32 };
+enum { SAMPLES_MAX = 40 };
 
 static const uint8_t input_bytes[5] = {1, 2, 3, 4, 5};
 static const uint8_t chunk_bytes[TARN_IPC_CHUNK_BYTES_MAX] = {9, 8, 7};
@@ -86,7 +86,7 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n].gateway_hello.version = 3;
     strcpy(samples[n++].gateway_hello.program, "tarnd 9");
     samples[n] = sample_of(TARN_IPC_LOAD);
-    samples[n].load = (tarn_ipc_load){.epoch = 5, .viewer_id = 6, .sequence = 7, .paused = 1};
+    samples[n].load = (tarn_ipc_load){.epoch = 5, .viewer_id = 6, .sequence = 7, .paused = 1, .resumes = 1, .box = 1};
     memset(samples[n++].load.scene, 's', TARN_IPC_SCENE_BYTES_MAX);
     samples[n] = sample_of(TARN_IPC_RESET);
     samples[n++].reset = (tarn_ipc_reset){1, 2, 3};
@@ -100,6 +100,8 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n++].input = (tarn_ipc_input){8, sizeof input_bytes, input_bytes};
     samples[n] = sample_of(TARN_IPC_VIEWER_GONE);
     samples[n++].viewer_gone.viewer_id = 12;
+    samples[n] = sample_of(TARN_IPC_PRESENT);
+    samples[n++].present = (tarn_ipc_present){2, {12, 13}};
     samples[n] = sample_of(TARN_IPC_PING);
     samples[n++].ping.id = 77;
     samples[n] = sample_of(TARN_IPC_PONG);
@@ -110,6 +112,7 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n++] = sample_of(TARN_IPC_GO_ON);
     samples[n] = sample_of(TARN_IPC_RESTORE);
     samples[n].restore.save = 3;
+    samples[n].restore.box = 1;
     memset(samples[n++].restore.scene, 's', TARN_IPC_SCENE_BYTES_MAX);
     samples[n] = sample_of(TARN_IPC_SAVE);
     samples[n++].save.save = 4;

@@ -2,6 +2,7 @@
 // on with its tanks at the very step.
 #include "server/common/clock.h"
 #include "server/worker/places.h"
+#include "server/worker/tank_presses.h"
 #include "tests/server/test_cmocka.h"
 
 #include <fcntl.h>
@@ -201,12 +202,13 @@ static tarn_worker_tank *only_tank(void)
     return tank;
 }
 
+/// Nobody acts in the last steps: what is held then, still is.
 static void run_until_step(uint64_t step)
 {
     uint32_t sequence = 0;
     say((tarn_ipc_message){.kind = TARN_IPC_AUDIENCE, .tank = 1, .audience = {.viewer_count = 1}});
     for (int i = 0; i < TURNS_MAX && (only_tank()->tank == NULL || only_tank()->step < step); i++) {
-        if (only_tank()->tank != NULL && sequence < only_tank()->step + 1) {
+        if (only_tank()->tank != NULL && only_tank()->step + 2 < step && sequence < only_tank()->step + 1) {
             sequence = (uint32_t)only_tank()->step + 1;
             act_somehow(1, sequence);
         }
@@ -237,8 +239,10 @@ static void test_another_worker_goes_on_at_the_very_step(void **state)
     assert_true(box_fd > 0);
     load_with_box(1, box_fd, false);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        static uint8_t held[2][TARN_IPC_PRESSES_BYTES_MAX];
         tarn_tank_hash before, after;
         run_until_step(steps[i]);
+        const uint32_t held_bytes = tarn_tank_presses_write(only_tank(), held[0]);
         const uint64_t step = only_tank()->step;
         const uint32_t number = tarn_encoder_number(only_tank()->encoder);
         assert_true(step >= steps[i]);
@@ -249,7 +253,30 @@ static void test_another_worker_goes_on_at_the_very_step(void **state)
         assert_true(tarn_encoder_number(only_tank()->encoder) >= number);
         assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &after), TARN_OK);
         assert_memory_equal(&after, &before, sizeof before);
+        assert_int_equal(tarn_tank_presses_write(only_tank(), held[1]), held_bytes);
+        assert_memory_equal(held[1], held[0], held_bytes);
         assert_string_equal(only_tank()->notice, "");
+    }
+    close(box_fd);
+}
+
+/// Who left while there was no worker holds nothing.
+static void test_presses_of_those_who_left_are_let_go(void **state)
+{
+    (void)state;
+    const int box_fd = tarn_black_box_make();
+    load_with_box(1, box_fd, false);
+    run_until_step(14); // a press of viewer 1 began with step 10
+    for (int gone = 0; gone < 2; gone++) {
+        replace_worker(box_fd);
+        uint32_t count = 0;
+        say((tarn_ipc_message){
+            .kind = TARN_IPC_PRESENT, .tank = 1, .present = {.viewer_count = 1, .viewer_ids = {gone ? 2 : 1}}});
+        run_until_step(15 + (uint64_t)gone);
+        for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+            count += only_tank()->inputs.sources[i].viewer_id != 0;
+        }
+        assert_int_equal(count, gone ? 0 : 1);
     }
     close(box_fd);
 }
@@ -303,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_tank_comes_while_another_of_a_full_worker_ends, begin, end),
         cmocka_unit_test_setup_teardown(test_another_worker_goes_on_at_the_very_step, begin, end),
+        cmocka_unit_test_setup_teardown(test_presses_of_those_who_left_are_let_go, begin, end),
         cmocka_unit_test_setup_teardown(test_another_worker_knows_of_a_reset, begin, end),
         cmocka_unit_test_setup_teardown(test_a_damaged_state_means_a_fresh_start, begin, end),
     };

@@ -79,6 +79,31 @@ static void test_a_killed_worker_is_replaced_while_viewers_stay(void **state)
     server_stop(&server);
 }
 
+/// While there is no worker, what viewers do waits for the tank.
+static void test_what_viewers_do_meanwhile_reaches_the_tank(void **state)
+{
+    (void)state;
+    static server_process server;
+    ws_client client;
+    ws_frame frame;
+    tarn_message message;
+    server_start(&server, small_pool);
+    ws_client_enter(&client, server.port);
+    assert_true(ws_client_wait_frame(&client, &frame));
+    kill(server_worker(&server), SIGKILL);
+    do {
+        assert_true(ws_client_wait(&client, TARN_MESSAGE_STATE, &message));
+    } while (message.state.worker_ready);
+    ws_client_parameter(&client, "gravity_m_s2", 3);
+    for (int i = 0; i < 200 && gravity_of(&client) != 3; i++) {
+        assert_true(ws_client_wait_frame(&client, &frame));
+    }
+    assert_true(gravity_of(&client) == 3);
+    assert_int_equal(client.close_code, 0);
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
 static void test_what_was_loaded_and_paused_outlives_the_worker(void **state)
 {
     (void)state;
@@ -531,6 +556,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_killed_worker_is_replaced_while_viewers_stay),
+        cmocka_unit_test(test_what_viewers_do_meanwhile_reaches_the_tank),
         cmocka_unit_test(test_what_was_loaded_and_paused_outlives_the_worker),
         cmocka_unit_test(test_a_hanging_worker_is_killed_and_replaced),
         cmocka_unit_test(test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks),
