@@ -3,6 +3,7 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
+#include "server/common/ws_upgrade.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/status_pages.h"
@@ -570,6 +571,10 @@ int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)
     }
     if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_VERSION) <= 0 || strcmp(wanted, "13") != 0) {
         return refuse_upgrade(wsi, 426, "Sec-WebSocket-Version: 13 is required");
+    }
+    const char *fault = tarn_ws_upgrade_fault(wsi);
+    if (fault != NULL) {
+        return refuse_upgrade(wsi, 400, fault);
     }
     if (!offers_subprotocol(wsi)) {
         return refuse_upgrade(wsi, 400, "the subprotocol " TARN_PROTOCOL_SUBPROTOCOL " is required");

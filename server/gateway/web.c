@@ -86,7 +86,9 @@ static int on_viewer(struct lws *wsi, enum lws_callback_reasons reason, void *us
         tarn_viewer_open(&gateway_of(wsi)->viewers, user, wsi);
         return 0;
     case LWS_CALLBACK_CLOSED:
-        tarn_viewer_closed(user);
+        if (((tarn_viewer *)user)->all != NULL) { // else it never was opened
+            tarn_viewer_closed(user);
+        }
         return 0;
     case LWS_CALLBACK_RECEIVE:
         receive(user, wsi, in, length);

@@ -1,6 +1,7 @@
 // `tarn kinect`: its command line. The work is done in kinect/.
 #include "protocol/motion_code.h"
 #include "server/common/option_number.h"
+#include "server/common/printable.h"
 #include "server/tool/kinect/kinect_calibration.h"
 #include "server/tool/kinect/kinect_run.h"
 #include "server/tool/tool.h"
@@ -135,7 +136,7 @@ static void read_grid(struct argp_state *state, const char *text, motion_wall_se
 {
     unsigned columns = 0, rows = 0;
     int end = 0;
-    if (sscanf(text, "%ux%u%n", &columns, &rows, &end) != 2 || text[end] != '\0' || columns < 1 ||
+    if (sscanf(text, "%9ux%9u%n", &columns, &rows, &end) != 2 || text[end] != '\0' || columns < 1 ||
         columns > TARN_MOTION_COLUMNS_MAX || rows < 1 || rows > TARN_MOTION_ROWS_MAX) {
         argp_error(state, "--grid: found \"%s\", allowed are 1x1 to %dx%d", text, TARN_MOTION_COLUMNS_MAX,
                    TARN_MOTION_ROWS_MAX);
@@ -146,6 +147,9 @@ static void read_grid(struct argp_state *state, const char *text, motion_wall_se
 
 static void read_word(struct argp_state *state, const char *option, const char *text, char *to, size_t bytes)
 {
+    if (!tarn_is_printable(text)) {
+        argp_error(state, "--%s: found a character that isn't for reading, allowed are those that are", option);
+    }
     if (text[0] == '\0' || strlen(text) >= bytes) {
         argp_error(state, "--%s: found \"%s\", allowed are 1 to %zu bytes", option, text, bytes - 1);
     }

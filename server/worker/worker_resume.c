@@ -41,9 +41,9 @@ static void take_presses(tarn_worker_tank *tank)
 /// What people are told where the tank isn't as they saw it.
 static void give_notice(tarn_worker_tank *tank, const tarn_black_box_rest *rest)
 {
-    snprintf(tank->notice, sizeof tank->notice,
-             "the simulation of \"%s\" ended its process again and again; the tank was set back to %.2f s",
-             tank->scene.name, (double)rest->step * (double)tank->scene.tank.dt_s);
+    const char *what = rest->is_log_left_out ? "ended its process again and again" : "failed when its process ended";
+    snprintf(tank->notice, sizeof tank->notice, "the simulation of \"%s\" %s; the tank was set back to %.2f s",
+             tank->scene.name, what, (double)rest->step * (double)tank->scene.tank.dt_s);
     tarn_log_warn("tank %u: %s", tank->id, tank->notice);
 }
 

@@ -194,6 +194,7 @@ static tarn_status resume(tarn_worker_tank *tank, const tarn_ipc_load *load)
     snprintf(tank->notice, sizeof tank->notice, "what was kept of \"%s\" is of no use (%s); the tank starts afresh",
              tank->scene.name, tarn_status_text(status));
     tarn_log_warn("tank %u: %s", tank->id, tank->notice);
+    let_go(tank);
     return tarn_tank_reset(tank->tank) == TARN_OK ? TARN_E_NOT_FOUND : TARN_E_DEVICE;
 }
 

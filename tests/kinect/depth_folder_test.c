@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -244,6 +245,10 @@ static void what_is_no_recording_is_refused(void **state)
     choice.path = folder;
     assert_null(depth_source_open(&choice, why));
     assert_non_null(strstr(why, "allowed is a folder that fakenect-record wrote"));
+    assert_int_equal(mkfifo(path, 0600), 0); // which would be waited for
+    assert_null(depth_source_open(&choice, why));
+    assert_non_null(strstr(why, "allowed is a folder that fakenect-record wrote"));
+    unlink(path);
     choice = (depth_choice){.kind = DEPTH_V4L2, .path = "/dev/null"};
     assert_null(depth_source_open(&choice, why));
     assert_non_null(strstr(why, "isn't a V4L2 device"));

@@ -427,6 +427,12 @@ static void strangers_get_a_sentence(void **state)
         assert_int_equal(ask_raw(port, text), wrong[i].status);
         assert_says(answer, wrong[i].says);
     }
+    snprintf(text, sizeof text,
+             "GET /ws HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: %s\r\n\r\n",
+             own, SUBPROTOCOL);
+    assert_int_equal(ask_raw(port, text), 400);
+    assert_says(answer, "Sec-WebSocket-Key");
     assert_int_equal(ask_raw(port, "GET / HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n"), 403);
     assert_says(answer, "found another host, allowed are 127.0.0.1 and localhost");
     snprintf(text, sizeof text, "http://127.0.0.1:%u", port);

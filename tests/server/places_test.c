@@ -260,6 +260,15 @@ static void test_another_worker_goes_on_at_the_very_step(void **state)
     close(box_fd);
 }
 
+static uint32_t count_presses(void)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+        count += only_tank()->inputs.sources[i].viewer_id != 0;
+    }
+    return count;
+}
+
 /// Who left while there was no worker holds nothing.
 static void test_presses_of_those_who_left_are_let_go(void **state)
 {
@@ -269,14 +278,10 @@ static void test_presses_of_those_who_left_are_let_go(void **state)
     run_until_step(14); // a press of viewer 1 began with step 10
     for (int gone = 0; gone < 2; gone++) {
         replace_worker(box_fd);
-        uint32_t count = 0;
         say((tarn_ipc_message){
             .kind = TARN_IPC_PRESENT, .tank = 1, .present = {.viewer_count = 1, .viewer_ids = {gone ? 2 : 1}}});
         run_until_step(15 + (uint64_t)gone);
-        for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
-            count += only_tank()->inputs.sources[i].viewer_id != 0;
-        }
-        assert_int_equal(count, gone ? 0 : 1);
+        assert_int_equal(count_presses(), gone ? 0 : 1);
     }
     close(box_fd);
 }
@@ -317,7 +322,9 @@ static void test_a_damaged_state_means_a_fresh_start(void **state)
     uint8_t *kept = (uint8_t *)tarn_black_box_state(&only_tank()->snapshot.box, &state_bytes, &step);
     assert_non_null(kept);
     memset(kept, 0xaa, state_bytes);
+    assert_int_equal(count_presses(), 1);
     replace_worker(box_fd);
+    assert_int_equal(count_presses(), 0);
     assert_int_equal(only_tank()->step, 0);
     assert_int_equal(only_tank()->epoch, NEXT_EPOCH);
     assert_non_null(strstr(only_tank()->notice, "the tank starts afresh"));

@@ -397,6 +397,46 @@ static void test_a_websocket_is_upgraded_only_as_its_standard_says(void **state)
     assert_int_equal(get("/"), 200);
 }
 
+/// libwebsockets gives such requests up amid its own handshake.
+static void test_a_handshake_that_goes_wrong_ends_one_connection(void **state)
+{
+    (void)state;
+    static char request[4096], key[1024], extensions[1024];
+    static const char good[] = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    strcpy(key, "Sec-WebSocket-Key: ");
+    memset(key + strlen(key), 'a', 128);
+    strcat(key, "\r\n");
+    strcpy(extensions, "Sec-WebSocket-Extensions: ");
+    memset(extensions + strlen(extensions), 'a', 400);
+    strcat(extensions, "\r\n");
+    const struct {
+        const char *host, *key, *more;
+        int status;
+    } cases[] = {
+        {"Host: a\r\n", good, "", 101},
+        {"Host: a\r\n", good, "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n", 101},
+        {"Host: a\r\n", "", "", 400},
+        {"Host: a\r\n", "Sec-WebSocket-Key:\r\n", "", 400},
+        {"Host: a\r\n", "Sec-WebSocket-Key: abc\r\n", "", 400},
+        {"Host: a\r\n", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=!\r\n", "", 400},
+        {"Host: a\r\n", key, "", 400},
+        {"", good, "", 400},
+        {"Host:\r\n", good, "", 400},
+        {"Host: a\r\n", good, extensions, 400},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const int length = snprintf(request, sizeof request,
+                                    "GET /ws HTTP/1.1\r\n%s%s%sConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                                    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: tarn.v1\r\n\r\n",
+                                    cases[i].host, cases[i].key, cases[i].more);
+        const int status = raw_request(request, (size_t)length);
+        if (status != cases[i].status) {
+            fail_msg("case %zu was answered with %d instead of %d", i, status, cases[i].status);
+        }
+    }
+    assert_int_equal(get("/"), 200);
+}
+
 /// A page elsewhere whose name leads to this machine (DNS rebinding) sends an origin that equals the host.
 static void test_only_pages_of_this_server_may_connect(void **state)
 {
@@ -501,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_pressures_that_end_early_are_told),
         cmocka_unit_test(test_an_upgrade_to_http2_is_refused),
         cmocka_unit_test(test_a_websocket_is_upgraded_only_as_its_standard_says),
+        cmocka_unit_test(test_a_handshake_that_goes_wrong_ends_one_connection),
         cmocka_unit_test(test_only_pages_of_this_server_may_connect),
         cmocka_unit_test(test_requests_that_are_no_http_harm_nobody),
         cmocka_unit_test(test_idle_connections_keep_nobody_out),

@@ -11,11 +11,14 @@
 #include "server/tool/kinect/depth_source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { NAME_BYTES = 256, HEAD_BYTES = 64 };
 
@@ -52,6 +55,26 @@ static void close_folder(void *self)
     }
 }
 
+/// Opens a file to read; what isn't one would be waited for, or never end. @return NULL: errno says why
+static FILE *open_file(const char *path)
+{
+    struct stat about;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return NULL;
+    }
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
+        close(fd);
+        errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
+        return NULL;
+    }
+    FILE *file = fdopen(fd, "r");
+    if (file == NULL) {
+        close(fd);
+    }
+    return file;
+}
+
 static void *open_folder(const depth_choice *choice, char why[DEPTH_WHY_BYTES])
 {
     folder *f = calloc(1, sizeof *f);
@@ -68,7 +91,7 @@ static void *open_folder(const depth_choice *choice, char why[DEPTH_WHY_BYTES])
         goto fail;
     }
     snprintf(index, sizeof index, "%s/INDEX.txt", f->path);
-    f->index = fopen(index, "re");
+    f->index = open_file(index);
     if (f->index == NULL) {
         snprintf(why, DEPTH_WHY_BYTES, "%.380s: %s; allowed is a folder that fakenect-record wrote", index,
                  strerror(errno));
@@ -158,9 +181,9 @@ static depth_result refuse(const folder *f, char why[DEPTH_WHY_BYTES], const cha
 static depth_result read_pixels(folder *f, FILE *file, char why[DEPTH_WHY_BYTES])
 {
     char head[HEAD_BYTES], found[DEPTH_WHY_BYTES / 2];
-    unsigned width, height, most;
+    unsigned width, height, most; // of at most nine digits, as more would wrap
     if (fgets(head, sizeof head, file) == NULL || strchr(head, '\n') == NULL ||
-        sscanf(head, "P5 %u %u %u", &width, &height, &most) != 3 || most != 65535) {
+        sscanf(head, "P5 %9u %9u %9u", &width, &height, &most) != 3 || most != 65535) {
         return refuse(f, why, "found no head, allowed is a first line such as \"P5 640 480 65535\"");
     }
     if (width < DEPTH_SIDE_MIN || width > DEPTH_WIDTH_MAX || height < DEPTH_SIDE_MIN || height > DEPTH_HEIGHT_MAX) {
@@ -194,7 +217,7 @@ static depth_result play(folder *f, depth_frame *frame, char why[DEPTH_WHY_BYTES
 {
     char path[sizeof f->path + NAME_BYTES];
     snprintf(path, sizeof path, "%s/%s", f->path, f->name);
-    FILE *file = fopen(path, "re");
+    FILE *file = open_file(path);
     if (file == NULL) {
         return refuse(f, why, strerror(errno));
     }

@@ -204,7 +204,7 @@ static void *watch_camera(void *user)
     motion_find *find = NULL;
     bad_kinds *kinds = calloc(1, sizeof *kinds);
     char why[DEPTH_WHY_BYTES];
-    bool blind = false, through = false, lost = false;
+    bool blind = false, through = false, lost = false, has_seen = false;
     depth_source *source = kinds != NULL ? open_source(c, true) : NULL;
     while (source != NULL && !atomic_load(&c->ending) && !through) {
         depth_frame frame;
@@ -222,6 +222,7 @@ static void *watch_camera(void *user)
             }
             set_state(c, KINECT_CAMERA_OPEN, NULL);
             watch_blindness(c, result, &blind);
+            has_seen = true;
             break;
         }
         case DEPTH_NONE:
@@ -234,6 +235,9 @@ static void *watch_camera(void *user)
             break;
         case DEPTH_END:
             through = true;
+            if (!has_seen) {
+                kinect_say(c->command, "%s has no frame that can be used", c->source_name);
+            }
             break;
         case DEPTH_LOST:
             if (!lost) {
@@ -247,13 +251,13 @@ static void *watch_camera(void *user)
             break;
         }
     }
-    const bool failed = source == NULL && !atomic_load(&c->ending);
+    const bool failed = (source == NULL && !atomic_load(&c->ending)) || (through && !has_seen);
     depth_source_close(source);
     motion_find_free(find);
     free(planes);
     free(kinds);
     if (through || failed) {
-        set_state(c, through ? KINECT_CAMERA_THROUGH : KINECT_CAMERA_FAILED, NULL);
+        set_state(c, failed ? KINECT_CAMERA_FAILED : KINECT_CAMERA_THROUGH, NULL);
     }
     uv_async_send(c->wake);
     return NULL;

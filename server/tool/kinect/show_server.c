@@ -8,6 +8,7 @@
 // sees, is nothing.
 #include "server/tool/kinect/show_server.h"
 #include "server/common/clock.h"
+#include "server/common/ws_upgrade.h"
 #include "server/tool/kinect/show_files.h"
 
 #include <arpa/inet.h>
@@ -131,7 +132,8 @@ static int upgrade(struct lws *wsi)
     if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_PROTOCOL) <= 0 || strcmp(text, SHOW_SUBPROTOCOL) != 0) {
         return refuse(wsi, 400, "found another subprotocol, allowed is " SHOW_SUBPROTOCOL);
     }
-    return 0;
+    const char *fault = tarn_ws_upgrade_fault(wsi);
+    return fault != NULL ? refuse(wsi, 400, fault) : 0;
 }
 
 // ---- files ----
@@ -379,7 +381,9 @@ static int on_viewer(struct lws *wsi, enum lws_callback_reasons reason, void *us
         open_viewer(user, wsi);
         return 0;
     case LWS_CALLBACK_CLOSED:
-        forget_viewer(user);
+        if (((show_viewer *)user)->server != NULL) { // else it never was opened
+            forget_viewer(user);
+        }
         return 0;
     case LWS_CALLBACK_RECEIVE:
         receive(user, wsi, in, length);
