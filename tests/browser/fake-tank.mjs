@@ -61,7 +61,7 @@ function tilesOf(particles, { cells, cellM }) {
 export function encodeFrame(particles, head) {
   const tiles = tilesOf(particles, head);
   const hasColours = particles[0]?.colour !== undefined;
-  const flow = writeFlow(tiles, (INTERVAL_S / head.cellM) * 2 ** PLACE_BITS);
+  const flow = writeFlow(tiles, (INTERVAL_S / head.cellM) * 2 ** PLACE_BITS, head.cells);
   const layer = writeLayer(tiles, hasColours);
   const { inputs = [], bodies = [] } = head;
   const headerBytes = HEADER_BYTES + BODY_BYTES * bodies.length;

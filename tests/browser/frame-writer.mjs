@@ -1,5 +1,5 @@
 // Key frames of one layer, written as STREAM.md says: the sections of the fake tank's frames. Every node of every tile
-// with particles is known, which costs bytes and spares deciding.
+// with particles is known that the tank has, which costs bytes and spares deciding.
 import {
   bitsOf,
   colourTables,
@@ -120,13 +120,18 @@ function writeColours(colours) {
 /**
  * Section 9.3, of a tile without a past. Loops over numbers, since this is most of the work.
  * @param nodes  what flows at each node, in quanta: x, y and z of all
+ * @param planes  of nodes that the tank has, 2..8
  */
-function writeNodes(nodes) {
+function writeNodes(nodes, planes) {
   const stream = new StreamWriter();
-  for (let row = 0; row < 64; row++) stream.symbol(rowTables[12 + (row === 0 ? 3 : 1)], 1);
+  for (let row = 0; row < 64; row++) {
+    const [isKnown, isFirst, isBehind] = [row < 8 * planes, row % 8 === 0, row >= 8 * (planes + 1)];
+    const near = isKnown ? (row === 0 ? 3 : 1) : isBehind ? 0 : isFirst ? 1 : 2;
+    stream.symbol(rowTables[12 + near], isKnown ? 1 : 0);
+  }
   const activity = new Uint8Array(CELLS);
   const residual = [0, 0, 0];
-  for (let node = 0; node < CELLS; node++) {
+  for (let node = 0; node < 64 * planes; node++) {
     const [x, y, z] = [node % 8 > 0, Math.floor(node / 8) % 8 > 0, node >= 64];
     const k = x + y + z;
     let size = 0;
@@ -184,8 +189,10 @@ export function writeLayer(tiles, hasColours) {
   return Buffer.concat([list.finish(), ...sets, ...colours]);
 }
 
-/** Section 9.3. */
-export function writeFlow(tiles, quantaPerVelocity) {
+/** Section 9.3. @param cells  of the tank, along each axis */
+export function writeFlow(tiles, quantaPerVelocity, cells) {
+  const [tx, ty] = cells.map((n) => Math.ceil(n / 8));
+  const planesOf = (index) => Math.min(8, cells[2] - 8 * Math.floor(index / (tx * ty)) + 1);
   const gaps = new StreamWriter();
   let next = 0;
   for (const { index } of tiles) {
@@ -194,6 +201,6 @@ export function writeFlow(tiles, quantaPerVelocity) {
   }
   return Buffer.concat([
     gaps.finish(),
-    ...tiles.map(({ members }) => writeNodes(nodesOf(members, quantaPerVelocity))),
+    ...tiles.map(({ index, members }) => writeNodes(nodesOf(members, quantaPerVelocity), planesOf(index))),
   ]);
 }

@@ -325,6 +325,7 @@ function readNodes(stream, tile, reference, ratio, ends, step) {
     if (!known[node]) continue;
     const at = [node % 8, Math.floor(node / 8) % 8, Math.floor(node / 64)];
     const place = at.map((n, axis) => 1024 * (8 * tile[axis] + n));
+    malformed(place[2] <= ends[2] + 1, "a node outside the tank");
     const e = past ? expected(reference, place, ratio, ends) : [0, 0, 0];
     const before = nodesBefore(node, AXES).filter((other) => known[other]);
     const k = before.length;
