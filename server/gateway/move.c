@@ -133,11 +133,25 @@ static void ask_for_state(tarn_move *move)
     move->phase = TARN_MOVE_SAVES;
 }
 
-/// Lets as much be sent as there are places for.
+static uint64_t all_bytes(const tarn_move *move)
+{
+    return move->head.state_bytes + move->head.presses_bytes;
+}
+
+/// Where the piece ends that begins there. None has bytes of both the state and the presses.
+static uint64_t piece_end(const tarn_move *move, uint64_t at)
+{
+    const uint64_t end = at < move->head.state_bytes ? move->head.state_bytes : all_bytes(move);
+    return end - at < TARN_IPC_CHUNK_BYTES_MAX ? end : at + TARN_IPC_CHUNK_BYTES_MAX;
+}
+
+/// Lets as many pieces be sent as there are places for: each takes a whole one, however short it is.
 static void want_more(tarn_move *move)
 {
-    const uint32_t places = TARN_IPC_CHUNKS_MAX - move->to->chunks.count;
-    const uint64_t wanted = move->passed + (uint64_t)places * TARN_IPC_CHUNK_BYTES_MAX;
+    uint64_t wanted = move->passed;
+    for (uint32_t places = TARN_IPC_CHUNKS_MAX - move->to->chunks.count; places > 0; places--) {
+        wanted = piece_end(move, wanted);
+    }
     if (wanted <= move->wanted) {
         return;
     }
@@ -168,11 +182,6 @@ static void on_head(tarn_move *move, const tarn_ipc_state_head *head)
     }
 }
 
-static uint64_t all_bytes(const tarn_move *move)
-{
-    return move->head.state_bytes + move->head.presses_bytes;
-}
-
 /// @return TARN_E_MALFORMED for what wasn't asked for
 static tarn_status on_chunk(tarn_move *move, const tarn_ipc_message *message)
 {
@@ -180,8 +189,8 @@ static tarn_status on_chunk(tarn_move *move, const tarn_ipc_message *message)
     if (move->phase != TARN_MOVE_PASSES) {
         return TARN_OK; // of a move that was given up
     }
-    const uint64_t end = move->wanted < all_bytes(move) ? move->wanted : all_bytes(move);
-    if (chunk->at != move->passed || chunk->byte_count > end - move->passed) {
+    if (chunk->at != move->passed || move->passed == move->wanted ||
+        chunk->at + chunk->byte_count != piece_end(move, chunk->at)) {
         return TARN_E_MALFORMED;
     }
     move->passed += chunk->byte_count;

@@ -1,11 +1,13 @@
-// tarn-worker for which taking a tank over goes wrong, for `tarnd --worker`: the linker puts this tarn_tank_load in
-// front of the kernels' own (--wrap). TARN_MOVING says how:
+// tarn-worker for which taking a tank over goes wrong, for `tarnd --worker`: the linker puts these functions in
+// front of the real ones (--wrap). TARN_MOVING says how:
 //
 //     refuse   the state is none of the tank's
 //     die      the worker ends
 //     stop     it stops, until somebody lets it go on
 //     slow     it takes a while
+//     deaf     nothing more is read for a moment when the state begins to come
 #include "kernels/tank.h"
+#include "server/worker/worker_move.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +16,8 @@
 
 tarn_status __real_tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_count);
 tarn_status __wrap_tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_count);
+tarn_status __real_tarn_worker_move_head(tarn_worker_tank *tank, const tarn_ipc_state_head *head, tarn_text why);
+tarn_status __wrap_tarn_worker_move_head(tarn_worker_tank *tank, const tarn_ipc_state_head *head, tarn_text why);
 
 tarn_status __wrap_tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_count)
 {
@@ -31,4 +35,13 @@ tarn_status __wrap_tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t 
         usleep(500000);
     }
     return __real_tarn_tank_load(tank, bytes, byte_count);
+}
+
+tarn_status __wrap_tarn_worker_move_head(tarn_worker_tank *tank, const tarn_ipc_state_head *head, tarn_text why)
+{
+    const char *what = getenv("TARN_MOVING");
+    if (what != NULL && strcmp(what, "deaf") == 0) {
+        usleep(50000);
+    }
+    return __real_tarn_worker_move_head(tank, head, why);
 }

@@ -70,6 +70,15 @@ static int worker_of_main(void)
     return worker;
 }
 
+static void expect_on_worker(int worker)
+{
+    const int found = worker_of_main();
+    if (found != worker) {
+        fail_msg("the tank is on worker %d, not on %d; %g moves, %g failed; the server said:\n%s", found, worker,
+                 metric("tarn_moves_total"), metric("tarn_moves_failed_total"), server_said(&server));
+    }
+}
+
 static void enter(stream_client *client, const char *session)
 {
     memset(client, 0, sizeof *client);
@@ -164,7 +173,7 @@ static void test_two_watch_and_one_holds_a_push(void **state)
             expect_no_gap(&clients[0], 1);
             expect_no_gap(&clients[1], 1);
         }
-        assert_int_equal(worker_of_main(), to);
+        expect_on_worker(to);
         // The press goes on where it is: what only moves now drags the water along.
         const float way = to == 1 ? 0.12f : -0.12f;
         double most = 0;
@@ -233,7 +242,7 @@ static void move_paused(stream_client *client, int to)
     for (int i = 0; i < 1000 && worker_of_main() != to; i++) {
         usleep(10000);
     }
-    assert_int_equal(worker_of_main(), to);
+    expect_on_worker(to);
     stream_client_see(client); // the new worker's first frame: nothing has moved
     assert_int_equal(client->frame.head.kind, TARN_STREAM_KEY);
     assert_int_equal(client->frame.head.step, step);
@@ -295,7 +304,7 @@ static void expect_failed(stream_client *client, int count)
     }
     assert_true(metric("tarn_moves_failed_total") == count && metric("tarn_moves_total") == 0);
     expect_no_gap(client, 5);
-    assert_int_equal(worker_of_main(), 0);
+    expect_on_worker(0);
 }
 
 static void test_a_worker_that_cannot_make_the_tank_leaves_it_where_it_is(void **state)
@@ -356,6 +365,10 @@ static void test_a_worker_that_fails_to_take_the_tank_leaves_it_where_it_is(void
             }
             assert_int_equal(ask("main", "{\"worker\":1}", ""), 202);
             expect_failed(&client, count);
+            // That the worker has ended may be seen after what was sent to it failed.
+            for (int i = 0; metric("tarn_worker_failures_total{worker=\"1\"}") < count * way && i < 100; i++) {
+                expect_no_gap(&client, 1);
+            }
             ws_client_parameter(&client.ws, "gravity_m_s2", (float)count);
             wait_contained(&client, client.ws.sequence);
         }
@@ -381,7 +394,7 @@ static void wait_stopped(pid_t worker)
         }
         usleep(10000);
     }
-    fail_msg("the worker did not stop");
+    fail_msg("the worker did not stop; the server said:\n%s", server_said(&server));
 }
 
 static void test_what_is_done_while_the_tank_stands_reaches_it(void **state)
@@ -410,7 +423,7 @@ static void test_what_is_done_while_the_tank_stands_reaches_it(void **state)
         assert_true(ws_client_wait(ws, TARN_MESSAGE_STATE, &message));
     }
     assert_float_equal(parameter_of(&client, "gravity_m_s2"), 10, 1e-6);
-    assert_int_equal(worker_of_main(), 1);
+    expect_on_worker(1);
     assert_int_equal(ws->close_code, 0);
     stream_client_close(&client);
     server_stop(&server);
@@ -463,10 +476,10 @@ static void test_a_worker_that_ends_while_its_tank_is_moved_is_restarted_as_ever
     stream_client_see(&client);
     expect_no_gap(&client, 5);
     assert_int_equal(client.frame.head.epoch, epoch); // it goes on where it was
-    assert_int_equal(worker_of_main(), 0);
+    expect_on_worker(0);
     assert_int_equal(kill(other, SIGCONT), 0);
     expect_no_gap(&client, 5);
-    assert_int_equal(worker_of_main(), 0);
+    expect_on_worker(0);
     assert_true(metric("tarn_moves_total") == 0);
     stream_client_close(&client);
     server_stop(&server);
@@ -501,10 +514,61 @@ static void test_a_session_that_ends_while_it_is_moved_leaves_nothing_behind(voi
         expect_no_gap(&client, 1);
     }
     expect_no_gap(&client, 5);
-    assert_int_equal(worker_of_main(), 1);
+    expect_on_worker(1);
     stream_client_close(&client);
     stream_client_close(&guest);
     server_stop(&server);
+}
+
+/// Pools that differ by less than a piece of a state.
+static void write_pools(const char *folder, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char path[96];
+        snprintf(path, sizeof path, "%s/pool-%d.json", folder, i);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fprintf(file,
+                "{\"title\": \"Pool\", \"size_m\": [1, 1, 1], \"cell_m\": 0.0625,"
+                " \"blocks\": [{\"min_m\": [0, 0, 0], \"max_m\": [1, %g, 1]}]}",
+                0.3 + 0.01 * i);
+        assert_int_equal(fclose(file), 0);
+    }
+}
+
+static void remove_pools(const char *folder, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char path[96];
+        snprintf(path, sizeof path, "%s/pool-%d.json", folder, i);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/// What is on the way to a worker that doesn't read waits, and no more is sent than there is room for: however many
+/// pieces the state has, and whichever of them are short.
+static void test_a_worker_that_reads_late_gets_the_tank(void **state)
+{
+    (void)state;
+    enum { POOLS = 40 };
+    char folder[] = "/tmp/tarn-moves-XXXXXX", scene[16];
+    assert_non_null(mkdtemp(folder));
+    write_pools(folder, POOLS);
+    for (int i = 0; i < POOLS; i++) {
+        stream_client client;
+        snprintf(scene, sizeof scene, "pool-%d", i);
+        start_with("deaf", folder, scene, "cpu,cpu");
+        enter(&client, "");
+        assert_int_equal(ask("main", NULL, ""), 202);
+        while (metric("tarn_moves_total") + metric("tarn_moves_failed_total") < 1) {
+            stream_client_see(&client);
+        }
+        expect_on_worker(1);
+        stream_client_close(&client);
+        server_stop(&server);
+    }
+    remove_pools(folder, POOLS);
 }
 
 static void expect_refused(const char *session, const char *body, const char *headers, int status, const char *part)
@@ -588,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_a_tank_stands_for_a_limited_time),
         cmocka_unit_test(test_a_worker_that_ends_while_its_tank_is_moved_is_restarted_as_ever),
         cmocka_unit_test(test_a_session_that_ends_while_it_is_moved_leaves_nothing_behind),
+        cmocka_unit_test(test_a_worker_that_reads_late_gets_the_tank),
         cmocka_unit_test(test_refused_moves_say_why),
         cmocka_unit_test(test_whoever_owns_a_tank_may_move_it),
     };

@@ -126,6 +126,14 @@ void server_start_closed(server_process *server, const char *const *arguments)
     start(server, arguments, true);
 }
 
+const char *server_said(server_process *server)
+{
+    struct pollfd said = {.fd = server->err_fd, .events = POLLIN};
+    while (poll(&said, 1, 100) > 0 && drain(server->err_fd, server->err)) {
+    }
+    return server->err;
+}
+
 int server_wait(server_process *server)
 {
     int status;

@@ -24,6 +24,9 @@ void server_start(server_process *server, const char *const *arguments);
 /// As server_start, without standard input and standard error.
 void server_start_closed(server_process *server, const char *const *arguments);
 
+/// What it and its workers have said on stderr so far.
+const char *server_said(server_process *server);
+
 /// Waits for its end. @return the exit status, or 128 + signal; -1: it did not end
 int server_wait(server_process *server);
 
