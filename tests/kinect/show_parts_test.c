@@ -54,6 +54,26 @@ static void a_file_gives_back_what_was_saved(void **state)
     assert_true(kinect_calibration_read(path, corners, why));
     assert_memory_equal(corners, other.corners, sizeof corners);
 
+    // A link stays one, and what it names is written.
+    char link[64], fifo[64];
+    snprintf(link, sizeof link, "%s/link.json", folder);
+    assert_int_equal(symlink(path, link), 0);
+    assert_int_equal(kinect_calibration_save(&usual, link, why), TARN_OK);
+    assert_int_equal(lstat(link, &found), 0);
+    assert_true(S_ISLNK(found.st_mode));
+    read = other;
+    assert_int_equal(kinect_calibration_load(&read, path, 0, why), TARN_OK);
+    assert_true(read.near_m == usual.near_m);
+
+    // A pipe isn't waited for.
+    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(kinect_calibration_load(&read, fifo, 0, why), TARN_E_IO);
+    assert_non_null(strstr(why, "fifo: found something that isn't a file, allowed is a JSON file"));
+    assert_false(kinect_calibration_read(fifo, corners, why));
+
+    assert_int_equal(unlink(fifo), 0);
+    assert_int_equal(unlink(link), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
     assert_int_equal(kinect_calibration_save(&other, path, why), TARN_E_IO);

@@ -1,11 +1,13 @@
 // Calibrations from command lines, files and the page; all end in the same checks, and a change is made on a copy, so
 // that a wrong field leaves all as it was.
 #include "server/tool/kinect/kinect_calibration.h"
+#include "server/common/file_bytes.h"
 #include "server/tool/kinect/motion_wall.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, REASON_BYTES = 320, FILE_BYTES_MAX = 64 * 1024 };
 
 static const float pixel_max = 10000;
 
@@ -63,29 +65,33 @@ static bool check_corners(float corners[4][2], char why[KINECT_CALIBRATION_WHY_B
     return true;
 }
 
-/// @param reason  receives why the result is NULL, and `status` of what kind that is
-static json_t *load(const char *path, char reason[JSON_ERROR_TEXT_LENGTH], tarn_status *status)
+/// @param reason  receives why the result is NULL, with the file's name, and `status` of what kind that is
+static json_t *load(const char *path, char reason[REASON_BYTES], tarn_status *status)
 {
+    char *text;
+    size_t byte_count;
+    *status = tarn_file_bytes_read(path, FILE_BYTES_MAX, "a JSON file", &text, &byte_count, reason, REASON_BYTES);
+    if (*status != TARN_OK) {
+        return NULL;
+    }
     json_error_t error;
-    errno = 0;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    *status = TARN_OK;
+    json_t *root = json_loadb(text, byte_count, JSON_REJECT_DUPLICATES, &error);
+    free(text);
     if (root == NULL) {
-        const bool opened = json_error_code(&error) != json_error_cannot_open_file;
-        *status = opened ? TARN_E_MALFORMED : errno == ENOENT ? TARN_E_NOT_FOUND : TARN_E_IO;
-        snprintf(reason, JSON_ERROR_TEXT_LENGTH, "%s", error.text);
+        *status = TARN_E_MALFORMED;
+        snprintf(reason, REASON_BYTES, "%.150s: line %d: %.140s", path, error.line, error.text);
     }
     return root;
 }
 
 static bool read_file(const char *path, float corners[4][2], char why[KINECT_CALIBRATION_WHY_BYTES])
 {
-    char reason[JSON_ERROR_TEXT_LENGTH];
+    char reason[REASON_BYTES];
     tarn_status status;
     json_t *root = load(path, reason, &status);
     if (root == NULL) {
         snprintf(why, KINECT_CALIBRATION_WHY_BYTES,
-                 "found \"%.150s\", which is neither eight numbers nor a JSON file: %.150s", path, reason);
+                 "found \"%.120s\", which is neither eight numbers nor a JSON file: %.300s", path, reason);
         return false;
     }
     const bool right = read_pairs(json_object_get(root, "corners_px"), corners);
@@ -227,11 +233,11 @@ bool kinect_calibration_change(kinect_calibration *calibration, const struct jso
 tarn_status kinect_calibration_load(kinect_calibration *calibration, const char *path, uint32_t keep,
                                     char why[KINECT_CALIBRATION_WHY_BYTES])
 {
-    char found[KINECT_CALIBRATION_WHY_BYTES], reason[JSON_ERROR_TEXT_LENGTH];
+    char found[KINECT_CALIBRATION_WHY_BYTES], reason[REASON_BYTES];
     tarn_status status;
     json_t *root = load(path, reason, &status);
     if (root == NULL) {
-        snprintf(why, KINECT_CALIBRATION_WHY_BYTES, "%.150s: %.150s", path, reason);
+        snprintf(why, KINECT_CALIBRATION_WHY_BYTES, "%s", reason);
         return status;
     }
     if (!kinect_calibration_change(calibration, root, keep, found)) {
@@ -292,9 +298,10 @@ static bool write_all(int fd, const char *text, size_t bytes)
 tarn_status kinect_calibration_save(const kinect_calibration *calibration, const char *path,
                                     char why[KINECT_CALIBRATION_WHY_BYTES])
 {
-    char text[KINECT_CALIBRATION_TEXT_BYTES], made[PATH_BYTES];
+    char text[KINECT_CALIBRATION_TEXT_BYTES], made[PATH_BYTES], resolved[PATH_MAX];
     const size_t bytes = kinect_calibration_print(calibration, text);
-    if ((size_t)snprintf(made, sizeof made, "%s.XXXXXX", path) >= sizeof made) {
+    const char *to = realpath(path, resolved) != NULL ? resolved : path; // a link stays one
+    if ((size_t)snprintf(made, sizeof made, "%s.XXXXXX", to) >= sizeof made) {
         snprintf(why, KINECT_CALIBRATION_WHY_BYTES, "found a path of %zu bytes, allowed are %zu", strlen(path),
                  sizeof made - sizeof ".XXXXXX");
         return TARN_E_LIMIT;
@@ -307,7 +314,7 @@ tarn_status kinect_calibration_save(const kinect_calibration *calibration, const
     const mode_t mask = umask(0);
     umask(mask);
     bool whole = write_all(fd, text, bytes) && fchmod(fd, 0666 & ~mask) == 0;
-    whole = close(fd) == 0 && whole && rename(made, path) == 0;
+    whole = close(fd) == 0 && whole && rename(made, to) == 0;
     if (!whole) {
         snprintf(why, KINECT_CALIBRATION_WHY_BYTES, "%.300s can't be written: %s", path, strerror(errno));
         unlink(made);

@@ -24,6 +24,9 @@ enum {
     READ_BYTES = 1 << 20,
 };
 
+/// Between two different complaints of a server that are said.
+static const uint64_t said_ns_min = 1000000000;
+
 static const load_socket_events link_events;
 static void try_again(uv_timer_t *timer);
 
@@ -206,9 +209,17 @@ static void on_error(kinect_link *link, const tarn_error *error)
     const bool for_good =
         error->code == TARN_ERROR_KEY || error->code == TARN_ERROR_SESSION || error->code == TARN_ERROR_VERSION;
     const bool is_said = error->code == TARN_ERROR_ROLE ? link->said_role : strcmp(link->said_error, error->text) == 0;
-    if (for_good || !is_said) {
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    if (!for_good && !is_said && now_ns < link->said_error_ns + said_ns_min) {
+        link->unsaid_errors++;
+    } else if (for_good || !is_said) {
+        if (link->unsaid_errors > 0) {
+            kinect_say(link->command, "the server complained %u times more in between", link->unsaid_errors);
+        }
         kinect_say(link->command, "the server said: %s", error->text);
         snprintf(link->said_error, sizeof link->said_error, "%s", error->text);
+        link->said_error_ns = now_ns;
+        link->unsaid_errors = 0;
     }
     if (for_good) {
         close_link(link, KINECT_LINK_REFUSED);

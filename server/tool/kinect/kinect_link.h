@@ -38,7 +38,9 @@ typedef struct kinect_link {
     kinect_link_phase phase;
     int polled;
     bool said_lost, said_role, ending;
-    tarn_text said_error; ///< the server's last complaint
+    tarn_text said_error; ///< the server's last complaint that was said, and when
+    uint64_t said_error_ns;
+    uint32_t unsaid_errors; ///< since then, so many that saying them would fill a log
     uint32_t wait_ms;
     uint32_t viewer_id, sequence;
     float size_m[3]; ///< of the tank; zeros: not known
