@@ -66,21 +66,23 @@ enum {
 
     // the workers
     TARN_GATEWAY_WORKERS_MAX = TARN_DEVICE_LIST_MAX,
-    TARN_GATEWAY_WORKER_QUEUE_MAX = 512,          ///< messages that wait for one
-    TARN_GATEWAY_WORKER_QUEUE_OWN = 64,           ///< of them kept for the gateway's own
-    TARN_GATEWAY_WORKER_QUEUE_LARGE = 16,         ///< of them large ones, all of which are moves
-    TARN_GATEWAY_WORKER_QUEUE_SHARE = 64,         ///< of one viewer's that cannot be dropped
-    TARN_GATEWAY_WORKER_LINK_BYTES = 1 << 20,     ///< of frames that the kernel may hold on their way from it
+    TARN_GATEWAY_WORKER_QUEUE_MAX = 512,        ///< messages that wait for one
+    TARN_GATEWAY_WORKER_QUEUE_OWN = 64,         ///< of them kept for the gateway's own
+    TARN_GATEWAY_WORKER_QUEUE_LARGE = 16,       ///< of them large ones, all of which are moves
+    TARN_GATEWAY_WORKER_QUEUE_SHARE = 64,       ///< of one viewer's that cannot be dropped
+    TARN_GATEWAY_WORKER_SENT_BYTES = 512 << 10, ///< of what viewers do, sent to one lately: more than its socket takes
+    TARN_GATEWAY_WORKER_SENT_TIMES_MAX = 3,     ///< that a message is sent where each worker that got it dies
+    TARN_GATEWAY_WORKER_LINK_BYTES = 1 << 20,   ///< of frames that the kernel may hold on their way from it
     TARN_GATEWAY_WORKER_READ_BYTES_MAX = 8 << 20, ///< read from it before others get their turn
     TARN_GATEWAY_WORKER_HELLO_MS_MAX = 20000,     ///< from spawn to hello; a GPU takes seconds to open
     TARN_GATEWAY_WORKER_LOAD_MS_MAX = 60000,      ///< to make a tank
     TARN_GATEWAY_MOVE_MS_MAX = 10000,             ///< that a tank stands while it goes from one worker to another
     TARN_GATEWAY_WORKER_PING_MS = 500,
     TARN_GATEWAY_WORKER_TIMEOUT_S = 10,   ///< without an answer before it is killed; --worker-timeout
-    TARN_GATEWAY_WORKER_BACKOFF_MS = 100, ///< before the first restart; doubles
+    TARN_GATEWAY_WORKER_BACKOFF_MS = 100, ///< before the second restart in a row; doubles. Before the first: none
     TARN_GATEWAY_WORKER_BACKOFF_MS_MAX = 5000,
-    TARN_GATEWAY_WORKER_FAILURES_MAX = 8,  ///< in a row before it is given up
-    TARN_GATEWAY_WORKER_STABLE_MS = 10000, ///< of service that end a row of failures
+    TARN_GATEWAY_WORKER_FAILURES_MAX = 8, ///< in a row before it is given up
+    TARN_GATEWAY_WORKER_STABLE_MS = 2000, ///< of service that end a row of failures
 
     // ending
     TARN_GATEWAY_TICK_MS = 50,

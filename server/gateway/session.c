@@ -9,6 +9,7 @@
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_carried.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/session_return.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/welcome.h"
@@ -32,28 +33,14 @@ static bool is_served(const tarn_session *session)
     return session->worker != NULL && tarn_worker_process_is_ready(session->worker);
 }
 
-/// What viewers do, and when one leaves: it counts for the tank wherever that goes.
-static bool is_theirs(const tarn_ipc_message *message)
-{
-    return message->kind == TARN_IPC_INPUT || message->kind == TARN_IPC_CONTROL || message->kind == TARN_IPC_RESET ||
-           message->kind == TARN_IPC_VIEWER_GONE;
-}
-
-/// Whether the session's tank is being brought back, after its worker's end.
-static bool is_coming_back(const tarn_session *session)
-{
-    const tarn_worker_process *worker = session->worker;
-    return session->resumes || (session->was_made && !session->is_afresh_asked && worker != NULL &&
-                                (worker->phase == TARN_WORKER_WAITING || worker->phase == TARN_WORKER_GREETING));
-}
-
 static tarn_status post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
                         bool is_move)
 {
-    if (session->held != NULL && is_theirs(message)) {
+    const bool is_theirs = tarn_worker_sent_keeps(message->kind);
+    if (session->held != NULL && is_theirs) {
         return tarn_worker_queue_push(session->held, message, key, is_move);
     }
-    if (is_theirs(message) && is_coming_back(session)) {
+    if (is_theirs && tarn_session_comes_back(session)) {
         (void)tarn_worker_queue_push(&session->worker->waiting, message, key, is_move); // what is too much is left out
         return TARN_OK;
     }
@@ -368,7 +355,7 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
         control_load(session, viewer, control);
         return;
     }
-    if (!is_served(session)) {
+    if (!is_served(session) && !tarn_session_comes_back(session)) {
         if (control->action == TARN_CONTROL_RESET && seek_worker(session)) {
             return;
         }
@@ -444,6 +431,10 @@ void tarn_session_make_tank(tarn_session *session)
     tarn_ipc_load load = {.paused = session->state.paused, .resumes = resumes, .box = session->box_fd};
     snprintf(load.scene, sizeof load.scene, "%s", session->scene);
     session->is_afresh_asked = false;
+    if (!resumes) {
+        session->gone_count = 0; // the worker doesn't know them
+        tarn_worker_sent_forget(&session->worker->sent, session->id);
+    }
     send_load(session, &load);
     send_audience(session, audience(session));
 }
@@ -478,6 +469,7 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
              sentence);
     if (given_up) {
         tarn_worker_queue_clear(&worker->waiting);
+        tarn_worker_sent_forget(&worker->sent, 0);
     }
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &all->sessions[i];
@@ -487,7 +479,6 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
         session->state.worker_ready = 0;
         session->pending = session->resumes = false;
         session->audience_told = 0;
-        session->gone_count = 0; // nor does the next worker know them
         session->key_asked_ns = 0;
         session->scene_asked[0] = 0;
         session->report = (tarn_ipc_report){0};
@@ -498,33 +489,10 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
     }
 }
 
-/// Hands a worker what waited for its tanks, once all are back. What finds no place waits on.
-static void release_waiting(tarn_sessions *all, tarn_worker_process *worker)
-{
-    bool are_back = worker->waiting.count > 0 && tarn_worker_process_is_ready(worker);
-    for (int i = 0; are_back && i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        const tarn_session *session = &all->sessions[i];
-        are_back = session->id == 0 || session->worker != worker || !session->resumes;
-    }
-    if (are_back) {
-        (void)tarn_worker_process_send_all(worker, &worker->waiting);
-    }
-}
-
-/// The tank was brought back with what viewers held: tells the worker who is there still.
-static void send_present(tarn_session *session)
-{
-    tarn_ipc_message message = {.kind = TARN_IPC_PRESENT, .tank = session->id};
-    message.present.viewer_count = session->viewer_count;
-    for (uint32_t i = 0; i < session->viewer_count; i++) {
-        message.present.viewer_ids[i] = session->viewers[i]->id;
-    }
-    tell_worker(session, &message, 0);
-}
-
 static void on_state(tarn_session *session, const tarn_ipc_state *state)
 {
-    if (session->epoch_served != state->epoch) {
+    const bool is_as_it_was = session->epoch_served == state->epoch;
+    if (!is_as_it_was) {
         tarn_fanout_clear(&session->fanout);
         tarn_stream_traffic_init(&session->traffic);
         session->key_asked_ns = 0;
@@ -535,9 +503,9 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
     session->epoch_served = state->epoch;
     if (session->pending && (state->epoch == session->epoch || session->resumes)) {
         if (session->resumes) {
-            send_present(session);
+            tarn_session_is_back(session, is_as_it_was);
         }
-        session->pending = session->resumes = false;
+        session->pending = false;
         if (session->scene_asked[0]) {
             memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
         }
@@ -603,7 +571,7 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
             return TARN_E_MALFORMED;
         }
         on_state(session, &message->state);
-        release_waiting(all, session->worker);
+        tarn_session_send_waiting(all, session->worker);
         return TARN_OK;
     case TARN_IPC_REFUSED:
         on_refused(session, &message->refused);
@@ -771,7 +739,7 @@ static void tell_viewers(tarn_session *session)
 void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < all->workers->count; i++) {
-        release_waiting(all, &all->workers->workers[i]);
+        tarn_session_send_waiting(all, &all->workers->workers[i]);
     }
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &all->sessions[i];

@@ -44,7 +44,8 @@ typedef struct tarn_session {
     tarn_worker_queue *held;                        ///< what viewers do to it while it stands; NULL: goes to the worker
     bool was_made;                                  ///< its tank has been there
     int box_fd;                                     ///< owned: its black box (server/worker/black_box.h); 0: none
-    bool resumes;                                   ///< the load that is pending goes on from there
+    bool resumes;                                   ///< it is being brought back from there
+    uint64_t again_at, again_until;                 ///< what it is sent again then, in its worker's `sent`
     bool is_afresh_asked;                           ///< somebody asked for a fresh start while there was no worker
     tarn_text ends_because;                         ///< it is about to end; empty: it isn't
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];       ///< what a new worker makes the tank from: name or path

@@ -52,6 +52,16 @@ static void clear_waiting(tarn_worker_process *worker)
     worker->chunks.first = worker->chunks.count = worker->chunks.sent = 0;
 }
 
+/// What was still to be sent goes to the next worker like what was.
+static void note_queue(tarn_worker_process *worker)
+{
+    const tarn_worker_queue_entry *entry;
+    while ((entry = tarn_worker_queue_first(&worker->queue)) != NULL) {
+        tarn_worker_sent_note(&worker->sent, entry);
+        tarn_worker_queue_sent(&worker->queue, entry->byte_count - worker->queue.sent);
+    }
+}
+
 /// Ends what is left of the worker and tells why; `sentence` is kept if the worker gave none itself.
 static void lose(tarn_worker_process *worker, const char *sentence)
 {
@@ -63,6 +73,7 @@ static void lose(tarn_worker_process *worker, const char *sentence)
         uv_process_kill(&worker->process, SIGKILL);
     }
     close_poll(worker);
+    note_queue(worker);
     clear_waiting(worker);
     if (ending) {
         return;
@@ -75,7 +86,10 @@ static void lose(tarn_worker_process *worker, const char *sentence)
     worker->failures_total++;
     bool given_up = worker->failures >= TARN_GATEWAY_WORKER_FAILURES_MAX;
     TARN_ASSERT(worker->failures <= TARN_GATEWAY_WORKER_FAILURES_MAX);
-    uint64_t backoff_ms = (uint64_t)TARN_GATEWAY_WORKER_BACKOFF_MS << (worker->failures - 1);
+    uint64_t backoff_ms = 0; // people wait for the first
+    if (worker->failures > 1) {
+        backoff_ms = (uint64_t)TARN_GATEWAY_WORKER_BACKOFF_MS << (worker->failures - 2);
+    }
     if (backoff_ms > TARN_GATEWAY_WORKER_BACKOFF_MS_MAX) {
         backoff_ms = TARN_GATEWAY_WORKER_BACKOFF_MS_MAX;
     }
@@ -261,6 +275,9 @@ static void flush(tarn_worker_process *worker)
         if (is_chunk) {
             note_chunk_sent(worker, (size_t)sent);
         } else {
+            if ((size_t)sent == bytes) {
+                tarn_worker_sent_note(&worker->sent, tarn_worker_queue_first(&worker->queue));
+            }
             tarn_worker_queue_sent(&worker->queue, (size_t)sent);
         }
     }
@@ -454,6 +471,20 @@ tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc
         worker->answered_ns = tarn_clock_monotonic_ns();
     }
     return status;
+}
+
+bool tarn_worker_process_send_again(tarn_worker_process *worker, uint32_t tank, uint64_t *at, uint64_t until)
+{
+    static tarn_worker_queue_entry entry; // large
+    while (tarn_worker_sent_next(&worker->sent, at, until, tank, &entry)) {
+        if (entry.times < TARN_GATEWAY_WORKER_SENT_TIMES_MAX && // what is no more may be what ends it
+            (worker->fd < 0 || tarn_worker_queue_put(&worker->queue, &entry, entry.bytes) != TARN_OK)) {
+            return false;
+        }
+        tarn_worker_sent_drop(&worker->sent, *at);
+        flush(worker);
+    }
+    return true;
 }
 
 bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue *from)

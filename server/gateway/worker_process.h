@@ -11,6 +11,7 @@
 #include "server/common/device_list.h"
 #include "server/common/ipc.h"
 #include "server/gateway/worker_queue.h"
+#include "server/gateway/worker_sent.h"
 
 #include <stdbool.h>
 #include <uv.h>
@@ -82,6 +83,7 @@ typedef struct tarn_worker_process {
     tarn_ipc_reader reader;
     tarn_worker_queue queue;
     tarn_worker_queue waiting; ///< what viewers do while their tanks are brought back; the sessions'
+    tarn_worker_sent sent;     ///< what viewers did before; kept when it dies
     tarn_worker_chunks chunks;
 } tarn_worker_process;
 
@@ -94,6 +96,10 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uint32_t inde
 /// @return TARN_OK, TARN_E_STATE (the worker is not ready) or TARN_E_LIMIT (no place in the queue)
 tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message,
                                      tarn_worker_queue_key key, bool is_move);
+
+/// Sends again what a worker that died was sent for a tank, as far as there is room.
+/// @param at, until  in `sent`: where to begin, which goes on, and to end @return whether that was all
+bool tarn_worker_process_send_again(tarn_worker_process *worker, uint32_t tank, uint64_t *at, uint64_t until);
 
 /// Sends all that waits in another queue (tarn_worker_queue_append). @return whether that was all
 bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue *from);

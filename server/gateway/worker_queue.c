@@ -195,9 +195,27 @@ tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_mess
     }
     TARN_ASSERT(bytes > 0 && bytes <= bytes_max);
     entry->key = key;
+    entry->tank = message->tank;
+    entry->kind = message->kind;
     entry->is_move = is_move;
+    entry->times = 0;
     entry->byte_count = (uint32_t)bytes;
     queue->count++;
+    return TARN_OK;
+}
+
+tarn_status tarn_worker_queue_put(tarn_worker_queue *queue, tarn_worker_queue_entry *entry, const uint8_t *bytes)
+{
+    const tarn_status status = make_room(queue, &entry->key, entry->is_move, entry->large > 0);
+    if (status != TARN_OK) {
+        return status == TARN_E_SPACE ? TARN_OK : status;
+    }
+    tarn_worker_queue_entry *to = entry_at(queue, queue->count++);
+    *to = *entry;
+    entry->fd = 0; // it goes along
+    const bool has_place = take_place(queue, to, entry->large > 0);
+    TARN_ASSERT(has_place); // as was made
+    memcpy(room_of(queue, to), bytes, entry->byte_count);
     return TARN_OK;
 }
 
@@ -206,21 +224,17 @@ bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from)
     TARN_ASSERT(from->sent == 0);
     while (from->count > 0) {
         tarn_worker_queue_entry *entry = entry_at(from, 0);
-        const tarn_status status = make_room(queue, &entry->key, entry->is_move, entry->large > 0);
-        if (status == TARN_E_LIMIT) {
+        if (tarn_worker_queue_put(queue, entry, bytes_of(from, entry)) != TARN_OK) {
             return false;
-        }
-        if (status == TARN_OK) {
-            tarn_worker_queue_entry *to = entry_at(queue, queue->count++);
-            *to = *entry;
-            entry->fd = 0; // it goes along
-            const bool has_place = take_place(queue, to, entry->large > 0);
-            TARN_ASSERT(has_place); // as was made
-            memcpy(room_of(queue, to), bytes_of(from, entry), entry->byte_count);
         }
         tarn_worker_queue_sent(from, entry->byte_count);
     }
     return true;
+}
+
+const tarn_worker_queue_entry *tarn_worker_queue_first(const tarn_worker_queue *queue)
+{
+    return queue->count > 0 ? &queue->entries[queue->first] : NULL;
 }
 
 const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *byte_count)

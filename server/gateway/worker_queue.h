@@ -33,7 +33,10 @@ typedef struct tarn_worker_queue_key {
 
 typedef struct tarn_worker_queue_entry {
     tarn_worker_queue_key key;
+    uint32_t tank;
+    tarn_ipc_kind kind;
     bool is_move;
+    uint8_t times; ///< that it was sent before, to workers that have died since
     uint32_t byte_count;
     int fd;         ///< owned: goes along; 0: none does
     uint32_t large; ///< 0: the bytes are here, else that place of the queue has them
@@ -55,9 +58,16 @@ void tarn_worker_queue_clear(tarn_worker_queue *queue);
 tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
                                    bool is_move);
 
+/// Appends an entry that was made before, as if its message were pushed. Its descriptor goes along.
+/// @return TARN_OK or TARN_E_LIMIT; a move may give way itself
+tarn_status tarn_worker_queue_put(tarn_worker_queue *queue, tarn_worker_queue_entry *entry, const uint8_t *bytes);
+
 /// Moves all that waits in another queue here, in order, as if it had been pushed here; of that one nothing may have
 /// been sent in part. @return whether that was all: edges that find no place stay, and what comes behind them
 bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from);
+
+/// The entry that is sent now; NULL when nothing waits.
+const tarn_worker_queue_entry *tarn_worker_queue_first(const tarn_worker_queue *queue);
 
 /// The bytes to send next; NULL when nothing waits.
 const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *byte_count);

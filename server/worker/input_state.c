@@ -478,6 +478,16 @@ void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t
     }
 }
 
+bool tarn_input_state_has(const tarn_input_state *state, uint32_t viewer_id, uint32_t sequence)
+{
+    for (int i = 0; i < TARN_INPUT_VIEWERS_MAX; i++) {
+        if (viewer_id != 0 && state->viewers[i].viewer_id == viewer_id) {
+            return sequence <= state->viewers[i].received;
+        }
+    }
+    return false;
+}
+
 void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id)
 {
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {

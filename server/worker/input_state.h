@@ -91,6 +91,9 @@ tarn_status tarn_input_state_put(tarn_input_state *state, uint32_t viewer_id, co
 /// Notes that an input of this viewer will be part of the next step. Inputs that other modules act on are noted too.
 void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence);
 
+/// Whether an input was noted: it is sent again where nobody knows that.
+bool tarn_input_state_has(const tarn_input_state *state, uint32_t viewer_id, uint32_t sequence);
+
 /// Removes a viewer; what it holds is released.
 void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id);
 

@@ -197,8 +197,23 @@ static void go_on(tarn_place *place)
     }
 }
 
+static void reset(tarn_place *place, const tarn_ipc_reset *message)
+{
+    if (tarn_input_state_has(&place->tank.inputs, message->viewer_id, message->sequence)) {
+        return;
+    }
+    place->reset = *message;
+    place->reset_asked = true;
+    // What is pressed from now on is pressed in the tank as it will be.
+    tarn_input_state_release(&place->tank.inputs);
+    tarn_input_state_note(&place->tank.inputs, message->viewer_id, message->sequence);
+}
+
 static void control(tarn_place *place, const tarn_ipc_control *message)
 {
+    if (tarn_input_state_has(&place->tank.inputs, message->viewer_id, message->sequence)) {
+        return;
+    }
     if (message->action != TARN_CONTROL_STEP) { // also of the tank that is being made
         place->load.paused = place->loading.paused = message->action == TARN_CONTROL_PAUSE;
     }
@@ -217,6 +232,9 @@ static void input(tarn_place *place, const tarn_ipc_input *forwarded)
     }
     if (status == TARN_OK) {
         sequence = message.input.sequence;
+        if (tarn_input_state_has(&place->tank.inputs, forwarded->viewer_id, sequence)) {
+            return;
+        }
     }
     const bool is_there = place->tank.tank != NULL;
     if (!is_there && place->load.resumes) {
@@ -266,11 +284,7 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
 {
     switch (message->kind) {
     case TARN_IPC_RESET:
-        place->reset = message->reset;
-        place->reset_asked = true;
-        // What is pressed from now on is pressed in the tank as it will be.
-        tarn_input_state_release(&place->tank.inputs);
-        tarn_input_state_note(&place->tank.inputs, message->reset.viewer_id, message->reset.sequence);
+        reset(place, &message->reset);
         return TARN_OK;
     case TARN_IPC_SAVE:
         place->save = message->save;

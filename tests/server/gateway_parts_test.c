@@ -6,6 +6,7 @@
 #include "server/gateway/refused_origins.h"
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/worker_queue.h"
+#include "server/gateway/worker_sent.h"
 #include "tests/server/test_cmocka.h"
 
 #include <fcntl.h>
@@ -250,6 +251,68 @@ static void test_a_message_that_was_begun_is_finished(void **state)
     assert_int_equal(bytes, TARN_IPC_HEADER_BYTES + 4 - 3);
     tarn_worker_queue_sent(&queue, bytes);
     assert_int_equal(pop(), 2);
+}
+
+static tarn_worker_sent sent;
+
+/// Pushes a message of what a viewer does, and notes it as sent.
+static void send_one(uint32_t tank, uint32_t number, uint32_t byte_count)
+{
+    uint8_t bytes[1024];
+    memset(bytes, (int)number, sizeof bytes);
+    const tarn_ipc_message message = {.kind = TARN_IPC_INPUT, .tank = tank, .input = {number, byte_count, bytes}};
+    const tarn_worker_queue_key key = {.viewer_id = number, .kind = 1};
+    assert_int_equal(tarn_worker_queue_push(&queue, &message, key, false), TARN_OK);
+    const tarn_worker_queue_entry *entry = tarn_worker_queue_first(&queue);
+    tarn_worker_sent_note(&sent, entry);
+    tarn_worker_queue_sent(&queue, entry->byte_count);
+}
+
+/// Takes out what is found for a tank. @return the first and the last of their numbers, and how many
+static uint32_t take_sent(uint32_t tank, uint32_t *first, uint32_t *last)
+{
+    static tarn_worker_queue_entry entry;
+    uint64_t at = 0;
+    uint32_t count = 0;
+    for (; tarn_worker_sent_next(&sent, &at, sent.end, tank, &entry); count++) {
+        const uint32_t number = entry.key.viewer_id, byte_count = 1 + number * 7 % 1024;
+        assert_true(count == 0 || number == *last + 3); // in order, without gaps
+        assert_true(entry.tank == tank && entry.kind == TARN_IPC_INPUT && entry.times == 1 && !entry.is_move);
+        assert_true(entry.byte_count > byte_count);
+        for (uint32_t i = 1; i <= byte_count; i++) {
+            assert_int_equal(entry.bytes[entry.byte_count - i], (uint8_t)number);
+        }
+        *first = count == 0 ? number : *first;
+        *last = number;
+        tarn_worker_sent_drop(&sent, at);
+    }
+    return count;
+}
+
+/// The newest of what was sent are found, tank by tank, in order and whole, wherever they lie in the ring.
+static void test_what_was_sent_lately_is_found_once(void **state)
+{
+    (void)state;
+    enum { COUNT = 3000 };
+    uint32_t first = 0, last = 0;
+    memset(&sent, 0, sizeof sent);
+    tarn_worker_queue_clear(&queue);
+    for (uint32_t i = 1; i <= COUNT; i++) {
+        send_one(1 + i % 3, i, 1 + i * 7 % 1024);
+    }
+    tarn_worker_sent_forget(&sent, 3);
+    for (uint32_t tank = 1; tank <= 2; tank++) {
+        const uint32_t count = take_sent(tank, &first, &last);
+        assert_int_equal(last, COUNT - (COUNT + 1 - tank) % 3);
+        assert_true(count > 250 && first > 1000); // half a megabyte of some 550 bytes each; the oldest gave way
+        assert_int_equal(take_sent(tank, &first, &last), 0);
+    }
+    assert_int_equal(take_sent(3, &first, &last), 0);
+    assert_int_equal(take_sent(4, &first, &last), 0);
+    send_one(3, COUNT + 2, 1 + (COUNT + 2) * 7 % 1024);
+    assert_int_equal(take_sent(3, &first, &last), 1);
+    tarn_worker_sent_forget(&sent, 0);
+    assert_int_equal(take_sent(3, &first, &last), 0);
 }
 
 static char folder[] = "/tmp/tarn-pages-XXXXXX";
@@ -643,6 +706,7 @@ int main(void)
         cmocka_unit_test(test_viewers_leave_places_for_the_gateway),
         cmocka_unit_test(test_a_message_that_was_begun_is_finished),
         cmocka_unit_test(test_what_was_held_is_taken_over_in_order_and_edges_wait),
+        cmocka_unit_test(test_what_was_sent_lately_is_found_once),
         cmocka_unit_test(test_pages_are_found_by_their_path_and_nothing_else_is),
         cmocka_unit_test(test_an_etag_changes_with_the_content),
         cmocka_unit_test(test_scenes_are_read_from_their_folder_and_nothing_else_is),

@@ -125,6 +125,58 @@ static void test_what_was_loaded_and_paused_outlives_the_worker(void **state)
     server_stop(&server);
 }
 
+/// Steps that are asked for one by one, some of them when the worker dies: each is made, and made once.
+static void test_what_a_dead_worker_had_not_taken_is_done_once(void **state)
+{
+    (void)state;
+    enum { KILLS = 5, ROUNDS = 12, BURST = 6 };
+    static server_process server;
+    ws_client client;
+    ws_frame frame;
+    uint64_t steps = 0;
+    unsigned seed = 17;
+    server_start(&server, small_pool);
+    ws_client_enter(&client, server.port);
+    ws_client_control(&client, TARN_CONTROL_PAUSE, NULL);
+    do {
+        assert_true(ws_client_wait_frame(&client, &frame));
+    } while (!(frame.flags & TARN_FRAME_FLAG_PAUSED));
+    const uint32_t epoch = frame.epoch;
+    ws_client_control(&client, TARN_CONTROL_RESET, NULL);
+    while (frame.epoch == epoch) {
+        assert_true(ws_client_wait_frame(&client, &frame));
+    }
+    assert_true(frame.step == 0 && (frame.flags & TARN_FRAME_FLAG_PAUSED) != 0);
+    for (int round = 0; round < ROUNDS * KILLS; round++) {
+        if (round % ROUNDS == ROUNDS / 2) {
+            assert_int_equal(kill(server_worker(&server), SIGKILL), 0);
+        }
+        for (int i = 0; i < BURST; i++, steps++) {
+            ws_client_control(&client, TARN_CONTROL_STEP, NULL);
+            usleep((useconds_t)(rand_r(&seed) % 4000));
+        }
+        const unsigned left = round % 2 == 0 ? 0 : BURST; // of which some may be on their way
+        while (frame.step + left < steps) {
+            if (!ws_client_wait_frame(&client, &frame)) {
+                fail_msg("round %d: %llu steps of %llu; the server said:\n%s", round, (unsigned long long)frame.step,
+                         (unsigned long long)steps, server_said(&server));
+            }
+        }
+        assert_true(frame.step <= steps);
+    }
+    while (frame.step < steps) {
+        assert_true(ws_client_wait_frame(&client, &frame));
+    }
+    ws_client_control(&client, TARN_CONTROL_STEP, NULL);
+    while (frame.step == steps) {
+        assert_true(ws_client_wait_frame(&client, &frame));
+    }
+    assert_true(frame.step == steps + 1); // none was made twice
+    assert_true(server_metric(server.port, "tarn_worker_failures_total{worker=\"0\"}") == KILLS);
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
 static void test_a_hanging_worker_is_killed_and_replaced(void **state)
 {
     (void)state;
@@ -153,12 +205,13 @@ static void test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks(voi
     ws_client_enter(&client, server.port);
     assert_true(ws_client_wait_frame(&client, &frame));
     int failures = 0;
+    pid_t worker = 0;
     do {
-        pid_t worker = 0;
-        for (int i = 0; i < 2000 && (worker = server_worker(&server)) == 0; i++) {
+        const pid_t killed = worker; // which may be listed for a moment
+        for (int i = 0; i < 2000 && ((worker = server_worker(&server)) == 0 || worker == killed); i++) {
             usleep(10000);
         }
-        assert_true(worker > 0);
+        assert_true(worker > 0 && worker != killed);
         kill(worker, SIGKILL);
         failures++;
         do {
@@ -558,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_a_killed_worker_is_replaced_while_viewers_stay),
         cmocka_unit_test(test_what_viewers_do_meanwhile_reaches_the_tank),
         cmocka_unit_test(test_what_was_loaded_and_paused_outlives_the_worker),
+        cmocka_unit_test(test_what_a_dead_worker_had_not_taken_is_done_once),
         cmocka_unit_test(test_a_hanging_worker_is_killed_and_replaced),
         cmocka_unit_test(test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks),
         cmocka_unit_test(test_the_worker_ends_with_a_killed_gateway),

@@ -551,8 +551,8 @@ static void remove_pools(const char *folder, int count)
 static void test_a_worker_that_reads_late_gets_the_tank(void **state)
 {
     (void)state;
-    enum { POOLS = 40 };
-    char folder[] = "/tmp/tarn-moves-XXXXXX", scene[16];
+    enum { POOLS = 20 };
+    char folder[] = "/tmp/tarn-moves-XXXXXX", scene[24];
     assert_non_null(mkdtemp(folder));
     write_pools(folder, POOLS);
     for (int i = 0; i < POOLS; i++) {

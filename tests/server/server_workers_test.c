@@ -148,12 +148,13 @@ static void test_a_lost_worker_costs_the_others_viewers_no_frame(void **state)
 static void make_given_up(int index, ws_client *client)
 {
     tarn_message message;
+    pid_t worker = 0;
     do {
-        pid_t worker = 0;
-        for (int i = 0; i < 2000 && (worker = server_worker_at(&server, index)) == 0; i++) {
+        const pid_t killed = worker; // which may be listed for a moment
+        for (int i = 0; i < 2000 && ((worker = server_worker_at(&server, index)) == 0 || worker == killed); i++) {
             usleep(10000);
         }
-        assert_true(worker > 0);
+        assert_true(worker > 0 && worker != killed);
         kill(worker, SIGKILL);
         do {
             assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));

@@ -1,0 +1,48 @@
+// In this order: who is there still, what the worker that died was sent, what came since.
+#include "server/gateway/session_return.h"
+#include "server/gateway/viewer.h"
+
+bool tarn_session_comes_back(const tarn_session *session)
+{
+    const tarn_worker_process *worker = session->worker;
+    if (session->resumes || !session->was_made || session->is_afresh_asked || worker == NULL) {
+        return session->resumes;
+    }
+    const bool has_gone = worker->phase == TARN_WORKER_READY && worker->fd < 0; // how it ended isn't known yet
+    return has_gone || worker->phase == TARN_WORKER_WAITING || worker->phase == TARN_WORKER_GREETING;
+}
+
+void tarn_session_is_back(tarn_session *session, bool is_as_it_was)
+{
+    tarn_ipc_message message = {.kind = TARN_IPC_PRESENT, .tank = session->id};
+    const tarn_worker_queue_key key = {.kind = TARN_IPC_PRESENT};
+    message.present.viewer_count = session->viewer_count;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        message.present.viewer_ids[i] = session->viewers[i]->id;
+    }
+    (void)tarn_worker_process_send(session->worker, &message, key, false); // where it finds no place the worker hangs
+    if (!is_as_it_was) {
+        tarn_worker_sent_forget(&session->worker->sent, session->id);
+    }
+    session->again_at = 0;
+    session->again_until = session->worker->sent.end;
+}
+
+void tarn_session_send_waiting(tarn_sessions *all, tarn_worker_process *worker)
+{
+    bool are_back = tarn_worker_process_is_ready(worker);
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        tarn_session *session = &all->sessions[i];
+        if (session->id == 0 || session->worker != worker || !session->resumes) {
+            continue;
+        }
+        if (!session->pending && tarn_worker_process_is_ready(worker)) {
+            session->resumes =
+                !tarn_worker_process_send_again(worker, session->id, &session->again_at, session->again_until);
+        }
+        are_back = are_back && !session->resumes;
+    }
+    if (are_back && worker->waiting.count > 0) {
+        (void)tarn_worker_process_send_all(worker, &worker->waiting);
+    }
+}
