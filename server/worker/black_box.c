@@ -189,14 +189,25 @@ bool tarn_black_box_has_room(const tarn_black_box *box)
     return record_end(atomic_load(&half->log_bytes), &largest) <= TARN_BLACK_BOX_LOG_BYTES;
 }
 
-void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input, const uint8_t *presses,
-                        uint32_t presses_bytes)
+static void append(tarn_black_box *box, const tarn_step_input *input, const uint8_t *presses, uint32_t presses_bytes)
 {
     const uint32_t index = half_that_counts(box);
     box_half *half = &box->head->halves[index];
     TARN_ASSERT(tarn_black_box_has_room(box) && presses_bytes <= TARN_IPC_PRESSES_BYTES_MAX);
     const uint64_t end = put_record(box, index, atomic_load(&half->log_bytes), input, presses, presses_bytes);
     atomic_store(&half->log_bytes, end);
+}
+
+void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input, const uint8_t *presses,
+                        uint32_t presses_bytes)
+{
+    TARN_ASSERT(input != NULL);
+    append(box, input, presses, presses_bytes);
+}
+
+void tarn_black_box_log_presses(tarn_black_box *box, const uint8_t *presses, uint32_t presses_bytes)
+{
+    append(box, NULL, presses, presses_bytes);
 }
 
 void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch)

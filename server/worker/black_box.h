@@ -79,6 +79,9 @@ bool tarn_black_box_has_room(const tarn_black_box *box);
 void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input, const uint8_t *presses,
                         uint32_t presses_bytes);
 
+/// Appends what viewers hold alone, behind no step. There must be room.
+void tarn_black_box_log_presses(tarn_black_box *box, const uint8_t *presses, uint32_t presses_bytes);
+
 void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch);
 void tarn_black_box_set_number(tarn_black_box *box, uint32_t number);
 

@@ -131,10 +131,11 @@ void tarn_frame_plan_made(tarn_frame_plan *plan, tarn_stream_kind kind, uint64_t
         plan->bases++;
         return;
     }
+    const bool was_early = plan->is_key_asked && now_ns >= asked_from_ns(plan); // else it came in its own turn
     plan->bases = 0;
     plan->key_ns = now_ns;
     plan->has_key = true;
-    if (plan->is_key_asked) {
+    if (was_early) {
         plan->asked_ns = later(plan->asked_ns, now_ns) + ms(TARN_WORKER_KEY_ASKED_MS);
     }
     plan->is_key_asked = false;

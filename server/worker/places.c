@@ -204,8 +204,9 @@ static void reset(tarn_place *place, const tarn_ipc_reset *message)
     }
     place->reset = *message;
     place->reset_asked = true;
-    // What is pressed from now on is pressed in the tank as it will be.
+    // What is pressed from now on is pressed in the tank as it will be, and so is a step made.
     tarn_input_state_release(&place->tank.inputs);
+    place->tank.steps_asked = 0;
     tarn_input_state_note(&place->tank.inputs, message->viewer_id, message->sequence);
 }
 

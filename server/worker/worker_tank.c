@@ -54,7 +54,6 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_
     tank->epoch = epoch > tank->epoch ? epoch : tank->epoch + 1;
     tarn_black_box_set_epoch(&tank->snapshot.box, tank->epoch);
     tank->step = step;
-    tank->steps_asked = 0;
     tank->state_changed = true;
     tank->frame_wanted = true;
     tarn_frame_plan_start(&tank->plan, &tank->rates, now_ns);
@@ -70,6 +69,13 @@ static void let_go(tarn_worker_tank *tank)
     tarn_input_state_release(&tank->inputs);
     tarn_input_motion_release(&tank->motion);
     tarn_input_state_latch_notes(&tank->inputs);
+}
+
+/// What came before a start isn't done again after it, nor is what viewers hold from then on lost. The log is empty.
+static void log_presses(tarn_worker_tank *tank)
+{
+    static uint8_t presses[TARN_IPC_PRESSES_BYTES_MAX];
+    tarn_black_box_log_presses(&tank->snapshot.box, presses, tarn_tank_presses_write(tank, presses));
 }
 
 /// Takes an input, which goes into the black box first, with what viewers hold from then on.
@@ -172,7 +178,9 @@ static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load)
         return TARN_E_DEVICE; // what was there before is no more
     }
     tank->paused = load->paused;
+    tank->steps_asked = 0;
     begin(tank, load->epoch, 0, tarn_clock_monotonic_ns());
+    log_presses(tank);
     return look(tank);
 }
 
@@ -257,18 +265,17 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
     }
     status = look(tank);
     tarn_input_state_press_again(&tank->inputs, &tank->map, &tank->bodies);
+    log_presses(tank);
     return status;
 }
 
 tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint32_t number)
 {
-    const uint32_t steps_asked = tank->steps_asked;
     tarn_encoder_go_on(tank->encoder, number);
     tarn_black_box_set_number(&tank->snapshot.box, number);
     tank->epoch = 0;
     tank->paused = tarn_tank_paused(tank->tank);
     begin(tank, epoch, step, tarn_clock_monotonic_ns());
-    tank->steps_asked = steps_asked;
     return look(tank);
 }
 
@@ -546,12 +553,15 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
                   tank->notice);
     tank->paused = tarn_tank_paused(tank->tank);
     let_go(tank);
+    tank->steps_asked = 0;
     begin(tank, tank->epoch + 1, step, now_ns); // the newer epoch first
     if (is_kept) {
         tarn_black_box_back(&tank->snapshot.box);
-        return TARN_OK;
+    } else if (tarn_snapshot_start(&tank->snapshot, tank->tank) != TARN_OK) {
+        return TARN_E_DEVICE;
     }
-    return tarn_snapshot_start(&tank->snapshot, tank->tank) == TARN_OK ? TARN_OK : TARN_E_DEVICE;
+    log_presses(tank);
+    return TARN_OK;
 }
 
 static tarn_status step(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, uint64_t now_ns)

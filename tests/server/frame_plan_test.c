@@ -245,6 +245,31 @@ static void test_a_paused_tank_makes_a_key_frame_and_then_nothing(void **state)
     assert_true(tarn_frame_plan_due_ns(&plan, 9, true) == ms(60000 + TARN_WORKER_KEY_SPACING_MS));
 }
 
+/// Steps that are asked for one by one, as fast as it goes: the key frames that come of them are none that viewers ask
+/// for.
+static void test_a_tank_stepped_by_hand_still_makes_the_key_frame_that_is_asked_for(void **state)
+{
+    (void)state;
+    tarn_frame_plan plan;
+    tarn_stream_kind kind;
+    uint64_t now_ns = ms(9000), step = 0;
+    start_plan(&plan, 30, now_ns);
+    for (; step < 300; step++, now_ns += ms(40)) {
+        const tarn_frame_moment moment = {.now_ns = now_ns, .step = step, .has_stepped = true, .is_paused = true};
+        if (tarn_frame_plan_next(&plan, &moment, &kind)) {
+            tarn_frame_plan_made(&plan, kind, step, now_ns, ms(TAKES_MS));
+            tarn_frame_plan_ask(&plan);
+        }
+    }
+    const uint64_t since_ns = now_ns;
+    tarn_frame_moment moment = {.now_ns = now_ns, .step = plan.base_step, .is_paused = true};
+    while (!tarn_frame_plan_next(&plan, &moment, &kind)) {
+        moment.now_ns += ms(10);
+        assert_true(moment.now_ns - since_ns <= ms(TARN_WORKER_KEY_ASKED_MS));
+    }
+    assert_int_equal(kind, TARN_STREAM_KEY);
+}
+
 static void test_nothing_is_made_while_there_is_no_room(void **state)
 {
     (void)state;
@@ -272,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_a_key_frame_that_is_asked_for_comes_at_once_but_not_too_often),
         cmocka_unit_test(test_key_frames_that_are_asked_for_are_few_in_the_long_run),
         cmocka_unit_test(test_a_paused_tank_makes_a_key_frame_and_then_nothing),
+        cmocka_unit_test(test_a_tank_stepped_by_hand_still_makes_the_key_frame_that_is_asked_for),
         cmocka_unit_test(test_nothing_is_made_while_there_is_no_room),
     };
     return cmocka_run_group_tests_name("frame_plan", tests, NULL, NULL);

@@ -177,6 +177,40 @@ static void test_what_a_dead_worker_had_not_taken_is_done_once(void **state)
     server_stop(&server);
 }
 
+/// A reset is done once, too, and the steps that are asked for behind it are of the tank as it is then.
+static void test_a_reset_is_not_done_again(void **state)
+{
+    (void)state;
+    static server_process server;
+    ws_client client;
+    ws_frame frame;
+    server_start(&server, small_pool);
+    ws_client_enter(&client, server.port);
+    ws_client_control(&client, TARN_CONTROL_PAUSE, NULL);
+    do {
+        assert_true(ws_client_wait_frame(&client, &frame));
+    } while (!(frame.flags & TARN_FRAME_FLAG_PAUSED));
+    for (int round = 0; round < 3; round++) {
+        const uint32_t epoch = frame.epoch;
+        ws_client_control(&client, TARN_CONTROL_RESET, NULL);
+        if (round > 0) {
+            ws_client_control(&client, TARN_CONTROL_STEP, NULL);
+        }
+        while (frame.epoch == epoch || frame.step < (round > 0)) {
+            assert_true(ws_client_wait_frame(&client, &frame));
+        }
+        const uint32_t epoch_after = frame.epoch;
+        assert_int_equal(kill(server_worker(&server), SIGKILL), 0);
+        ws_client_control(&client, TARN_CONTROL_STEP, NULL);
+        while (frame.step < 1u + (round > 0)) {
+            assert_true(ws_client_wait_frame(&client, &frame));
+        }
+        assert_int_equal(frame.epoch, epoch_after);
+    }
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
 static void test_a_hanging_worker_is_killed_and_replaced(void **state)
 {
     (void)state;
@@ -612,6 +646,7 @@ int main(void)
         cmocka_unit_test(test_what_viewers_do_meanwhile_reaches_the_tank),
         cmocka_unit_test(test_what_was_loaded_and_paused_outlives_the_worker),
         cmocka_unit_test(test_what_a_dead_worker_had_not_taken_is_done_once),
+        cmocka_unit_test(test_a_reset_is_not_done_again),
         cmocka_unit_test(test_a_hanging_worker_is_killed_and_replaced),
         cmocka_unit_test(test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks),
         cmocka_unit_test(test_the_worker_ends_with_a_killed_gateway),

@@ -1,0 +1,237 @@
+// Paused tanks are stepped one by one, so that each input belongs to the same step on both servers, whatever happens
+// in between. Begin at lockstep_run.
+#include "tests/faults/lockstep.h"
+#include "server/common/clock.h"
+#include "tests/server/server_process.h"
+#include "tests/server/stream_client.h"
+#include "tests/server/test_cmocka.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    OPTIONS_MAX = 16,
+    ANSWER_BYTES = 4096,
+    PAUSE_US_MAX = 4000, ///< between two messages, drawn evenly
+    WAIT_MS = 10000,
+    STEPS_AFTER = 30, ///< behind the last moment
+};
+
+/// After which the next failure is not one of a row.
+static const uint64_t service_ns = 2200000000;
+
+typedef struct side {
+    server_process server;
+    stream_client clients[LOCKSTEP_TANKS];
+} side;
+
+static side hurt, whole;
+
+static void open_side(side *to, const char *const *options)
+{
+    const char *list[OPTIONS_MAX] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam"};
+    int n = 4;
+    for (; options != NULL && *options != NULL; options++) {
+        assert_true(n < OPTIONS_MAX - 1);
+        list[n++] = *options;
+    }
+    server_start(&to->server, list);
+    for (int t = 0; t < LOCKSTEP_TANKS; t++) {
+        static char answer[ANSWER_BYTES];
+        char name[64] = "";
+        if (t > 0) {
+            assert_int_equal(server_request(to->server.port, "POST", "/sessions", "Content-Type: application/json\r\n",
+                                            t == 1 ? "{\"scene\":\"small-dam\"}" : "{\"scene\":\"small-pool\"}", answer,
+                                            sizeof answer),
+                             201);
+            assert_int_equal(sscanf(strstr(answer, "\"session\":\""), "\"session\":\"%63[^\"]\"", name), 1);
+        }
+        stream_client *client = &to->clients[t];
+        memset(client, 0, sizeof *client);
+        assert_int_equal(ws_client_open(&client->ws, to->server.port, "/ws", "tarn.v1", NULL), 101);
+        assert_int_equal(ws_client_hello(&client->ws), 0);
+        assert_int_equal(ws_client_join(&client->ws, name), 0);
+        stream_client_see(client);
+        ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
+        while ((client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) == 0) {
+            stream_client_see(client);
+        }
+        const uint32_t epoch = client->frame.head.epoch;
+        ws_client_control(&client->ws, TARN_CONTROL_RESET, NULL);
+        while (client->frame.head.epoch == epoch) {
+            stream_client_see(client);
+        }
+        assert_int_equal(client->frame.head.step, 0);
+    }
+}
+
+static void close_side(side *of)
+{
+    for (int t = 0; t < LOCKSTEP_TANKS; t++) {
+        stream_client_close(&of->clients[t]);
+    }
+    server_stop(&of->server);
+}
+
+static void point(ws_client *client, uint32_t pointer, tarn_tool tool, tarn_phase phase, float x, float z)
+{
+    tarn_message message = {.kind = TARN_MESSAGE_INPUT};
+    message.input.sequence = ++client->sequence;
+    message.input.kind = TARN_INPUT_POINTER;
+    message.input.pointer = (tarn_input_pointer){.pointer_id = pointer,
+                                                 .phase = phase,
+                                                 .tool = tool,
+                                                 .origin_m = {x, 3, z},
+                                                 .direction = {0, -1, 0},
+                                                 .radius_m = tool == TARN_TOOL_PUSH ? 0.3f : 0.12f,
+                                                 .strength = 1};
+    (void)ws_client_tell(client, &message); // whether it went away is seen in the end
+}
+
+/// What is done in a step of a tank: drawn from the step alone, so that both servers get the same.
+static void act(ws_client *client, int tank, int step)
+{
+    unsigned seed = (unsigned)(step * LOCKSTEP_TANKS + tank);
+    const float x = 0.2f + 0.6f * (float)rand_r(&seed) / (float)RAND_MAX, z = 0.1f + 0.3f * (float)(step % 7) / 7;
+    const int turn = step % 40;
+    if (turn == 1 || turn == 21) {
+        ws_client_parameter(client, "gravity_m_s2", (float)(3 + rand_r(&seed) % 9));
+    }
+    if (turn == 5 || turn == 9) {
+        point(client, 1, TARN_TOOL_THROW, turn == 5 ? TARN_PHASE_DOWN : TARN_PHASE_UP, x, z);
+    } else if (turn == 12 || turn == 13) {
+        point(client, 2, TARN_TOOL_WALL, turn == 12 ? TARN_PHASE_DOWN : TARN_PHASE_UP, x, z);
+    } else if (turn == 30 || turn == 31) {
+        point(client, 3, TARN_TOOL_ERASE, turn == 30 ? TARN_PHASE_DOWN : TARN_PHASE_UP, x, z);
+    }
+    const tarn_phase phase = turn == 3 ? TARN_PHASE_DOWN : turn == 37 ? TARN_PHASE_UP : TARN_PHASE_MOVE;
+    if (turn >= 3 && turn <= 37) {
+        point(client, 0, TARN_TOOL_PUSH, phase, x, z);
+    }
+}
+
+/// Waits until a tank has made a step. @return whether it did, and the viewer is still there
+static bool see_step(stream_client *client, int step)
+{
+    while (client->ws.close_code == 0 && client->frame.head.step < (uint64_t)step) {
+        if (!stream_client_next(client, WAIT_MS)) {
+            return false;
+        }
+    }
+    return client->ws.close_code == 0;
+}
+
+/// The moment of a fault: sends the signal, and notes when.
+static uint64_t strike(int signal)
+{
+    const pid_t worker = server_worker(&hurt.server);
+    assert_true(worker > 0);
+    assert_int_equal(kill(worker, signal), 0);
+    return tarn_clock_monotonic_ns();
+}
+
+/// One step of all tanks on both servers. @param at  message before which the fault comes; -1: none
+/// @return when it came; 0: it didn't
+static uint64_t make_step(int step, int signal, int at, unsigned *seed)
+{
+    uint64_t struck_ns = 0;
+    int messages = 0;
+    for (int t = 0; t < LOCKSTEP_TANKS; t++) {
+        act(&whole.clients[t].ws, t, step);
+        ws_client_control(&whole.clients[t].ws, TARN_CONTROL_STEP, NULL);
+        for (int part = 0; part < 2; part++, messages++) {
+            if (messages == at) {
+                usleep((useconds_t)(rand_r(seed) % PAUSE_US_MAX));
+                struck_ns = strike(signal);
+            }
+            if (part == 0) {
+                act(&hurt.clients[t].ws, t, step);
+            } else {
+                ws_client_control(&hurt.clients[t].ws, TARN_CONTROL_STEP, NULL);
+            }
+        }
+    }
+    if (at >= messages) { // while the steps are made
+        usleep((useconds_t)(rand_r(seed) % (8 * PAUSE_US_MAX)));
+        struck_ns = strike(signal);
+    }
+    return struck_ns;
+}
+
+static bool is_same(const stream_client *a, const stream_client *b)
+{
+    const tarn_stream_head *x = &a->frame.head, *y = &b->frame.head;
+    return x->step == y->step && a->particles.count == b->particles.count &&
+           memcmp(a->particles.positions, b->particles.positions, 8 * (size_t)a->particles.count) == 0 &&
+           memcmp(a->particles.velocities, b->particles.velocities, 4 * (size_t)a->particles.count) == 0 &&
+           x->body_count == y->body_count && memcmp(x->bodies, y->bodies, x->body_count * sizeof *x->bodies) == 0 &&
+           a->ws.state.added_count == b->ws.state.added_count &&
+           a->ws.state.parameter_count == b->ws.state.parameter_count &&
+           memcmp(a->ws.state.parameters, b->ws.state.parameters,
+                  a->ws.state.parameter_count * sizeof *a->ws.state.parameters) == 0;
+}
+
+/// A key frame of the newest step, in which nothing is left out: acknowledgements ask for it. @return whether it came
+static bool see_key(stream_client *client, uint64_t step)
+{
+    const uint64_t until_ns = tarn_clock_monotonic_ns() + WAIT_MS * (uint64_t)1000000;
+    while (client->frame.head.kind != TARN_STREAM_KEY || client->frame.head.step < step) {
+        if (client->ws.close_code != 0 || tarn_clock_monotonic_ns() > until_ns ||
+            !stream_client_next(client, WAIT_MS)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void compare_all(int steps, lockstep_result *result)
+{
+    for (int t = 0; t < LOCKSTEP_TANKS; t++) {
+        stream_client *a = &hurt.clients[t], *b = &whole.clients[t];
+        const bool are_seen = see_key(b, (uint64_t)steps) && see_key(a, (uint64_t)steps);
+        result->tanks_differ += !are_seen || !is_same(a, b);
+        result->inputs_lost += a->frame.head.step != (uint64_t)steps;
+        result->viewers_gone += a->ws.close_code != 0;
+        result->inputs += a->ws.sequence;
+    }
+}
+
+void lockstep_run(const char *const *options, int signal, int moments, unsigned seed, lockstep_result *result)
+{
+    *result = (lockstep_result){.back_s = calloc((size_t)moments, sizeof *result->back_s)};
+    assert_non_null(result->back_s);
+    open_side(&hurt, options);
+    open_side(&whole, options);
+    int step = 0, steps_left = STEPS_AFTER;
+    bool goes_on = true;
+    uint64_t served_ns = 0;
+    while (goes_on && steps_left > 0) {
+        const bool strikes = result->moments < moments && tarn_clock_monotonic_ns() - served_ns > service_ns;
+        const int at = strikes ? rand_r(&seed) % (2 * LOCKSTEP_TANKS + 2) : -1;
+        const uint64_t struck_ns = make_step(++step, signal, at, &seed);
+        for (int t = 0; t < LOCKSTEP_TANKS; t++) {
+            goes_on = see_step(&hurt.clients[t], step) && see_step(&whole.clients[t], step) && goes_on;
+        }
+        if (struck_ns != 0) {
+            served_ns = tarn_clock_monotonic_ns();
+            result->back_s[result->moments++] = 1e-9 * (double)(served_ns - struck_ns);
+        }
+        steps_left -= result->moments == moments;
+    }
+    for (int t = 0; t < LOCKSTEP_TANKS; t++) {
+        hurt.clients[t].wants_key = whole.clients[t].wants_key = true;
+    }
+    (void)make_step(++step, signal, -1, &seed);
+    compare_all(step, result);
+    close_side(&hurt);
+    close_side(&whole);
+}
+
+void lockstep_free(lockstep_result *result)
+{
+    free(result->back_s);
+    result->back_s = NULL;
+}
