@@ -64,6 +64,14 @@ enum {
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
     TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
 
+    // the store
+    TARN_GATEWAY_STORE_DURABILITY_MS = 100,        ///< of what happens, that a power cut may cost; --durability
+    TARN_GATEWAY_STORE_STATE_MS_MIN = 2000,        ///< between two states of a tank that are put
+    TARN_GATEWAY_STORE_STATE_BYTES_PER_S = 250000, ///< of a tank's states, in the long run: 15 MB a minute
+    TARN_GATEWAY_STORE_ROOM_BYTES = 64 << 20,      ///< that the store holds on to for the next state
+    TARN_GATEWAY_STORE_RETRY_MS = 1000,            ///< after the disk failed
+    TARN_GATEWAY_STORE_LOOK_MS = 1000,             ///< before owners are told that it fails
+
     // the workers
     TARN_GATEWAY_WORKERS_MAX = TARN_DEVICE_LIST_MAX,
     TARN_GATEWAY_WORKER_QUEUE_MAX = 512,        ///< messages that wait for one

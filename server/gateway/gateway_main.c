@@ -12,6 +12,8 @@
 #include "server/common/standard_files.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
+#include "server/gateway/session_store.h"
+#include "server/gateway/tank_store.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/web.h"
 #include "server/gateway/welcome.h"
@@ -19,6 +21,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum { SIGNAL_COUNT = sizeof((tarn_gateway *)0)->signals / sizeof(uv_signal_t) };
@@ -88,6 +91,7 @@ static void serve(void)
     if (tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, tarn_web_drop, &gateway, why) ==
         TARN_OK) {
         announce();
+        tarn_session_place_all(&gateway.sessions);
     } else {
         fail_start(why);
     }
@@ -201,6 +205,7 @@ static void on_tick(uv_timer_t *timer)
     tarn_viewer_tick(&gateway.viewers, now_ns);
     tarn_session_tick(&gateway.sessions, now_ns);
     tarn_move_tick(&gateway.move, now_ns);
+    tarn_session_store_tick(&gateway.sessions, now_ns);
     tarn_session_sweep(&gateway.sessions);
     if (gateway.ending) {
         tick_ending(now_ns);
@@ -297,6 +302,22 @@ static void connect_parts(void)
     gateway.viewers.sessions = sessions;
     gateway.viewers.workers = &gateway.workers;
     gateway.viewers.metrics = &gateway.metrics;
+    // Other than those of a program before this one, whose inputs are in the tanks that come back.
+    (void)getrandom(&gateway.viewers.id_last, sizeof gateway.viewers.id_last, 0);
+}
+
+/// Sessions that are kept, and the secret that their keys are made from; or a secret for this time.
+static tarn_status open_store(tarn_text why)
+{
+    char path[4096];
+    const tarn_gateway_options *options = &gateway.options;
+    if (options->store == NULL) {
+        snprintf(why, sizeof(tarn_text), "there are no random numbers");
+        return tarn_secret_draw(&gateway.sessions.secret);
+    }
+    const tarn_status status = tarn_store_open(&gateway.sessions.store, options->store, options->durability_ms, why);
+    snprintf(path, sizeof path, "%s/secret", options->store);
+    return status == TARN_OK ? tarn_secret_keep(&gateway.sessions.secret, path, why) : status;
 }
 
 static tarn_status start(tarn_text why)
@@ -326,11 +347,13 @@ static tarn_status start(tarn_text why)
                                     .guests = gateway.options.guests,
                                     .is_kept = true,
                                     .is_listed = true};
-    tarn_session *session;
     if (tarn_fanout_space(&gateway.sessions.nowhere) == NULL) {
         return TARN_E_MEMORY;
     }
-    status = tarn_session_open(&gateway.sessions, &plan, &session);
+    status = open_store(why);
+    if (status == TARN_OK) {
+        status = tarn_session_open_all(&gateway.sessions, &plan);
+    }
     return status == TARN_OK ? start_workers(why) : status;
 }
 
@@ -355,6 +378,7 @@ int main(int argc, char **argv)
         return 1;
     }
     uv_run(&gateway.loop, UV_RUN_DEFAULT);
+    tarn_store_close(gateway.sessions.store);
     tarn_web_close(&gateway);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session_close(&gateway.sessions.sessions[i]);

@@ -25,6 +25,8 @@ enum {
     OPTION_GUESTS,
     OPTION_SESSIONS,
     OPTION_KEEP,
+    OPTION_STORE,
+    OPTION_DURABILITY,
     OPTION_CREATE,
     OPTION_LOG,
 };
@@ -42,6 +44,10 @@ static const struct argp_option option_list[] = {
     {"sessions-max", OPTION_SESSIONS, "N", 0, "Tanks at once, 1 to 64 (default 8); each worker takes 16", 1},
     {"keep-empty", OPTION_KEEP, "S", 0,
      "Seconds, 1 to 86400, that a tank lasts with nobody in it; the first one stays (default 600)", 1},
+    {"store", OPTION_STORE, "DIR", 0,
+     "Keep tanks and links in this folder, so that they outlive the program (default: nowhere)", 1},
+    {"durability", OPTION_DURABILITY, "MS", 0,
+     "Milliseconds of what happens, 10 to 10000, that a power cut may cost (default 100); with --store", 1},
     {"scenes", OPTION_SCENES, "DIR", 0, "Scenes that viewers may load (default: ../share/tarn/scenes)", 1},
     {"devices", OPTION_DEVICES, "LIST", 0,
      "Where to simulate, a worker for each: cpu, cuda, cuda:0, cuda:1 ... with commas between them, at most 16, such "
@@ -103,6 +109,12 @@ static bool parse_session_option(int key, const char *text, struct argp_state *s
         return true;
     case OPTION_KEEP:
         options->keep_empty_s = (uint32_t)tarn_option_number(state, "keep-empty", text, 1, 86400);
+        return true;
+    case OPTION_STORE:
+        options->store = text;
+        return true;
+    case OPTION_DURABILITY:
+        options->durability_ms = (uint32_t)tarn_option_number(state, "durability", text, 10, 10000);
         return true;
     default:
         return false;
@@ -184,6 +196,7 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
                                       .worker_timeout_s = TARN_GATEWAY_WORKER_TIMEOUT_S,
                                       .guests = TARN_ROLE_OWN,
                                       .sessions_max = TARN_GATEWAY_SESSIONS,
+                                      .durability_ms = TARN_GATEWAY_STORE_DURABILITY_MS,
                                       .keep_empty_s = TARN_GATEWAY_KEEP_EMPTY_S,
                                       .anyone_creates = true,
                                       .log_level = TARN_LOG_INFO};

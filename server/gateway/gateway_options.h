@@ -20,10 +20,12 @@ typedef struct tarn_gateway_options {
     uint32_t threads;         ///< of each CPU worker; 0: its share of the processors
     uint32_t fps;             ///< 0: the worker's own
     uint32_t worker_timeout_s;
-    tarn_role guests;      ///< what those may who come without a key
-    uint32_t sessions_max; ///< 1..TARN_GATEWAY_SESSIONS_MAX
-    uint32_t keep_empty_s; ///< that a tank lasts with nobody in it
-    bool anyone_creates;   ///< tanks
+    tarn_role guests;       ///< what those may who come without a key
+    uint32_t sessions_max;  ///< 1..TARN_GATEWAY_SESSIONS_MAX
+    const char *store;      ///< where sessions are kept; NULL: nowhere
+    uint32_t durability_ms; ///< of what happens, that a power cut may cost
+    uint32_t keep_empty_s;  ///< that a tank lasts with nobody in it
+    bool anyone_creates;    ///< tanks
     const char *origins[TARN_GATEWAY_ORIGINS_MAX];
     uint32_t origin_count;
     tarn_log_level log_level;

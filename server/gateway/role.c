@@ -1,24 +1,15 @@
-// Keys from the system's randomness, compared in constant time, and which message asks for which role.
+// Keys from a secret, compared in constant time, and which message asks for which role.
 #include "server/gateway/role.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 static const char *const words[TARN_ROLE_COUNT] = {"watch", "play", "own"};
 
-tarn_status tarn_role_keys_make(tarn_role_keys *keys)
+void tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes)
 {
     for (int role = 0; role < TARN_ROLE_COUNT; role++) {
-        uint8_t bytes[TARN_KEY_BYTES / 2];
-        if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-            return TARN_E_IO;
-        }
-        for (size_t i = 0; i < sizeof bytes; i++) {
-            snprintf(keys->keys[role] + 2 * i, 3, "%02x", bytes[i]);
-        }
+        tarn_secret_key(secret, salt, salt_bytes, words[role], keys->keys[role]);
     }
-    return TARN_OK;
 }
 
 bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *role)

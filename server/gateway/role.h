@@ -2,7 +2,7 @@
 #ifndef TARN_SERVER_GATEWAY_ROLE_H
 #define TARN_SERVER_GATEWAY_ROLE_H
 
-#include "protocol/message.h"
+#include "server/gateway/secret.h"
 
 #include <stdbool.h>
 
@@ -10,8 +10,8 @@ typedef struct tarn_role_keys {
     tarn_key keys[TARN_ROLE_COUNT]; ///< by role; hexadecimal digits
 } tarn_role_keys;
 
-/// Draws new keys from the system's random numbers. @return TARN_OK or TARN_E_IO
-tarn_status tarn_role_keys_make(tarn_role_keys *keys);
+/// The keys of a session, by its salt.
+void tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes);
 
 /// The role that a key gives. How long it takes doesn't depend on how much of a key is right.
 /// @param key  with zeros behind its end  @return false: it is none of these

@@ -8,6 +8,7 @@
 #include "server/gateway/placement.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_carried.h"
+#include "server/gateway/session_keep.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/session_return.h"
 #include "server/gateway/turn_taking.h"
@@ -437,6 +438,7 @@ void tarn_session_make_tank(tarn_session *session)
     }
     send_load(session, &load);
     send_audience(session, audience(session));
+    tarn_session_keep(session);
 }
 
 void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int box_fd)
@@ -445,8 +447,20 @@ void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int 
     session->worker = worker;
     tarn_session_box_close(&session->box_fd);
     session->box_fd = box_fd;
+    session->kept_fd = 0; // its number may be the old one's
+    tarn_session_keep(session);
     session->key_asked_ns = 0;
     send_audience(session, audience(session));
+}
+
+void tarn_session_place_all(tarn_sessions *all)
+{
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        tarn_session *session = &all->sessions[i];
+        if (session->id != 0 && session->worker == NULL && tarn_session_place(session)) {
+            tarn_session_make_tank(session);
+        }
+    }
 }
 
 void tarn_session_worker_ready(tarn_sessions *all, tarn_worker_process *worker)
@@ -457,6 +471,7 @@ void tarn_session_worker_ready(tarn_sessions *all, tarn_worker_process *worker)
             tarn_session_make_tank(session);
         }
     }
+    tarn_session_place_all(all);
 }
 
 void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, const char *sentence, bool given_up)

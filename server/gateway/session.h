@@ -11,11 +11,13 @@
 
 #include "protocol/message.h"
 #include "server/common/ipc.h"
+#include "server/common/session_file.h"
 #include "server/gateway/fanout.h"
 #include "server/gateway/gateway_options.h"
 #include "server/gateway/metrics.h"
 #include "server/gateway/presence.h"
 #include "server/gateway/role.h"
+#include "server/gateway/secret.h"
 #include "server/gateway/stages.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/workers.h"
@@ -36,6 +38,8 @@ typedef struct tarn_session {
     tarn_name name;
     tarn_name title; ///< for people; empty: none
     tarn_role_keys keys;
+    uint8_t salt[TARN_SESSION_SALT_BYTES];          ///< of the keys
+    char begun_as[TARN_IPC_SCENE_BYTES_MAX + 1];    ///< the scene that it was opened with
     tarn_role guests;                               ///< what those may who come without a key
     bool is_kept;                                   ///< however long nobody is there
     bool is_listed;                                 ///< for everybody to find
@@ -44,6 +48,7 @@ typedef struct tarn_session {
     tarn_worker_queue *held;                        ///< what viewers do to it while it stands; NULL: goes to the worker
     bool was_made;                                  ///< its tank has been there
     int box_fd;                                     ///< owned: its black box (server/worker/black_box.h); 0: none
+    int kept_fd;                                    ///< the box that the store has
     bool resumes;                                   ///< it is being brought back from there
     uint64_t again_at, again_until;                 ///< what it is sent again then, in its worker's `sent`
     bool is_afresh_asked;                           ///< somebody asked for a fresh start while there was no worker
@@ -89,7 +94,11 @@ typedef struct tarn_sessions {
     /// Shows a frame to viewers to whom one is due (web.h). @param viewer_count  0..TARN_VIEWERS_MAX
     void (*show)(struct tarn_viewer *const *viewers, uint32_t viewer_count);
     tarn_session sessions[TARN_GATEWAY_SESSIONS_MAX];
-    tarn_fanout nowhere; ///< for frames of tanks that were ended while they were on their way
+    tarn_secret secret;       ///< what keys are made from
+    struct tarn_store *store; ///< that keeps them (tank_store.h); NULL: none
+    uint64_t store_due_ns;    ///< when it is looked at again
+    bool store_fails;         ///< as owners were told
+    tarn_fanout nowhere;      ///< for frames of tanks that were ended while they were on their way
     uint32_t generation;
 } tarn_sessions;
 
@@ -97,6 +106,8 @@ typedef struct tarn_sessions {
 typedef struct tarn_session_plan {
     const char *name; ///< NULL: one is drawn that nobody guesses
     const char *title, *scene;
+    const char *begun_as; ///< NULL: the scene
+    const uint8_t *salt;  ///< of its keys; NULL: one is drawn
     tarn_role guests;
     bool is_kept, is_listed;
 } tarn_session_plan;
@@ -116,6 +127,9 @@ bool tarn_session_has_room(const tarn_sessions *all);
 
 /// Gives the session the worker that placement.h says; tarn_session_make_tank is next. @return false: none takes it
 bool tarn_session_place(tarn_session *session);
+
+/// Places all that have no worker, as far as there is room, and has their tanks made.
+void tarn_session_place_all(tarn_sessions *all);
 
 /// The worker that would take the session's tank instead of its own, by placement.h.
 /// @param wanted  its index; -1: any  @return an index, or -1: none would

@@ -5,6 +5,7 @@
 #include "server/gateway/session.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/tank_store.h"
 #include "server/gateway/viewer.h"
 
 #include <stdio.h>
@@ -33,7 +34,13 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     memset(session, 0, sizeof *session);
     session->fanout = fanout;
     session->all = all;
-    tarn_status status = tarn_role_keys_make(&session->keys);
+    tarn_status status = TARN_OK;
+    if (plan->salt != NULL) {
+        memcpy(session->salt, plan->salt, sizeof session->salt);
+    } else if (getrandom(session->salt, sizeof session->salt, 0) != (ssize_t)sizeof session->salt) {
+        status = TARN_E_IO;
+    }
+    tarn_role_keys_make(&session->keys, &all->secret, session->salt, sizeof session->salt);
     if (status == TARN_OK && plan->name != NULL) {
         snprintf(session->name, sizeof session->name, "%s", plan->name);
     } else if (status == TARN_OK) {
@@ -44,6 +51,7 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     }
     snprintf(session->title, sizeof session->title, "%s", plan->title);
     snprintf(session->scene, sizeof session->scene, "%s", plan->scene);
+    snprintf(session->begun_as, sizeof session->begun_as, "%s", plan->begun_as != NULL ? plan->begun_as : plan->scene);
     session->guests = plan->guests;
     session->is_kept = plan->is_kept;
     session->is_listed = plan->is_listed;
@@ -100,6 +108,9 @@ void tarn_session_end(tarn_session *session, const char *sentence)
     session->moves_to = NULL;
     session->held = NULL;
     tarn_session_box_close(&session->box_fd);
+    if (session->all->store != NULL) {
+        tarn_store_drop(session->all->store, session->id & TARN_SESSION_PLACE_MASK);
+    }
     session->id = 0;
 }
 

@@ -1,69 +1,38 @@
 // Two halves and one number that says which of them counts: start at tarn_black_box_keep, then tarn_black_box_find.
 #include "server/worker/black_box.h"
 #include "protocol/assert.h"
-#include "server/common/ipc.h"
+#include "server/common/black_box_layout.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAGIC = 0x42425254, VERSION = 2, PAGE_BYTES = 4096, RECORD_ALIGN = 8 };
-
-/// In front of an input's bytes and, behind them, those of presses.
-typedef struct record_head {
-    uint32_t input_bytes; // 0: none
-    uint32_t presses_bytes;
-} record_head;
-
-typedef struct box_half {
-    uint64_t step, state_bytes;
-    atomic_uint_fast64_t log_bytes;
-} box_half;
-
-struct tarn_black_box_head {
-    uint32_t magic, version;
-    uint64_t state_bytes_max;
-    char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
-    atomic_uint counts; // 0: nothing; else 1 + the half
-    atomic_uint epoch, number;
-    atomic_uint deaths; // amid work, since the newest state
-    atomic_uint is_busy;
-    box_half halves[2];
-};
-
-typedef struct tarn_black_box_head box_head;
-
-_Static_assert(sizeof(box_head) <= PAGE_BYTES, "the head has a page");
-_Static_assert(TARN_BLACK_BOX_LOG_BYTES % PAGE_BYTES == 0, "states begin with pages");
+typedef tarn_black_box_head box_head;
+typedef tarn_black_box_half box_half;
+typedef tarn_black_box_record_head record_head;
 
 int tarn_black_box_make(void)
 {
     return memfd_create("tarn-tank", MFD_CLOEXEC);
 }
 
-static uint64_t whole_pages(uint64_t bytes)
-{
-    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-}
-
 static uint8_t *log_of(const tarn_black_box *box, uint32_t half)
 {
     TARN_ASSERT(half < 2);
-    return (uint8_t *)box->head + PAGE_BYTES + (size_t)half * TARN_BLACK_BOX_LOG_BYTES;
+    return (uint8_t *)box->head + tarn_black_box_log_at(half);
 }
 
 static uint8_t *state_of(const tarn_black_box *box, uint32_t half)
 {
     TARN_ASSERT(half < 2);
-    return log_of(box, 1) + TARN_BLACK_BOX_LOG_BYTES + (size_t)half * whole_pages(box->state_bytes_max);
+    return (uint8_t *)box->head + tarn_black_box_state_at(half, box->state_bytes_max);
 }
 
 tarn_status tarn_black_box_open(tarn_black_box *box, int fd, uint64_t state_bytes_max)
 {
-    const uint64_t bytes = PAGE_BYTES + 2 * (uint64_t)TARN_BLACK_BOX_LOG_BYTES + 2 * whole_pages(state_bytes_max);
+    const uint64_t bytes = tarn_black_box_bytes(state_bytes_max);
     struct stat file;
     TARN_ASSERT(box->head == NULL && state_bytes_max > 0 && state_bytes_max <= TARN_IPC_STATE_BYTES_MAX);
     if (fstat(fd, &file) != 0 || ((uint64_t)file.st_size < bytes && ftruncate(fd, (off_t)bytes) != 0)) {
@@ -91,8 +60,8 @@ void tarn_black_box_begin(tarn_black_box *box, const char *scene)
     TARN_ASSERT(strlen(scene) < sizeof head->scene);
     tarn_black_box_let_go(box);
     atomic_store(&head->counts, 0);
-    head->magic = MAGIC;
-    head->version = VERSION;
+    head->magic = TARN_BLACK_BOX_MAGIC;
+    head->version = TARN_BLACK_BOX_VERSION;
     head->state_bytes_max = box->state_bytes_max;
     snprintf(head->scene, sizeof head->scene, "%s", scene);
     atomic_store(&head->number, 0);
@@ -103,14 +72,18 @@ void tarn_black_box_begin(tarn_black_box *box, const char *scene)
 /// The half that doesn't count.
 static uint32_t other_half(const tarn_black_box *box)
 {
-    return atomic_load(&box->head->counts) == 1 ? 1 : 0;
+    const uint32_t counts = atomic_load(&box->head->counts);
+    return counts == 0 ? 0 : (counts & 1) ^ 1;
 }
 
-/// @return where the record behind one at `at` begins
-static uint64_t record_end(uint64_t at, const record_head *head)
+/// A half counts from now on. @param turns  since the last one
+static void count(tarn_black_box *box, uint32_t half, uint32_t turns)
 {
-    const uint64_t end = at + sizeof *head + head->input_bytes + (uint64_t)head->presses_bytes;
-    return (end + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN;
+    box_head *head = box->head;
+    TARN_ASSERT(half < 2);
+    head->turn = (head->turn + turns) & (UINT32_MAX >> 1);
+    head->turn += head->turn == 0; // or it looks as if nothing counted
+    atomic_store(&head->counts, head->turn << 1 | half);
 }
 
 /// Puts a record together, which doesn't count yet. @param input  NULL: none @return where the next one begins
@@ -129,11 +102,11 @@ static uint64_t put_record(tarn_black_box *box, uint32_t half, uint64_t at, cons
     memcpy(record, &head, sizeof head);
     box->presses_at = (size_t)(content + head.input_bytes - (uint8_t *)box->head);
     box->presses_bytes = presses_bytes;
-    return record_end(at, &head);
+    return tarn_black_box_record_end(at, &head);
 }
 
-/// A half counts from now on, with what viewers hold.
-static void let_count(tarn_black_box *box, uint32_t half, uint64_t state_bytes, uint64_t step)
+/// A state counts from now on, with what viewers hold.
+static void let_count(tarn_black_box *box, uint32_t half, uint64_t state_bytes, uint64_t step, uint32_t turns)
 {
     box_half *of = &box->head->halves[half];
     const uint8_t *presses = (const uint8_t *)box->head + box->presses_at;
@@ -141,7 +114,7 @@ static void let_count(tarn_black_box *box, uint32_t half, uint64_t state_bytes, 
     of->step = step;
     atomic_store(&of->log_bytes,
                  box->presses_bytes > 0 ? put_record(box, half, 0, NULL, presses, box->presses_bytes) : 0);
-    atomic_store(&box->head->counts, 1 + half);
+    count(box, half, turns);
 }
 
 uint8_t *tarn_black_box_space(const tarn_black_box *box)
@@ -149,10 +122,10 @@ uint8_t *tarn_black_box_space(const tarn_black_box *box)
     return state_of(box, other_half(box));
 }
 
-void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t step)
+void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t step, bool is_anew)
 {
     TARN_ASSERT(state_bytes > 0 && state_bytes <= box->state_bytes_max);
-    let_count(box, other_half(box), state_bytes, step);
+    let_count(box, other_half(box), state_bytes, step, 1 + is_anew);
     atomic_store(&box->head->deaths, 0);
 }
 
@@ -160,8 +133,8 @@ void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t ste
 static uint32_t half_that_counts(const tarn_black_box *box)
 {
     const uint32_t counts = atomic_load(&box->head->counts);
-    TARN_ASSERT(counts == 1 || counts == 2);
-    return counts - 1;
+    TARN_ASSERT(counts != 0);
+    return counts & 1;
 }
 
 const uint8_t *tarn_black_box_state(const tarn_black_box *box, uint64_t *state_bytes, uint64_t *step)
@@ -178,15 +151,17 @@ const uint8_t *tarn_black_box_state(const tarn_black_box *box, uint64_t *state_b
 
 void tarn_black_box_back(tarn_black_box *box)
 {
+    const uint32_t half = half_that_counts(box);
     tarn_black_box_let_go(box);
-    atomic_store(&box->head->halves[half_that_counts(box)].log_bytes, 0);
+    atomic_store(&box->head->halves[half].log_bytes, 0);
+    count(box, half, 2);
 }
 
 bool tarn_black_box_has_room(const tarn_black_box *box)
 {
     const box_half *half = &box->head->halves[half_that_counts(box)];
     const record_head largest = {TARN_STEP_INPUT_BYTES_MAX, TARN_IPC_PRESSES_BYTES_MAX};
-    return record_end(atomic_load(&half->log_bytes), &largest) <= TARN_BLACK_BOX_LOG_BYTES;
+    return tarn_black_box_record_end(atomic_load(&half->log_bytes), &largest) <= TARN_BLACK_BOX_LOG_BYTES;
 }
 
 static void append(tarn_black_box *box, const tarn_step_input *input, const uint8_t *presses, uint32_t presses_bytes)
@@ -239,9 +214,9 @@ static bool is_sound(const tarn_black_box *box, const char *scene)
 {
     const box_head *head = box->head;
     const uint32_t counts = atomic_load(&head->counts);
-    return head->magic == MAGIC && head->version == VERSION && head->state_bytes_max == box->state_bytes_max &&
-           memchr(head->scene, 0, sizeof head->scene) != NULL && strcmp(head->scene, scene) == 0 &&
-           (counts == 1 || counts == 2) && is_half_sound(box, counts - 1);
+    return head->magic == TARN_BLACK_BOX_MAGIC && head->version == TARN_BLACK_BOX_VERSION &&
+           head->state_bytes_max == box->state_bytes_max && memchr(head->scene, 0, sizeof head->scene) != NULL &&
+           strcmp(head->scene, scene) == 0 && counts != 0 && is_half_sound(box, counts & 1);
 }
 
 bool tarn_black_box_find(tarn_black_box *box, const char *scene, tarn_black_box_rest *rest)
@@ -275,7 +250,7 @@ bool tarn_black_box_find(tarn_black_box *box, const char *scene, tarn_black_box_
 void tarn_black_box_settle(tarn_black_box *box, const tarn_black_box_rest *rest)
 {
     if (rest->is_old) { // with an empty log, and the deaths that were counted
-        let_count(box, other_half(box), rest->state_bytes, rest->step);
+        let_count(box, other_half(box), rest->state_bytes, rest->step, 2);
     } else if (rest->is_log_left_out) {
         tarn_black_box_back(box);
     }
@@ -299,7 +274,7 @@ static tarn_status next_record(const tarn_black_box *box, size_t *at, box_record
         return TARN_E_MALFORMED;
     }
     memcpy(&record->head, bytes, sizeof record->head);
-    const uint64_t next = record_end(*at, &record->head);
+    const uint64_t next = tarn_black_box_record_end(*at, &record->head);
     if (next > end || record->head.presses_bytes > TARN_IPC_PRESSES_BYTES_MAX) {
         return TARN_E_MALFORMED;
     }

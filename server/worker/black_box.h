@@ -20,10 +20,9 @@
 #include <stdint.h>
 
 enum {
-    TARN_BLACK_BOX_LOG_BYTES = 8 << 20, ///< of one half; where it is full a state is due
-    TARN_BLACK_BOX_DEATHS_FULL = 3,     ///< in a row, amid the tank's work, after which its log is left out
-    TARN_BLACK_BOX_DEATHS_OLD = 4,      ///< and then its newest state
-    TARN_BLACK_BOX_DEATHS_MAX = 5,      ///< and then all of it
+    TARN_BLACK_BOX_DEATHS_FULL = 3, ///< in a row, amid the tank's work, after which its log is left out
+    TARN_BLACK_BOX_DEATHS_OLD = 4,  ///< and then its newest state
+    TARN_BLACK_BOX_DEATHS_MAX = 5,  ///< and then all of it
 };
 
 typedef struct tarn_black_box {
@@ -63,7 +62,8 @@ uint8_t *tarn_black_box_space(const tarn_black_box *box);
 
 /// What was put there counts, with an empty log but for what viewers hold, which stays. @param step  that it was saved
 /// behind
-void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t step);
+/// @param is_anew  what counted before doesn't lead to it
+void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t step, bool is_anew);
 
 /// The state that counts. @return NULL: none does
 const uint8_t *tarn_black_box_state(const tarn_black_box *box, uint64_t *state_bytes, uint64_t *step);

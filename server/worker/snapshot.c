@@ -18,10 +18,23 @@ void tarn_snapshot_free(tarn_snapshot *snapshot)
     memset(snapshot, 0, sizeof *snapshot);
 }
 
+static tarn_status keep(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step, bool is_anew)
+{
+    tarn_black_box *box = &snapshot->box;
+    size_t byte_count = 0;
+    const tarn_status status = tarn_tank_save(tank, tarn_black_box_space(box), box->state_bytes_max, &byte_count);
+    if (status == TARN_OK) {
+        tarn_black_box_keep(box, byte_count, step, is_anew);
+        snapshot->is_start = snapshot->was_restored = false;
+        snapshot->steps_since = 0;
+    }
+    return status;
+}
+
 tarn_status tarn_snapshot_start(tarn_snapshot *snapshot, tarn_tank *tank)
 {
     tarn_black_box_let_go(&snapshot->box);
-    const tarn_status status = tarn_snapshot_keep(snapshot, tank, 0);
+    const tarn_status status = keep(snapshot, tank, 0, true);
     snapshot->is_start = true;
     return status;
 }
@@ -38,15 +51,7 @@ tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint
 
 tarn_status tarn_snapshot_keep(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
 {
-    tarn_black_box *box = &snapshot->box;
-    size_t byte_count = 0;
-    const tarn_status status = tarn_tank_save(tank, tarn_black_box_space(box), box->state_bytes_max, &byte_count);
-    if (status == TARN_OK) {
-        tarn_black_box_keep(box, byte_count, step);
-        snapshot->is_start = snapshot->was_restored = false;
-        snapshot->steps_since = 0;
-    }
-    return status;
+    return keep(snapshot, tank, step, false);
 }
 
 tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t byte_count, uint64_t *step)
@@ -59,7 +64,7 @@ tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t 
         tarn_tank_report_light(tank, &report);
         *step = report.step;
         tarn_black_box_let_go(box);
-        tarn_black_box_keep(box, byte_count, report.step);
+        tarn_black_box_keep(box, byte_count, report.step, true);
         snapshot->is_start = snapshot->was_restored = false;
         snapshot->steps_since = 0;
     }

@@ -1,5 +1,5 @@
 // What a dead worker leaves: a box is written, let go of without a word, and opened by the next one.
-#include "server/common/ipc.h"
+#include "server/common/black_box_layout.h"
 #include "server/worker/black_box.h"
 #include "tests/server/test_cmocka.h"
 
@@ -48,7 +48,7 @@ static bool next_worker(two_workers *two, tarn_black_box_rest *rest)
 static void keep(two_workers *two, uint8_t value, uint64_t bytes, uint64_t step)
 {
     memset(tarn_black_box_space(&two->box), value, bytes);
-    tarn_black_box_keep(&two->box, bytes, step);
+    tarn_black_box_keep(&two->box, bytes, step, false);
 }
 
 static void log_parameter(two_workers *two, float value)

@@ -1,0 +1,79 @@
+/// How a tank's black box lies in memory (server/worker/black_box.h): what the worker writes and the gateway follows.
+///
+///     head | log 0 | log 1 | state 0 | state 1
+///
+/// One number says what counts: which half, and in which turn. Each state that is kept begins a turn, one more than the
+/// last where it is what the log leads to, two where it isn't: the tank was made anew or set back.
+#ifndef TARN_SERVER_COMMON_BLACK_BOX_LAYOUT_H
+#define TARN_SERVER_COMMON_BLACK_BOX_LAYOUT_H
+
+#include "server/common/ipc.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TARN_BLACK_BOX_MAGIC = 0x42425254,
+    TARN_BLACK_BOX_VERSION = 3,
+    TARN_BLACK_BOX_PAGE_BYTES = 4096,
+    TARN_BLACK_BOX_LOG_BYTES = 8 << 20, ///< of one half; where it is full a state is due
+    TARN_BLACK_BOX_RECORD_ALIGN = 8,
+};
+
+/// In front of an input's bytes and, behind them, those of presses.
+typedef struct tarn_black_box_record_head {
+    uint32_t input_bytes; ///< 0: none
+    uint32_t presses_bytes;
+} tarn_black_box_record_head;
+
+typedef struct tarn_black_box_half {
+    uint64_t step, state_bytes;
+    atomic_uint_fast64_t log_bytes;
+} tarn_black_box_half;
+
+typedef struct tarn_black_box_head {
+    uint32_t magic, version;
+    uint64_t state_bytes_max;
+    char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
+    uint32_t turn;      ///< the newest
+    atomic_uint counts; ///< 0: nothing; else the half in the lowest bit, the turn above
+    atomic_uint epoch, number;
+    atomic_uint deaths; ///< amid work, since the newest state
+    atomic_uint is_busy;
+    tarn_black_box_half halves[2];
+} tarn_black_box_head;
+
+_Static_assert(sizeof(tarn_black_box_head) <= TARN_BLACK_BOX_PAGE_BYTES, "the head has a page");
+_Static_assert(TARN_BLACK_BOX_LOG_BYTES % TARN_BLACK_BOX_PAGE_BYTES == 0, "states begin with pages");
+
+static inline uint64_t tarn_black_box_whole_pages(uint64_t bytes)
+{
+    return (bytes + TARN_BLACK_BOX_PAGE_BYTES - 1) / TARN_BLACK_BOX_PAGE_BYTES * TARN_BLACK_BOX_PAGE_BYTES;
+}
+
+static inline uint64_t tarn_black_box_log_at(uint32_t half)
+{
+    return TARN_BLACK_BOX_PAGE_BYTES + (uint64_t)half * TARN_BLACK_BOX_LOG_BYTES;
+}
+
+static inline uint64_t tarn_black_box_state_at(uint32_t half, uint64_t state_bytes_max)
+{
+    return tarn_black_box_log_at(2) + (uint64_t)half * tarn_black_box_whole_pages(state_bytes_max);
+}
+
+/// Of the whole.
+static inline uint64_t tarn_black_box_bytes(uint64_t state_bytes_max)
+{
+    return tarn_black_box_state_at(2, state_bytes_max);
+}
+
+/// @return where the record behind one at `at` begins
+static inline uint64_t tarn_black_box_record_end(uint64_t at, const tarn_black_box_record_head *head)
+{
+    const uint64_t end = at + sizeof *head + head->input_bytes + (uint64_t)head->presses_bytes;
+    return (end + TARN_BLACK_BOX_RECORD_ALIGN - 1) / TARN_BLACK_BOX_RECORD_ALIGN * TARN_BLACK_BOX_RECORD_ALIGN;
+}
+
+#endif

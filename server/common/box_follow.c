@@ -1,0 +1,225 @@
+// Copies first and looks then whether what was copied still counts. Begin at tarn_box_follow.
+#include "server/common/box_follow.h"
+#include "protocol/assert.h"
+#include "server/common/black_box_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void tarn_box_follower_forget(tarn_box_follower *follower)
+{
+    follower->counts = 0;
+    follower->log_bytes = 0;
+}
+
+void tarn_box_bytes_free(tarn_box_bytes *bytes)
+{
+    free(bytes->bytes);
+    *bytes = (tarn_box_bytes){0};
+}
+
+void tarn_box_news_free(tarn_box_news *news)
+{
+    tarn_box_bytes_free(&news->before);
+    tarn_box_bytes_free(&news->state.bytes);
+    tarn_box_bytes_free(&news->log);
+}
+
+tarn_status tarn_box_bytes_make_room(tarn_box_bytes *bytes, size_t room)
+{
+    if (room <= bytes->room) {
+        return TARN_OK;
+    }
+    uint8_t *larger = realloc(bytes->bytes, room);
+    if (larger == NULL) {
+        return TARN_E_MEMORY;
+    }
+    bytes->bytes = larger;
+    bytes->room = room;
+    return TARN_OK;
+}
+
+static tarn_status read_at(int fd, uint64_t at, void *to, size_t byte_count)
+{
+    uint8_t *bytes = to;
+    while (byte_count > 0) {
+        const ssize_t got = pread(fd, bytes, byte_count, (off_t)at);
+        if (got <= 0) {
+            return got == 0 ? TARN_E_MALFORMED : TARN_E_IO; // it is shorter than its head says
+        }
+        bytes += got;
+        at += (uint64_t)got;
+        byte_count -= (size_t)got;
+    }
+    return TARN_OK;
+}
+
+static tarn_status append(int fd, uint64_t at, uint64_t byte_count, tarn_box_bytes *to)
+{
+    tarn_status status = tarn_box_bytes_make_room(to, to->count + byte_count);
+    if (status == TARN_OK) {
+        status = read_at(fd, at, to->bytes + to->count, byte_count);
+    }
+    to->count += status == TARN_OK ? byte_count : 0;
+    return status;
+}
+
+static tarn_status look(int fd, tarn_black_box_head *head)
+{
+    const tarn_status status = read_at(fd, 0, head, sizeof *head);
+    if (status != TARN_OK || head->counts == 0) {
+        return status == TARN_OK || status == TARN_E_MALFORMED ? TARN_E_NOT_FOUND : status; // it isn't laid out yet
+    }
+    const tarn_black_box_half *half = &head->halves[head->counts & 1];
+    const bool is_sound =
+        head->magic == TARN_BLACK_BOX_MAGIC && head->version == TARN_BLACK_BOX_VERSION &&
+        head->state_bytes_max <= TARN_IPC_STATE_BYTES_MAX && half->state_bytes > 0 &&
+        half->state_bytes <= head->state_bytes_max && head->halves[0].log_bytes <= TARN_BLACK_BOX_LOG_BYTES &&
+        head->halves[1].log_bytes <= TARN_BLACK_BOX_LOG_BYTES && memchr(head->scene, 0, sizeof head->scene) != NULL;
+    return is_sound ? TARN_OK : TARN_E_MALFORMED;
+}
+
+/// Whether a turn is what the one before leads to.
+static bool is_next(uint32_t before, uint32_t now)
+{
+    return before != 0 && now >> 1 == (before >> 1) + 1 && (now & 1) != (before & 1);
+}
+
+static tarn_status copy_state(int fd, const tarn_black_box_head *head, tarn_box_news *news)
+{
+    const uint32_t half = head->counts & 1;
+    news->has_state = true;
+    news->state.bytes.count = 0;
+    news->state.step = head->halves[half].step;
+    news->state.state_bytes_max = head->state_bytes_max;
+    memcpy(news->state.scene, head->scene, sizeof head->scene);
+    return append(fd, tarn_black_box_state_at(half, head->state_bytes_max), head->halves[half].state_bytes,
+                  &news->state.bytes);
+}
+
+/// What the half before had that wasn't read yet.
+static tarn_status copy_before(const tarn_box_follower *follower, const tarn_black_box_head *head, tarn_box_news *news)
+{
+    const uint32_t half = follower->counts & 1;
+    const uint64_t log_bytes = head->halves[half].log_bytes;
+    return log_bytes < follower->log_bytes ? TARN_E_STATE // it is being written anew
+                                           : append(follower->fd, tarn_black_box_log_at(half) + follower->log_bytes,
+                                                    log_bytes - follower->log_bytes, &news->before);
+}
+
+/// @param head  as it was found
+static tarn_status copy(const tarn_box_follower *follower, const tarn_black_box_head *head, bool wants_state,
+                        tarn_box_news *news)
+{
+    const uint32_t half = head->counts & 1;
+    const bool goes_on = head->counts == follower->counts, follows = is_next(follower->counts, head->counts);
+    const uint64_t from = goes_on ? follower->log_bytes : 0, until = head->halves[half].log_bytes;
+    tarn_status status = TARN_OK;
+    news->is_anew = !goes_on && !follows;
+    if (follows) {
+        status = copy_before(follower, head, news);
+    }
+    if (status == TARN_OK && (news->is_anew || (follows && wants_state))) {
+        status = copy_state(follower->fd, head, news);
+    }
+    if (status == TARN_OK && from > until) {
+        return TARN_E_STATE;
+    }
+    return status == TARN_OK ? append(follower->fd, tarn_black_box_log_at(half) + from, until - from, &news->log)
+                             : status;
+}
+
+/// Whether what was copied counted all the while.
+static bool still_counts(const tarn_box_follower *follower, const tarn_black_box_head *head)
+{
+    tarn_black_box_head now;
+    if (look(follower->fd, &now) != TARN_OK || now.counts != head->counts) {
+        return false;
+    }
+    const uint32_t other = (head->counts & 1) ^ 1; // whose log the next state begins to write
+    return !is_next(follower->counts, head->counts) || now.halves[other].log_bytes == head->halves[other].log_bytes;
+}
+
+tarn_status tarn_box_follow(tarn_box_follower *follower, bool wants_state, tarn_box_news *news)
+{
+    tarn_black_box_head head;
+    news->is_anew = news->has_state = false;
+    news->before.count = news->log.count = 0;
+    tarn_status status = look(follower->fd, &head);
+    if (status != TARN_OK) {
+        tarn_box_follower_forget(follower);
+        return status;
+    }
+    status = copy(follower, &head, wants_state, news);
+    if (status != TARN_OK) {
+        tarn_box_follower_forget(follower);
+        return status;
+    }
+    if (!still_counts(follower, &head)) {
+        return TARN_E_STATE;
+    }
+    follower->counts = head.counts;
+    follower->log_bytes = head.halves[head.counts & 1].log_bytes;
+    news->epoch = head.epoch;
+    news->number = head.number;
+    return news->has_state || news->before.count > 0 || news->log.count > 0 ? TARN_OK : TARN_E_NOT_FOUND;
+}
+
+size_t tarn_box_log_whole(const uint8_t *log, size_t byte_count)
+{
+    size_t at = 0;
+    for (;;) {
+        tarn_black_box_record_head head;
+        if (byte_count - at < sizeof head) {
+            return at;
+        }
+        memcpy(&head, log + at, sizeof head);
+        const uint64_t end = tarn_black_box_record_end(at, &head);
+        if (end > byte_count) {
+            return at;
+        }
+        at = (size_t)end;
+    }
+}
+
+static tarn_status write_at(int fd, uint64_t at, const void *from, size_t byte_count)
+{
+    const uint8_t *bytes = from;
+    while (byte_count > 0) {
+        const ssize_t put = pwrite(fd, bytes, byte_count, (off_t)at);
+        if (put <= 0) {
+            return TARN_E_IO;
+        }
+        bytes += put;
+        at += (uint64_t)put;
+        byte_count -= (size_t)put;
+    }
+    return TARN_OK;
+}
+
+tarn_status tarn_box_fill(int fd, const tarn_box_state *state, uint32_t epoch, uint32_t number, const uint8_t *log,
+                          size_t log_bytes)
+{
+    tarn_black_box_head head = {.magic = TARN_BLACK_BOX_MAGIC,
+                                .version = TARN_BLACK_BOX_VERSION,
+                                .state_bytes_max = state->state_bytes_max,
+                                .turn = 1,
+                                .counts = 1 << 1,
+                                .epoch = epoch,
+                                .number = number};
+    TARN_ASSERT(log_bytes <= TARN_BLACK_BOX_LOG_BYTES && state->bytes.count <= state->state_bytes_max);
+    memcpy(head.scene, state->scene, sizeof head.scene);
+    head.halves[0].step = state->step;
+    head.halves[0].state_bytes = state->bytes.count;
+    head.halves[0].log_bytes = log_bytes;
+    tarn_status status = ftruncate(fd, (off_t)tarn_black_box_bytes(state->state_bytes_max)) == 0 ? TARN_OK : TARN_E_IO;
+    if (status == TARN_OK) {
+        status = write_at(fd, tarn_black_box_log_at(0), log, log_bytes);
+    }
+    if (status == TARN_OK) {
+        status =
+            write_at(fd, tarn_black_box_state_at(0, state->state_bytes_max), state->bytes.bytes, state->bytes.count);
+    }
+    return status == TARN_OK ? write_at(fd, 0, &head, sizeof head) : status;
+}

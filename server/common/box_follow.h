@@ -1,0 +1,66 @@
+/// Reads what a worker puts into a tank's black box (black_box_layout.h) while it goes on: the log as it grows, and
+/// states where they are wanted. Also fills a box from what was read so. The worker isn't trusted and never waits.
+#ifndef TARN_SERVER_COMMON_BOX_FOLLOW_H
+#define TARN_SERVER_COMMON_BOX_FOLLOW_H
+
+#include "protocol/status.h"
+#include "server/common/ipc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Bytes that grow; zero at first.
+typedef struct tarn_box_bytes {
+    uint8_t *bytes; ///< owned
+    size_t count, room;
+} tarn_box_bytes;
+
+/// A tank's state and what is around it.
+typedef struct tarn_box_state {
+    char scene[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< what the tank is made from
+    uint64_t state_bytes_max;                 ///< of any state of this tank
+    uint64_t step;
+    tarn_box_bytes bytes;
+} tarn_box_state;
+
+/// What came since it was looked at last, in this order.
+typedef struct tarn_box_news {
+    bool is_anew;          ///< what was read before doesn't lead here; there is a state
+    tarn_box_bytes before; ///< records up to the state
+    bool has_state;
+    tarn_box_state state;
+    tarn_box_bytes log;     ///< records since, or of all where there is no state
+    uint32_t epoch, number; ///< of the tank and of its newest frame, by the end
+} tarn_box_news;
+
+typedef struct tarn_box_follower {
+    int fd;          ///< of the box; the caller's
+    uint32_t counts; ///< as the layout has it; 0: nothing was read yet
+    uint64_t log_bytes;
+} tarn_box_follower;
+
+/// What is read next is anew.
+void tarn_box_follower_forget(tarn_box_follower *follower);
+
+/// @param wants_state  where one begins, which is once in a second of simulated time
+/// @return TARN_OK; TARN_E_NOT_FOUND: there is nothing new; TARN_E_STATE: it changed meanwhile, look again soon;
+///         TARN_E_MALFORMED, TARN_E_IO or TARN_E_MEMORY
+tarn_status tarn_box_follow(tarn_box_follower *follower, bool wants_state, tarn_box_news *news);
+
+void tarn_box_bytes_free(tarn_box_bytes *bytes);
+void tarn_box_news_free(tarn_box_news *news);
+
+/// @return TARN_OK, or TARN_E_MEMORY: then nothing changes
+tarn_status tarn_box_bytes_make_room(tarn_box_bytes *bytes, size_t room);
+
+/// How many bytes of whole records a log begins with.
+size_t tarn_box_log_whole(const uint8_t *log, size_t byte_count);
+
+/// Lays out an empty box so that a worker goes on from a state and its log (tarn_ipc_load's `resumes`).
+/// @param log  whole records, at most TARN_BLACK_BOX_LOG_BYTES
+/// @return TARN_OK or TARN_E_IO
+tarn_status tarn_box_fill(int fd, const tarn_box_state *state, uint32_t epoch, uint32_t number, const uint8_t *log,
+                          size_t log_bytes);
+
+#endif

@@ -1,0 +1,541 @@
+// Rows of zstd frames. Begin at `schema`, then tarn_session_file_put and tarn_session_file_rest.
+#include "server/common/session_file.h"
+#include "protocol/assert.h"
+#include "server/common/black_box_layout.h"
+#include "server/common/byte_codec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+enum {
+    APPLICATION_ID = 0x5441524e,
+    VERSION = 1,
+    LEVEL = 1, // of compression: a higher one takes many times as long for a few percent
+    HEAD_BYTES_MAX = 2048,
+    ABOUT_BYTES_MAX = 4096,
+    FRAME_BYTES_MAX = HEAD_BYTES_MAX + TARN_IPC_STATE_BYTES_MAX,
+    BUSY_MS = 2000, // for whoever reads it by another program
+};
+
+static const char schema[] = "CREATE TABLE about(id INTEGER PRIMARY KEY CHECK(id = 1), frame BLOB NOT NULL);"
+                             "CREATE TABLE states(id INTEGER PRIMARY KEY AUTOINCREMENT, follows INTEGER NOT NULL, "
+                             "frame BLOB NOT NULL);"
+                             "CREATE TABLE log(id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, "
+                             "frame BLOB NOT NULL);"
+                             "CREATE INDEX log_of_state ON log(state);";
+
+struct tarn_session_file {
+    sqlite3 *db;
+    ZSTD_CCtx *compressor;
+    tarn_box_bytes plain, packed; ///< of one frame
+    int64_t state;                ///< the newest; 0: none is in it
+    char path[4096];
+};
+
+static tarn_status failed(const tarn_session_file *file, tarn_text why)
+{
+    const int code = sqlite3_errcode(file->db);
+    snprintf(why, sizeof(tarn_text), "%.300s: %.150s", file->path, sqlite3_errmsg(file->db));
+    return code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? TARN_E_MALFORMED
+           : code == SQLITE_NOMEM                          ? TARN_E_MEMORY
+                                                           : TARN_E_IO;
+}
+
+static tarn_status run(const tarn_session_file *file, const char *sql, tarn_text why)
+{
+    return sqlite3_exec(file->db, sql, NULL, NULL, NULL) == SQLITE_OK ? TARN_OK : failed(file, why);
+}
+
+/// A number that a statement gives. @param number  left where it gives none
+static tarn_status ask(const tarn_session_file *file, const char *sql, int64_t *number, tarn_text why)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(file->db, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+    }
+    if (code == SQLITE_ROW) {
+        *number = sqlite3_column_int64(statement, 0);
+    }
+    const tarn_status status = code == SQLITE_ROW || code == SQLITE_DONE ? TARN_OK : failed(file, why);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static tarn_status check_kind(const tarn_session_file *file, bool *is_new, tarn_text why)
+{
+    int64_t tables = 0, application = 0, version = 0;
+    tarn_status status = ask(file, "SELECT count(*) FROM sqlite_master", &tables, why);
+    *is_new = tables == 0;
+    if (status == TARN_OK && !*is_new) {
+        status = ask(file, "PRAGMA application_id", &application, why);
+    }
+    if (status == TARN_OK && !*is_new) {
+        status = ask(file, "PRAGMA user_version", &version, why);
+    }
+    if (status != TARN_OK || *is_new) {
+        return status;
+    }
+    if (application != APPLICATION_ID) {
+        snprintf(why, sizeof(tarn_text), "%.300s: it is no session's file", file->path);
+        return TARN_E_MALFORMED;
+    }
+    if (version != VERSION) {
+        snprintf(why, sizeof(tarn_text), "%.300s: found version %lld of a session's file, allowed is %d", file->path,
+                 (long long)version, VERSION);
+        return TARN_E_VERSION;
+    }
+    return TARN_OK;
+}
+
+static tarn_status set_up(tarn_session_file *file, tarn_text why)
+{
+    char sql[512];
+    bool is_new = false;
+    sqlite3_busy_timeout(file->db, BUSY_MS);
+    tarn_status status = check_kind(file, &is_new, why);
+    snprintf(sql, sizeof sql,
+             "PRAGMA cache_size = -%d; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
+             "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 16777216;",
+             TARN_SESSION_FILE_CACHE_KIB);
+    if (status == TARN_OK) {
+        status = run(file, sql, why);
+    }
+    if (status == TARN_OK && is_new) {
+        snprintf(sql, sizeof sql, "BEGIN; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT",
+                 APPLICATION_ID, VERSION, schema);
+        status = run(file, sql, why);
+    }
+    return status == TARN_OK ? ask(file, "SELECT max(id) FROM states", &file->state, why) : status;
+}
+
+tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, tarn_text why)
+{
+    tarn_session_file *made = calloc(1, sizeof *made);
+    *file = NULL;
+    if (made == NULL || (made->compressor = ZSTD_createCCtx()) == NULL) {
+        free(made);
+        snprintf(why, sizeof(tarn_text), "out of memory");
+        return TARN_E_MEMORY;
+    }
+    snprintf(made->path, sizeof made->path, "%s", path);
+    ZSTD_CCtx_setParameter(made->compressor, ZSTD_c_compressionLevel, LEVEL);
+    ZSTD_CCtx_setParameter(made->compressor, ZSTD_c_checksumFlag, 1);
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600); // for its mode
+    struct stat found;
+    tarn_status status = TARN_OK;
+    if (fd < 0 || fstat(fd, &found) != 0 || !S_ISREG(found.st_mode)) {
+        snprintf(why, sizeof(tarn_text), "%.300s: %s", path, fd < 0 ? strerror(errno) : "it is no regular file");
+        status = TARN_E_IO;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (status == TARN_OK && sqlite3_open_v2(path, &made->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)) {
+        status = failed(made, why);
+    }
+    if (status == TARN_OK) {
+        status = set_up(made, why);
+    }
+    if (status != TARN_OK) {
+        tarn_session_file_close(made);
+        return status;
+    }
+    *file = made;
+    return TARN_OK;
+}
+
+void tarn_session_file_close(tarn_session_file *file)
+{
+    if (file == NULL) {
+        return;
+    }
+    sqlite3_close(file->db);
+    ZSTD_freeCCtx(file->compressor);
+    tarn_box_bytes_free(&file->plain);
+    tarn_box_bytes_free(&file->packed);
+    free(file);
+}
+
+// ------------------------------------------------------------------------------------------------------------ frames
+
+static void about_fields(byte_codec *codec, tarn_session_about *about)
+{
+    char *const texts[] = {about->name, about->title, about->begun_as};
+    const uint32_t rooms[] = {sizeof about->name, sizeof about->title, sizeof about->begun_as};
+    for (int i = 0; i < 3; i++) {
+        uint32_t length = (uint32_t)strnlen(texts[i], rooms[i]);
+        count_up_to(codec, &length, rooms[i] - 1);
+        uint8_t *at = advance(codec, codec->status == TARN_OK ? length : 0);
+        if (at != NULL && codec->writing) {
+            memcpy(at, texts[i], length);
+        } else if (at != NULL) {
+            memcpy(texts[i], at, length);
+            texts[i][length] = 0;
+            refuse_when(codec, strlen(texts[i]) != length);
+        }
+    }
+    for (int i = 0; i < TARN_SESSION_SALT_BYTES; i++) {
+        u8_up_to(codec, &about->salt[i], 255);
+    }
+    count_up_to(codec, &about->guests, TARN_ROLE_COUNT - 1);
+    uint8_t is_kept = about->is_kept, is_listed = about->is_listed;
+    u8_up_to(codec, &is_kept, 1);
+    u8_up_to(codec, &is_listed, 1);
+    about->is_kept = is_kept != 0;
+    about->is_listed = is_listed != 0;
+}
+
+/// What stands in front of a state or a batch.
+typedef struct frame_head {
+    int64_t state; ///< the row that it is of
+    uint32_t epoch, number;
+    uint64_t step, state_bytes_max; // a state's
+    char *scene;
+} frame_head;
+
+static void head_fields(byte_codec *codec, frame_head *head)
+{
+    uint64_t state = (uint64_t)head->state;
+    u64(codec, &state);
+    head->state = (int64_t)state;
+    u32(codec, &head->epoch);
+    u32(codec, &head->number);
+    if (head->scene == NULL) {
+        return;
+    }
+    u64(codec, &head->step);
+    u64(codec, &head->state_bytes_max);
+    refuse_when(codec, head->state_bytes_max == 0 || head->state_bytes_max > TARN_IPC_STATE_BYTES_MAX);
+    uint32_t length = (uint32_t)strnlen(head->scene, TARN_IPC_SCENE_BYTES_MAX);
+    count_up_to(codec, &length, TARN_IPC_SCENE_BYTES_MAX);
+    uint8_t *at = advance(codec, codec->status == TARN_OK ? length : 0);
+    if (at != NULL && codec->writing) {
+        memcpy(at, head->scene, length);
+    } else if (at != NULL) {
+        memcpy(head->scene, at, length);
+        head->scene[length] = 0;
+    }
+}
+
+/// Packs what lies in `plain`. @return where, receives how many bytes; NULL: there is no memory
+static const uint8_t *pack(tarn_session_file *file, size_t *byte_count)
+{
+    if (tarn_box_bytes_make_room(&file->packed, ZSTD_compressBound(file->plain.count)) != TARN_OK) {
+        return NULL;
+    }
+    *byte_count =
+        ZSTD_compress2(file->compressor, file->packed.bytes, file->packed.room, file->plain.bytes, file->plain.count);
+    return ZSTD_isError(*byte_count) ? NULL : file->packed.bytes;
+}
+
+/// Puts a head and what is behind it into `plain`.
+static tarn_status lay_out(tarn_session_file *file, frame_head *head, const tarn_box_bytes *behind)
+{
+    if (tarn_box_bytes_make_room(&file->plain, HEAD_BYTES_MAX + behind->count) != TARN_OK) {
+        return TARN_E_MEMORY;
+    }
+    byte_codec codec = {.at = file->plain.bytes, .end = file->plain.bytes + HEAD_BYTES_MAX, .writing = true};
+    head_fields(&codec, head);
+    TARN_ASSERT(codec.status == TARN_OK);
+    if (behind->count > 0) {
+        memcpy(codec.at, behind->bytes, behind->count);
+    }
+    file->plain.count = (size_t)(codec.at - file->plain.bytes) + behind->count;
+    return TARN_OK;
+}
+
+/// Unpacks a column into `plain`. @return TARN_OK, TARN_E_MALFORMED (it is damaged) or TARN_E_MEMORY
+static tarn_status unpack(tarn_session_file *file, sqlite3_stmt *row, int column)
+{
+    const void *packed = sqlite3_column_blob(row, column);
+    const size_t packed_bytes = (size_t)sqlite3_column_bytes(row, column);
+    const unsigned long long bytes =
+        packed != NULL ? ZSTD_getFrameContentSize(packed, packed_bytes) : ZSTD_CONTENTSIZE_ERROR;
+    if (bytes == ZSTD_CONTENTSIZE_ERROR || bytes == ZSTD_CONTENTSIZE_UNKNOWN || bytes > (size_t)FRAME_BYTES_MAX) {
+        return TARN_E_MALFORMED;
+    }
+    if (tarn_box_bytes_make_room(&file->plain, (size_t)bytes) != TARN_OK) {
+        return TARN_E_MEMORY;
+    }
+    const size_t got = ZSTD_decompress(file->plain.bytes, file->plain.room, packed, packed_bytes);
+    file->plain.count = got;
+    return ZSTD_isError(got) || got != bytes ? TARN_E_MALFORMED : TARN_OK;
+}
+
+/// Takes a head off `plain`. @return what is behind it, receives how many bytes; NULL: it is damaged
+static const uint8_t *take_head(const tarn_session_file *file, frame_head *head, size_t *byte_count)
+{
+    byte_codec codec = {.at = file->plain.bytes, .end = file->plain.bytes + file->plain.count};
+    head_fields(&codec, head);
+    *byte_count = (size_t)(codec.end - codec.at);
+    return codec.status == TARN_OK ? codec.at : NULL;
+}
+
+// ------------------------------------------------------------------------------------------------------------ writing
+
+/// Runs a statement whose parameters are two numbers and what lies in `plain`.
+static tarn_status insert(tarn_session_file *file, const char *sql, int64_t first, int64_t second, uint64_t *put_bytes,
+                          tarn_text why)
+{
+    sqlite3_stmt *statement = NULL;
+    size_t byte_count = 0;
+    const uint8_t *bytes = pack(file, &byte_count);
+    if (bytes == NULL) {
+        snprintf(why, sizeof(tarn_text), "%.300s: out of memory", file->path);
+        return TARN_E_MEMORY;
+    }
+    const bool is_put = sqlite3_prepare_v2(file->db, sql, -1, &statement, NULL) == SQLITE_OK &&
+                        sqlite3_bind_int64(statement, 1, first) == SQLITE_OK &&
+                        sqlite3_bind_int64(statement, 2, second) == SQLITE_OK &&
+                        sqlite3_bind_blob64(statement, 3, bytes, byte_count, SQLITE_STATIC) == SQLITE_OK &&
+                        sqlite3_step(statement) == SQLITE_DONE;
+    const tarn_status status = is_put ? TARN_OK : failed(file, why);
+    sqlite3_finalize(statement);
+    *put_bytes = byte_count;
+    return status;
+}
+
+tarn_status tarn_session_file_put_about(tarn_session_file *file, const tarn_session_about *about, tarn_text why)
+{
+    tarn_session_about copy = *about;
+    uint64_t put_bytes;
+    if (tarn_box_bytes_make_room(&file->plain, ABOUT_BYTES_MAX) != TARN_OK) {
+        snprintf(why, sizeof(tarn_text), "out of memory");
+        return TARN_E_MEMORY;
+    }
+    byte_codec codec = {.at = file->plain.bytes, .end = file->plain.bytes + ABOUT_BYTES_MAX, .writing = true};
+    about_fields(&codec, &copy);
+    TARN_ASSERT(codec.status == TARN_OK);
+    file->plain.count = (size_t)(codec.at - file->plain.bytes);
+    return insert(file, "INSERT OR REPLACE INTO about(id, frame) SELECT ?1, ?3 WHERE ?2 = 1", 1, 1, &put_bytes, why);
+}
+
+static tarn_status put_log(tarn_session_file *file, const tarn_box_news *news, const tarn_box_bytes *log, tarn_text why)
+{
+    frame_head head = {.state = file->state, .epoch = news->epoch, .number = news->number};
+    uint64_t put_bytes;
+    if (log->count == 0 || file->state == 0) {
+        return TARN_OK;
+    }
+    const tarn_status status = lay_out(file, &head, log);
+    return status == TARN_OK ? insert(file, "INSERT INTO log(state, frame) SELECT ?1, ?3 WHERE ?2 = ?1", file->state,
+                                      file->state, &put_bytes, why)
+                             : status;
+}
+
+static tarn_status drop_old(const tarn_session_file *file, tarn_text why)
+{
+    char sql[256];
+    snprintf(sql, sizeof sql, "DELETE FROM log WHERE state <= %lld; DELETE FROM states WHERE id <= %lld;",
+             (long long)file->state - TARN_SESSION_FILE_STATES, (long long)file->state - TARN_SESSION_FILE_STATES);
+    return run(file, sql, why);
+}
+
+static tarn_status put_state(tarn_session_file *file, const tarn_box_news *news, uint64_t *put_bytes, tarn_text why)
+{
+    frame_head head = {.state = file->state + 1,
+                       .epoch = news->epoch,
+                       .number = news->number,
+                       .step = news->state.step,
+                       .state_bytes_max = news->state.state_bytes_max,
+                       .scene = (char *)news->state.scene}; // which is only read
+    tarn_status status = lay_out(file, &head, &news->state.bytes);
+    if (status == TARN_OK) {
+        status = insert(file, "INSERT INTO states(id, follows, frame) VALUES(?1, ?2, ?3)", head.state, !news->is_anew,
+                        put_bytes, why);
+    }
+    if (status == TARN_OK) {
+        file->state = head.state;
+        status = drop_old(file, why);
+    }
+    return status;
+}
+
+static tarn_status put_all(tarn_session_file *file, const tarn_box_news *news, uint64_t *state_bytes, tarn_text why)
+{
+    tarn_status status = put_log(file, news, &news->before, why);
+    if (status == TARN_OK && news->has_state) {
+        status = put_state(file, news, state_bytes, why);
+    }
+    return status == TARN_OK ? put_log(file, news, &news->log, why) : status;
+}
+
+tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *news, uint64_t *state_bytes,
+                                  tarn_text why)
+{
+    const int64_t state = file->state;
+    tarn_text ignored;
+    *state_bytes = 0;
+    tarn_status status = run(file, "BEGIN IMMEDIATE", why);
+    if (status != TARN_OK) {
+        return status;
+    }
+    status = put_all(file, news, state_bytes, why);
+    if (status == TARN_OK) {
+        status = run(file, "COMMIT", why);
+    }
+    if (status != TARN_OK) {
+        (void)run(file, "ROLLBACK", ignored);
+        file->state = state;
+    }
+    return status;
+}
+
+// ------------------------------------------------------------------------------------------------------------ reading
+
+tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about *about, tarn_text why)
+{
+    sqlite3_stmt *row = NULL;
+    tarn_status status = TARN_E_NOT_FOUND;
+    int code = sqlite3_prepare_v2(file->db, "SELECT frame FROM about", -1, &row, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(row);
+    }
+    if (code == SQLITE_ROW) {
+        status = unpack(file, row, 0);
+        byte_codec codec = {.at = file->plain.bytes, .end = file->plain.bytes + file->plain.count};
+        memset(about, 0, sizeof *about);
+        if (status == TARN_OK) {
+            about_fields(&codec, about);
+            status = codec.status == TARN_OK && codec.at == codec.end ? TARN_OK : TARN_E_MALFORMED;
+        }
+        snprintf(why, sizeof(tarn_text), "%.300s: what the session is can't be read: %s", file->path,
+                 tarn_status_text(status));
+    } else {
+        status = code == SQLITE_DONE ? TARN_E_NOT_FOUND : failed(file, why);
+        if (code == SQLITE_DONE) {
+            snprintf(why, sizeof(tarn_text), "%.300s: no session is in it", file->path);
+        }
+    }
+    sqlite3_finalize(row);
+    return status;
+}
+
+void tarn_session_rest_free(tarn_session_rest *rest)
+{
+    tarn_box_bytes_free(&rest->state.bytes);
+    tarn_box_bytes_free(&rest->log);
+}
+
+/// One state. @return TARN_OK, TARN_E_NOT_FOUND, TARN_E_MALFORMED or TARN_E_MEMORY
+static tarn_status read_state(tarn_session_file *file, sqlite3_stmt *row, tarn_session_rest *rest)
+{
+    frame_head head = {.scene = rest->state.scene};
+    size_t byte_count;
+    rest->state.scene[0] = 0;
+    tarn_status status = unpack(file, row, 2);
+    if (status != TARN_OK) {
+        return status;
+    }
+    const uint8_t *state = take_head(file, &head, &byte_count);
+    if (state == NULL || head.state != sqlite3_column_int64(row, 0) || byte_count == 0 ||
+        byte_count > head.state_bytes_max || strlen(rest->state.scene) == 0) {
+        return TARN_E_MALFORMED;
+    }
+    status = tarn_box_bytes_make_room(&rest->state.bytes, byte_count);
+    if (status == TARN_OK) {
+        memcpy(rest->state.bytes.bytes, state, byte_count);
+        rest->state.bytes.count = byte_count;
+        rest->state.step = head.step;
+        rest->state.state_bytes_max = head.state_bytes_max;
+        rest->epoch = head.epoch;
+        rest->number = head.number;
+    }
+    return status;
+}
+
+/// Takes a batch. @return TARN_OK, TARN_E_MALFORMED: the log ends before it, TARN_E_LIMIT or TARN_E_MEMORY
+static tarn_status read_batch(tarn_session_file *file, sqlite3_stmt *row, tarn_session_rest *rest)
+{
+    frame_head head = {0};
+    size_t byte_count;
+    tarn_status status = unpack(file, row, 2);
+    if (status != TARN_OK) {
+        return status;
+    }
+    const uint8_t *log = take_head(file, &head, &byte_count);
+    if (log == NULL || head.state != sqlite3_column_int64(row, 1) ||
+        tarn_box_log_whole(log, byte_count) != byte_count) {
+        return TARN_E_MALFORMED;
+    }
+    if (rest->log.count + byte_count > TARN_BLACK_BOX_LOG_BYTES) {
+        return TARN_E_LIMIT;
+    }
+    status = tarn_box_bytes_make_room(&rest->log, rest->log.count + byte_count);
+    if (status == TARN_OK) {
+        memcpy(rest->log.bytes + rest->log.count, log, byte_count);
+        rest->log.count += byte_count;
+        rest->epoch = head.epoch;
+        rest->number = head.number;
+    }
+    return status;
+}
+
+/// The log from a state on, past those that could not be read, as far as each follows from the one before.
+static tarn_status read_log(tarn_session_file *file, int64_t state, tarn_session_rest *rest, tarn_text why)
+{
+    static const char sql[] =
+        "SELECT log.id, log.state, log.frame FROM log WHERE log.state >= ?1 AND NOT EXISTS "
+        "(SELECT 1 FROM states WHERE id > ?1 AND id <= log.state AND NOT follows) ORDER BY log.id";
+    sqlite3_stmt *row = NULL;
+    tarn_status status = TARN_OK;
+    int64_t last = 0;
+    int code = sqlite3_prepare_v2(file->db, sql, -1, &row, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_int64(row, 1, state);
+    }
+    while (code == SQLITE_OK && status == TARN_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        const int64_t id = sqlite3_column_int64(row, 0);
+        status = last != 0 && id != last + 1 ? TARN_E_MALFORMED : read_batch(file, row, rest);
+        last = id;
+        code = SQLITE_OK;
+    }
+    if (status != TARN_OK && status != TARN_E_MEMORY) {
+        rest->damaged++; // the tank is as it was before
+        status = TARN_OK;
+    } else if (code != SQLITE_DONE) {
+        rest->damaged++;
+        (void)failed(file, why);
+    }
+    sqlite3_finalize(row);
+    return status;
+}
+
+tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *rest, tarn_text why)
+{
+    sqlite3_stmt *row = NULL;
+    tarn_status status = TARN_E_NOT_FOUND;
+    int64_t state = 0;
+    memset(rest, 0, sizeof *rest);
+    snprintf(why, sizeof(tarn_text), "%.300s: no state of the tank is in it", file->path);
+    int code = sqlite3_prepare_v2(file->db, "SELECT id, follows, frame FROM states ORDER BY id DESC", -1, &row, NULL);
+    while (code == SQLITE_OK && status != TARN_OK && status != TARN_E_MEMORY &&
+           (code = sqlite3_step(row)) == SQLITE_ROW) {
+        status = read_state(file, row, rest);
+        state = sqlite3_column_int64(row, 0);
+        rest->damaged += status != TARN_OK;
+        code = SQLITE_OK;
+    }
+    if (code != SQLITE_OK && code != SQLITE_DONE) {
+        status = failed(file, why);
+    }
+    sqlite3_finalize(row);
+    if (status == TARN_OK) {
+        status = read_log(file, state, rest, why);
+    } else if (status == TARN_E_MALFORMED) {
+        snprintf(why, sizeof(tarn_text), "%.300s: none of its %u states can be read", file->path, rest->damaged);
+        status = TARN_E_NOT_FOUND;
+    }
+    if (status != TARN_OK) {
+        tarn_session_rest_free(rest);
+    }
+    return status;
+}

@@ -1,0 +1,10 @@
+/// Gives a session to the store (tank_store.h).
+#ifndef TARN_SERVER_GATEWAY_SESSION_KEEP_H
+#define TARN_SERVER_GATEWAY_SESSION_KEEP_H
+
+#include "server/gateway/session.h"
+
+/// The session's tank has a box: it is kept from now on, if there is a store.
+void tarn_session_keep(tarn_session *session);
+
+#endif

@@ -1,0 +1,15 @@
+/// Sessions that outlive the program: what the store (tank_store.h) is told of them, and how they come back.
+#ifndef TARN_SERVER_GATEWAY_SESSION_STORE_H
+#define TARN_SERVER_GATEWAY_SESSION_STORE_H
+
+#include "server/gateway/session.h"
+
+/// Opens what the store has, the first session in the first place: as it is kept, or by its plan where it isn't, or was
+/// begun with another scene. Their tanks are made when there are workers.
+/// @return TARN_OK, or what tarn_session_open returned for the first one
+tarn_status tarn_session_open_all(tarn_sessions *all, const tarn_session_plan *first);
+
+/// Tells owners when nothing can be kept, and when it can again.
+void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns);
+
+#endif

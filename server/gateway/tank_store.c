@@ -1,0 +1,487 @@
+// One thread goes round the sessions. Begin at run_round; tarn_store_keep is what it gets from the gateway's thread.
+#include "server/gateway/tank_store.h"
+#include "protocol/assert.h"
+#include "server/common/clock.h"
+#include "server/common/log.h"
+#include "server/gateway/gateway_limits.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char SUFFIX[] = ".tank";
+
+/// What the gateway asks for; under the lock.
+typedef struct store_asked {
+    uint32_t id; // of the session; 0: none is there
+    uint32_t changes;
+    tarn_session_about about;
+    int box_fd; // a descriptor of its own; 0: the thread has it
+} store_asked;
+
+/// What the thread has of a place.
+typedef struct store_slot {
+    uint32_t id, changes;
+    bool is_failing;
+    uint64_t retry_ns; // not before
+    uint64_t state_due_ns;
+    tarn_session_file *file;
+    tarn_box_follower follower; // fd 0: there is no box
+    char path[4096];
+} store_slot;
+
+struct tarn_store {
+    char dir[2048];
+    int lock_fd;
+    uint32_t commit_ms;
+    pthread_t thread;
+    bool is_running;
+    pthread_mutex_t mutex; // of what follows
+    pthread_cond_t wake;
+    bool is_ending;
+    store_asked asked[TARN_GATEWAY_SESSIONS_MAX];
+    tarn_store_counts counts;
+    // the thread's
+    store_slot slots[TARN_GATEWAY_SESSIONS_MAX];
+    tarn_box_news news;
+};
+
+const char *tarn_store_dir(const tarn_store *store)
+{
+    return store->dir;
+}
+
+static void path_of(const tarn_store *store, const char *name, const char *suffix, char path[4096])
+{
+    snprintf(path, 4096, "%s/%s%s", store->dir, name, suffix);
+}
+
+/// What SQLite keeps beside a database belongs to it.
+static void remove_all(const char *path)
+{
+    static const char *const besides[] = {"-wal", "-shm", ""}; // the database last: without it the others say nothing
+    char beside[4200];
+    for (size_t i = 0; i < sizeof besides / sizeof besides[0]; i++) {
+        snprintf(beside, sizeof beside, "%s%s", path, besides[i]);
+        if (unlink(beside) != 0 && errno != ENOENT) {
+            tarn_log_warn("%s: %s", beside, strerror(errno));
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ the store's thread
+
+static void slot_close(store_slot *slot)
+{
+    tarn_session_file_close(slot->file);
+    if (slot->follower.fd > 0) {
+        close(slot->follower.fd);
+    }
+    memset(slot, 0, sizeof *slot);
+}
+
+/// @param sentence  NULL: all is well
+static void note(tarn_store *store, store_slot *slot, const char *sentence)
+{
+    if (sentence != NULL && !slot->is_failing) {
+        tarn_log_error("%s; what happens in this tank is not kept until that is better", sentence);
+    } else if (sentence == NULL && slot->is_failing) {
+        tarn_log_info("%s: it is kept again", slot->path);
+    }
+    pthread_mutex_lock(&store->mutex);
+    tarn_store_counts *counts = &store->counts;
+    counts->failing += (sentence != NULL) - slot->is_failing;
+    if (sentence != NULL) {
+        counts->failures++;
+        snprintf(counts->sentence, sizeof counts->sentence, "%s", sentence);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    slot->is_failing = sentence != NULL;
+    if (sentence != NULL) {
+        slot->retry_ns = tarn_clock_monotonic_ns() + TARN_GATEWAY_STORE_RETRY_MS * (uint64_t)1000000;
+        tarn_box_follower_forget(&slot->follower); // a gap follows: what is put next is whole
+        tarn_session_file_close(slot->file);
+        slot->file = NULL;
+        slot->changes = 0;
+    }
+}
+
+/// Takes what a place is to have. @return whether something is to be kept there
+static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *about, bool *has_changed)
+{
+    store_slot *slot = &store->slots[place];
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    const uint32_t id = asked->id;
+    const bool has_ended = slot->id != 0 && slot->id != id;
+    pthread_mutex_unlock(&store->mutex);
+    if (has_ended) {
+        char path[sizeof slot->path];
+        memcpy(path, slot->path, sizeof path);
+        if (slot->is_failing) {
+            note(store, slot, NULL);
+        }
+        slot_close(slot);
+        remove_all(path);
+    }
+    pthread_mutex_lock(&store->mutex);
+    int box_fd = 0;
+    if (asked->id == id) { // else it is looked at in the next round
+        *has_changed = slot->changes != asked->changes;
+        slot->changes = asked->changes;
+        *about = asked->about;
+        box_fd = asked->box_fd;
+        asked->box_fd = 0;
+        slot->id = id;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    if (box_fd > 0) {
+        if (slot->follower.fd > 0) {
+            close(slot->follower.fd);
+        }
+        slot->follower = (tarn_box_follower){.fd = box_fd};
+    }
+    return slot->id != 0;
+}
+
+static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_session_about *about, tarn_text why)
+{
+    tarn_status status = TARN_OK;
+    if (slot->file == NULL) {
+        char path[4096];
+        path_of(store, about->name, SUFFIX, path);
+        memcpy(slot->path, path, sizeof path);
+        status = tarn_session_file_open(slot->path, &slot->file, why);
+    }
+    return status == TARN_OK ? tarn_session_file_put_about(slot->file, about, why) : status;
+}
+
+/// States are put as often as their size allows.
+static uint64_t state_after_ns(uint64_t state_bytes)
+{
+    const uint64_t ns = state_bytes * 1000000000 / TARN_GATEWAY_STORE_STATE_BYTES_PER_S;
+    const uint64_t min_ns = TARN_GATEWAY_STORE_STATE_MS_MIN * (uint64_t)1000000;
+    return ns > min_ns ? ns : min_ns;
+}
+
+/// Puts what came. @return TARN_OK also where nothing did
+static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns, tarn_text why)
+{
+    uint64_t state_bytes = 0;
+    tarn_status status = tarn_box_follow(&slot->follower, now_ns >= slot->state_due_ns, &store->news);
+    if (status == TARN_E_NOT_FOUND || status == TARN_E_STATE) {
+        return TARN_OK;
+    }
+    if (status != TARN_OK) {
+        snprintf(why, sizeof(tarn_text), "%.300s: the tank's black box can't be read: %s", slot->path,
+                 tarn_status_text(status));
+        return status;
+    }
+    status = tarn_session_file_put(slot->file, &store->news, &state_bytes, why);
+    if (status == TARN_OK && state_bytes > 0) {
+        slot->state_due_ns = now_ns + state_after_ns(state_bytes);
+    }
+    if (status == TARN_OK) {
+        const double took_s = 1e-9 * (double)(tarn_clock_monotonic_ns() - now_ns);
+        pthread_mutex_lock(&store->mutex);
+        store->counts.commits++;
+        store->counts.state_bytes += state_bytes;
+        store->counts.commit_s = took_s > store->counts.commit_s ? took_s : store->counts.commit_s;
+        pthread_mutex_unlock(&store->mutex);
+    }
+    return status;
+}
+
+static void serve_place(tarn_store *store, uint32_t place)
+{
+    store_slot *slot = &store->slots[place];
+    tarn_session_about about;
+    tarn_text why = "";
+    bool has_changed = false;
+    if (!take_asked(store, place, &about, &has_changed)) {
+        return;
+    }
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    if (now_ns < slot->retry_ns) {
+        return; // there is no file, so that all is put when it is tried again
+    }
+    tarn_status status = has_changed || slot->file == NULL ? put_about(store, slot, &about, why) : TARN_OK;
+    if (status == TARN_OK && slot->follower.fd > 0) {
+        status = put_news(store, slot, now_ns, why);
+    }
+    if (status != TARN_OK) {
+        note(store, slot, why);
+    } else if (slot->is_failing) {
+        note(store, slot, NULL);
+    }
+}
+
+static void run_round(tarn_store *store)
+{
+    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
+        serve_place(store, place);
+    }
+    if (store->news.state.bytes.room > TARN_GATEWAY_STORE_ROOM_BYTES) {
+        tarn_box_news_free(&store->news);
+    }
+}
+
+static void *run(void *user)
+{
+    tarn_store *store = user;
+    bool is_ending;
+    do {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += (long)(store->commit_ms % 1000) * 1000000;
+        until.tv_sec += (time_t)(store->commit_ms / 1000) + until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_mutex_lock(&store->mutex);
+        while (!store->is_ending && pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
+        }
+        is_ending = store->is_ending;
+        pthread_mutex_unlock(&store->mutex);
+        run_round(store);
+    } while (!is_ending);
+    return NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ the gateway's thread
+
+static tarn_status take_folder(tarn_store *store, tarn_text why)
+{
+    char path[4096];
+    path_of(store, "lock", "", path);
+    if (mkdir(store->dir, 0700) != 0 && errno != EEXIST) {
+        snprintf(why, sizeof(tarn_text), "--store %.300s: it can't be made: %s", store->dir, strerror(errno));
+        return TARN_E_IO;
+    }
+    store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (store->lock_fd < 0) {
+        snprintf(why, sizeof(tarn_text), "--store %.300s: %s", path, strerror(errno));
+        return TARN_E_IO;
+    }
+    if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        snprintf(why, sizeof(tarn_text), "--store %.300s: another tarnd keeps its tanks there", store->dir);
+        return TARN_E_STATE;
+    }
+    return TARN_OK;
+}
+
+static tarn_status start_thread(tarn_store *store, tarn_text why)
+{
+    pthread_condattr_t attributes;
+    pthread_mutex_init(&store->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&store->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    const int error = pthread_create(&store->thread, NULL, run, store);
+    store->is_running = error == 0;
+    if (error != 0) {
+        snprintf(why, sizeof(tarn_text), "--store: there is no thread for it: %s", strerror(error));
+    }
+    return error == 0 ? TARN_OK : TARN_E_MEMORY;
+}
+
+tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, tarn_text why)
+{
+    tarn_store *made = calloc(1, sizeof *made);
+    *store = NULL;
+    snprintf(why, sizeof(tarn_text), "--store: out of memory");
+    if (made == NULL) {
+        return TARN_E_MEMORY;
+    }
+    made->lock_fd = -1;
+    made->commit_ms = commit_ms;
+    tarn_status status = TARN_OK;
+    if (dir[0] == 0 || (size_t)snprintf(made->dir, sizeof made->dir, "%s", dir) >= sizeof made->dir) {
+        snprintf(why, sizeof(tarn_text), "--store: found a path of %zu bytes, allowed are 1 to %zu", strlen(dir),
+                 sizeof made->dir - 1);
+        status = TARN_E_IO;
+    }
+    if (status == TARN_OK) {
+        status = take_folder(made, why);
+    }
+    if (status == TARN_OK) {
+        status = start_thread(made, why);
+    }
+    if (status != TARN_OK) {
+        if (made->lock_fd >= 0) {
+            close(made->lock_fd);
+        }
+        free(made);
+        return status;
+    }
+    *store = made;
+    return TARN_OK;
+}
+
+static int is_session(const struct dirent *entry)
+{
+    const size_t length = strlen(entry->d_name), end = sizeof SUFFIX - 1;
+    return length > end && length - end <= TARN_NAME_BYTES_MAX && strcmp(entry->d_name + length - end, SUFFIX) == 0;
+}
+
+static void set_aside(tarn_store *store, const char *path, const char *why)
+{
+    char aside[4096];
+    const size_t length = strlen(path) - (sizeof SUFFIX - 1);
+    snprintf(aside, sizeof aside, "%.*s.damaged", (int)length, path);
+    tarn_log_error("%s; it is set aside as %s", why, aside);
+    if (rename(path, aside) != 0) {
+        tarn_log_error("%s: %s", aside, strerror(errno));
+    }
+    remove_all(path); // of what lies beside it nothing is left to read
+    store->counts.set_aside++;
+}
+
+/// A box that a worker goes on from. @return 0: there is none
+static int fill_box(tarn_session_file *file, const char *path, char scene[TARN_IPC_SCENE_BYTES_MAX + 1])
+{
+    tarn_session_rest rest;
+    tarn_text why;
+    if (tarn_session_file_rest(file, &rest, why) != TARN_OK) {
+        tarn_log_error("%s; the tank starts afresh", why);
+        return 0;
+    }
+    if (rest.damaged > 0) {
+        tarn_log_error("%s: %u parts of it are damaged; the tank is as it was before", path, rest.damaged);
+    }
+    int fd = memfd_create("tarn-tank", MFD_CLOEXEC);
+    memcpy(scene, rest.state.scene, sizeof rest.state.scene);
+    if (fd > 0 && tarn_box_fill(fd, &rest.state, rest.epoch, rest.number, rest.log.bytes, rest.log.count) != TARN_OK) {
+        close(fd);
+        fd = 0;
+    }
+    if (fd <= 0) {
+        tarn_log_error("%s: there is no memory for the tank; it starts afresh", path);
+    }
+    tarn_session_rest_free(&rest);
+    return fd > 0 ? fd : 0;
+}
+
+/// @return whether there is a session in it
+static bool find_one(tarn_store *store, const char *file_name, tarn_session_about *about,
+                     char scene[TARN_IPC_SCENE_BYTES_MAX + 1], tarn_store_found *found)
+{
+    char path[4096];
+    tarn_session_file *file;
+    tarn_text why;
+    path_of(store, file_name, "", path);
+    tarn_status status = tarn_session_file_open(path, &file, why);
+    if (status != TARN_OK && status != TARN_E_MALFORMED) { // of another version, or not to be read just now
+        tarn_log_error("%s; its session is left out", why);
+        return false;
+    }
+    if (status == TARN_OK) {
+        status = tarn_session_file_about(file, about, why);
+    }
+    const size_t length = strlen(file_name) - (sizeof SUFFIX - 1);
+    if (status == TARN_OK && (strlen(about->name) != length || memcmp(about->name, file_name, length) != 0)) {
+        snprintf(why, sizeof why, "%.300s: the session in it is \"%s\"", path, about->name);
+        status = TARN_E_MALFORMED;
+    }
+    *found = (tarn_store_found){.about = about, .scene = scene};
+    if (status == TARN_OK) {
+        found->box_fd = fill_box(file, path, scene);
+    }
+    tarn_session_file_close(file);
+    if (status != TARN_OK) {
+        set_aside(store, path, why);
+    }
+    return status == TARN_OK;
+}
+
+void tarn_store_find(tarn_store *store, uint32_t sessions_max, void (*found)(void *user, const tarn_store_found *found),
+                     void *user)
+{
+    struct dirent **entries = NULL;
+    const int count = scandir(store->dir, &entries, is_session, alphasort);
+    uint32_t left = sessions_max;
+    for (int i = 0; i < count; i++) {
+        tarn_session_about about;
+        char scene[TARN_IPC_SCENE_BYTES_MAX + 1] = "";
+        tarn_store_found one;
+        if (left == 0) {
+            tarn_log_warn("%s/%s: more tanks than --sessions-max allows; it is left out", store->dir,
+                          entries[i]->d_name);
+        } else if (find_one(store, entries[i]->d_name, &about, scene, &one)) {
+            found(user, &one);
+            left--;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+void tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && id != 0);
+    const int own_fd = box_fd > 0 ? fcntl(box_fd, F_DUPFD_CLOEXEC, 3) : 0;
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    const int old_fd = asked->box_fd;
+    asked->id = id;
+    asked->changes++;
+    asked->about = *about;
+    asked->box_fd = own_fd > 0 ? own_fd : 0;
+    pthread_mutex_unlock(&store->mutex);
+    if (old_fd > 0) {
+        close(old_fd);
+    }
+}
+
+void tarn_store_drop(tarn_store *store, uint32_t place)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    const int old_fd = asked->box_fd;
+    asked->id = 0;
+    asked->box_fd = 0;
+    pthread_mutex_unlock(&store->mutex);
+    if (old_fd > 0) {
+        close(old_fd);
+    }
+}
+
+void tarn_store_count(tarn_store *store, tarn_store_counts *counts)
+{
+    pthread_mutex_lock(&store->mutex);
+    *counts = store->counts;
+    pthread_mutex_unlock(&store->mutex);
+}
+
+void tarn_store_close(tarn_store *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    if (store->is_running) {
+        pthread_mutex_lock(&store->mutex);
+        store->is_ending = true;
+        pthread_cond_signal(&store->wake);
+        pthread_mutex_unlock(&store->mutex);
+        pthread_join(store->thread, NULL);
+    }
+    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
+        slot_close(&store->slots[place]);
+        if (store->asked[place].box_fd > 0) {
+            close(store->asked[place].box_fd);
+        }
+    }
+    tarn_box_news_free(&store->news);
+    pthread_cond_destroy(&store->wake);
+    pthread_mutex_destroy(&store->mutex);
+    close(store->lock_fd);
+    free(store);
+}

@@ -1,0 +1,62 @@
+/// Keeps sessions in files, one each (server/common/session_file.h), on a thread of its own that nobody waits for: it
+/// reads tanks' black boxes while the workers go on (server/common/box_follow.h). What a power cut may cost is the time
+/// between two commits. A disk that fails costs no frame: the newest good states stay, and it is tried again.
+///
+///     DIR/lock          held by the one tarnd that uses DIR
+///     DIR/secret        what keys are made from (secret.h)
+///     DIR/NAME.tank     a session
+///     DIR/NAME.damaged  one that could not be read, set aside
+#ifndef TARN_SERVER_GATEWAY_TANK_STORE_H
+#define TARN_SERVER_GATEWAY_TANK_STORE_H
+
+#include "server/common/session_file.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tarn_store tarn_store;
+
+/// A session that was found.
+typedef struct tarn_store_found {
+    const tarn_session_about *about;
+    const char *scene; ///< that its tank was made from; where there is a box
+    int box_fd;        ///< the callee's: its black box, from which a worker goes on; 0: nothing of its tank can be read
+} tarn_store_found;
+
+/// What it came to so far.
+typedef struct tarn_store_counts {
+    uint64_t commits, state_bytes; ///< bytes: of states, compressed
+    uint64_t failures;             ///< commits that failed
+    uint32_t failing;              ///< sessions whose newest commit failed
+    uint32_t set_aside;            ///< files that could not be read when it was opened
+    double commit_s;               ///< that the slowest commit took
+    tarn_text sentence;            ///< the newest failure's; empty: there was none
+} tarn_store_counts;
+
+/// Takes a folder, which is made where there is none.
+/// @param commit_ms  between two commits, 10..10000
+/// @return TARN_OK, TARN_E_IO, TARN_E_STATE (another tarnd uses it) or TARN_E_MEMORY, with a sentence in why
+tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, tarn_text why);
+
+/// Where its files are.
+const char *tarn_store_dir(const tarn_store *store);
+
+/// Hands over what is there, at most so many, in the order of their names. Before anything is kept.
+void tarn_store_find(tarn_store *store, uint32_t sessions_max, void (*found)(void *user, const tarn_store_found *found),
+                     void *user);
+
+/// Keeps a session from now on, or as it is from now on. Never waits.
+/// @param place   0..TARN_GATEWAY_SESSIONS_MAX - 1
+/// @param id      no other session's
+/// @param box_fd  its tank's black box; stays the caller's
+void tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd);
+
+/// The session of a place has ended: its file goes.
+void tarn_store_drop(tarn_store *store, uint32_t place);
+
+void tarn_store_count(tarn_store *store, tarn_store_counts *counts);
+
+/// Commits what is there and ends the thread. NULL is fine.
+void tarn_store_close(tarn_store *store);
+
+#endif

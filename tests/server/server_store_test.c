@@ -1,0 +1,403 @@
+// Tanks that outlive the program: it is killed, ended and started again, on disks that work and on others.
+#include "server/common/clock.h"
+#include "tests/server/server_process.h"
+#include "tests/server/stream_client.h"
+#include "tests/server/test_cmocka.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ANSWER_BYTES = 8192, OPTIONS_MAX = 16, COMMIT_MS = 50 };
+
+static const char json[] = "Content-Type: application/json\r\n";
+
+static char dir[64];
+static server_process server;
+static char answer[ANSWER_BYTES];
+
+static char *in_dir(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static int make_dir(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/tarn-store-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    DIR *opened = opendir(dir);
+    for (const struct dirent *entry; opened != NULL && (entry = readdir(opened)) != NULL;) {
+        unlink(in_dir(entry->d_name));
+    }
+    closedir(opened);
+    return rmdir(dir);
+}
+
+static void start(const char *scene, const char *guests)
+{
+    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", scene, "--guests", guests, "--store",
+                                   dir,        "--durability",   "50",      NULL};
+    server_start(&server, options);
+}
+
+/// @return the role that was given; -1: the server said no
+static int join(stream_client *client, const char *session, const char *key)
+{
+    tarn_message message = {.kind = TARN_MESSAGE_JOIN};
+    memset(client, 0, sizeof *client);
+    assert_int_equal(ws_client_open(&client->ws, server.port, "/ws", "tarn.v1", NULL), 101);
+    assert_int_equal(ws_client_hello(&client->ws), 0);
+    snprintf(message.join.session, sizeof message.join.session, "%s", session);
+    snprintf(message.join.key, sizeof message.join.key, "%s", key);
+    assert_int_equal(ws_client_tell(&client->ws, &message), 0);
+    for (;;) {
+        ws_message raw;
+        assert_int_equal(ws_client_next(&client->ws, &raw, WS_CLIENT_WAIT_MS), 1);
+        if (raw.opcode == WS_BINARY && tarn_message_read(raw.bytes, raw.byte_count, &message, NULL) == TARN_OK) {
+            if (message.kind == TARN_MESSAGE_JOINED) {
+                return (int)message.joined.role;
+            }
+            if (message.kind == TARN_MESSAGE_ERROR) {
+                return -1;
+            }
+        }
+    }
+}
+
+/// A string of the newest answer.
+static void text_of(const char *field, char *text, size_t text_bytes)
+{
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "\"%s\":\"", field);
+    const char *at = strstr(answer, pattern);
+    assert_non_null(at);
+    at += strlen(pattern);
+    snprintf(text, text_bytes, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+static void push(ws_client *client, int step)
+{
+    const float origin_m[3] = {0.2f + 0.02f * (float)(step % 20), 3, 0.3f}, down[3] = {0, -1, 0};
+    ws_client_pointer(client, step == 1 ? TARN_PHASE_DOWN : TARN_PHASE_MOVE, origin_m, down, 0.3f);
+}
+
+/// Pauses a tank and steps it, pushed. A key frame of the last step is the client's newest.
+static void play(stream_client *client, int steps)
+{
+    ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
+    do {
+        stream_client_see(client);
+    } while ((client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) == 0);
+    const uint32_t epoch = client->frame.head.epoch;
+    ws_client_control(&client->ws, TARN_CONTROL_RESET, NULL);
+    while (client->frame.head.epoch == epoch) {
+        stream_client_see(client);
+    }
+    for (int step = 1; step <= steps; step++) {
+        push(&client->ws, step);
+        ws_client_control(&client->ws, TARN_CONTROL_STEP, NULL);
+        while (client->frame.head.step < (uint64_t)step) {
+            stream_client_see(client);
+        }
+    }
+    while (client->frame.head.kind != TARN_STREAM_KEY) {
+        stream_client_see(client);
+    }
+}
+
+typedef struct water {
+    uint64_t step;
+    uint32_t epoch, count;
+    uint16_t positions[4 << 15];
+} water;
+
+static void keep_water(const stream_client *client, water *seen)
+{
+    seen->step = client->frame.head.step;
+    seen->epoch = client->frame.head.epoch;
+    seen->count = client->particles.count;
+    assert_true(seen->count > 1000 && 8 * (size_t)seen->count <= sizeof seen->positions);
+    memcpy(seen->positions, client->particles.positions, 8 * (size_t)seen->count);
+}
+
+/// What a tank shows first is what it showed last.
+static void expect_water(stream_client *client, const water *seen)
+{
+    stream_client_see(client);
+    assert_int_equal(client->frame.head.kind, TARN_STREAM_KEY);
+    assert_int_equal(client->frame.head.step, seen->step);
+    assert_int_equal(client->frame.head.epoch, seen->epoch);
+    assert_int_equal(client->particles.count, seen->count);
+    assert_memory_equal(client->particles.positions, seen->positions, 8 * (size_t)seen->count);
+}
+
+/// Waits until the store has had time to commit.
+static void wait_for_commit(void)
+{
+    usleep(4 * COMMIT_MS * 1000);
+}
+
+static void kill_server(void)
+{
+    assert_int_equal(kill(server.pid, SIGKILL), 0);
+    assert_int_equal(server_wait(&server), 128 + SIGKILL);
+}
+
+static void test_a_killed_server_comes_back_with_its_tanks_and_links(void **state)
+{
+    (void)state;
+    enum { STEPS = 90 };
+    static water mine_seen, first_seen;
+    stream_client first, mine;
+    char name[64], own[64], play_key[64], first_own[64];
+    start("small-dam", "watch");
+    snprintf(first_own, sizeof first_own, "%s", strstr(server.out, "key=") + strlen("key="));
+    first_own[strcspn(first_own, " \n")] = 0;
+    assert_int_equal(server_request(server.port, "POST", "/sessions", json,
+                                    "{\"scene\":\"small-pool\",\"name\":\"Ada's\",\"listed\":true}", answer,
+                                    sizeof answer),
+                     201);
+    text_of("session", name, sizeof name);
+    text_of("own", own, sizeof own);
+    text_of("play", play_key, sizeof play_key);
+    assert_int_equal(join(&first, "main", first_own), TARN_ROLE_OWN);
+    assert_int_equal(join(&mine, name, own), TARN_ROLE_OWN);
+    play(&first, STEPS);
+    play(&mine, STEPS + 7);
+    keep_water(&first, &first_seen);
+    keep_water(&mine, &mine_seen);
+    wait_for_commit();
+    for (int round = 0; round < 2; round++) {
+        if (round == 0) {
+            kill_server();
+        } else {
+            server_stop(&server);
+        }
+        stream_client_close(&first);
+        stream_client_close(&mine);
+        start("small-dam", "watch");
+        assert_int_equal(server_request(server.port, "GET", "/sessions", "", NULL, answer, sizeof answer), 200);
+        assert_non_null(strstr(answer, "Ada's"));
+        assert_int_equal(join(&first, name, ""), TARN_ROLE_WATCH);
+        stream_client_close(&first);
+        assert_int_equal(join(&first, name, "0123456789abcdef0123456789abcdef"), -1);
+        stream_client_close(&first);
+        assert_int_equal(join(&first, "main", first_own), TARN_ROLE_OWN);
+        assert_int_equal(join(&mine, name, play_key), TARN_ROLE_PLAY);
+        expect_water(&first, &first_seen);
+        expect_water(&mine, &mine_seen);
+    }
+    // It goes on from there, and what a new viewer does counts.
+    for (uint32_t sequence = 0; sequence < 3; sequence++) {
+        push(&first.ws, 1);
+        ws_client_control(&first.ws, TARN_CONTROL_STEP, NULL);
+    }
+    while (first.frame.head.step < first_seen.step + 3) {
+        stream_client_see(&first);
+    }
+    // A session that its owner ends is no more, nor is its file.
+    char path[128];
+    snprintf(path, sizeof path, "%s.tank", name);
+    assert_int_equal(access(in_dir(path), F_OK), 0);
+    char request[256], headers[256];
+    snprintf(request, sizeof request, "/sessions/%s", name);
+    snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\n", own);
+    assert_int_equal(server_request(server.port, "DELETE", request, headers, NULL, answer, sizeof answer), 200);
+    for (int i = 0; i < 100 && access(in_dir(path), F_OK) == 0; i++) {
+        usleep(20000);
+    }
+    assert_int_equal(access(in_dir(path), F_OK), -1);
+    stream_client_close(&first);
+    stream_client_close(&mine);
+    server_stop(&server);
+}
+
+static void test_another_scene_begins_afresh_with_the_same_links(void **state)
+{
+    (void)state;
+    static water seen;
+    stream_client client;
+    char own[64];
+    start("small-dam", "watch");
+    snprintf(own, sizeof own, "%s", strstr(server.out, "key=") + strlen("key="));
+    own[strcspn(own, " \n")] = 0;
+    assert_int_equal(join(&client, "main", own), TARN_ROLE_OWN);
+    play(&client, 20);
+    // A scene that an owner loads is kept like any other.
+    ws_client_control(&client.ws, TARN_CONTROL_LOAD, "small-pool");
+    const uint32_t epoch = client.frame.head.epoch;
+    while (client.frame.head.epoch == epoch) {
+        stream_client_see(&client);
+    }
+    ws_client_control(&client.ws, TARN_CONTROL_PAUSE, NULL);
+    do {
+        stream_client_see(&client);
+    } while ((client.frame.head.flags & TARN_FRAME_FLAG_PAUSED) == 0 || client.frame.head.kind != TARN_STREAM_KEY);
+    keep_water(&client, &seen);
+    stream_client_close(&client);
+    server_stop(&server);
+
+    start("small-dam", "watch");
+    assert_int_equal(join(&client, "main", own), TARN_ROLE_OWN);
+    expect_water(&client, &seen);
+    stream_client_close(&client);
+    server_stop(&server);
+
+    start("small-pool", "watch");
+    assert_int_equal(join(&client, "main", own), TARN_ROLE_OWN);
+    stream_client_see(&client);
+    assert_true(client.frame.head.step < seen.step + 600 && (client.frame.head.flags & TARN_FRAME_FLAG_PAUSED) == 0);
+    assert_non_null(strstr(server_said(&server), "starts afresh with small-pool"));
+    stream_client_close(&client);
+    server_stop(&server);
+}
+
+static void damage(const char *name, off_t at)
+{
+    static const char garbage[256] = "garbage";
+    const int fd = open(in_dir(name), O_WRONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, garbage, sizeof garbage, at), sizeof garbage);
+    close(fd);
+}
+
+static void test_a_damaged_file_is_set_aside_and_named(void **state)
+{
+    (void)state;
+    char name[64];
+    start("small-dam", "own");
+    assert_int_equal(server_request(server.port, "POST", "/sessions", json,
+                                    "{\"scene\":\"small-pool\",\"listed\":true}", answer, sizeof answer),
+                     201);
+    text_of("session", name, sizeof name);
+    wait_for_commit();
+    server_stop(&server);
+    char file[128], aside[128];
+    snprintf(file, sizeof file, "%s.tank", name);
+    snprintf(aside, sizeof aside, "%s.damaged", name);
+    damage(file, 0);
+    start("small-dam", "own");
+    assert_non_null(strstr(server_said(&server), aside));
+    assert_int_equal(access(in_dir(aside), F_OK), 0);
+    assert_int_equal(access(in_dir(file), F_OK), -1);
+    assert_int_equal(server_request(server.port, "GET", "/sessions", "", NULL, answer, sizeof answer), 200);
+    assert_non_null(strstr(answer, "\"main\""));
+    server_stop(&server);
+}
+
+static void test_what_can_not_be_a_store_is_refused_with_a_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dir, *durability, *sentence;
+        int status;
+    } cases[] = {
+        {"", "100", "--store: found a path of 0 bytes", 1},
+        {"/dev/null", "100", "--store /dev/null", 1},
+        {"/tmp/no/such/folder", "100", "it can't be made", 1},
+        {NULL, "9", "--durability: found \"9\"", 2},
+        {NULL, "10001", "allowed is", 2},
+        {NULL, "1e3", "allowed is", 2},
+    };
+    static server_process second;
+    start("small-dam", "own");
+    for (size_t i = 0; i <= sizeof cases / sizeof cases[0]; i++) {
+        const bool is_taken = i == sizeof cases / sizeof cases[0];
+        const char *const options[] = {"--port",
+                                       "0",
+                                       "--scenes",
+                                       TARN_TEST_SCENES,
+                                       "--scene",
+                                       "small-dam",
+                                       "--store",
+                                       is_taken || cases[i].dir == NULL ? dir : cases[i].dir,
+                                       "--durability",
+                                       is_taken ? "100" : cases[i].durability,
+                                       NULL};
+        server_spawn(&second, options);
+        assert_int_equal(server_wait(&second), is_taken ? 1 : cases[i].status);
+        if (strstr(second.err, is_taken ? "another tarnd keeps its tanks there" : cases[i].sentence) == NULL) {
+            fail_msg("case %zu: %s", i, second.err);
+        }
+    }
+    server_stop(&server);
+    // A secret that others can read is none.
+    assert_int_equal(chmod(in_dir("secret"), 0644), 0);
+    const char *const options[] = {"--port",  "0", "--scenes", TARN_TEST_SCENES, "--scene", "small-dam",
+                                   "--store", dir, NULL};
+    server_spawn(&second, options);
+    assert_int_equal(server_wait(&second), 1);
+    assert_non_null(strstr(second.err, "others may read it"));
+}
+
+/// A disk of a few megabytes that something else fills: frames go on, owners are told, and what comes later is kept.
+static void test_a_full_disk_stops_nothing(void **state)
+{
+    (void)state;
+    static const char filler[65536];
+    static water seen;
+    stream_client client;
+    tarn_message message;
+    if (mount("tarn-test", dir, "tmpfs", 0, "size=6m") != 0) {
+        print_message("skipped: no file system of a few megabytes can be mounted here: %s\n", strerror(errno));
+        skip();
+    }
+    start("small-dam", "own");
+    assert_int_equal(join(&client, "main", ""), TARN_ROLE_OWN);
+    stream_client_see(&client);
+    wait_for_commit();
+    const int fd = open(in_dir("filler"), O_WRONLY | O_CREAT, 0600);
+    while (write(fd, filler, sizeof filler) > 0 || write(fd, filler, 1) > 0) {
+    }
+    close(fd);
+    do {
+        assert_true(ws_client_wait(&client.ws, TARN_MESSAGE_ERROR, &message));
+    } while (strstr(message.error.text, "not kept just now") == NULL);
+    const uint64_t step = client.frame.head.step;
+    while (client.frame.head.step < step + 120) {
+        stream_client_see(&client);
+    }
+    assert_int_equal(unlink(in_dir("filler")), 0);
+    do {
+        assert_true(ws_client_wait(&client.ws, TARN_MESSAGE_ERROR, &message));
+    } while (strstr(message.error.text, "works again") == NULL);
+    play(&client, 30);
+    keep_water(&client, &seen);
+    wait_for_commit();
+    kill_server();
+    stream_client_close(&client);
+    start("small-dam", "own");
+    assert_int_equal(join(&client, "main", ""), TARN_ROLE_OWN);
+    expect_water(&client, &seen);
+    stream_client_close(&client);
+    server_stop(&server);
+    assert_int_equal(umount(dir), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_killed_server_comes_back_with_its_tanks_and_links, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_another_scene_begins_afresh_with_the_same_links, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_damaged_file_is_set_aside_and_named, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_can_not_be_a_store_is_refused_with_a_sentence, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_full_disk_stops_nothing, make_dir, remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

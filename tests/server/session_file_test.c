@@ -1,0 +1,382 @@
+// What a store reads out of a box and puts into a file, and what is left of both when bits or writes are lost.
+#include "server/common/black_box_layout.h"
+#include "server/common/session_file.h"
+#include "server/worker/black_box.h"
+#include "tests/server/lossy_disk.h"
+#include "tests/server/test_cmocka.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { STATE_BYTES_MAX = 20000, FLIPS = 1000, CUTS = 60 };
+
+static const char scene[] = "some-scene";
+
+/// A tank whose state says of which step it is, and whose inputs say which step they lead to.
+typedef struct toy_tank {
+    int fd;
+    tarn_black_box box;
+    uint64_t step;
+    uint32_t epoch; // grows when it is made anew
+    unsigned seed;
+} toy_tank;
+
+/// The state of a step, which says of which.
+static void write_state(uint8_t *bytes, uint32_t epoch, uint64_t step, size_t byte_count)
+{
+    unsigned seed = (unsigned)(step * 31 + epoch);
+    for (size_t i = 0; i < byte_count; i++) {
+        bytes[i] = (uint8_t)(rand_r(&seed) >> 8);
+    }
+    memcpy(bytes, &epoch, sizeof epoch);
+    memcpy(bytes + sizeof epoch, &step, sizeof step);
+}
+
+static size_t bytes_of_state(uint64_t step)
+{
+    return STATE_BYTES_MAX / 2 + step % 100;
+}
+
+static void toy_keep(toy_tank *tank, bool is_anew)
+{
+    const size_t byte_count = bytes_of_state(tank->step);
+    write_state(tarn_black_box_space(&tank->box), tank->epoch, tank->step, byte_count);
+    tarn_black_box_keep(&tank->box, byte_count, tank->step, is_anew);
+}
+
+static void toy_begin(toy_tank *tank)
+{
+    tank->epoch++;
+    tank->step = 0;
+    tarn_black_box_begin(&tank->box, scene);
+    tarn_black_box_set_epoch(&tank->box, tank->epoch);
+    toy_keep(tank, true);
+}
+
+static void toy_step(toy_tank *tank)
+{
+    tarn_step_input input = {.parameter_count = 1};
+    tank->step++;
+    input.parameters[0].id = 3;
+    input.parameters[0].value = (float)tank->step;
+    tarn_black_box_log(&tank->box, &input, (const uint8_t *)&tank->epoch, sizeof tank->epoch);
+    if (tank->step % 20 == 0) {
+        toy_keep(tank, false);
+    }
+}
+
+static void toy_open(toy_tank *tank, unsigned seed)
+{
+    memset(tank, 0, sizeof *tank);
+    tank->fd = tarn_black_box_make();
+    tank->seed = seed;
+    tank->epoch = 10;
+    assert_true(tank->fd > 0);
+    assert_int_equal(tarn_black_box_open(&tank->box, tank->fd, STATE_BYTES_MAX), TARN_OK);
+    toy_begin(tank);
+}
+
+static void toy_close(toy_tank *tank)
+{
+    tarn_black_box_close(&tank->box);
+    close(tank->fd);
+}
+
+/// Some steps; now and then it is set back or made anew.
+static void toy_live(toy_tank *tank)
+{
+    for (int steps = rand_r(&tank->seed) % 30; steps > 0; steps--) {
+        toy_step(tank);
+    }
+    if (rand_r(&tank->seed) % 12 == 0) {
+        toy_begin(tank);
+    } else if (rand_r(&tank->seed) % 12 == 0) {
+        uint64_t state_bytes;
+        (void)tarn_black_box_state(&tank->box, &state_bytes, &tank->step);
+        tank->epoch++;
+        tarn_black_box_back(&tank->box);
+        tarn_black_box_set_epoch(&tank->box, tank->epoch);
+    }
+}
+
+/// Checks a state and the log from it: each step follows from the one before. @return the step that they lead to
+static uint64_t check_rest(const tarn_session_rest *rest, uint32_t *epoch)
+{
+    static uint8_t expected[STATE_BYTES_MAX];
+    static tarn_step_input input;
+    uint64_t step;
+    uint32_t state_epoch;
+    memcpy(&state_epoch, rest->state.bytes.bytes, sizeof state_epoch);
+    memcpy(&step, rest->state.bytes.bytes + sizeof state_epoch, sizeof step);
+    assert_int_equal(step, rest->state.step);
+    assert_int_equal(rest->state.bytes.count, bytes_of_state(step));
+    write_state(expected, state_epoch, step, rest->state.bytes.count);
+    assert_memory_equal(rest->state.bytes.bytes, expected, rest->state.bytes.count);
+    assert_string_equal(rest->state.scene, scene);
+    assert_int_equal(rest->state.state_bytes_max, STATE_BYTES_MAX);
+    // As a worker reads it: out of a box.
+    tarn_black_box box = {0};
+    tarn_black_box_rest left;
+    size_t at = 0;
+    const int fd = tarn_black_box_make();
+    assert_int_equal(tarn_box_fill(fd, &rest->state, rest->epoch, rest->number, rest->log.bytes, rest->log.count),
+                     TARN_OK);
+    assert_int_equal(tarn_black_box_open(&box, fd, STATE_BYTES_MAX), TARN_OK);
+    assert_true(tarn_black_box_find(&box, scene, &left));
+    assert_int_equal(left.step, step);
+    assert_int_equal(left.epoch, rest->epoch);
+    while (tarn_black_box_read(&box, &at, &input) == TARN_OK) {
+        step++;
+        assert_true(input.parameters[0].value == (float)step);
+    }
+    *epoch = rest->epoch;
+    tarn_black_box_close(&box);
+    close(fd);
+    return step;
+}
+
+static char *path_in(const char *dir, const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static const tarn_session_about about_toy = {
+    .name = "toy", .title = "A toy", .begun_as = "some-scene", .salt = {1, 2, 3}, .guests = 1, .is_listed = true};
+
+static int make_dir(void **state)
+{
+    char *dir = strdup("/tmp/tarn-session-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    *state = dir;
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    static const char *const names[] = {"toy.tank",  "toy.tank-wal",  "toy.tank-shm", "toy.tank-journal",
+                                        "copy.tank", "copy.tank-wal", "copy.tank-shm"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        unlink(path_in(*state, names[i]));
+    }
+    rmdir(*state);
+    free(*state);
+    return 0;
+}
+
+/// Follows a tank for a while. @param until  as the file has it in the end
+static void keep_a_while(tarn_session_file *file, toy_tank *tank, int rounds)
+{
+    tarn_box_follower follower = {.fd = tank->fd};
+    tarn_box_news news = {0};
+    tarn_text why;
+    uint64_t state_bytes;
+    for (int i = 0; i < rounds; i++) {
+        toy_live(tank);
+        const tarn_status status = tarn_box_follow(&follower, rand_r(&tank->seed) % 3 == 0, &news);
+        assert_true(status == TARN_OK || status == TARN_E_NOT_FOUND);
+        if (status == TARN_OK && tarn_session_file_put(file, &news, &state_bytes, why) != TARN_OK) {
+            fail_msg("%s", why);
+        }
+    }
+    tarn_box_news_free(&news);
+}
+
+static void test_what_was_kept_leads_to_the_very_step(void **state)
+{
+    tarn_session_file *file;
+    tarn_session_about about;
+    tarn_session_rest rest;
+    tarn_text why;
+    uint32_t epoch;
+    for (unsigned seed = 1; seed <= 40; seed++) {
+        toy_tank tank;
+        toy_open(&tank, seed);
+        assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+        assert_int_equal(tarn_session_file_put_about(file, &about_toy, why), TARN_OK);
+        keep_a_while(file, &tank, 1 + (int)seed);
+        tarn_session_file_close(file);
+        assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+        assert_int_equal(tarn_session_file_about(file, &about, why), TARN_OK);
+        assert_memory_equal(&about, &about_toy, sizeof about);
+        assert_int_equal(tarn_session_file_rest(file, &rest, why), TARN_OK);
+        assert_int_equal(rest.damaged, 0);
+        assert_int_equal(check_rest(&rest, &epoch), tank.step);
+        assert_int_equal(epoch, tank.epoch);
+        tarn_session_rest_free(&rest);
+        tarn_session_file_close(file);
+        toy_close(&tank);
+        unlink(path_in(*state, "toy.tank"));
+    }
+}
+
+static void test_the_file_stays_small(void **state)
+{
+    tarn_session_file *file;
+    tarn_text why;
+    toy_tank tank;
+    struct stat found;
+    toy_open(&tank, 3);
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+    keep_a_while(file, &tank, 2000);
+    tarn_session_file_close(file);
+    assert_int_equal(stat(path_in(*state, "toy.tank"), &found), 0);
+    assert_true(found.st_size < 40 * STATE_BYTES_MAX);
+    toy_close(&tank);
+}
+
+static uint8_t *read_all(const char *path, size_t *byte_count)
+{
+    struct stat found;
+    const int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0 && fstat(fd, &found) == 0);
+    uint8_t *bytes = malloc((size_t)found.st_size);
+    assert_int_equal(read(fd, bytes, (size_t)found.st_size), found.st_size);
+    close(fd);
+    *byte_count = (size_t)found.st_size;
+    return bytes;
+}
+
+static void write_all(const char *path, const uint8_t *bytes, size_t byte_count)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(write(fd, bytes, byte_count), (ssize_t)byte_count);
+    close(fd);
+}
+
+/// Reads a file that may be damaged. @return the step that it leads to; -1: nothing can be read
+static long long read_damaged(const char *path, uint32_t *damaged, uint32_t *epoch)
+{
+    tarn_session_file *file;
+    tarn_session_about about;
+    tarn_session_rest rest;
+    tarn_text why;
+    long long step = -1;
+    *damaged = 0;
+    if (tarn_session_file_open(path, &file, why) != TARN_OK) {
+        return -1;
+    }
+    if (tarn_session_file_about(file, &about, why) == TARN_OK) {
+        assert_memory_equal(&about, &about_toy, sizeof about); // else it isn't believed
+    }
+    if (tarn_session_file_rest(file, &rest, why) == TARN_OK) {
+        step = (long long)check_rest(&rest, epoch);
+        *damaged = rest.damaged;
+        tarn_session_rest_free(&rest);
+    }
+    tarn_session_file_close(file);
+    return step;
+}
+
+static void test_a_bit_that_flips_is_noticed(void **state)
+{
+    tarn_session_file *file;
+    tarn_text why;
+    toy_tank tank;
+    size_t byte_count;
+    uint32_t damaged, epoch = 0, older = 0, lost = 0;
+    unsigned seed = 5;
+    toy_open(&tank, 11);
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+    assert_int_equal(tarn_session_file_put_about(file, &about_toy, why), TARN_OK);
+    keep_a_while(file, &tank, 150);
+    tarn_session_file_close(file);
+    uint8_t *bytes = read_all(path_in(*state, "toy.tank"), &byte_count);
+    for (int i = 0; i < FLIPS; i++) {
+        const size_t at = ((size_t)rand_r(&seed) << 16 ^ (size_t)rand_r(&seed)) % byte_count;
+        const uint8_t bit = (uint8_t)(1 << rand_r(&seed) % 8);
+        bytes[at] ^= bit;
+        write_all(path_in(*state, "copy.tank"), bytes, byte_count);
+        bytes[at] ^= bit;
+        const long long step = read_damaged(path_in(*state, "copy.tank"), &damaged, &epoch);
+        older += step >= 0 && ((uint64_t)step != tank.step || epoch != tank.epoch);
+        lost += step < 0;
+        unlink(path_in(*state, "copy.tank-wal"));
+        unlink(path_in(*state, "copy.tank-shm"));
+    }
+    print_message("%d flips: %u times an older step, %u times nothing\n", FLIPS, older, lost);
+    assert_true(lost < FLIPS / 10);
+    for (size_t cut = 0; cut < 40; cut++) {
+        write_all(path_in(*state, "copy.tank"), bytes, byte_count * cut / 40);
+        (void)read_damaged(path_in(*state, "copy.tank"), &damaged, &epoch);
+    }
+    free(bytes);
+    toy_close(&tank);
+}
+
+/// The power goes at some write: of what wasn't synced any part may be on the disk.
+static void test_a_power_cut_costs_what_was_not_committed(void **state)
+{
+    uint32_t epoch = 0, damaged;
+    for (unsigned seed = 1; seed <= CUTS; seed++) {
+        tarn_session_file *file;
+        tarn_text why;
+        toy_tank tank;
+        uint64_t committed = 0, state_bytes;
+        uint32_t committed_epoch = 0;
+        bool has_about = false;
+        lossy_disk_begin(seed, 20 + seed * 7);
+        toy_open(&tank, seed);
+        tarn_box_follower follower = {.fd = tank.fd};
+        tarn_box_news news = {0};
+        if (tarn_session_file_open(path_in(*state, "toy.tank"), &file, why) == TARN_OK) {
+            has_about = tarn_session_file_put_about(file, &about_toy, why) == TARN_OK;
+            for (int i = 0; i < 300 && !lossy_disk_is_cut(); i++) {
+                toy_live(&tank);
+                if (tarn_box_follow(&follower, i % 7 == 0, &news) == TARN_OK &&
+                    tarn_session_file_put(file, &news, &state_bytes, why) == TARN_OK) {
+                    committed = tank.step;
+                    committed_epoch = tank.epoch;
+                }
+            }
+            tarn_session_file_close(file);
+        }
+        assert_true(lossy_disk_is_cut());
+        lossy_disk_end();
+        const long long step = read_damaged(path_in(*state, "toy.tank"), &damaged, &epoch);
+        assert_int_equal(damaged, 0);
+        if (committed_epoch != 0) {
+            assert_true(has_about && step >= 0);
+            // The transaction amid which it went may be whole.
+            assert_true(epoch > committed_epoch || (epoch == committed_epoch && (uint64_t)step >= committed));
+        }
+        tarn_box_news_free(&news);
+        toy_close(&tank);
+        unlink(path_in(*state, "toy.tank"));
+        unlink(path_in(*state, "toy.tank-wal"));
+        unlink(path_in(*state, "toy.tank-shm"));
+    }
+}
+
+static void test_what_is_no_sessions_file_is_named(void **state)
+{
+    tarn_session_file *file;
+    tarn_text why;
+    write_all(path_in(*state, "toy.tank"), (const uint8_t *)"no database at all, but long enough to be one of them",
+              50);
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_E_MALFORMED);
+    assert_non_null(strstr(why, "toy.tank"));
+    unlink(path_in(*state, "toy.tank"));
+    assert_int_equal(mkdir(path_in(*state, "toy.tank"), 0700), 0);
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_E_IO);
+    assert_int_equal(rmdir(path_in(*state, "toy.tank")), 0);
+    assert_int_equal(mkfifo(path_in(*state, "toy.tank"), 0600), 0);
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_E_IO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_what_was_kept_leads_to_the_very_step, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_the_file_stays_small, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_bit_that_flips_is_noticed, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_power_cut_costs_what_was_not_committed, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_is_no_sessions_file_is_named, make_dir, remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
