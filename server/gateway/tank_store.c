@@ -241,8 +241,9 @@ static void *run(void *user)
     do {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += (long)(store->commit_ms % 1000) * 1000000;
-        until.tv_sec += (time_t)(store->commit_ms / 1000) + until.tv_nsec / 1000000000;
+        // Half of what may be lost: what a step begins just after a commit is durable when the next one has ended.
+        until.tv_nsec += (long)(store->commit_ms % 2000) * 500000;
+        until.tv_sec += (time_t)(store->commit_ms / 2000) + until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_mutex_lock(&store->mutex);
         while (!store->is_ending && pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {

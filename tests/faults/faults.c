@@ -1,16 +1,19 @@
 // What goes wrong while people play, against the real programs: a table, a row for each fault, and a status that says
 // whether every row holds. Begin at `rows`.
 #include "tests/faults/lockstep.h"
+#include "tests/faults/outage.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { OUTAGE_LOST_MS_MAX = 100 };
+
 typedef struct fault_row {
     const char *name, *what;
     const char *const *options; ///< of tarnd; NULL: none
-    int signal;                 ///< that a worker is sent
+    int signal;                 ///< that a worker is sent; 0: the server is killed
     int moments;                ///< in the long run
     double back_s;              ///< frames come again within
 } fault_row;
@@ -20,6 +23,7 @@ static const char *const soon_killed[] = {"--worker-timeout", "1", NULL};
 static const fault_row rows[] = {
     {"killed", "worker: kill -9", NULL, SIGKILL, 200, 1},
     {"stopped", "worker: SIGSTOP, --worker-timeout 1", soon_killed, SIGSTOP, 20, 3},
+    {"outage", "server: kill -9, --store", NULL, 0, 100, 5},
 };
 
 static int compare(const void *a, const void *b)
@@ -28,23 +32,62 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/// @return whether the row holds; a time that is too long is told, and held against it only where asked
-static bool run(const fault_row *row, int moments, unsigned seed)
+/// What a row came to.
+typedef struct row_outcome {
+    bool holds;
+    int moments;
+    unsigned long long inputs;
+    unsigned viewers_gone, tanks_differ;
+    char lost[64];
+    double *back_s; ///< by moment
+} row_outcome;
+
+/// A time that is too long is told, and not held against the row.
+static void print_row(const fault_row *row, const row_outcome *outcome)
 {
-    lockstep_result result;
-    lockstep_run(row->options, row->signal, moments, seed, &result);
-    qsort(result.back_s, (size_t)result.moments, sizeof *result.back_s, compare);
-    const double p50_s = result.back_s[result.moments / 2], max_s = result.back_s[result.moments - 1];
-    const bool holds = result.viewers_gone == 0 && result.inputs_lost == 0 && result.tanks_differ == 0;
-    printf("| %s | %d | %llu | %u | %u | %u | %.2f, %.2f (%.0f) | %s |\n", row->what, result.moments,
-           (unsigned long long)result.inputs, result.inputs_lost, result.viewers_gone, result.tanks_differ, p50_s,
-           max_s, row->back_s,
-           !holds                 ? "FAIL"
+    qsort(outcome->back_s, (size_t)outcome->moments, sizeof *outcome->back_s, compare);
+    const double p50_s = outcome->back_s[outcome->moments / 2], max_s = outcome->back_s[outcome->moments - 1];
+    printf("| %s | %d | %llu | %s | %u | %u | %.2f, %.2f (%.0f) | %s |\n", row->what, outcome->moments, outcome->inputs,
+           outcome->lost, outcome->viewers_gone, outcome->tanks_differ, p50_s, max_s, row->back_s,
+           !outcome->holds        ? "FAIL"
            : max_s <= row->back_s ? "ok"
                                   : "ok, but late");
     fflush(stdout);
+}
+
+/// A worker's end. @return whether the row holds
+static bool run_lockstep(const fault_row *row, int moments, unsigned seed)
+{
+    lockstep_result result;
+    lockstep_run(row->options, row->signal, moments, seed, &result);
+    row_outcome outcome = {.holds = result.viewers_gone == 0 && result.inputs_lost == 0 && result.tanks_differ == 0,
+                           .moments = result.moments,
+                           .inputs = result.inputs,
+                           .viewers_gone = result.viewers_gone,
+                           .tanks_differ = result.tanks_differ,
+                           .back_s = result.back_s};
+    snprintf(outcome.lost, sizeof outcome.lost, "%u", result.inputs_lost);
+    print_row(row, &outcome);
     lockstep_free(&result);
-    return holds;
+    return outcome.holds;
+}
+
+/// The server's end. @return whether the row holds
+static bool run_outage(const fault_row *row, int moments, unsigned seed)
+{
+    outage_result result;
+    outage_run(moments, seed, &result);
+    row_outcome outcome = {.holds = result.viewers_gone == 0 && result.tanks_afresh == 0 && result.files_damaged == 0 &&
+                                    result.lost_ms <= OUTAGE_LOST_MS_MAX,
+                           .moments = result.moments,
+                           .inputs = result.inputs,
+                           .viewers_gone = result.viewers_gone,
+                           .tanks_differ = result.tanks_afresh + result.files_damaged,
+                           .back_s = result.back_s};
+    snprintf(outcome.lost, sizeof outcome.lost, "at most %.0f ms (%d)", result.lost_ms, OUTAGE_LOST_MS_MAX);
+    print_row(row, &outcome);
+    outage_free(&result);
+    return outcome.holds;
 }
 
 static int wrong(const char *found)
@@ -80,7 +123,8 @@ int main(int argc, char **argv)
         "|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (only == NULL || strcmp(only, rows[i].name) == 0) {
-            failed += !run(&rows[i], moments > 0 ? (int)moments : rows[i].moments, (unsigned)seed);
+            const int count = moments > 0 ? (int)moments : rows[i].moments;
+            failed += !(rows[i].signal != 0 ? run_lockstep : run_outage)(&rows[i], count, (unsigned)seed);
             ran++;
         }
     }

@@ -1,0 +1,180 @@
+// Begin at outage_run.
+#include "tests/faults/outage.h"
+#include "server/common/clock.h"
+#include "tests/server/server_process.h"
+#include "tests/server/stream_client.h"
+#include "tests/server/test_cmocka.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ANSWER_BYTES = 4096,
+    PLAY_MS_MIN = 200, // between two outages, drawn evenly; a state is kept every 2 s
+    PLAY_MS_MAX = 3000,
+    BETWEEN_INPUTS_MS = 10,
+    JOIN_MS = 20000,
+};
+
+typedef struct tank_link {
+    char session[64], key[64];
+} tank_link;
+
+static server_process server;
+static tank_link links[OUTAGE_TANKS];
+static stream_client clients[OUTAGE_TANKS];
+static char dir[] = "/tmp/tarn-outage-XXXXXX";
+
+static void start(void)
+{
+    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", "--guests", "watch",
+                                   "--store",  dir,              NULL};
+    server_start(&server, options);
+}
+
+static void text_of(const char *text, const char *before, char *found, size_t found_bytes)
+{
+    const char *at = strstr(text, before);
+    assert_non_null(at);
+    at += strlen(before);
+    snprintf(found, found_bytes, "%.*s", (int)strcspn(at, "\" \n"), at);
+}
+
+static void make_tanks(void)
+{
+    static char answer[ANSWER_BYTES];
+    snprintf(links[0].session, sizeof links[0].session, "main");
+    text_of(server.out, "key=", links[0].key, sizeof links[0].key);
+    for (int t = 1; t < OUTAGE_TANKS; t++) {
+        assert_int_equal(server_request(server.port, "POST", "/sessions", "Content-Type: application/json\r\n",
+                                        t == 1 ? "{\"scene\":\"small-dam\"}" : "{\"scene\":\"small-pool\"}", answer,
+                                        sizeof answer),
+                         201);
+        text_of(answer, "\"session\":\"", links[t].session, sizeof links[t].session);
+        text_of(answer, "\"own\":\"", links[t].key, sizeof links[t].key);
+    }
+}
+
+/// @return whether the link still opens its tank to an owner, and a frame of it was seen
+static bool come_in(int tank)
+{
+    stream_client *client = &clients[tank];
+    tarn_message message = {.kind = TARN_MESSAGE_JOIN};
+    memset(client, 0, sizeof *client);
+    if (ws_client_open(&client->ws, server.port, "/ws", "tarn.v1", NULL) != 101 || ws_client_hello(&client->ws) != 0) {
+        return false;
+    }
+    snprintf(message.join.session, sizeof message.join.session, "%s", links[tank].session);
+    snprintf(message.join.key, sizeof message.join.key, "%s", links[tank].key);
+    return ws_client_tell(&client->ws, &message) == 0 &&
+           ws_client_wait(&client->ws, TARN_MESSAGE_JOINED, &message) && message.joined.role == TARN_ROLE_OWN &&
+           stream_client_next(client, JOIN_MS) && client->status == TARN_OK;
+}
+
+/// Looks at all tanks and pushes in them for a while.
+static void play(int ms, unsigned *seed)
+{
+    const uint64_t until_ns = tarn_clock_monotonic_ns() + (uint64_t)ms * 1000000;
+    bool is_down = false;
+    while (tarn_clock_monotonic_ns() < until_ns) {
+        for (int t = 0; t < OUTAGE_TANKS; t++) {
+            const float x = 0.2f + 0.6f * (float)rand_r(seed) / (float)RAND_MAX;
+            const float origin_m[3] = {x, 3, 0.3f}, down[3] = {0, -1, 0};
+            ws_client_pointer(&clients[t].ws, is_down ? TARN_PHASE_MOVE : TARN_PHASE_DOWN, origin_m, down, 0.3f);
+            while (stream_client_next(&clients[t], 0)) {
+            }
+        }
+        is_down = true;
+        usleep(BETWEEN_INPUTS_MS * 1000);
+    }
+}
+
+static unsigned count_damaged(void)
+{
+    unsigned count = 0;
+    DIR *opened = opendir(dir);
+    assert_non_null(opened);
+    for (const struct dirent *entry; (entry = readdir(opened)) != NULL;) {
+        count += strstr(entry->d_name, ".damaged") != NULL;
+    }
+    closedir(opened);
+    return count + (strstr(server_said(&server), "damaged") != NULL);
+}
+
+static void remove_dir(void)
+{
+    char path[512];
+    DIR *opened = opendir(dir);
+    for (const struct dirent *entry; opened != NULL && (entry = readdir(opened)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
+        unlink(path);
+    }
+    closedir(opened);
+    rmdir(dir);
+}
+
+/// One outage. @return how long it was
+static double be_gone(outage_result *result)
+{
+    struct {
+        uint64_t step;
+        uint32_t epoch;
+    } seen[OUTAGE_TANKS];
+    for (int t = 0; t < OUTAGE_TANKS; t++) {
+        seen[t].step = clients[t].frame.head.step;
+        seen[t].epoch = clients[t].frame.head.epoch;
+        result->inputs += clients[t].ws.sequence;
+    }
+    assert_int_equal(kill(server.pid, SIGKILL), 0);
+    const uint64_t struck_ns = tarn_clock_monotonic_ns();
+    assert_int_equal(server_wait(&server), 128 + SIGKILL);
+    for (int t = 0; t < OUTAGE_TANKS; t++) {
+        stream_client_close(&clients[t]);
+    }
+    start();
+    for (int t = 0; t < OUTAGE_TANKS; t++) {
+        const bool is_back = come_in(t);
+        result->viewers_gone += !is_back;
+        if (!is_back) {
+            continue;
+        }
+        const tarn_stream_head *head = &clients[t].frame.head;
+        const double lost_ms =
+            head->step < seen[t].step ? 1e3 / 60 * (double)(seen[t].step - head->step) : 0; // small scenes' step
+        result->tanks_afresh += head->epoch != seen[t].epoch;
+        result->lost_ms = lost_ms > result->lost_ms ? lost_ms : result->lost_ms;
+    }
+    result->files_damaged += count_damaged();
+    return 1e-9 * (double)(tarn_clock_monotonic_ns() - struck_ns);
+}
+
+void outage_run(int moments, unsigned seed, outage_result *result)
+{
+    *result = (outage_result){.back_s = calloc((size_t)moments, sizeof *result->back_s)};
+    assert_non_null(result->back_s);
+    assert_non_null(mkdtemp(dir));
+    start();
+    make_tanks();
+    for (int t = 0; t < OUTAGE_TANKS; t++) {
+        assert_true(come_in(t));
+    }
+    while (result->moments < moments && result->viewers_gone == 0) {
+        play(PLAY_MS_MIN + rand_r(&seed) % (PLAY_MS_MAX - PLAY_MS_MIN), &seed);
+        result->back_s[result->moments++] = be_gone(result);
+    }
+    for (int t = 0; t < OUTAGE_TANKS; t++) {
+        stream_client_close(&clients[t]);
+    }
+    server_stop(&server);
+    remove_dir();
+}
+
+void outage_free(outage_result *result)
+{
+    free(result->back_s);
+    result->back_s = NULL;
+}

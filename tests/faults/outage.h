@@ -1,0 +1,21 @@
+/// A server that keeps its tanks is killed, again and again, while they run and are played with; the next one takes the
+/// same folder, and its viewers come back by the same links.
+#ifndef TARN_TESTS_FAULTS_OUTAGE_H
+#define TARN_TESTS_FAULTS_OUTAGE_H
+
+enum { OUTAGE_TANKS = 3 };
+
+typedef struct outage_result {
+    int moments;
+    unsigned long long inputs; ///< sent
+    unsigned viewers_gone;     ///< that didn't get back into their session, with their role
+    unsigned tanks_afresh;     ///< that are not what they were
+    unsigned files_damaged;
+    double lost_ms; ///< of simulated time, that viewers had seen; the most in one moment
+    double *back_s; ///< owned; until all three see their tank again
+} outage_result;
+
+void outage_run(int moments, unsigned seed, outage_result *result);
+void outage_free(outage_result *result);
+
+#endif
