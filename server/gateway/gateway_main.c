@@ -104,7 +104,8 @@ static tarn_status on_worker_ready(void *user, tarn_worker_process *worker)
     *told = worker->hello;
     tarn_own_scene_list(self->options.scene, told);
     tarn_workers_device(&self->workers, told->device);
-    tarn_log_info("worker %u ready: %s, %s", worker->index, worker->hello.program, worker->hello.device);
+    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.worker = (int)worker->index + 1}, "worker %u ready: %s, %s",
+                worker->index, worker->hello.program, worker->hello.device);
     if (self->serving) {
         tarn_session_worker_ready(&self->sessions, worker);
     } else if (tarn_workers_ready(&self->workers) == self->options.devices.count) {
@@ -126,7 +127,8 @@ static void on_worker_lost(void *user, tarn_worker_process *worker, const char *
         return;
     }
     tarn_move_worker_lost(&self->move, worker, sentence);
-    tarn_log_error("worker %u: %s%s", worker->index, sentence, given_up ? "; it is not started again by itself" : "");
+    tarn_log_of(TARN_LOG_ERROR, (tarn_log_subject){.worker = (int)worker->index + 1}, "worker %u: %s%s", worker->index,
+                sentence, given_up ? "; it is not started again by itself" : "");
     tarn_session_worker_lost(&self->sessions, worker, sentence, given_up);
 }
 
@@ -264,6 +266,7 @@ static tarn_status start_workers(tarn_text why)
         .fps = options->fps,
         .timeout_s = options->worker_timeout_s,
         .log_level = tarn_log_level_name(options->log_level),
+        .log_format = options->log_format,
     };
     tarn_worker_events events = {&gateway,          on_worker_ready,      on_worker_lost,
                                  on_worker_message, on_worker_chunk_sent, on_worker_frame_space,
@@ -337,6 +340,10 @@ static tarn_status start(tarn_text why)
 /// Why it ends, which may quote an option, a file or the worker.
 static void say_failure(char *sentence)
 {
+    if (gateway.options.log_format == TARN_LOG_JSON) {
+        tarn_log_error("%s", sentence);
+        return;
+    }
     tarn_make_printable(sentence);
     fprintf(stderr, "tarnd: %s\n", sentence);
 }
@@ -346,6 +353,7 @@ int main(int argc, char **argv)
     tarn_standard_files_open();
     tarn_gateway_options_parse(argc, argv, &gateway.options);
     tarn_log_open("tarnd", gateway.options.log_level);
+    tarn_log_set_format(gateway.options.log_format, -1);
     signal(SIGPIPE, SIG_IGN);
     uv_loop_init(&gateway.loop);
     connect_parts();

@@ -27,6 +27,7 @@ enum {
     OPTION_KEEP,
     OPTION_CREATE,
     OPTION_LOG,
+    OPTION_LOG_FORMAT,
 };
 
 static const struct argp_option option_list[] = {
@@ -58,6 +59,9 @@ static const struct argp_option option_list[] = {
     {"worker-timeout", OPTION_TIMEOUT, "S", 0, "Seconds without an answer before it is killed, 1 to 600 (default 10)",
      3},
     {"log", OPTION_LOG, "error|warn|info|debug", 0, "How much to log on stderr (default info)", 3},
+    {"log-format", OPTION_LOG_FORMAT, "text|json", 0,
+     "What log lines are: sentences (default), or JSON objects with ts, level, program, msg and what they are about",
+     3},
     {0},
 };
 
@@ -161,6 +165,14 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->log_level = (tarn_log_level)level;
         return 0;
     }
+    case OPTION_LOG_FORMAT: {
+        int format = tarn_log_format_find(text);
+        if (format < 0) {
+            argp_error(state, "--log-format: found \"%s\", allowed are text and json", text);
+        }
+        options->log_format = (tarn_log_format)format;
+        return 0;
+    }
     case ARGP_KEY_ARG:
         argp_error(state, "found \"%s\", allowed are options only", text);
         return 0;
@@ -186,6 +198,7 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
                                       .sessions_max = TARN_GATEWAY_SESSIONS,
                                       .keep_empty_s = TARN_GATEWAY_KEEP_EMPTY_S,
                                       .anyone_creates = true,
-                                      .log_level = TARN_LOG_INFO};
+                                      .log_level = TARN_LOG_INFO,
+                                      .log_format = TARN_LOG_TEXT};
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

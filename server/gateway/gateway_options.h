@@ -27,6 +27,7 @@ typedef struct tarn_gateway_options {
     const char *origins[TARN_GATEWAY_ORIGINS_MAX];
     uint32_t origin_count;
     tarn_log_level log_level;
+    tarn_log_format log_format;
 } tarn_gateway_options;
 
 /// Fills the options or ends the program with a sentence on stderr, as --help and --version do.

@@ -16,7 +16,7 @@
 unsigned tarn_status_health(const tarn_workers *workers, bool is_ending, char *text, size_t text_bytes);
 
 /// @return bytes written
-size_t tarn_status_metrics(const tarn_metrics *metrics, const tarn_workers *workers, const tarn_sessions *sessions,
+size_t tarn_status_metrics(tarn_metrics *metrics, const tarn_workers *workers, const tarn_sessions *sessions,
                            char *text, size_t text_bytes);
 
 #endif
