@@ -86,9 +86,11 @@ enum {
 
     // ending
     TARN_GATEWAY_TICK_MS = 50,
-    TARN_GATEWAY_END_VIEWERS_MS_MAX = 500, ///< to tell viewers
-    TARN_GATEWAY_END_WORKER_MS_MAX = 1000, ///< for the worker to end by itself
-    TARN_GATEWAY_END_MS_MAX = 1800,        ///< for everything
+    TARN_GATEWAY_DRAIN_S_MAX = 25,            ///< that SIGTERM leaves until the end; --drain
+    TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX = 2500, ///< longer, where viewers haven't taken their last message
+    TARN_GATEWAY_END_VIEWERS_MS_MAX = 500,    ///< to tell viewers
+    TARN_GATEWAY_END_WORKER_MS_MAX = 1000,    ///< for the worker to end by itself
+    TARN_GATEWAY_END_MS_MAX = 1800,           ///< for everything
 };
 
 #endif

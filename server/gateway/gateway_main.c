@@ -3,6 +3,8 @@
 //     options -> port bound -> page read -> workers spawned -> first tank made -> connections accepted -> ... -> signal
 //             -> viewers told -> workers ended -> libwebsockets gone -> exit
 //
+// SIGTERM lets viewers go before it stops listening: who comes meanwhile is told to come back (drain).
+//
 // What a person can get wrong (port, directory, scene) is found before anything is served, and ends the program with
 // one sentence and exit status 1.
 #include "server/common/clock.h"
@@ -27,20 +29,42 @@ static const char FIRST_SESSION[] = "main";
 
 static tarn_gateway gateway;
 
+static void tell_the_end(void)
+{
+    gateway.viewers.is_ending = true;
+    tarn_service_manager_stopping(&gateway.manager);
+    for (tarn_viewer *viewer = gateway.viewers.first; viewer != NULL; viewer = viewer->next) {
+        tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending; reconnect later");
+    }
+}
+
 static void end(int exit_code)
 {
     if (gateway.ending) {
         return;
     }
     gateway.ending = true;
-    gateway.viewers.is_ending = true;
     gateway.ending_since_ns = tarn_clock_monotonic_ns();
     gateway.exit_code = exit_code;
     tarn_listener_stop(&gateway.listener);
-    for (tarn_viewer *viewer = gateway.viewers.first; viewer != NULL; viewer = viewer->next) {
-        tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending; reconnect later");
-    }
+    tell_the_end();
     tarn_workers_end(&gateway.workers);
+}
+
+static void drain(void)
+{
+    gateway.draining = true;
+    gateway.draining_since_ns = tarn_clock_monotonic_ns();
+    tell_the_end();
+}
+
+/// Whoever balances servers has had the time to notice, and those who were there have gone.
+static bool is_drained(uint64_t now_ns)
+{
+    const uint64_t least_ns = gateway.options.drain_s * (uint64_t)1000000000;
+    const uint64_t most_ns = least_ns + TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX * (uint64_t)1000000;
+    const uint64_t since_ns = now_ns - gateway.draining_since_ns;
+    return since_ns >= most_ns || (since_ns >= least_ns && gateway.viewers.first == NULL);
 }
 
 static void on_signal(uv_signal_t *handle, int signal_number)
@@ -51,7 +75,11 @@ static void on_signal(uv_signal_t *handle, int signal_number)
         _exit(1);
     }
     tarn_log_info("ending: %s", strsignal(signal_number));
-    end(0);
+    if (signal_number == SIGTERM && gateway.serving && !gateway.draining) {
+        drain();
+    } else {
+        end(0);
+    }
 }
 
 static void fail_start(const char *sentence)
@@ -87,6 +115,7 @@ static void serve(void)
     gateway.serving = true;
     if (tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, tarn_web_drop, &gateway, why) ==
         TARN_OK) {
+        tarn_service_manager_ready(&gateway.manager);
         announce();
     } else {
         fail_start(why);
@@ -194,6 +223,19 @@ static void tick_ending(uint64_t now_ns)
     }
 }
 
+static void tell_manager(uint64_t now_ns)
+{
+    char status[160];
+    if (gateway.draining || gateway.ending || !tarn_service_manager_wants_status(&gateway.manager, now_ns)) {
+        tarn_service_manager_tick(&gateway.manager, now_ns, NULL);
+        return;
+    }
+    snprintf(status, sizeof status, "%u of %u workers ready; %u tanks; %llu viewers",
+             tarn_workers_ready(&gateway.workers), gateway.workers.count, tarn_session_count(&gateway.sessions),
+             (unsigned long long)gateway.metrics.viewers);
+    tarn_service_manager_tick(&gateway.manager, now_ns, status);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     (void)timer;
@@ -204,8 +246,11 @@ static void on_tick(uv_timer_t *timer)
     tarn_session_tick(&gateway.sessions, now_ns);
     tarn_move_tick(&gateway.move, now_ns);
     tarn_session_sweep(&gateway.sessions);
+    tell_manager(now_ns);
     if (gateway.ending) {
         tick_ending(now_ns);
+    } else if (gateway.draining && is_drained(now_ns)) {
+        end(0);
     }
 }
 
@@ -358,6 +403,9 @@ int main(int argc, char **argv)
     uv_loop_init(&gateway.loop);
     connect_parts();
     tarn_text why = "it cannot be started";
+    if (tarn_service_manager_open(&gateway.manager, why) != TARN_OK) {
+        tarn_log_warn("%s", why);
+    }
     if (start(why) != TARN_OK) {
         say_failure(why);
         return 1;
@@ -369,6 +417,7 @@ int main(int argc, char **argv)
     }
     tarn_fanout_free(&gateway.sessions.nowhere);
     tarn_pages_free(&gateway.pages);
+    tarn_service_manager_close(&gateway.manager);
     uv_loop_close(&gateway.loop);
     if (gateway.exit_code) {
         say_failure(gateway.failure);

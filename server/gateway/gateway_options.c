@@ -26,6 +26,7 @@ enum {
     OPTION_SESSIONS,
     OPTION_KEEP,
     OPTION_CREATE,
+    OPTION_DRAIN,
     OPTION_LOG,
     OPTION_LOG_FORMAT,
 };
@@ -58,6 +59,8 @@ static const struct argp_option option_list[] = {
     {"worker", OPTION_WORKER, "FILE", 0, "The program that simulates (default: tarn-worker next to this one)", 3},
     {"worker-timeout", OPTION_TIMEOUT, "S", 0, "Seconds without an answer before it is killed, 1 to 600 (default 10)",
      3},
+    {"drain", OPTION_DRAIN, "S", 0,
+     "Seconds, 0 to 25, that SIGTERM leaves for balancers to notice: newcomers are refused meanwhile (default 0)", 3},
     {"log", OPTION_LOG, "error|warn|info|debug", 0, "How much to log on stderr (default info)", 3},
     {"log-format", OPTION_LOG_FORMAT, "text|json", 0,
      "What log lines are: sentences (default), or JSON objects with ts, level, program, msg and what they are about",
@@ -156,6 +159,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_TIMEOUT:
         options->worker_timeout_s = (uint32_t)tarn_option_number(state, "worker-timeout", text, 1, 600);
+        return 0;
+    case OPTION_DRAIN:
+        options->drain_s = (uint32_t)tarn_option_number(state, "drain", text, 0, TARN_GATEWAY_DRAIN_S_MAX);
         return 0;
     case OPTION_LOG: {
         int level = tarn_log_level_find(text);

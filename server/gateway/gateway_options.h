@@ -24,6 +24,7 @@ typedef struct tarn_gateway_options {
     uint32_t sessions_max; ///< 1..TARN_GATEWAY_SESSIONS_MAX
     uint32_t keep_empty_s; ///< that a tank lasts with nobody in it
     bool anyone_creates;   ///< tanks
+    uint32_t drain_s;      ///< 0..TARN_GATEWAY_DRAIN_S_MAX, from SIGTERM on
     const char *origins[TARN_GATEWAY_ORIGINS_MAX];
     uint32_t origin_count;
     tarn_log_level log_level;

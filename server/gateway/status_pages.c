@@ -1,4 +1,4 @@
-// Gathers what /healthz and /metrics tell; the text of the latter is made in metrics.c.
+// Gathers what /healthz, /readyz and /metrics tell; the text of the latter is made in metrics.c.
 #include "server/gateway/status_pages.h"
 #include "server/common/clock.h"
 #include "server/gateway/session_place.h"
@@ -38,6 +38,20 @@ unsigned tarn_status_health(const tarn_workers *workers, bool is_ending, char *t
                                  phase_text(workers->workers[i].phase));
     }
     return is_well ? 200 : 503;
+}
+
+unsigned tarn_status_ready(const tarn_workers *workers, bool is_leaving, char *text, size_t text_bytes)
+{
+    uint32_t given_up = 0;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        given_up += workers->workers[i].phase == TARN_WORKER_GIVEN_UP;
+    }
+    const char *why_not = is_leaving                         ? "the server is ending"
+                          : given_up > 0                     ? "a worker failed too often"
+                          : tarn_workers_ready(workers) == 0 ? "no worker is ready"
+                                                             : NULL;
+    snprintf(text, text_bytes, "%s\n", why_not != NULL ? why_not : "ready");
+    return why_not == NULL ? 200 : 503;
 }
 
 static void tell_worker(const tarn_worker_process *worker, tarn_metrics_worker *told)

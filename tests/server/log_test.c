@@ -148,7 +148,7 @@ static void test_json_is_bounded_and_cut_between_characters(void **state)
     static char sentence[4096], name[4096];
     tarn_log_set_format(TARN_LOG_JSON, -1);
     for (size_t p = 0; p < sizeof pieces / sizeof pieces[0]; p++) {
-        for (int count = 100; count < 1000; count += count > 130 && count < 800 ? 97 : 1) {
+        for (int count = 100; count<1000; count += count> 130 && count < 800 ? 97 : 1) {
             sentence[0] = name[0] = '\0';
             for (int i = 0; i < count; i++) {
                 strcat(sentence, pieces[p]);
