@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -18,6 +20,10 @@ static const char *const small_pool[] = {"--scenes", TARN_TEST_SCENES, "--scene"
 static const char *const small_pool_drained[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--threads",
                                                  "1",        "--drain",        "2",       NULL};
 static server_process server;
+
+// Of <sys/prctl.h>, which on Debian 12 is older than they are.
+enum { SET_MDWE = 65, REFUSE_EXEC_GAIN = 1 };
+
 static char answer[8192];
 
 /// A socket that a server tells things to. @param name  a path, or behind an '@' one outside the file system
@@ -239,6 +245,27 @@ static void test_a_drain_ends(void **state)
     }
 }
 
+/// As MemoryDenyWriteExecute= of the unit has it, for this process and all that it starts: to be the last test.
+static void test_the_cpu_needs_no_memory_that_is_written_and_run(void **state)
+{
+    (void)state;
+    ws_client client;
+    ws_frame frame;
+    if (prctl(SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0) != 0) {
+        print_message("skipped: the kernel has no PR_SET_MDWE, which came with 6.3\n");
+        return;
+    }
+    void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_equal(memory, MAP_FAILED);
+    server_start(&server, small_pool);
+    ws_client_enter(&client, server.port);
+    for (int i = 0; i < 10; i++) {
+        assert_true(ws_client_wait_frame(&client, &frame));
+    }
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_a_manager_that_cannot_be_told_harms_nothing),
         cmocka_unit_test(test_sigterm_drains),
         cmocka_unit_test(test_a_drain_ends),
+        cmocka_unit_test(test_the_cpu_needs_no_memory_that_is_written_and_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
