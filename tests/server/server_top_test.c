@@ -130,7 +130,8 @@ static int end_of(top_process *top)
     bool has_ended = false;
     for (int i = 0; i < WS_CLIENT_WAIT_MS / 10 && !has_ended; i++) {
         has_ended = waitpid(pid, &status, WNOHANG) == pid;
-        while (listen_to(top, has_ended ? 50 : 10)) {
+        usleep(has_ended ? 0 : 10000); // what has closed its output doesn't make the next call wait
+        while (listen_to(top, has_ended ? 50 : 0)) {
         }
     }
     if (!has_ended) {

@@ -84,14 +84,10 @@ static void test_names_steer_nothing_and_fit(void **state)
     static char page[65536], sessions[8192];
     size_t used = 0;
     // Names that are long, have wide letters, escapes, halves of letters; more tanks than there are places.
-    static const char *const names[] = {
-        "\033[2J\033]0;x\007",
-        "a\\\"b\\\\c\\nd",
-        "\303\274\303\274\303\274\303\274\303\274"
-        "\303\274\303\274\303\274\303\274\303\274\303\274\303\274\303\274\303\274\303\274",
-        "\342\200\256right",
-        "\377\376\303",
-        ""};
+#define WIDE "\303\274\303\274\303\274\303\274\303\274"
+    static const char wide[] = WIDE WIDE WIDE;
+    const char *const names[] = {"\033[2J\033]0;x\007", "a\\\"b\\\\c\\nd", wide,
+                                 "\342\200\256right",   "\377\376\303",    ""};
     static char longest[300];
     memset(longest, 'x', sizeof longest - 1);
     used += (size_t)snprintf(page + used, sizeof page - used, "tarn_build_info{version=\"\033[31m%s\"} 1\n", longest);
