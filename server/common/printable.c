@@ -1,8 +1,6 @@
 // UTF-8 walked code by code; what a terminal would obey or hide becomes a question mark. Start at printable_bytes.
 #include "server/common/printable.h"
 
-#include <stddef.h>
-
 /// Bytes of the UTF-8 character at `text`, 0 where there is none.
 static size_t utf8_bytes(const unsigned char *text)
 {
@@ -25,6 +23,14 @@ static bool is_control(const unsigned char *c)
     }
     return (c[1] == 0x80 && (c[2] == 0x8b || c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae))) ||
            (c[1] == 0x81 && c[2] >= 0xa0 && c[2] <= 0xaf);
+}
+
+size_t tarn_character_bytes(const char *text, bool *steers)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    const size_t bytes = c[0] != 0 ? utf8_bytes(c) : 0;
+    *steers = bytes > 0 && is_control(c);
+    return bytes;
 }
 
 /// The bytes that the text's first character takes, 0 where it is none or steers something.

@@ -14,6 +14,7 @@
 #include "server/gateway/pages.h"
 #include "server/gateway/refused_origins.h"
 #include "server/gateway/scene_pages.h"
+#include "server/gateway/service_manager.h"
 #include "server/gateway/session.h"
 #include "server/gateway/session_pages.h"
 #include "server/gateway/viewer.h"
@@ -41,7 +42,10 @@ typedef struct tarn_gateway {
     tarn_session_makers makers;
     tarn_viewer_list viewers;
     tarn_refused_origins refused_origins;
-    bool serving; ///< the first tank was made
+    tarn_service_manager manager;
+    bool serving;  ///< the first tank was made
+    bool draining; ///< newcomers are refused, and it ends in a while
+    uint64_t draining_since_ns;
     bool ending;
     uint64_t ending_since_ns;
     int exit_code;

@@ -16,8 +16,8 @@ enum {
     TARN_GATEWAY_HTTP_TIMEOUT_S = 10, ///< to send a request
     TARN_GATEWAY_HTTP_KEEPALIVE_S = 15,
     TARN_GATEWAY_HTTP_CHUNK_BYTES = 65536,
-    TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 262144, ///< of /metrics and other made-up pages
-    TARN_GATEWAY_HEADER_BYTES_MAX = 4096,      ///< of a request
+    TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 1 << 20, ///< of /metrics and other made-up pages
+    TARN_GATEWAY_HEADER_BYTES_MAX = 4096,       ///< of a request
     TARN_GATEWAY_ORIGINS_MAX = 16,
     TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
     TARN_GATEWAY_TX_BYTES = 2000000,     ///< that one send may take
@@ -94,9 +94,11 @@ enum {
 
     // ending
     TARN_GATEWAY_TICK_MS = 50,
-    TARN_GATEWAY_END_VIEWERS_MS_MAX = 500, ///< to tell viewers
-    TARN_GATEWAY_END_WORKER_MS_MAX = 1000, ///< for the worker to end by itself
-    TARN_GATEWAY_END_MS_MAX = 1800,        ///< for everything
+    TARN_GATEWAY_DRAIN_S_MAX = 25,            ///< that SIGTERM leaves until the end; --drain
+    TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX = 2500, ///< longer, where viewers haven't taken their last message
+    TARN_GATEWAY_END_VIEWERS_MS_MAX = 500,    ///< to tell viewers
+    TARN_GATEWAY_END_WORKER_MS_MAX = 1000,    ///< for the worker to end by itself
+    TARN_GATEWAY_END_MS_MAX = 1800,           ///< for everything
 };
 
 #endif

@@ -3,6 +3,8 @@
 //     options -> port bound -> page read -> workers spawned -> first tank made -> connections accepted -> ... -> signal
 //             -> viewers told -> workers ended -> libwebsockets gone -> exit
 //
+// SIGTERM lets viewers go before it stops listening: who comes meanwhile is told to come back (drain).
+//
 // What a person can get wrong (port, directory, scene) is found before anything is served, and ends the program with
 // one sentence and exit status 1.
 #include "server/common/clock.h"
@@ -30,20 +32,42 @@ static const char FIRST_SESSION[] = "main";
 
 static tarn_gateway gateway;
 
+static void tell_the_end(void)
+{
+    gateway.viewers.is_ending = true;
+    tarn_service_manager_stopping(&gateway.manager);
+    for (tarn_viewer *viewer = gateway.viewers.first; viewer != NULL; viewer = viewer->next) {
+        tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending; reconnect later");
+    }
+}
+
 static void end(int exit_code)
 {
     if (gateway.ending) {
         return;
     }
     gateway.ending = true;
-    gateway.viewers.is_ending = true;
     gateway.ending_since_ns = tarn_clock_monotonic_ns();
     gateway.exit_code = exit_code;
     tarn_listener_stop(&gateway.listener);
-    for (tarn_viewer *viewer = gateway.viewers.first; viewer != NULL; viewer = viewer->next) {
-        tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending; reconnect later");
-    }
+    tell_the_end();
     tarn_workers_end(&gateway.workers);
+}
+
+static void drain(void)
+{
+    gateway.draining = true;
+    gateway.draining_since_ns = tarn_clock_monotonic_ns();
+    tell_the_end();
+}
+
+/// Whoever balances servers has had the time to notice, and those who were there have gone.
+static bool is_drained(uint64_t now_ns)
+{
+    const uint64_t least_ns = gateway.options.drain_s * (uint64_t)1000000000;
+    const uint64_t most_ns = least_ns + TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX * (uint64_t)1000000;
+    const uint64_t since_ns = now_ns - gateway.draining_since_ns;
+    return since_ns >= most_ns || (since_ns >= least_ns && gateway.viewers.first == NULL);
 }
 
 static void on_signal(uv_signal_t *handle, int signal_number)
@@ -54,7 +78,11 @@ static void on_signal(uv_signal_t *handle, int signal_number)
         _exit(1);
     }
     tarn_log_info("ending: %s", strsignal(signal_number));
-    end(0);
+    if (signal_number == SIGTERM && gateway.serving && !gateway.draining) {
+        drain();
+    } else {
+        end(0);
+    }
 }
 
 static void fail_start(const char *sentence)
@@ -90,6 +118,7 @@ static void serve(void)
     gateway.serving = true;
     if (tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, tarn_web_drop, &gateway, why) ==
         TARN_OK) {
+        tarn_service_manager_ready(&gateway.manager);
         announce();
         tarn_session_place_all(&gateway.sessions);
     } else {
@@ -108,7 +137,8 @@ static tarn_status on_worker_ready(void *user, tarn_worker_process *worker)
     *told = worker->hello;
     tarn_own_scene_list(self->options.scene, told);
     tarn_workers_device(&self->workers, told->device);
-    tarn_log_info("worker %u ready: %s, %s", worker->index, worker->hello.program, worker->hello.device);
+    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.worker = (int)worker->index + 1}, "worker %u ready: %s, %s",
+                worker->index, worker->hello.program, worker->hello.device);
     if (self->serving) {
         tarn_session_worker_ready(&self->sessions, worker);
     } else if (tarn_workers_ready(&self->workers) == self->options.devices.count) {
@@ -130,7 +160,8 @@ static void on_worker_lost(void *user, tarn_worker_process *worker, const char *
         return;
     }
     tarn_move_worker_lost(&self->move, worker, sentence);
-    tarn_log_error("worker %u: %s%s", worker->index, sentence, given_up ? "; it is not started again by itself" : "");
+    tarn_log_of(TARN_LOG_ERROR, (tarn_log_subject){.worker = (int)worker->index + 1}, "worker %u: %s%s", worker->index,
+                sentence, given_up ? "; it is not started again by itself" : "");
     tarn_session_worker_lost(&self->sessions, worker, sentence, given_up);
 }
 
@@ -196,6 +227,19 @@ static void tick_ending(uint64_t now_ns)
     }
 }
 
+static void tell_manager(uint64_t now_ns)
+{
+    char status[160];
+    if (gateway.draining || gateway.ending || !tarn_service_manager_wants_status(&gateway.manager, now_ns)) {
+        tarn_service_manager_tick(&gateway.manager, now_ns, NULL);
+        return;
+    }
+    snprintf(status, sizeof status, "%u of %u workers ready; %u tanks; %llu viewers",
+             tarn_workers_ready(&gateway.workers), gateway.workers.count, tarn_session_count(&gateway.sessions),
+             (unsigned long long)gateway.metrics.viewers);
+    tarn_service_manager_tick(&gateway.manager, now_ns, status);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     (void)timer;
@@ -207,8 +251,11 @@ static void on_tick(uv_timer_t *timer)
     tarn_move_tick(&gateway.move, now_ns);
     tarn_session_store_tick(&gateway.sessions, now_ns);
     tarn_session_sweep(&gateway.sessions);
+    tell_manager(now_ns);
     if (gateway.ending) {
         tick_ending(now_ns);
+    } else if (gateway.draining && is_drained(now_ns)) {
+        end(0);
     }
 }
 
@@ -269,6 +316,7 @@ static tarn_status start_workers(tarn_text why)
         .fps = options->fps,
         .timeout_s = options->worker_timeout_s,
         .log_level = tarn_log_level_name(options->log_level),
+        .log_format = options->log_format,
     };
     tarn_worker_events events = {&gateway,          on_worker_ready,      on_worker_lost,
                                  on_worker_message, on_worker_chunk_sent, on_worker_frame_space,
@@ -360,6 +408,10 @@ static tarn_status start(tarn_text why)
 /// Why it ends, which may quote an option, a file or the worker.
 static void say_failure(char *sentence)
 {
+    if (gateway.options.log_format == TARN_LOG_JSON) {
+        tarn_log_error("%s", sentence);
+        return;
+    }
     tarn_make_printable(sentence);
     fprintf(stderr, "tarnd: %s\n", sentence);
 }
@@ -369,10 +421,14 @@ int main(int argc, char **argv)
     tarn_standard_files_open();
     tarn_gateway_options_parse(argc, argv, &gateway.options);
     tarn_log_open("tarnd", gateway.options.log_level);
+    tarn_log_set_format(gateway.options.log_format, -1);
     signal(SIGPIPE, SIG_IGN);
     uv_loop_init(&gateway.loop);
     connect_parts();
     tarn_text why = "it cannot be started";
+    if (tarn_service_manager_open(&gateway.manager, why) != TARN_OK) {
+        tarn_log_warn("%s", why);
+    }
     if (start(why) != TARN_OK) {
         say_failure(why);
         return 1;
@@ -385,6 +441,7 @@ int main(int argc, char **argv)
     }
     tarn_fanout_free(&gateway.sessions.nowhere);
     tarn_pages_free(&gateway.pages);
+    tarn_service_manager_close(&gateway.manager);
     uv_loop_close(&gateway.loop);
     if (gateway.exit_code) {
         say_failure(gateway.failure);

@@ -28,7 +28,9 @@ enum {
     OPTION_STORE,
     OPTION_DURABILITY,
     OPTION_CREATE,
+    OPTION_DRAIN,
     OPTION_LOG,
+    OPTION_LOG_FORMAT,
 };
 
 static const struct argp_option option_list[] = {
@@ -63,7 +65,12 @@ static const struct argp_option option_list[] = {
     {"worker", OPTION_WORKER, "FILE", 0, "The program that simulates (default: tarn-worker next to this one)", 3},
     {"worker-timeout", OPTION_TIMEOUT, "S", 0, "Seconds without an answer before it is killed, 1 to 600 (default 10)",
      3},
+    {"drain", OPTION_DRAIN, "S", 0,
+     "Seconds, 0 to 25, that SIGTERM leaves for balancers to notice: newcomers are refused meanwhile (default 0)", 3},
     {"log", OPTION_LOG, "error|warn|info|debug", 0, "How much to log on stderr (default info)", 3},
+    {"log-format", OPTION_LOG_FORMAT, "text|json", 0,
+     "What log lines are: sentences (default), or JSON objects with ts, level, program, msg and what they are about",
+     3},
     {0},
 };
 
@@ -165,12 +172,23 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case OPTION_TIMEOUT:
         options->worker_timeout_s = (uint32_t)tarn_option_number(state, "worker-timeout", text, 1, 600);
         return 0;
+    case OPTION_DRAIN:
+        options->drain_s = (uint32_t)tarn_option_number(state, "drain", text, 0, TARN_GATEWAY_DRAIN_S_MAX);
+        return 0;
     case OPTION_LOG: {
         int level = tarn_log_level_find(text);
         if (level < 0) {
             argp_error(state, "--log: found \"%s\", allowed are error, warn, info and debug", text);
         }
         options->log_level = (tarn_log_level)level;
+        return 0;
+    }
+    case OPTION_LOG_FORMAT: {
+        int format = tarn_log_format_find(text);
+        if (format < 0) {
+            argp_error(state, "--log-format: found \"%s\", allowed are text and json", text);
+        }
+        options->log_format = (tarn_log_format)format;
         return 0;
     }
     case ARGP_KEY_ARG:
@@ -199,6 +217,7 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
                                       .durability_ms = TARN_GATEWAY_STORE_DURABILITY_MS,
                                       .keep_empty_s = TARN_GATEWAY_KEEP_EMPTY_S,
                                       .anyone_creates = true,
-                                      .log_level = TARN_LOG_INFO};
+                                      .log_level = TARN_LOG_INFO,
+                                      .log_format = TARN_LOG_TEXT};
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

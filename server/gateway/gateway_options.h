@@ -26,9 +26,11 @@ typedef struct tarn_gateway_options {
     uint32_t durability_ms; ///< of what happens, that a power cut may cost
     uint32_t keep_empty_s;  ///< that a tank lasts with nobody in it
     bool anyone_creates;    ///< tanks
+    uint32_t drain_s;       ///< 0..TARN_GATEWAY_DRAIN_S_MAX, from SIGTERM on
     const char *origins[TARN_GATEWAY_ORIGINS_MAX];
     uint32_t origin_count;
     tarn_log_level log_level;
+    tarn_log_format log_format;
 } tarn_gateway_options;
 
 /// Fills the options or ends the program with a sentence on stderr, as --help and --version do.

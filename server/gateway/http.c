@@ -110,6 +110,9 @@ static int begin(const tarn_http_response *response, struct lws *wsi, unsigned s
     if (status == 405) {
         add_header(&writer, "allow:", response->allows);
     }
+    if (status == 503) {
+        add_header(&writer, "retry-after:", "5");
+    }
     return writer.failed || lws_finalize_write_http_header(wsi, writer.start, &writer.at, writer.end) ? -1 : 0;
 }
 
@@ -248,6 +251,13 @@ static int respond_health(tarn_gateway *gateway, tarn_http_response *response, s
     return respond_made(response, wsi, status, PLAIN, scratch, strlen(scratch));
 }
 
+static int respond_ready(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
+{
+    const bool is_leaving = gateway->draining || gateway->ending;
+    const unsigned status = tarn_status_ready(&gateway->workers, is_leaving, scratch, sizeof scratch);
+    return respond_made(response, wsi, status, PLAIN, scratch, strlen(scratch));
+}
+
 /// Whether a Host header names an address or this machine itself, rather than a name that somebody's DNS made up.
 static bool host_is_plain(const char *host)
 {
@@ -365,6 +375,9 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
     if (!origin_is_allowed(gateway, wsi)) {
         response->refusal = 403;
         response->refusal_sentence = "pages of this origin may make and move no tanks";
+    } else if (gateway->draining) {
+        response->refusal = 503;
+        response->refusal_sentence = "the server is ending; try again in a moment";
     } else if (!is_json(wsi)) {
         response->refusal = 415;
         response->refusal_sentence = "the body's type is not application/json";
@@ -496,6 +509,9 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     }
     if (strcmp(path, "/healthz") == 0) {
         return respond_health(gateway, response, wsi);
+    }
+    if (strcmp(path, "/readyz") == 0) {
+        return respond_ready(gateway, response, wsi);
     }
     if (strcmp(path, "/metrics") == 0) {
         return respond_metrics(gateway, response, wsi);

@@ -1,9 +1,21 @@
 // The text for Prometheus: all samples of a metric stand together below its HELP and TYPE. Begin at tarn_metrics_write.
 #include "server/gateway/metrics.h"
+#include "protocol/assert.h"
+#include "server/gateway/gateway_limits.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "GCC " __VERSION__
+#endif
+
+/// The labels of a session as they are written: its name, escaped, and its worker.
+typedef char session_labels[2 * sizeof(tarn_name) + 64];
 
 static const double latency_bounds_s[TARN_METRICS_LATENCY_BUCKETS] = {0.005, 0.01, 0.02, 0.03, 0.05,
                                                                       0.075, 0.1,  0.2,  0.5,  1.0};
@@ -37,15 +49,15 @@ static void put_metric(metrics_text *text, const char *name, const char *type, c
     }
 }
 
-void tarn_metrics_latency(tarn_metrics *metrics, double seconds)
+void tarn_latency_note(tarn_latency *latency, double seconds)
 {
     int bucket = 0;
     while (bucket < TARN_METRICS_LATENCY_BUCKETS && seconds > latency_bounds_s[bucket]) {
         bucket++;
     }
-    metrics->latency_buckets[bucket]++;
-    metrics->latency_count++;
-    metrics->latency_sum_s += seconds;
+    latency->buckets[bucket]++;
+    latency->count++;
+    latency->sum_s += seconds;
 }
 
 static void put_head(metrics_text *text, const char *name, const char *type, const char *help)
@@ -73,22 +85,25 @@ static void put_layers(metrics_text *text, const tarn_metrics *metrics)
     }
 }
 
-static void put_latency(metrics_text *text, const tarn_metrics *metrics)
+/// The samples of a histogram. @param labels  that they have besides, with a comma behind each; may be empty
+static void put_latency(metrics_text *text, const char *name, const char *labels, const tarn_latency *latency)
 {
     uint64_t below = 0;
-    if (text->left) {
-        put(text, "# HELP tarn_input_to_frame_seconds From an input's arrival to the first frame that contains it\n"
-                  "# TYPE tarn_input_to_frame_seconds histogram\n");
-    }
+    const int bytes = (int)strlen(labels) - 1; // without the last comma
     for (int i = 0; i < TARN_METRICS_LATENCY_BUCKETS && text->left; i++) {
-        below += metrics->latency_buckets[i];
-        put(text, "tarn_input_to_frame_seconds_bucket{le=\"%g\"} %" PRIu64 "\n", latency_bounds_s[i], below);
+        below += latency->buckets[i];
+        put(text, "tarn_%s_bucket{%sle=\"%g\"} %" PRIu64 "\n", name, labels, latency_bounds_s[i], below);
     }
     if (text->left) {
-        put(text,
-            "tarn_input_to_frame_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\ntarn_input_to_frame_seconds_sum %.17g\n"
-            "tarn_input_to_frame_seconds_count %" PRIu64 "\n",
-            metrics->latency_count, metrics->latency_sum_s, metrics->latency_count);
+        put(text, "tarn_%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, latency->count);
+    }
+    const char *open = bytes > 0 ? "{" : "", *close = bytes > 0 ? "}" : "";
+    if (text->left) {
+        put(text, "tarn_%s_sum%s%.*s%s %.17g\n", name, open, bytes > 0 ? bytes : 0, labels, close, latency->sum_s);
+    }
+    if (text->left) {
+        put(text, "tarn_%s_count%s%.*s%s %" PRIu64 "\n", name, open, bytes > 0 ? bytes : 0, labels, close,
+            latency->count);
     }
 }
 
@@ -112,6 +127,10 @@ static const metric_text worker_metrics[TARN_WORKER_METRIC_COUNT] = {
     [TARN_WORKER_METRIC_FAILURES] = {"worker_failures_total", "counter", "Ends of the worker that nobody asked for"},
     [TARN_WORKER_METRIC_TANKS] = {"worker_tanks", "gauge", "Tanks that the worker has"},
     [TARN_WORKER_METRIC_PID] = {"worker_pid", "gauge", "The worker's process; 0: there is none"},
+    [TARN_WORKER_METRIC_MEMORY] = {"worker_resident_memory_bytes", "gauge", "Memory that the worker's process takes"},
+    [TARN_WORKER_METRIC_QUEUE] = {"worker_queue_messages", "gauge", "Messages that wait for the worker to read them"},
+    [TARN_WORKER_METRIC_HELD] = {"worker_held_messages", "gauge",
+                                 "Messages that wait until its tanks are brought back"},
 };
 
 static const metric_text session_metrics[TARN_SESSION_METRIC_COUNT] = {
@@ -132,6 +151,17 @@ static const metric_text session_metrics[TARN_SESSION_METRIC_COUNT] = {
     [TARN_SESSION_METRIC_STEPS] = {"session_steps", "gauge", "Steps since its tank started afresh"},
     [TARN_SESSION_METRIC_UNCONVERGED] = {"session_unconverged", "gauge",
                                          "Substeps since its tank started afresh whose pressure did not converge"},
+    [TARN_SESSION_METRIC_INPUTS_WAITING] = {"session_inputs_waiting", "gauge",
+                                            "Inputs of its viewers that wait for the worker to read them"},
+    [TARN_SESSION_METRIC_FRAMES_IN_FLIGHT] = {"session_frames_in_flight", "gauge",
+                                              "Frames sent to its viewers and not acknowledged"},
+    [TARN_SESSION_METRIC_WORKER_LOSSES] = {"session_worker_losses_total", "counter",
+                                           "Times that the worker of its tank ended"},
+    [TARN_SESSION_METRIC_RESUMES] = {"session_resumes_total", "counter",
+                                     "Times that its tank then went on where it was"},
+    [TARN_SESSION_METRIC_RESTARTS] = {"session_restarts_total", "counter", "Times that its tank then started afresh"},
+    [TARN_SESSION_METRIC_SET_BACKS] = {"session_set_backs_total", "counter",
+                                       "Times that its tank was set back because the simulation failed"},
 };
 
 /// A label's value, whatever is in it.
@@ -164,22 +194,79 @@ static void put_workers(metrics_text *text, const tarn_metrics_page *page)
     }
 }
 
+/// The labels of a session, with a comma behind each.
+static void label_session(const tarn_metrics_session *session, session_labels labels)
+{
+    char label[2 * sizeof(tarn_name)];
+    escape(session->label, label, sizeof label);
+    if (session->worker >= 0) {
+        snprintf(labels, sizeof(session_labels), "session=\"%s\",worker=\"%d\",", label, session->worker);
+    } else {
+        snprintf(labels, sizeof(session_labels), "session=\"%s\",worker=\"none\",", label);
+    }
+}
+
 static void put_sessions(metrics_text *text, const tarn_metrics_page *page)
 {
-    char label[2 * sizeof(tarn_name)], worker[16];
+    session_labels labels[TARN_GATEWAY_SESSIONS_MAX];
+    TARN_ASSERT(page->session_count <= TARN_GATEWAY_SESSIONS_MAX);
+    for (uint32_t i = 0; i < page->session_count; i++) {
+        label_session(&page->sessions[i], labels[i]);
+    }
     for (int metric = 0; metric < TARN_SESSION_METRIC_COUNT; metric++) {
         const metric_text *of = &session_metrics[metric];
         put_head(text, of->name, of->type, of->help);
         for (uint32_t i = 0; i < page->session_count && text->left > 0; i++) {
-            const tarn_metrics_session *session = &page->sessions[i];
-            escape(session->label, label, sizeof label);
-            snprintf(worker, sizeof worker, "none");
-            if (session->worker >= 0) {
-                snprintf(worker, sizeof worker, "%d", session->worker);
-            }
-            put(text, "tarn_%s{session=\"%s\",worker=\"%s\"} %.17g\n", of->name, label, worker,
-                session->values[metric]);
+            put(text, "tarn_%s{%.*s} %.17g\n", of->name, (int)strlen(labels[i]) - 1, labels[i],
+                page->sessions[i].values[metric]);
         }
+    }
+    put_head(text, "session_step_time_seconds", "summary", "Time of the steps of its tank");
+    for (uint32_t i = 0; i < page->session_count && text->left > 0; i++) {
+        const int bytes = (int)strlen(labels[i]) - 1;
+        put(text,
+            "tarn_session_step_time_seconds_sum{%.*s} %.17g\ntarn_session_step_time_seconds_count{%.*s} %" PRIu64 "\n",
+            bytes, labels[i], page->sessions[i].steps_s, bytes, labels[i], page->sessions[i].steps);
+    }
+    put_head(text, "session_input_to_frame_seconds", "histogram",
+             "From an input's arrival to the first frame that contains it");
+    for (uint32_t i = 0; i < page->session_count && text->left > 0; i++) {
+        if (page->sessions[i].latency != NULL) {
+            put_latency(text, "session_input_to_frame_seconds", labels[i], page->sessions[i].latency);
+        }
+    }
+}
+
+/// Under the names that all programs tell these by.
+static void put_process(metrics_text *text, const tarn_process_usage *usage)
+{
+    const struct {
+        const char *name, *type, *help;
+        double value;
+    } all[] = {
+        {"open_fds", "gauge", "Descriptors that are open", (double)usage->open_fds},
+        {"max_fds", "gauge", "Descriptors that may be open", (double)usage->max_fds},
+        {"resident_memory_bytes", "gauge", "Memory in use", (double)usage->resident_bytes},
+        {"virtual_memory_bytes", "gauge", "Addresses in use", (double)usage->virtual_bytes},
+        {"cpu_seconds_total", "counter", "Processor time", usage->cpu_s},
+        {"start_time_seconds", "gauge", "When it began, in seconds since 1970", usage->start_s},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && text->left > 0; i++) {
+        put(text, "# HELP process_%s %s\n# TYPE process_%s %s\nprocess_%s %.17g\n", all[i].name, all[i].help,
+            all[i].name, all[i].type, all[i].name, all[i].value);
+    }
+}
+
+static void put_server(metrics_text *text, const tarn_metrics_page *page)
+{
+    const tarn_metrics *m = page->metrics;
+    put_head(text, "build_info", "gauge", "Which tarnd this is");
+    if (text->left) {
+        put(text, "tarn_build_info{version=\"" TARN_VERSION "\",compiler=\"" COMPILER "\"} 1\n");
+    }
+    put_head(text, "scrape_seconds", "summary", "What this text took of the loop, those before this one");
+    if (text->left) {
+        put(text, "tarn_scrape_seconds_sum %.17g\ntarn_scrape_seconds_count %" PRIu64 "\n", m->scrapes_s, m->scrapes);
     }
 }
 
@@ -216,9 +303,13 @@ size_t tarn_metrics_write(const tarn_metrics_page *page, char *bytes, size_t tex
                (double)m->frames_skipped_total);
     put_metric(&text, "bytes_sent_total", "counter", "Bytes of frames and messages sent to viewers",
                (double)m->bytes_sent_total);
-    put_latency(&text, m);
+    put_head(&text, "input_to_frame_seconds", "histogram",
+             "From an input's arrival to the first frame that contains it");
+    put_latency(&text, "input_to_frame_seconds", "", &m->latency);
     put_stages(&text, &m->stages);
     put_workers(&text, page);
     put_sessions(&text, page);
+    put_server(&text, page);
+    put_process(&text, &page->usage);
     return (size_t)(text.at - bytes);
 }

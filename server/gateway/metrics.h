@@ -4,12 +4,21 @@
 
 #include "protocol/message.h"
 #include "protocol/stream.h"
+#include "server/gateway/process_usage.h"
 #include "server/gateway/stages.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { TARN_METRICS_LATENCY_BUCKETS = 10, TARN_METRICS_KINDS = 3 };
+
+/// How many took how long.
+typedef struct tarn_latency {
+    uint64_t buckets[TARN_METRICS_LATENCY_BUCKETS + 1]; ///< the last one is for everything above
+    uint64_t count;
+    double sum_s;
+} tarn_latency;
 
 typedef struct tarn_metrics {
     uint64_t connections_total, connections_refused_total, connections_dropped_total;
@@ -22,10 +31,10 @@ typedef struct tarn_metrics {
     uint64_t frame_bytes_by_kind_total[TARN_METRICS_KINDS];
     uint32_t viewers_by_layers[TARN_STREAM_LAYERS_MAX]; ///< that were sent a key frame with so many layers and one more
     uint64_t bytes_sent_total;
-    uint64_t latency_buckets[TARN_METRICS_LATENCY_BUCKETS + 1]; ///< the last one is for everything above
-    uint64_t latency_count;
-    double latency_sum_s;
+    tarn_latency latency; ///< from the arrival of an input to that of the first frame that contains it
     tarn_stages stages;
+    uint64_t scrapes; ///< of this text
+    double scrapes_s; ///< what they took of the loop
 } tarn_metrics;
 
 /// What is told of each session.
@@ -42,6 +51,12 @@ typedef enum tarn_session_metric {
     TARN_SESSION_METRIC_PARTICLES,
     TARN_SESSION_METRIC_STEPS,
     TARN_SESSION_METRIC_UNCONVERGED,
+    TARN_SESSION_METRIC_INPUTS_WAITING,
+    TARN_SESSION_METRIC_FRAMES_IN_FLIGHT,
+    TARN_SESSION_METRIC_WORKER_LOSSES,
+    TARN_SESSION_METRIC_RESUMES,
+    TARN_SESSION_METRIC_RESTARTS,
+    TARN_SESSION_METRIC_SET_BACKS,
     TARN_SESSION_METRIC_COUNT
 } tarn_session_metric;
 
@@ -49,6 +64,9 @@ typedef struct tarn_metrics_session {
     tarn_name label; ///< its name where everybody may know it
     int worker;      ///< -1: none
     double values[TARN_SESSION_METRIC_COUNT];
+    uint64_t steps; ///< and what they took
+    double steps_s;
+    const tarn_latency *latency; ///< NULL: none was measured
 } tarn_metrics_session;
 
 typedef enum tarn_worker_metric {
@@ -57,6 +75,9 @@ typedef enum tarn_worker_metric {
     TARN_WORKER_METRIC_FAILURES,
     TARN_WORKER_METRIC_TANKS,
     TARN_WORKER_METRIC_PID,
+    TARN_WORKER_METRIC_MEMORY,
+    TARN_WORKER_METRIC_QUEUE,
+    TARN_WORKER_METRIC_HELD,
     TARN_WORKER_METRIC_COUNT
 } tarn_worker_metric;
 
@@ -68,14 +89,15 @@ typedef struct tarn_metrics_worker {
 /// Everything on the page: the server as a whole, each worker by its number, each session by its label.
 typedef struct tarn_metrics_page {
     const tarn_metrics *metrics;
+    tarn_process_usage usage;
     const tarn_metrics_worker *workers;
     uint32_t worker_count;
     const tarn_metrics_session *sessions;
     uint32_t session_count;
 } tarn_metrics_page;
 
-/// Notes the time from the arrival of an input to the arrival of the first frame that contains it.
-void tarn_metrics_latency(tarn_metrics *metrics, double seconds);
+/// Notes that one took this long.
+void tarn_latency_note(tarn_latency *latency, double seconds);
 
 /// @return bytes written, without the NUL; what does not fit is cut off at a line's end
 size_t tarn_metrics_write(const tarn_metrics_page *page, char *text, size_t text_bytes);

@@ -491,6 +491,7 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
         if (session->id == 0 || session->worker != worker) {
             continue;
         }
+        session->counts.worker_losses++;
         session->state.worker_ready = 0;
         session->pending = session->resumes = false;
         session->audience_told = 0;
@@ -514,6 +515,7 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
     }
     if (state->epoch > session->epoch) {
         session->epoch = state->epoch; // the worker set the tank back
+        session->counts.set_backs += session->was_made && !session->resumes;
     }
     session->epoch_served = state->epoch;
     if (session->pending && (state->epoch == session->epoch || session->resumes)) {
@@ -534,8 +536,10 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
 
 static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
 {
+    const tarn_log_subject subject = {
+        .session = session->name, .tank = session->id, .worker = (int)session->worker->index + 1};
     if (refused->code == TARN_ERROR_WORKER) {
-        tarn_log_warn("%s", refused->text);
+        tarn_log_of(TARN_LOG_WARN, subject, "%s", refused->text);
         tell_error(session, TARN_ERROR_WORKER, refused->text);
         return;
     }
@@ -549,7 +553,7 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
             snprintf(session->ends_because, sizeof session->ends_because, "%s", refused->text);
         }
         if (session->was_made || !session->is_kept) { // else the server ends with the sentence
-            tarn_log_error("%s", refused->text);
+            tarn_log_of(TARN_LOG_ERROR, subject, "%s", refused->text);
         }
         tell_error(session, TARN_ERROR_SCENE, refused->text);
         return;
@@ -567,6 +571,7 @@ static void on_report(tarn_session *session, const tarn_ipc_report *report)
     if (session->report_ns != 0) {
         session->share = tarn_placement_share(&session->report, report, received - session->report_received,
                                               1e-9 * (double)(now_ns - session->report_ns));
+        tarn_session_counts_report(&session->counts, &session->report, report);
     }
     session->report = *report;
     session->report_ns = now_ns;
@@ -622,7 +627,8 @@ static void note_input(tarn_session *session, tarn_viewer *viewer, uint32_t sequ
             continue;
         }
         const uint64_t arrived_ns = viewer->timed[i].arrived_ns;
-        tarn_metrics_latency(session->all->metrics, (double)(session->taken_ns - arrived_ns) * 1e-9);
+        tarn_latency_note(&session->counts.latency, (double)(session->taken_ns - arrived_ns) * 1e-9);
+        tarn_latency_note(&session->all->metrics->latency, (double)(session->taken_ns - arrived_ns) * 1e-9);
         tarn_session_stage(session, TARN_STAGE_WAIT, (double)(int64_t)(session->stamps.latched_ns - arrived_ns) * 1e-9);
         viewer->timed[i].sequence = 0;
     }

@@ -18,6 +18,7 @@
 #include "server/gateway/presence.h"
 #include "server/gateway/role.h"
 #include "server/gateway/secret.h"
+#include "server/gateway/session_counts.h"
 #include "server/gateway/stages.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/workers.h"
@@ -26,11 +27,6 @@
 
 struct tarn_sessions;
 struct tarn_viewer;
-
-/// What came and went, since the session began.
-typedef struct tarn_session_counts {
-    uint64_t frames_received, frames_sent, frames_skipped, bytes_sent;
-} tarn_session_counts;
 
 typedef struct tarn_session {
     struct tarn_sessions *all; ///< whose it is

@@ -89,7 +89,8 @@ void tarn_session_end(tarn_session *session, const char *sentence)
     const tarn_ipc_message message = {.kind = TARN_IPC_UNLOAD, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_UNLOAD};
     TARN_ASSERT(session->id != 0);
-    tarn_log_info("the session \"%s\" ends: %s", session->name, sentence);
+    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.session = session->name, .tank = session->id},
+                "the session \"%s\" ends: %s", session->name, sentence);
     while (session->viewer_count > 0) {
         tarn_viewer *viewer = session->viewers[0];
         tarn_session_leave(session, viewer);

@@ -16,6 +16,7 @@ void tarn_session_is_back(tarn_session *session, bool is_as_it_was)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_PRESENT, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_PRESENT};
+    tarn_session_counts_return(&session->counts, is_as_it_was);
     message.present.viewer_count = session->viewer_count;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         message.present.viewer_ids[i] = session->viewers[i]->id;

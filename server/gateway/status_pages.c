@@ -1,6 +1,8 @@
-// Gathers what /healthz and /metrics tell; the text of the latter is made in metrics.c.
+// Gathers what /healthz, /readyz and /metrics tell; the text of the latter is made in metrics.c.
 #include "server/gateway/status_pages.h"
+#include "server/common/clock.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/viewer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +40,20 @@ unsigned tarn_status_health(const tarn_workers *workers, bool is_ending, char *t
     return is_well ? 200 : 503;
 }
 
+unsigned tarn_status_ready(const tarn_workers *workers, bool is_leaving, char *text, size_t text_bytes)
+{
+    uint32_t given_up = 0;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        given_up += workers->workers[i].phase == TARN_WORKER_GIVEN_UP;
+    }
+    const char *why_not = is_leaving                         ? "the server is ending"
+                          : given_up > 0                     ? "a worker failed too often"
+                          : tarn_workers_ready(workers) == 0 ? "no worker is ready"
+                                                             : NULL;
+    snprintf(text, text_bytes, "%s\n", why_not != NULL ? why_not : "ready");
+    return why_not == NULL ? 200 : 503;
+}
+
 static void tell_worker(const tarn_worker_process *worker, tarn_metrics_worker *told)
 {
     told->device = worker->hello.device;
@@ -46,6 +62,29 @@ static void tell_worker(const tarn_worker_process *worker, tarn_metrics_worker *
     told->values[TARN_WORKER_METRIC_FAILURES] = (double)worker->failures_total;
     told->values[TARN_WORKER_METRIC_TANKS] = 0;
     told->values[TARN_WORKER_METRIC_PID] = tarn_worker_process_pid(worker);
+    told->values[TARN_WORKER_METRIC_MEMORY] = (double)tarn_process_resident_bytes(tarn_worker_process_pid(worker));
+    told->values[TARN_WORKER_METRIC_QUEUE] = worker->queue.count + worker->chunks.count;
+    told->values[TARN_WORKER_METRIC_HELD] = worker->waiting.count;
+}
+
+/// In its worker's queues, and in its own while it is moved.
+static uint32_t inputs_waiting(const tarn_session *session)
+{
+    uint32_t count = 0;
+    if (session->worker != NULL) {
+        count += tarn_worker_queue_inputs(&session->worker->queue, session->id);
+        count += tarn_worker_queue_inputs(&session->worker->waiting, session->id);
+    }
+    return count + (session->held != NULL ? tarn_worker_queue_inputs(session->held, session->id) : 0);
+}
+
+static uint32_t frames_in_flight(const tarn_session *session)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        count += session->viewers[i]->flight.count;
+    }
+    return count;
 }
 
 static void tell_session(const tarn_session *session, tarn_metrics_session *told)
@@ -69,15 +108,26 @@ static void tell_session(const tarn_session *session, tarn_metrics_session *told
     told->values[TARN_SESSION_METRIC_PARTICLES] = report->particle_count;
     told->values[TARN_SESSION_METRIC_STEPS] = (double)report->step;
     told->values[TARN_SESSION_METRIC_UNCONVERGED] = (double)report->unconverged;
+    told->values[TARN_SESSION_METRIC_INPUTS_WAITING] = inputs_waiting(session);
+    told->values[TARN_SESSION_METRIC_FRAMES_IN_FLIGHT] = frames_in_flight(session);
+    told->values[TARN_SESSION_METRIC_WORKER_LOSSES] = (double)session->counts.worker_losses;
+    told->values[TARN_SESSION_METRIC_RESUMES] = (double)session->counts.resumes;
+    told->values[TARN_SESSION_METRIC_RESTARTS] = (double)session->counts.restarts;
+    told->values[TARN_SESSION_METRIC_SET_BACKS] = (double)session->counts.set_backs;
+    told->steps = session->counts.steps;
+    told->steps_s = session->counts.steps_s;
+    told->latency = &session->counts.latency;
 }
 
-size_t tarn_status_metrics(const tarn_metrics *metrics, const tarn_workers *workers, const tarn_sessions *sessions,
+size_t tarn_status_metrics(tarn_metrics *metrics, const tarn_workers *workers, const tarn_sessions *sessions,
                            char *text, size_t text_bytes)
 {
+    const uint64_t begin_ns = tarn_clock_monotonic_ns();
     static tarn_metrics_worker told_workers[TARN_GATEWAY_WORKERS_MAX];
     static tarn_metrics_session told_sessions[TARN_GATEWAY_SESSIONS_MAX];
     tarn_metrics_page page = {
         .metrics = metrics, .workers = told_workers, .worker_count = workers->count, .sessions = told_sessions};
+    tarn_process_usage_read(&page.usage);
     for (uint32_t i = 0; i < workers->count; i++) {
         tell_worker(&workers->workers[i], &told_workers[i]);
     }
@@ -91,5 +141,8 @@ size_t tarn_status_metrics(const tarn_metrics *metrics, const tarn_workers *work
             told_workers[session->worker->index].values[TARN_WORKER_METRIC_TANKS]++;
         }
     }
-    return tarn_metrics_write(&page, text, text_bytes);
+    const size_t bytes = tarn_metrics_write(&page, text, text_bytes);
+    metrics->scrapes++;
+    metrics->scrapes_s += 1e-9 * (double)(tarn_clock_monotonic_ns() - begin_ns);
+    return bytes;
 }

@@ -76,7 +76,8 @@ void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sen
     if (viewer->phase == TARN_VIEWER_CLOSING) {
         return;
     }
-    tarn_log_info("viewer %u: closed with %d: %s", viewer->id, CLOSE_ERROR_BASE + code, sentence);
+    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.viewer = viewer->id}, "viewer %u: closed with %d: %s", viewer->id,
+                CLOSE_ERROR_BASE + code, sentence);
     viewer->error_count = 0; // only the last word counts
     tarn_viewer_close(viewer, (uint16_t)(CLOSE_ERROR_BASE + code));
     queue_error(viewer, code, sentence);

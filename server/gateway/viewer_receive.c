@@ -49,7 +49,8 @@ static void on_hello(tarn_viewer *viewer, const tarn_hello *hello)
         tarn_viewer_fail(viewer, TARN_ERROR_VERSION, why);
         return;
     }
-    tarn_log_debug("viewer %u: hello from \"%s\"", viewer->id, hello->client);
+    tarn_log_of(TARN_LOG_DEBUG, (tarn_log_subject){.viewer = viewer->id}, "viewer %u: hello from \"%s\"", viewer->id,
+                hello->client);
     viewer->phase = TARN_VIEWER_GREETED;
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_WELCOME);
 }
@@ -275,7 +276,8 @@ void tarn_viewer_receive(tarn_viewer *viewer, const tarn_viewer_piece *piece)
         return;
     }
     if (!piece->binary) {
-        tarn_log_info("viewer %u: closed with %d: it sent a text message", viewer->id, CLOSE_TEXT_MESSAGE);
+        tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.viewer = viewer->id},
+                    "viewer %u: closed with %d: it sent a text message", viewer->id, CLOSE_TEXT_MESSAGE);
         viewer->error_count = 0;
         tarn_viewer_close(viewer, CLOSE_TEXT_MESSAGE);
         return;

@@ -144,8 +144,9 @@ static int send_message(tarn_viewer *viewer)
     size_t bytes;
     tarn_status status = tarn_message_write(&outgoing, scratch + LWS_PRE, TARN_MESSAGE_SERVER_BYTES_MAX, &bytes);
     if (status != TARN_OK) {
-        tarn_log_error("viewer %u: a message of kind %d cannot be written: %s", viewer->id, (int)outgoing.kind,
-                       tarn_status_text(status));
+        tarn_log_of(TARN_LOG_ERROR, (tarn_log_subject){.viewer = viewer->id},
+                    "viewer %u: a message of kind %d cannot be written: %s", viewer->id, (int)outgoing.kind,
+                    tarn_status_text(status));
         return 0;
     }
     return write_bytes(viewer, scratch + LWS_PRE, bytes);

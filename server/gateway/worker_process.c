@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CHILD_FD = 3, ARGUMENTS_MAX = 16 };
+enum { CHILD_FD = 3, ARGUMENTS_MAX = 20, MADE_MAX = 5 };
 
 static uint64_t ms(uint64_t count)
 {
@@ -343,9 +343,10 @@ static tarn_status push_chunk(tarn_worker_process *worker, const tarn_ipc_messag
 }
 
 /// Arguments of the program; `made` holds the texts of those that aren't texts.
-static void make_arguments(const tarn_worker_config *config, char made[4][TARN_DEVICE_WORD_BYTES],
+static void make_arguments(const tarn_worker_process *worker, char made[MADE_MAX][TARN_DEVICE_WORD_BYTES],
                            char *arguments[ARGUMENTS_MAX])
 {
+    const tarn_worker_config *config = &worker->config;
     int n = 0;
     snprintf(made[0], sizeof made[0], "%d", CHILD_FD);
     snprintf(made[1], sizeof made[1], "%u", config->threads);
@@ -364,15 +365,22 @@ static void make_arguments(const tarn_worker_config *config, char made[4][TARN_D
         arguments[n++] = (char *)"--scenes";
         arguments[n++] = (char *)config->scenes;
     }
+    if (config->log_format != TARN_LOG_TEXT) {
+        snprintf(made[4], sizeof made[4], "%u", worker->index);
+        arguments[n++] = (char *)"--log-format";
+        arguments[n++] = (char *)tarn_log_format_name(config->log_format);
+        arguments[n++] = (char *)"--index";
+        arguments[n++] = made[4];
+    }
     TARN_ASSERT(n < ARGUMENTS_MAX);
     arguments[n] = NULL;
 }
 
 static int spawn_process(tarn_worker_process *worker, int child_fd)
 {
-    char made[4][TARN_DEVICE_WORD_BYTES];
+    char made[MADE_MAX][TARN_DEVICE_WORD_BYTES];
     char *arguments[ARGUMENTS_MAX];
-    make_arguments(&worker->config, made, arguments);
+    make_arguments(worker, made, arguments);
     uv_stdio_container_t stdio[CHILD_FD + 1] = {
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = STDOUT_FILENO},

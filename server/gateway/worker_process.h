@@ -10,6 +10,7 @@
 
 #include "server/common/device_list.h"
 #include "server/common/ipc.h"
+#include "server/common/log.h"
 #include "server/gateway/worker_queue.h"
 #include "server/gateway/worker_sent.h"
 
@@ -49,6 +50,7 @@ typedef struct tarn_worker_config {
     uint32_t threads, fps; ///< 0: the worker's own
     uint32_t timeout_s;
     const char *log_level;
+    tarn_log_format log_format;
 } tarn_worker_config;
 
 typedef enum tarn_worker_phase {

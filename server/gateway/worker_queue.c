@@ -267,3 +267,13 @@ void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count)
     queue->first = (queue->first + 1) % TARN_GATEWAY_WORKER_QUEUE_MAX;
     queue->count--;
 }
+
+uint32_t tarn_worker_queue_inputs(const tarn_worker_queue *queue, uint32_t tank)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < queue->count; i++) {
+        const tarn_worker_queue_entry *entry = &queue->entries[(queue->first + i) % TARN_GATEWAY_WORKER_QUEUE_MAX];
+        count += entry->kind == TARN_IPC_INPUT && entry->tank == tank;
+    }
+    return count;
+}

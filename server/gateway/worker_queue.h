@@ -75,6 +75,9 @@ const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *by
 /// The descriptor that goes along with these bytes; 0: none does. Stays the queue's.
 int tarn_worker_queue_head_fd(const tarn_worker_queue *queue);
 
+/// How many inputs for a tank wait in it.
+uint32_t tarn_worker_queue_inputs(const tarn_worker_queue *queue, uint32_t tank);
+
 /// Notes that so many of them were sent.
 void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count);
 

@@ -11,8 +11,8 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {
-    {"run", tool_run}, {"bench", tool_bench}, {"check", tool_check}, {"load", tool_load}, {"kinect", tool_kinect}};
+} commands[] = {{"run", tool_run},   {"bench", tool_bench},   {"check", tool_check},
+                {"load", tool_load}, {"kinect", tool_kinect}, {"top", tool_top}};
 
 typedef struct tool_arguments {
     int (*run)(int argc, char **argv);
@@ -33,11 +33,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                 return 0;
             }
         }
-        argp_error(state, "found the command \"%s\", allowed are run, bench, check, load and kinect", argument);
+        argp_error(state, "found the command \"%s\", allowed are run, bench, check, load, kinect and top", argument);
         return 0;
     }
     if (key == ARGP_KEY_NO_ARGS) {
-        argp_error(state, "a command is missing, allowed are run, bench, check, load and kinect");
+        argp_error(state, "a command is missing, allowed are run, bench, check, load, kinect and top");
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -62,6 +62,7 @@ int main(int argc, char **argv)
                "  check  validate scene files\n"
                "  load   open viewers to a running server and measure what they receive\n"
                "  kinect let people before a depth camera move a running server's fluid\n"
+               "  top    show the tanks of a running server, anew each second\n"
                "\n"
                "`tarn COMMAND --help` describes a command. A SCENE is a path to a .json file or the name of a scene "
                "that came with Tarn, such as dam-break.",

@@ -458,7 +458,8 @@ static tarn_status end(tarn_place *place)
         }
         tarn_worker_move_end(tank); // which was another tank's
         tarn_worker_link_frame_drop(places->link, tank->slot);
-        tarn_log_info("tank %u: scene %s, epoch %u", tank->id, tank->scene.name, tank->epoch);
+        tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.tank = tank->id}, "tank %u: scene %s, epoch %u", tank->id,
+                    tank->scene.name, tank->epoch);
         return TARN_OK;
     }
     tarn_worker_link_refuse(places->link, tank->id, place->loading.viewer_id, place->loading.sequence, TARN_ERROR_SCENE,
@@ -477,7 +478,8 @@ void tarn_places_tell(tarn_places *places, uint64_t now_ns)
             continue;
         }
         if (place->is_ending) {
-            tarn_log_debug("tank %u: its place is free", place->tank.id);
+            tarn_log_of(TARN_LOG_DEBUG, (tarn_log_subject){.tank = place->tank.id}, "tank %u: its place is free",
+                        place->tank.id);
             empty(place);
         } else if (place->tank.tank != NULL) {
             const tarn_handover_phase phase = place->tank.handover.phase;

@@ -196,6 +196,7 @@ int main(int argc, char **argv)
     static worker self;
     tarn_worker_options_parse(argc, argv, &self.options);
     tarn_log_open("tarn-worker", self.options.log_level);
+    tarn_log_set_format(self.options.log_format, self.options.index);
     // Nothing that the gateway had open is the worker's business.
     if (self.options.fd > STDERR_FILENO + 1) {
         close_range(STDERR_FILENO + 1, (unsigned)self.options.fd - 1, 0);

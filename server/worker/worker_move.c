@@ -30,7 +30,8 @@ static void save_presses(const tarn_worker_tank *tank, tarn_handover *handover)
         handover->head.presses_bytes = tarn_tank_presses_write(tank, bytes);
     }
     if (handover->head.presses_bytes == 0) {
-        tarn_log_warn("tank %u: what its viewers hold stays behind", tank->id);
+        tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u: what its viewers hold stays behind",
+                    tank->id);
     }
     handover->presses = bytes;
 }

@@ -13,7 +13,16 @@
 #define TEXT_OF(value) TEXT_OF_(value)
 #define TEXT_OF_(value) #value
 
-enum { OPTION_FD = 256, OPTION_DEVICE, OPTION_THREADS, OPTION_FPS, OPTION_SCENES, OPTION_LOG };
+enum {
+    OPTION_FD = 256,
+    OPTION_DEVICE,
+    OPTION_THREADS,
+    OPTION_FPS,
+    OPTION_SCENES,
+    OPTION_LOG,
+    OPTION_LOG_FORMAT,
+    OPTION_INDEX
+};
 
 static const struct argp_option option_list[] = {
     {"fd", OPTION_FD, "N", 0, "Descriptor of the socket to tarnd (required)", 0},
@@ -24,6 +33,8 @@ static const struct argp_option option_list[] = {
      "Frames sent per second and tank, 1 to 120 (default: 30, and of every step while somebody acts)", 0},
     {"scenes", OPTION_SCENES, "DIR", 0, "Directory of scene files", 0},
     {"log", OPTION_LOG, "error|warn|info|debug", 0, "How much to log", 0},
+    {"log-format", OPTION_LOG_FORMAT, "text|json", 0, "What log lines are (default text)", 0},
+    {"index", OPTION_INDEX, "N", 0, "Which of tarnd's workers this is, for the log", 0},
     {0},
 };
 
@@ -57,6 +68,17 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->log_level = (tarn_log_level)level;
         return 0;
     }
+    case OPTION_LOG_FORMAT: {
+        int format = tarn_log_format_find(text);
+        if (format < 0) {
+            argp_error(state, "--log-format: found \"%s\", allowed are text and json", text);
+        }
+        options->log_format = (tarn_log_format)format;
+        return 0;
+    }
+    case OPTION_INDEX:
+        options->index = (int)tarn_option_number(state, "index", text, 0, TARN_DEVICE_LIST_MAX - 1);
+        return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "found \"%s\", allowed are options only", text);
         return 0;
@@ -77,6 +99,6 @@ void tarn_worker_options_parse(int argc, char **argv, tarn_worker_options *optio
         NULL,        NULL,         NULL};
     argp_program_version = "tarn-worker " TARN_VERSION;
     argp_err_exit_status = TARN_EXIT_USAGE;
-    *options = (tarn_worker_options){.fd = -1, .log_level = TARN_LOG_INFO};
+    *options = (tarn_worker_options){.fd = -1, .index = -1, .log_level = TARN_LOG_INFO};
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

@@ -14,6 +14,8 @@ typedef struct tarn_worker_options {
     uint32_t fps;       ///< 0: TARN_WORKER_FPS, and more while somebody acts
     const char *scenes; ///< NULL: those that came with the program
     tarn_log_level log_level;
+    tarn_log_format log_format;
+    int index; ///< among the workers of its tarnd, for the log; -1: nobody said
 } tarn_worker_options;
 
 /// Fills the options or ends the program with a sentence on stderr, as --help and --version do.

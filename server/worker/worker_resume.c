@@ -34,7 +34,8 @@ static void take_presses(tarn_worker_tank *tank)
     uint32_t byte_count;
     const uint8_t *presses = tarn_black_box_presses(&tank->snapshot.box, &byte_count);
     if (byte_count > 0 && tarn_tank_presses_read(tank, presses, byte_count) != TARN_OK) {
-        tarn_log_warn("tank %u: what its viewers held is lost", tank->id);
+        tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u: what its viewers held is lost",
+                    tank->id);
     }
 }
 
@@ -44,7 +45,7 @@ static void give_notice(tarn_worker_tank *tank, const tarn_black_box_rest *rest)
     const char *what = rest->is_log_left_out ? "ended its process again and again" : "failed when its process ended";
     snprintf(tank->notice, sizeof tank->notice, "the simulation of \"%s\" %s; the tank was set back to %.2f s",
              tank->scene.name, what, (double)rest->step * (double)tank->scene.tank.dt_s);
-    tarn_log_warn("tank %u: %s", tank->id, tank->notice);
+    tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u: %s", tank->id, tank->notice);
 }
 
 tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest *rest)

@@ -201,7 +201,7 @@ static tarn_status resume(tarn_worker_tank *tank, const tarn_ipc_load *load)
     }
     snprintf(tank->notice, sizeof tank->notice, "what was kept of \"%s\" is of no use (%s); the tank starts afresh",
              tank->scene.name, tarn_status_text(status));
-    tarn_log_warn("tank %u: %s", tank->id, tank->notice);
+    tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u: %s", tank->id, tank->notice);
     let_go(tank);
     return tarn_tank_reset(tank->tank) == TARN_OK ? TARN_E_NOT_FOUND : TARN_E_DEVICE;
 }
@@ -501,8 +501,9 @@ static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
     latch(tank, &tools);
     tarn_status status = tarn_tank_admit(tank->tank, input, &refusals);
     if (status == TARN_E_ARGUMENT) { // what was read from the network was checked there: this is a fault of ours
-        tarn_log_warn("tank %u, step %llu: its input is left out: %s", tank->id, (unsigned long long)tank->step + 1,
-                      refusals.why);
+        tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id},
+                    "tank %u, step %llu: its input is left out: %s", tank->id, (unsigned long long)tank->step + 1,
+                    refusals.why);
         memset(input, 0, sizeof *input);
         status = TARN_OK;
     }
@@ -549,8 +550,8 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
                  tank->scene.name, plain_cause(failure), (double)failed * dt_s);
         step = 0;
     }
-    tarn_log_warn("tank %u, step %llu: %s: %s", tank->id, (unsigned long long)failed, tarn_status_name(failure),
-                  tank->notice);
+    tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u, step %llu: %s: %s", tank->id,
+                (unsigned long long)failed, tarn_status_name(failure), tank->notice);
     tank->paused = tarn_tank_paused(tank->tank);
     let_go(tank);
     tank->steps_asked = 0;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ROOT, WEB } from "./places.mjs";
 
 const START_MS = 15_000;
-const STOP_MS = 5000;
+const STOP_MS = 8000;
 const CLIENT = join(WEB, "dist");
 
 function program() {

@@ -561,13 +561,13 @@ static void test_metrics_are_whole_lines_however_little_room_there_is(void **sta
     (void)state;
     static char text[16384];
     tarn_metrics metrics = {.viewers = 3};
-    tarn_metrics_latency(&metrics, 0.004);
-    tarn_metrics_latency(&metrics, 0.04);
-    tarn_metrics_latency(&metrics, 4);
+    tarn_latency_note(&metrics.latency, 0.004);
+    tarn_latency_note(&metrics.latency, 0.04);
+    tarn_latency_note(&metrics.latency, 4);
     static const tarn_metrics_worker workers[] = {{.device = "a \"b\"\\"}};
     static const tarn_metrics_session sessions[] = {{.label = "main", .values[TARN_SESSION_METRIC_PARTICLES] = 7},
                                                     {.label = "unlisted-2", .worker = -1}};
-    const tarn_metrics_page page = {&metrics, workers, 1, sessions, 2};
+    const tarn_metrics_page page = {&metrics, {0}, workers, 1, sessions, 2};
     size_t whole = tarn_metrics_write(&page, text, sizeof text);
     assert_non_null(strstr(text, "\ntarn_viewers 3\n"));
     assert_non_null(strstr(text, "_bucket{le=\"0.005\"} 1\n"));
@@ -599,6 +599,7 @@ static void test_samples_of_a_metric_stand_together_and_fit(void **state)
     static tarn_metrics_worker workers[TARN_GATEWAY_WORKERS_MAX];
     static tarn_metrics_session sessions[TARN_GATEWAY_SESSIONS_MAX];
     static tarn_name longest;
+    static const tarn_latency latency = {.count = UINT64_MAX, .sum_s = 1e20 / 3, .buckets[0] = UINT64_MAX};
     memset(longest, '"', TARN_NAME_BYTES_MAX);
     for (int i = 0; i < TARN_GATEWAY_WORKERS_MAX; i++) {
         workers[i].device = longest;
@@ -606,11 +607,14 @@ static void test_samples_of_a_metric_stand_together_and_fit(void **state)
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         memcpy(sessions[i].label, longest, sizeof longest);
         sessions[i].worker = TARN_GATEWAY_WORKERS_MAX - 1;
+        sessions[i].latency = &latency;
+        sessions[i].steps = UINT64_MAX;
         for (int v = 0; v < TARN_SESSION_METRIC_COUNT; v++) {
             sessions[i].values[v] = 1e20 / 3;
         }
     }
-    const tarn_metrics_page page = {&metrics, workers, TARN_GATEWAY_WORKERS_MAX, sessions, TARN_GATEWAY_SESSIONS_MAX};
+    const tarn_metrics_page page = {
+        &metrics, {0}, workers, TARN_GATEWAY_WORKERS_MAX, sessions, TARN_GATEWAY_SESSIONS_MAX};
     const size_t bytes = tarn_metrics_write(&page, text, sizeof text);
     assert_true(bytes < sizeof text - 1000);
     char metric[64] = "", name[64], type[64], again[80];

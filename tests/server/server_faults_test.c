@@ -256,6 +256,8 @@ static void test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks(voi
     char answer[4096];
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 503);
     assert_non_null(strstr(answer, "worker 0, auto: failed too often"));
+    assert_int_equal(server_http(server.port, "GET", "/readyz", NULL, answer, sizeof answer), 503);
+    assert_non_null(strstr(answer, "a worker failed too often"));
     assert_int_equal(server_request(server.port, "POST", "/sessions", "Content-Type: application/json\r\n",
                                     "{\"scene\":\"small-dam\"}", answer, sizeof answer),
                      503);

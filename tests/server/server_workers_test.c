@@ -176,6 +176,7 @@ static void test_a_tank_of_a_worker_that_was_given_up_goes_to_another(void **sta
     make_given_up(1, &losing.ws);
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
     assert_non_null(strstr(answer, "\nok, but not all workers\nworker 0, cpu: ready\nworker 1, cpu: failed too often"));
+    assert_int_equal(server_http(server.port, "GET", "/readyz", NULL, answer, sizeof answer), 503);
     // A new tank goes to the worker that is up, and so does the old one once somebody asks for it.
     make_tank("{\"scene\":\"small-pool\"}", later);
     assert_true(session_metric("viewers", later, 0) == 0);

@@ -70,3 +70,18 @@ test("a server that shuts down says goodbye", async (world) => {
   );
   assertEqual(server.child.exitCode, 0, "tarnd's exit status");
 });
+
+test("a server that drains sends the page away, which comes back by itself to the next one", async (world) => {
+  world.expected.push(...UNREACHABLE);
+  const server = await world.tank({ scene: SMALL_POOL, args: ["--drain", "2"] });
+  const page = await world.watch(server.url);
+  await server.kill("SIGTERM"); // meanwhile the page tries again, and is told the same
+  assertEqual(server.child.exitCode, 0, "tarnd's exit status");
+  await world.tank({ scene: SMALL_POOL, port: server.port });
+  const decoded = (await look(page, "framesDecoded")).framesDecoded;
+  await until(
+    async () => (await look(page, "framesDecoded")).framesDecoded > decoded + 3,
+    "frames arrive again",
+    30_000,
+  );
+});

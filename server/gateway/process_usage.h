@@ -1,0 +1,20 @@
+/// What processes take of the machine, as /proc tells it.
+#ifndef TARN_SERVER_GATEWAY_PROCESS_USAGE_H
+#define TARN_SERVER_GATEWAY_PROCESS_USAGE_H
+
+#include <stdint.h>
+
+typedef struct tarn_process_usage {
+    uint64_t open_fds, max_fds;
+    uint64_t resident_bytes, virtual_bytes;
+    double cpu_s;   ///< of all its threads, user's and system's
+    double start_s; ///< when it began, in seconds since 1970
+} tarn_process_usage;
+
+/// Of this process. What can't be found out is 0.
+void tarn_process_usage_read(tarn_process_usage *usage);
+
+/// Memory that a process has in use, in bytes; 0: there is no such process. @param pid  0: none
+uint64_t tarn_process_resident_bytes(int pid);
+
+#endif
