@@ -270,6 +270,18 @@ static void put_server(metrics_text *text, const tarn_metrics_page *page)
     }
 }
 
+static void put_store(metrics_text *text, const tarn_store_counts *counts)
+{
+    put_metric(text, "store_failing", "gauge", "Sessions that can't be kept just now", counts->failing);
+    put_metric(text, "store_failures_total", "counter", "Commits that failed", (double)counts->failures);
+    put_metric(text, "store_commits_total", "counter", "Commits of sessions' files", (double)counts->commits);
+    put_metric(text, "store_state_bytes_total", "counter", "Bytes of tanks' states that were put, compressed",
+               (double)counts->state_bytes);
+    put_metric(text, "store_slowest_commit_seconds", "gauge", "What the slowest commit took", counts->commit_s);
+    put_metric(text, "store_set_aside", "gauge", "Files of sessions that could not be read at the start",
+               counts->set_aside);
+}
+
 size_t tarn_metrics_write(const tarn_metrics_page *page, char *bytes, size_t text_bytes)
 {
     metrics_text text = {bytes, text_bytes};
@@ -294,6 +306,9 @@ size_t tarn_metrics_write(const tarn_metrics_page *page, char *bytes, size_t tex
     put_metric(&text, "moves_total", "counter", "Tanks that went to another worker", (double)m->moves_total);
     put_metric(&text, "moves_failed_total", "counter", "Tanks that were to go, and stayed",
                (double)m->moves_failed_total);
+    if (page->store != NULL) {
+        put_store(&text, page->store);
+    }
     put_metric(&text, "frames_sent_total", "counter", "Frames sent to viewers", (double)m->frames_sent_total);
     put_kinds(&text, "frames_by_kind_total", "Frames sent to viewers, by kind", m->frames_by_kind_total);
     put_kinds(&text, "frame_bytes_by_kind_total", "Bytes of frames sent to viewers, by kind",

@@ -6,6 +6,7 @@
 #include "protocol/stream.h"
 #include "server/gateway/process_usage.h"
 #include "server/gateway/stages.h"
+#include "server/gateway/tank_store.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,6 +95,7 @@ typedef struct tarn_metrics_page {
     uint32_t worker_count;
     const tarn_metrics_session *sessions;
     uint32_t session_count;
+    const tarn_store_counts *store; ///< NULL: nothing is kept
 } tarn_metrics_page;
 
 /// Notes that one took this long.

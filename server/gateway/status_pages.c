@@ -127,7 +127,12 @@ size_t tarn_status_metrics(tarn_metrics *metrics, const tarn_workers *workers, c
     static tarn_metrics_session told_sessions[TARN_GATEWAY_SESSIONS_MAX];
     tarn_metrics_page page = {
         .metrics = metrics, .workers = told_workers, .worker_count = workers->count, .sessions = told_sessions};
+    tarn_store_counts kept;
     tarn_process_usage_read(&page.usage);
+    if (sessions->store != NULL) {
+        tarn_store_count(sessions->store, &kept);
+        page.store = &kept;
+    }
     for (uint32_t i = 0; i < workers->count; i++) {
         tell_worker(&workers->workers[i], &told_workers[i]);
     }

@@ -369,6 +369,8 @@ static void test_a_full_disk_stops_nothing(void **state)
     do {
         assert_true(ws_client_wait(&client.ws, TARN_MESSAGE_ERROR, &message));
     } while (strstr(message.error.text, "not kept just now") == NULL);
+    assert_true(server_metric(server.port, "tarn_store_failing") == 1);
+    assert_true(server_metric(server.port, "tarn_store_failures_total") > 0);
     const uint64_t step = client.frame.head.step;
     while (client.frame.head.step < step + 120) {
         stream_client_see(&client);
@@ -377,6 +379,7 @@ static void test_a_full_disk_stops_nothing(void **state)
     do {
         assert_true(ws_client_wait(&client.ws, TARN_MESSAGE_ERROR, &message));
     } while (strstr(message.error.text, "works again") == NULL);
+    assert_true(server_metric(server.port, "tarn_store_failing") == 0);
     play(&client, 30);
     keep_water(&client, &seen);
     wait_for_commit();
