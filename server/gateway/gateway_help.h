@@ -14,7 +14,9 @@ static const char tarn_gateway_help[] =
     "fails is started again at once, then after 0.1 s and "
     "ever more slowly, 8 times in a row; its tanks go on where they were, the others' aren't touched.\n\n"
     "/healthz answers 200 while a worker is ready, /metrics is for Prometheus. SIGTERM, SIGINT and SIGHUP end the "
-    "program within 2 seconds; a second one ends it at once. Exit status: 0 it was ended, 1 it failed, 2 wrong "
+    "program within 2 seconds; a second one ends it at once. With TLS SIGHUP reads the certificate again instead. A "
+    "certificate's file has at most 1 MiB and 8 certificates behind the first; the port of --redirect-port takes 64 "
+    "connections. Exit status: 0 it was ended, 1 it failed, 2 wrong "
     "options.";
 
 _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_PER_IP_MAX == 32 &&
@@ -24,7 +26,8 @@ _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_P
                    TARN_GATEWAY_CREATE_PER_MINUTE == 10 && TARN_GATEWAY_SESSIONS_MAX == 64 &&
                    TARN_GATEWAY_SESSIONS == 8 && TARN_GATEWAY_KEEP_EMPTY_S == 600 && TARN_GATEWAY_IDLE_MS == 3000 &&
                    TARN_GATEWAY_WORKER_BACKOFF_MS == 100 && TARN_GATEWAY_WORKER_FAILURES_MAX == 8 &&
-                   TARN_GATEWAY_WORKERS_MAX == 16,
+                   TARN_GATEWAY_WORKERS_MAX == 16 && TARN_GATEWAY_TLS_FILE_BYTES_MAX == 1 << 20 &&
+                   TARN_GATEWAY_TLS_CHAIN_MAX == 8 && TARN_GATEWAY_REDIRECTS_MAX == 64,
                "the help text states these limits");
 
 #endif
