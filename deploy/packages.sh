@@ -35,6 +35,7 @@ pkg-config pkg-config finds the libraries
 libwebsockets-dev = HTTP and WebSocket
 libwebsockets-evlib-uv = libwebsockets' event library for libuv, loaded at run time
 libuv1-dev = event loop and processes
+libssl-dev = TLS, which libwebsockets uses too
 libmsgpack-dev = messages
 libjansson-dev = scenes and settings in JSON
 zlib1g-dev = pictures of a run as PNG

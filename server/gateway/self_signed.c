@@ -35,7 +35,7 @@ static bool covers_address(X509 *certificate, const struct in6_addr *address)
 static const char *fault_of(const tarn_tls_pair *pair, const tarn_own_names *names)
 {
     if (tarn_tls_pair_left_s(pair) < TARN_GATEWAY_TLS_OWN_RENEW_S) {
-        return "it ended";
+        return "it ends within a day, or has ended";
     }
     for (uint32_t i = 0; i < names->name_count; i++) {
         if (X509_check_host(pair->certificate, names->names[i], 0, 0, NULL) != 1) {
