@@ -20,6 +20,7 @@ static SSL *shake_hands(int fd, SSL_CTX *context, int version, const char *alpn)
     SSL_CTX_set_security_level(context, 0); // else TLS 1.1 wouldn't even be offered
     SSL *ssl = SSL_new(context);
     SSL_set_fd(ssl, fd);
+    SSL_clear_mode(ssl, SSL_MODE_AUTO_RETRY); // a read may find nothing
     if (version) {
         SSL_set_min_proto_version(ssl, version);
         SSL_set_max_proto_version(ssl, version);
@@ -77,6 +78,9 @@ static bool pass_in(SSL *ssl, int to)
     char bytes[16384];
     do {
         const int got = SSL_read(ssl, bytes, sizeof bytes);
+        if (got <= 0 && SSL_get_error(ssl, got) == SSL_ERROR_WANT_READ) {
+            return true; // a session's ticket, of which nothing is to be passed on
+        }
         if (got <= 0 || ws_send_raw(to, bytes, (size_t)got) != 0) {
             return false;
         }
