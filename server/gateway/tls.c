@@ -87,9 +87,11 @@ void tarn_tls_describe(tarn_tls *tls, struct lws_context_creation_info *info)
     if (!tarn_tls_is_on(tls)) {
         return;
     }
+    info->options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+    info->options |= LWS_SERVER_OPTION_CREATE_VHOST_SSL_CTX;
     // Requests without TLS are let through to be answered with where to go (redirect.h).
-    info->options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_CREATE_VHOST_SSL_CTX |
-                     LWS_SERVER_OPTION_ALLOW_NON_SSL_ON_SSL_PORT | LWS_SERVER_OPTION_ALLOW_HTTP_ON_HTTPS_LISTENER;
+    info->options |= LWS_SERVER_OPTION_ALLOW_NON_SSL_ON_SSL_PORT;
+    info->options |= LWS_SERVER_OPTION_ALLOW_HTTP_ON_HTTPS_LISTENER;
     if (!tls->options->tls_self_signed) {
         tls->hsts.name = "strict-transport-security:";
         tls->hsts.value = tls->hsts_value;

@@ -50,7 +50,9 @@ static void replace(char *text, size_t text_bytes, const char *what, const char 
     for (; at != NULL; at = strstr(at + strlen(with), what)) {
         assert_true(strlen(text) + strlen(with) < text_bytes);
         memmove(at + strlen(with), at + strlen(what), strlen(at + strlen(what)) + 1);
-        memcpy(at, with, strlen(with));
+        for (size_t i = 0; with[i]; i++) {
+            at[i] = with[i];
+        }
     }
 }
 
