@@ -1,5 +1,6 @@
 // tarnd with TLS: handshakes, certificates that are changed while viewers watch, requests without TLS, wrong starts.
 #include "server/common/clock.h"
+#include "server/tool/load/load_server.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/tls_client.h"
@@ -467,6 +468,34 @@ static void test_a_closed_terminal_ends_it_and_a_signal_in_an_open_one_does_not(
     }
 }
 
+static bool is_reached(const char *host)
+{
+    load_target target;
+    load_metrics metrics;
+    char text[64], why[LOAD_TARGET_WHY_BYTES];
+    snprintf(text, sizeof text, "https://127.0.0.1:%u", server.port);
+    assert_true(load_target_find(text, &target, why));
+    target.loopback = false; // as on the way to another machine
+    snprintf(target.host, sizeof target.host, "%s", host);
+    return load_metrics_fetch(&target, "main", &metrics);
+}
+
+static void test_the_tool_trusts_only_the_server_that_it_is_told_to(void **state)
+{
+    (void)state;
+    tls_files_write(certificate, key, &(tls_plan){.names = "DNS:localhost,IP:127.0.0.1"});
+    setenv("SSL_CERT_FILE", certificate, 1);
+    server_start(&server, (const char *[]){SMALL_POOL, "--tls-cert", certificate, "--tls-key", key, NULL});
+    assert_true(is_reached("127.0.0.1"));
+    assert_true(is_reached("localhost"));
+    assert_false(is_reached("127.0.0.2"));
+    assert_false(is_reached("other.example"));
+    tls_files_write(certificate, key, &(tls_plan){.names = "DNS:localhost,IP:127.0.0.1"});
+    assert_int_equal(kill(server.pid, SIGHUP), 0);
+    wait_for_log("was read again");
+    assert_false(is_reached("127.0.0.1"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,6 +511,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_page_of_the_same_name_without_tls_may_not_connect, by_tls, stop),
         cmocka_unit_test(test_wrong_starts_end_with_a_sentence),
         cmocka_unit_test_setup_teardown(test_an_odd_certificate_is_served_with_a_warning, NULL, stop),
+        cmocka_unit_test_setup_teardown(test_the_tool_trusts_only_the_server_that_it_is_told_to, NULL, stop),
         cmocka_unit_test(test_a_closed_terminal_ends_it_and_a_signal_in_an_open_one_does_not),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
