@@ -35,6 +35,7 @@ pkg-config pkg-config finds the libraries
 libwebsockets-dev = HTTP and WebSocket
 libwebsockets-evlib-uv = libwebsockets' event library for libuv, loaded at run time
 libuv1-dev = event loop and processes
+libssl-dev = TLS, which libwebsockets uses too
 libmsgpack-dev = messages
 libsqlite3-dev = sessions in files
 libzstd-dev = states of tanks, compressed

@@ -17,6 +17,7 @@
 #include "server/gateway/service_manager.h"
 #include "server/gateway/session.h"
 #include "server/gateway/session_pages.h"
+#include "server/gateway/tls.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/workers.h"
 
@@ -29,9 +30,12 @@ typedef struct tarn_gateway {
     uv_loop_t loop;
     uv_timer_t tick;
     uv_signal_t signals[3];
+    bool outlives_terminal; ///< it was started under nohup, or from no terminal
     struct lws_context *web;
     struct lws_vhost *vhost;
     tarn_listener listener;
+    tarn_listener redirects; ///< without TLS, beside the one that has it
+    tarn_tls tls;
     tarn_pages pages;
     char scenes_dir[4096];
     tarn_scene_pages scene_pages;

@@ -16,7 +16,10 @@ static const char tarn_gateway_help[] =
     "/healthz answers 200 while a worker is ready, /readyz while newcomers are welcome besides, /metrics is for "
     "Prometheus. SIGINT and SIGHUP end the program within 2 seconds; a second one ends it at once. SIGTERM lets "
     "viewers "
-    "go first, which takes 2.5 seconds and those of --drain at most. Exit status: 0 it was ended, 1 it failed, 2 wrong "
+    "go first, which takes 2.5 seconds and those of --drain at most. With TLS SIGHUP reads the certificate again "
+    "instead. "
+    "A certificate's file has at most 1 MiB and 8 certificates behind the first; the port of --redirect-port takes 64 "
+    "connections. Exit status: 0 it was ended, 1 it failed, 2 wrong "
     "options.";
 
 _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_PER_IP_MAX == 32 &&
@@ -27,7 +30,8 @@ _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_P
                    TARN_GATEWAY_SESSIONS == 8 && TARN_GATEWAY_KEEP_EMPTY_S == 600 && TARN_GATEWAY_IDLE_MS == 3000 &&
                    TARN_GATEWAY_WORKER_BACKOFF_MS == 100 && TARN_GATEWAY_WORKER_FAILURES_MAX == 8 &&
                    TARN_GATEWAY_WORKERS_MAX == 16 && TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX == 2500 &&
-                   TARN_GATEWAY_DRAIN_S_MAX == 25,
+                   TARN_GATEWAY_DRAIN_S_MAX == 25 && TARN_GATEWAY_TLS_FILE_BYTES_MAX == 1 << 20 &&
+                   TARN_GATEWAY_TLS_CHAIN_MAX == 8 && TARN_GATEWAY_REDIRECTS_MAX == 64,
                "the help text states these limits");
 _Static_assert(1000 * TARN_GATEWAY_DRAIN_S_MAX + TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX + TARN_GATEWAY_END_MS_MAX < 30000,
                "deploy/tarnd.service leaves 30 seconds");

@@ -1,12 +1,13 @@
 // tarnd: the order of things.
 //
-//     options -> port bound -> page read -> workers spawned -> first tank made -> connections accepted -> ... -> signal
+//     options -> ports bound -> certificate and page read -> workers spawned -> first tank made -> connections accepted
+//     -> ... -> signal
 //             -> viewers told -> workers ended -> libwebsockets gone -> exit
 //
 // SIGTERM lets viewers go before it stops listening: who comes meanwhile is told to come back (drain).
 //
-// What a person can get wrong (port, directory, scene) is found before anything is served, and ends the program with
-// one sentence and exit status 1.
+// What a person can get wrong (port, certificate, directory, scene) is found before anything is served, and ends the
+// program with one sentence and exit status 1.
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/common/printable.h"
@@ -20,6 +21,7 @@
 #include "server/gateway/web.h"
 #include "server/gateway/welcome.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +43,15 @@ static void tell_the_end(void)
     }
 }
 
+static bool has_terminal(void)
+{
+    const int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
 static void end(int exit_code)
 {
     if (gateway.ending) {
@@ -50,6 +61,7 @@ static void end(int exit_code)
     gateway.ending_since_ns = tarn_clock_monotonic_ns();
     gateway.exit_code = exit_code;
     tarn_listener_stop(&gateway.listener);
+    tarn_listener_stop(&gateway.redirects);
     tell_the_end();
     tarn_workers_end(&gateway.workers);
 }
@@ -70,9 +82,19 @@ static bool is_drained(uint64_t now_ns)
     return since_ns >= most_ns || (since_ns >= least_ns && gateway.viewers.first == NULL);
 }
 
+/// Whether the terminal that the program was started from has been closed since.
+static bool terminal_has_gone(void)
+{
+    return !gateway.outlives_terminal && !has_terminal();
+}
+
 static void on_signal(uv_signal_t *handle, int signal_number)
 {
     (void)handle;
+    if (signal_number == SIGHUP && tarn_tls_is_on(&gateway.tls) && !gateway.ending && !terminal_has_gone()) {
+        tarn_tls_reload(&gateway.tls);
+        return;
+    }
     if (gateway.ending) {
         // Somebody is in a hurry. The worker ends with its parent.
         _exit(1);
@@ -100,13 +122,19 @@ static void announce(void)
     }
     bool is_v6 = strchr(host, ':') != NULL;
     char address[300];
-    snprintf(address, sizeof address, "http://%s%s%s:%u/", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
-             gateway.listener.port);
+    snprintf(address, sizeof address, "http%s://%s%s%s:%u/", tarn_tls_is_on(&gateway.tls) ? "s" : "", is_v6 ? "[" : "",
+             host, is_v6 ? "]" : "", gateway.listener.port);
     printf("tarnd is serving on %s%s\n", address, is_any ? " and on every address of this machine" : "");
     printf("its first tank is at %s?session=%s\n", address, FIRST_SESSION);
     if (gateway.options.guests != TARN_ROLE_OWN) {
         printf("who opens %s?session=%s&key=%s owns that tank\n", address, FIRST_SESSION,
                tarn_session_find(&gateway.sessions, "")->keys.keys[TARN_ROLE_OWN]);
+    }
+    if (gateway.options.redirect_port >= 0) {
+        printf("who comes to port %u without TLS is sent there\n", gateway.redirects.port);
+    }
+    if (tarn_tls_is_on(&gateway.tls)) {
+        printf("its certificate's SHA-256 fingerprint is %s\n", gateway.tls.pair.fingerprint);
     }
     fflush(stdout);
 }
@@ -116,8 +144,13 @@ static void serve(void)
 {
     tarn_text why;
     gateway.serving = true;
-    if (tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, tarn_web_drop, &gateway, why) ==
-        TARN_OK) {
+    tarn_status status =
+        tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, tarn_web_drop, &gateway, why);
+    if (status == TARN_OK && gateway.options.redirect_port >= 0) {
+        status =
+            tarn_listener_start(&gateway.redirects, &gateway.loop, tarn_web_adopt_plain, tarn_web_drop, &gateway, why);
+    }
+    if (status == TARN_OK) {
         tarn_service_manager_ready(&gateway.manager);
         announce();
         tarn_session_place_all(&gateway.sessions);
@@ -246,6 +279,7 @@ static void on_tick(uv_timer_t *timer)
     uint64_t now_ns = tarn_clock_monotonic_ns();
     tarn_workers_tick(&gateway.workers, now_ns);
     tarn_listener_tick(&gateway.listener, now_ns);
+    tarn_listener_tick(&gateway.redirects, now_ns);
     tarn_viewer_tick(&gateway.viewers, now_ns);
     tarn_session_tick(&gateway.sessions, now_ns);
     tarn_move_tick(&gateway.move, now_ns);
@@ -324,14 +358,18 @@ static tarn_status start_workers(tarn_text why)
     return tarn_workers_start(&gateway.workers, &gateway.loop, &options->devices, &config, &events, why);
 }
 
-/// A closed terminal ends the program like Ctrl-C, except under nohup, which has the signal ignored.
+/// A closed terminal ends the program like Ctrl-C, except under nohup, which has the signal ignored. With TLS the
+/// signal means to read the certificate again, unless it comes because the terminal was closed.
 static void catch_signals(void)
 {
     static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP};
     for (int i = 0; i < SIGNAL_COUNT; i++) {
         struct sigaction found;
         if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &found) == 0 && found.sa_handler == SIG_IGN) {
-            continue;
+            if (!tarn_tls_is_on(&gateway.tls)) {
+                continue;
+            }
+            gateway.outlives_terminal = true;
         }
         uv_signal_init(&gateway.loop, &gateway.signals[i]);
         uv_signal_start(&gateway.signals[i], on_signal, numbers[i]);
@@ -368,9 +406,26 @@ static tarn_status open_store(tarn_text why)
     return status == TARN_OK ? tarn_secret_keep(&gateway.sessions.secret, path, why) : status;
 }
 
+static tarn_status bind_ports(tarn_text why)
+{
+    const tarn_gateway_options *options = &gateway.options;
+    tarn_status status = tarn_listener_bind(&gateway.listener, options->host, options->port, "--port", why);
+    gateway.listener.is_encrypted = options->tls_certificate != NULL || options->tls_self_signed;
+    gateway.redirects.fd = gateway.redirects.spare_fd = -1;
+    if (status == TARN_OK && options->redirect_port >= 0) {
+        status = tarn_listener_bind(&gateway.redirects, options->host, (uint16_t)options->redirect_port,
+                                    "--redirect-port", why);
+        gateway.redirects.connections_max = TARN_GATEWAY_REDIRECTS_MAX;
+    }
+    return status;
+}
+
 static tarn_status start(tarn_text why)
 {
-    tarn_status status = tarn_listener_bind(&gateway.listener, gateway.options.host, gateway.options.port, why);
+    tarn_status status = bind_ports(why);
+    if (status == TARN_OK) {
+        status = tarn_tls_open(&gateway.tls, &gateway.options, why);
+    }
     if (status == TARN_OK) {
         status = load_pages(why);
     }
@@ -386,6 +441,7 @@ static tarn_status start(tarn_text why)
         return status;
     }
     // After libwebsockets, which would take the signals for itself.
+    gateway.outlives_terminal = !has_terminal();
     catch_signals();
     uv_timer_init(&gateway.loop, &gateway.tick);
     uv_timer_start(&gateway.tick, on_tick, TARN_GATEWAY_TICK_MS, TARN_GATEWAY_TICK_MS);
@@ -442,6 +498,7 @@ int main(int argc, char **argv)
     tarn_fanout_free(&gateway.sessions.nowhere);
     tarn_pages_free(&gateway.pages);
     tarn_service_manager_close(&gateway.manager);
+    tarn_tls_close(&gateway.tls);
     uv_loop_close(&gateway.loop);
     if (gateway.exit_code) {
         say_failure(gateway.failure);

@@ -31,6 +31,11 @@ enum {
     OPTION_DRAIN,
     OPTION_LOG,
     OPTION_LOG_FORMAT,
+    OPTION_TLS_CERT,
+    OPTION_TLS_KEY,
+    OPTION_TLS_SELF_SIGNED,
+    OPTION_TLS_DIR,
+    OPTION_REDIRECT_PORT,
 };
 
 static const struct argp_option option_list[] = {
@@ -38,6 +43,16 @@ static const struct argp_option option_list[] = {
     {"port", OPTION_PORT, "N", 0, "Port to listen on (default 8080; 0: any free one)", 0},
     {"origin", OPTION_ORIGIN, "URL", 0,
      "Also accept viewers from pages of this origin, and let them read scenes; may be repeated", 0},
+    {"tls-cert", OPTION_TLS_CERT, "FILE", 0,
+     "Speak https with this certificate (PEM: its own first, then those that it was issued by); SIGHUP reads it again",
+     0},
+    {"tls-key", OPTION_TLS_KEY, "FILE", 0, "The certificate's private key (PEM, without a password)", 0},
+    {"tls-self-signed", OPTION_TLS_SELF_SIGNED, NULL, 0,
+     "Speak https with a certificate made for this machine's names and addresses, about which browsers ask once", 0},
+    {"tls-dir", OPTION_TLS_DIR, "DIR", 0,
+     "Where that one is kept (default: tarn in $XDG_STATE_HOME or in ~/.local/state)", 0},
+    {"redirect-port", OPTION_REDIRECT_PORT, "N", 0,
+     "With TLS: a port where requests without it are sent on to https (0: any free one)", 0},
     {"client", OPTION_CLIENT, "DIR", 0, "The page's files (default: ../share/tarn/client next to the program)", 0},
     {"scene", OPTION_SCENE, "NAME|FILE", 0, "What the session starts with (default dam-break)", 1},
     {"guests", OPTION_GUESTS, "watch|play|own", 0, "What those may who come without a key (default own)", 1},
@@ -128,13 +143,85 @@ static bool parse_session_option(int key, const char *text, struct argp_state *s
     }
 }
 
+/// @return false: none of these
+static bool parse_tls_option(int key, const char *text, struct argp_state *state)
+{
+    tarn_gateway_options *options = state->input;
+    switch (key) {
+    case OPTION_TLS_CERT:
+        options->tls_certificate = text;
+        return true;
+    case OPTION_TLS_KEY:
+        options->tls_key = text;
+        return true;
+    case OPTION_TLS_SELF_SIGNED:
+        options->tls_self_signed = true;
+        return true;
+    case OPTION_TLS_DIR:
+        options->tls_dir = text;
+        return true;
+    case OPTION_REDIRECT_PORT:
+        options->redirect_port = (int32_t)tarn_option_number(state, "redirect-port", text, 0, 65535);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/// Where a self-signed certificate is kept unless --tls-dir says so. @return NULL: nothing tells
+static const char *default_tls_dir(void)
+{
+    static char path[4096];
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int length = -1;
+    if (state != NULL && state[0] == '/') {
+        length = snprintf(path, sizeof path, "%s/tarn", state);
+    } else if (home != NULL && home[0] == '/') {
+        length = snprintf(path, sizeof path, "%s/.local/state/tarn", home);
+    }
+    return length > 0 && (size_t)length < sizeof path ? path : NULL;
+}
+
+static void check_tls_options(struct argp_state *state)
+{
+    tarn_gateway_options *options = state->input;
+    const bool has_tls = options->tls_certificate != NULL || options->tls_self_signed;
+    if ((options->tls_certificate == NULL) != (options->tls_key == NULL)) {
+        argp_error(state, "found %s alone, allowed are --tls-cert and --tls-key together",
+                   options->tls_key != NULL ? "--tls-key" : "--tls-cert");
+    }
+    if (options->tls_certificate != NULL && options->tls_self_signed) {
+        argp_error(state, "found --tls-cert and --tls-self-signed, allowed is one of them");
+    }
+    if (options->tls_dir != NULL && !options->tls_self_signed) {
+        argp_error(state, "found --tls-dir, allowed only with --tls-self-signed, which keeps its certificate there");
+    }
+    if (options->redirect_port >= 0 && !has_tls) {
+        argp_error(state, "found --redirect-port, allowed only with --tls-cert or --tls-self-signed");
+    }
+    if (options->redirect_port > 0 && options->redirect_port == options->port) {
+        argp_error(state, "--redirect-port: found %d, which is --port; allowed is another one", options->redirect_port);
+    }
+    if (options->tls_self_signed && options->tls_dir == NULL) {
+        options->tls_dir = default_tls_dir();
+        if (options->tls_dir == NULL) {
+            argp_error(state,
+                       "--tls-self-signed: neither $XDG_STATE_HOME nor $HOME says where to keep the certificate; "
+                       "name a folder with --tls-dir");
+        }
+    }
+}
+
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     tarn_gateway_options *options = state->input;
-    if (parse_session_option(key, text, state)) {
+    if (parse_session_option(key, text, state) || parse_tls_option(key, text, state)) {
         return 0;
     }
     switch (key) {
+    case ARGP_KEY_END:
+        check_tls_options(state);
+        return 0;
     case OPTION_PORT:
         options->port = (uint16_t)tarn_option_number(state, "port", text, 0, 65535);
         return 0;
@@ -209,6 +296,7 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
     }
     *options = (tarn_gateway_options){.host = "127.0.0.1",
                                       .port = 8080,
+                                      .redirect_port = -1,
                                       .scene = "dam-break",
                                       .devices = {1, {{TARN_DEVICE_CHOOSE_AUTO, 0}}},
                                       .worker_timeout_s = TARN_GATEWAY_WORKER_TIMEOUT_S,

@@ -11,14 +11,18 @@
 
 typedef struct tarn_gateway_options {
     const char *host;
-    uint16_t port;            ///< 0: any free one
-    const char *scene;        ///< name, or path of a scene file
-    const char *scenes;       ///< NULL: those that came with the program
-    const char *client;       ///< NULL: next to the program
-    const char *worker;       ///< NULL: next to the program
-    tarn_device_list devices; ///< one worker for each
-    uint32_t threads;         ///< of each CPU worker; 0: its share of the processors
-    uint32_t fps;             ///< 0: the worker's own
+    uint16_t port;                         ///< 0: any free one
+    const char *tls_certificate, *tls_key; ///< files, both or none; NULL: none
+    bool tls_self_signed;                  ///< instead of them one that is made and kept in
+    const char *tls_dir;                   ///< this folder
+    int32_t redirect_port;                 ///< on which requests are sent on to https; 0: any free one, -1: none
+    const char *scene;                     ///< name, or path of a scene file
+    const char *scenes;                    ///< NULL: those that came with the program
+    const char *client;                    ///< NULL: next to the program
+    const char *worker;                    ///< NULL: next to the program
+    tarn_device_list devices;              ///< one worker for each
+    uint32_t threads;                      ///< of each CPU worker; 0: its share of the processors
+    uint32_t fps;                          ///< 0: the worker's own
     uint32_t worker_timeout_s;
     tarn_role guests;       ///< what those may who come without a key
     uint32_t sessions_max;  ///< 1..TARN_GATEWAY_SESSIONS_MAX

@@ -291,6 +291,9 @@ static bool origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
         return false;
     }
     const char *origin_host = strstr(origin, "://");
+    if (tarn_tls_covers(wsi) && strncasecmp(origin, "https://", 8) != 0) {
+        origin_host = NULL; // the same name without TLS may be anybody's on the way
+    }
     if (origin_host != NULL && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
         strcasecmp(origin_host + 3, host) == 0 && (!listens_on_loopback(gateway) || host_is_plain(host))) {
         return true;
@@ -512,6 +515,10 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     }
     if (strcmp(path, "/readyz") == 0) {
         return respond_ready(gateway, response, wsi);
+    }
+    if (strcmp(path, "/certificate") == 0) {
+        tarn_tls_write_json(&gateway->tls, scratch, sizeof scratch);
+        return respond_made(response, wsi, 200, "application/json", scratch, strlen(scratch));
     }
     if (strcmp(path, "/metrics") == 0) {
         return respond_metrics(gateway, response, wsi);

@@ -32,7 +32,7 @@ static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr
 {
     tarn_connection *free_place = NULL;
     int same = 0;
-    for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
+    for (int i = 0; i < listener->connections_max; i++) {
         tarn_connection *connection = &listener->connections[i];
         if (!connection->used) {
             free_place = connection;
@@ -60,7 +60,7 @@ static void make_room(tarn_listener *listener)
 {
     tarn_connection *oldest = NULL;
     int free_count = 0;
-    for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
+    for (int i = 0; i < listener->connections_max; i++) {
         tarn_connection *connection = &listener->connections[i];
         free_count += !connection->used || connection->is_dropped;
         if (may_drop(connection) && (oldest == NULL || connection->moved_ns < oldest->moved_ns)) {
@@ -72,12 +72,14 @@ static void make_room(tarn_listener *listener)
     }
 }
 
-static void refuse(int fd)
+static void refuse(const tarn_listener *listener, int fd)
 {
     static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\n"
                                  "Connection: close\r\n\r\n";
-    ssize_t sent = send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)sent; // whoever does not get it is refused all the same
+    if (!listener->is_encrypted) {
+        ssize_t sent = send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        (void)sent; // whoever does not get it is refused all the same
+    }
     close(fd);
 }
 
@@ -91,7 +93,7 @@ static bool turn_away(tarn_listener *listener)
     int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
         listener->refused_total++;
-        refuse(fd);
+        refuse(listener, fd);
     }
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return fd >= 0;
@@ -126,7 +128,7 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
         tarn_connection *connection = place_for(listener, &address);
         if (connection == NULL) {
             listener->refused_total++;
-            refuse(fd);
+            refuse(listener, fd);
             continue;
         }
         listener->accepted_total++;
@@ -161,13 +163,15 @@ static tarn_status bind_to(tarn_listener *listener, const struct addrinfo *found
     return TARN_OK;
 }
 
-tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16_t port, tarn_text why)
+tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16_t port, const char *option,
+                               tarn_text why)
 {
     char service[8];
     struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
     memset(listener, 0, sizeof *listener);
     listener->fd = -1;
     listener->spare_fd = -1;
+    listener->connections_max = TARN_GATEWAY_CONNECTIONS_MAX;
     snprintf(service, sizeof service, "%u", port);
     int error = getaddrinfo(host, service, &wanted, &found);
     if (error) {
@@ -176,8 +180,8 @@ tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16
     }
     tarn_status status = bind_to(listener, found);
     if (status != TARN_OK && errno == EADDRINUSE) {
-        snprintf(why, sizeof(tarn_text), "port %u on %.200s is in use by another program; choose another with --port",
-                 port, host);
+        snprintf(why, sizeof(tarn_text), "port %u on %.200s is in use by another program; choose another with %s", port,
+                 host, option);
     } else if (status != TARN_OK) {
         snprintf(why, sizeof(tarn_text), "port %u on %.200s cannot be opened: %s", port, host, strerror(errno));
     }
@@ -218,7 +222,7 @@ void tarn_listener_moved(tarn_connection *connection)
 
 void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns)
 {
-    for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
+    for (int i = 0; i < listener->connections_max; i++) {
         tarn_connection *connection = &listener->connections[i];
         if (may_drop(connection) &&
             now_ns - connection->moved_ns > TARN_GATEWAY_CONNECTION_IDLE_S * (uint64_t)1000000000) {

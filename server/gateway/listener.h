@@ -20,6 +20,7 @@ typedef struct tarn_connection {
     bool is_joined;          ///< it is a viewer's who takes part
     bool is_dropped;         ///< it is about to end
     bool is_proxied;         ///< its request named whom it came for
+    bool is_plain;           ///< it came to a port that has no TLS beside one that has it
     struct lws *wsi;         ///< NULL until it is adopted
     uint64_t moved_ns;       ///< when something happened in it last
     struct in6_addr address; ///< IPv4 addresses as mapped ones
@@ -29,7 +30,9 @@ typedef struct tarn_listener {
     int fd;
     uv_poll_t poll;
     bool open;
-    uint16_t port; ///< the one that was bound
+    uint16_t port;       ///< the one that was bound
+    bool is_encrypted;   ///< whoever is refused is told nothing: it would have to be by TLS
+    int connections_max; ///< 1..TARN_GATEWAY_CONNECTIONS_MAX, which tarn_listener_bind sets it to
     void *user;
     /// Takes over the descriptor; the connection is to be given back with tarn_listener_release.
     void (*accepted)(void *user, int fd, tarn_connection *connection);
@@ -41,8 +44,10 @@ typedef struct tarn_listener {
 } tarn_listener;
 
 /// Binds the address, without listening yet: whether it is free is known before anything else starts.
-/// @param why  on failure a sentence  @return TARN_OK or TARN_E_IO
-tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16_t port, tarn_text why);
+/// @param option  that names the port, for the sentence
+/// @param why     on failure a sentence  @return TARN_OK or TARN_E_IO
+tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16_t port, const char *option,
+                               tarn_text why);
 
 /// Accepts from now on. @return TARN_OK or TARN_E_IO
 tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,

@@ -4,6 +4,7 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/http.h"
+#include "server/gateway/redirect.h"
 #include "server/gateway/viewer_receive.h"
 #include "server/gateway/viewer_send.h"
 
@@ -31,18 +32,41 @@ static void note_move(struct lws *wsi)
     }
 }
 
+/// Whether a request came without TLS although the server has it.
+static bool is_unencrypted(struct lws *wsi)
+{
+    return tarn_tls_is_on(&gateway_of(wsi)->tls) && !tarn_tls_covers(wsi);
+}
+
+/// Whoever asks for https' own port without TLS knows it; whoever comes by the other port is told.
+static int redirect(struct lws *wsi, const char *path)
+{
+    const tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    const bool names_port = connection != NULL && connection->is_plain;
+    return tarn_redirect_answer(wsi, names_port ? gateway_of(wsi)->listener.port : 0, path != NULL ? path : "");
+}
+
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
 {
     char path[256];
     switch (reason) {
     case LWS_CALLBACK_HTTP:
         note_move(wsi);
+        if (is_unencrypted(wsi)) {
+            return redirect(wsi, strlen(in) == length ? in : NULL);
+        }
         // A NUL in a path, which may come as %00, would hide what follows it.
         return tarn_http_request(gateway_of(wsi), user, wsi, strlen(in) == length ? in : "");
     case LWS_CALLBACK_HTTP_WRITEABLE:
         note_move(wsi);
         return tarn_http_writable(user, wsi);
+    case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
+        tarn_tls_set_up(&gateway_of(wsi)->tls, user);
+        return 0;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+        if (is_unencrypted(wsi)) {
+            return redirect(wsi, request_path(wsi, path, sizeof path));
+        }
         return tarn_http_upgrade(gateway_of(wsi), wsi, request_path(wsi, path, sizeof path));
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
         return 1; // a WebSocket without the subprotocol
@@ -139,10 +163,11 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
         .timeout_secs_ah_idle = TARN_GATEWAY_HTTP_TIMEOUT_S,
         .keepalive_timeout = TARN_GATEWAY_HTTP_KEEPALIVE_S,
         .max_http_header_data2 = TARN_GATEWAY_HEADER_BYTES_MAX,
-        .max_http_header_pool2 = TARN_GATEWAY_CONNECTIONS_MAX,
+        .max_http_header_pool2 = TARN_GATEWAY_CONNECTIONS_MAX + TARN_GATEWAY_REDIRECTS_MAX,
         .retry_and_idle_policy = &signs_of_life,
         .vhost_name = "tarn",
     };
+    tarn_tls_describe(&gateway->tls, &info);
     lws_set_log_level(LLL_ERR | LLL_WARN | (gateway->options.log_level >= TARN_LOG_DEBUG ? LLL_NOTICE : 0), on_log);
     gateway->web = lws_create_context(&info);
     if (gateway->web != NULL) {
@@ -157,12 +182,11 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
     return TARN_E_UNAVAILABLE;
 }
 
-void tarn_web_adopt(void *user, int fd, tarn_connection *connection)
+static void adopt(tarn_gateway *gateway, int fd, tarn_connection *connection, lws_adoption_type encrypted)
 {
-    tarn_gateway *gateway = user;
     lws_adopt_desc_t desc = {
         .vh = gateway->vhost,
-        .type = LWS_ADOPT_HTTP | LWS_ADOPT_SOCKET | LWS_ADOPT_ALLOW_SSL,
+        .type = LWS_ADOPT_HTTP | LWS_ADOPT_SOCKET | encrypted,
         .fd.sockfd = fd,
         .opaque = connection,
     };
@@ -173,6 +197,17 @@ void tarn_web_adopt(void *user, int fd, tarn_connection *connection)
     } else if (connection->used) {
         connection->wsi = wsi;
     }
+}
+
+void tarn_web_adopt(void *user, int fd, tarn_connection *connection)
+{
+    adopt(user, fd, connection, LWS_ADOPT_ALLOW_SSL);
+}
+
+void tarn_web_adopt_plain(void *user, int fd, tarn_connection *connection)
+{
+    connection->is_plain = true;
+    adopt(user, fd, connection, 0);
 }
 
 void tarn_web_drop(tarn_connection *connection)

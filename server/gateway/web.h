@@ -15,6 +15,9 @@ tarn_status tarn_web_open(struct tarn_gateway *gateway, tarn_text why);
 /// Serves a connection that was accepted. Fits tarn_listener_start.
 void tarn_web_adopt(void *gateway, int fd, struct tarn_connection *connection);
 
+/// The same for one that came to a port without TLS beside one that has it: it is only told where to go.
+void tarn_web_adopt_plain(void *gateway, int fd, struct tarn_connection *connection);
+
 /// Ends a connection, when libwebsockets gets its turn. Fits tarn_listener_start.
 void tarn_web_drop(struct tarn_connection *connection);
 

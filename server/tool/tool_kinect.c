@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static const struct argp_option option_list[] = {
     {"openni", OPTION_OPENNI, "N", 0, "The OpenNI 2 camera number N, 0 to 15, or a recording FILE.oni", 0},
     {"loop", OPTION_LOOP, NULL, 0, "Begin the recording again at its end", 0},
     {"fast", OPTION_FAST, NULL, 0, "Play the recording as fast as it goes", 0},
-    {"url", 'u', "URL", 0, "The server: HOST, HOST:PORT or ws://HOST:PORT/ws (default 127.0.0.1:8080)", 1},
+    {"url", 'u', "URL", 0,
+     "The server: HOST, HOST:PORT, ws://HOST:PORT/ws or wss://HOST:PORT/ws (default 127.0.0.1:8080)", 1},
     {"session", OPTION_SESSION, "NAME", 0, "The session to join (default: the server's default session)", 1},
     {"key", OPTION_KEY, "KEY", 0, "The key of a link for playing; without it a guest's role counts", 1},
     {"camera", OPTION_NUMBER, "N", 0, "Number of this camera where one viewer has several, 0 to 3 (default 0)", 1},
@@ -388,5 +390,6 @@ int tool_kinect(int argc, char **argv)
     };
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     tool_catch_interrupts();
+    signal(SIGPIPE, SIG_IGN);
     return kinect_run(&arguments.options);
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,7 +261,8 @@ int tool_load(int argc, char **argv)
         .args_doc = "[SERVER]",
         .doc =
             "Opens viewers to a running server, by the hundred, and measures what they receive.\v"
-            "SERVER is HOST, HOST:PORT or http://HOST:PORT/; the default is 127.0.0.1:8080. Measuring begins a second "
+            "SERVER is HOST, HOST:PORT, http://HOST:PORT/ or https://HOST:PORT/; the default is 127.0.0.1:8080. "
+            "Measuring begins a second "
             "after the last viewer's first frame. Slow, stalled, half-open and reconnecting viewers are numbers or "
             "shares of --viewers. --check looks at the heads of all frames besides, unless it is 0. The exit status is "
             "0, "
@@ -287,6 +289,7 @@ int tool_load(int argc, char **argv)
         return EXIT_FAILURE;
     }
     tool_catch_interrupts();
+    signal(SIGPIPE, SIG_IGN);
     int status = load_run(&arguments.options, results) ? report(&arguments.options, results) : EXIT_FAILURE;
     free(results);
     return status;

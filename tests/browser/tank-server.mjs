@@ -37,7 +37,7 @@ export class TankServer {
       );
       const read = (data) => {
         log.push(String(data));
-        const match = /http:\/\/[^\s:/]+:(\d+)/.exec(log.join(""));
+        const match = /https?:\/\/[^\s:/]+:(\d+)/.exec(log.join(""));
         if (match === null) return;
         clearTimeout(timer);
         resolve(Number(match[1]));

@@ -172,6 +172,23 @@ static void damaged_frames_are_named_once(void **state)
     assert_true(server_runs(&pool_server));
 }
 
+static void a_server_with_tls_hears_it_too(void **state)
+{
+    (void)state;
+    static server_process server;
+    bridge_process b;
+    char options[512];
+    server_start(&server, (const char *[]){"--scene", "small-pool", "--scenes", TARN_TEST_SCENES, "--tls-self-signed",
+                                           "--tls-dir", folder, NULL});
+    snprintf(options, sizeof options, "--frames %s --url wss://127.0.0.1:%u/ws", recording, server.port);
+    bridge_start(&b, folder, options, NULL, NULL);
+    assert_int_equal(bridge_finish(&b, 0), 0);
+    assert_true(bridge_summary(&b, " messages") > 10);
+    assert_true(bridge_summary(&b, " wrong") == 0);
+    assert_non_null(strstr(b.text, "in a frame after"));
+    server_stop(&server);
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -189,7 +206,7 @@ static void what_is_wrong_is_said(void **state)
         {"--frames x --grid 161x10", "allowed are 1x1 to 160x120", TARN_EXIT_USAGE},
         {"--frames x --rotate 45", "allowed are 0, 90, 180 and 270", TARN_EXIT_USAGE},
         {"--frames x --corners 1,2", "--corners: found \"1,2\"", TARN_EXIT_USAGE},
-        {"--frames x --url https://localhost/", "--url: found the scheme", TARN_EXIT_USAGE},
+        {"--frames x --url ftp://localhost/", "--url: found the scheme", TARN_EXIT_USAGE},
         {"--v4l2 /dev/null --loop", "found --loop, allowed with --frames only", TARN_EXIT_USAGE},
         {"--frames x --key 012345678901234567890123456789012", "allowed are 1 to 32 bytes", TARN_EXIT_USAGE},
         {"--frames /nowhere/x", "the recording \"/nowhere/x\" can't be played: /nowhere/x/INDEX.txt: No such file", 1},
@@ -212,9 +229,13 @@ static void what_is_wrong_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tank_moves_where_the_body_moves),   cmocka_unit_test(the_real_library_plays_the_same),
-        cmocka_unit_test(a_server_that_goes_away_is_waited_for), cmocka_unit_test(who_rests_is_told_of_less_often),
-        cmocka_unit_test(damaged_frames_are_named_once),         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(the_tank_moves_where_the_body_moves),
+        cmocka_unit_test(the_real_library_plays_the_same),
+        cmocka_unit_test(a_server_that_goes_away_is_waited_for),
+        cmocka_unit_test(who_rests_is_told_of_less_often),
+        cmocka_unit_test(damaged_frames_are_named_once),
+        cmocka_unit_test(a_server_with_tls_hears_it_too),
+        cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, bridge_record, bridge_forget);
 }

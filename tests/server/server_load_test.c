@@ -2,6 +2,7 @@
 #include "server/common/option_number.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
+#include "tests/server/tls_files.h"
 
 #include <jansson.h>
 #include <signal.h>
@@ -118,6 +119,55 @@ static void the_server_is_looked_at(void **state)
     server_stop(&server);
 }
 
+/// Runs it against a server by its whole address. @return the exit status
+static int load_from(const char *scheme, const server_process *server, char *text, size_t text_bytes)
+{
+    char command[1024];
+    snprintf(command, sizeof command,
+             "%s load --quiet --json --seconds 2 --viewers 2 --pushers 1 --slow 1 --check 1 %s127.0.0.1:%u 2>&1",
+             TARN_TEST_TOOL, scheme, server->port);
+    FILE *out = popen(command, "r");
+    assert_non_null(out);
+    text[fread(text, 1, text_bytes - 1, out)] = 0;
+    const int status = pclose(out);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void a_server_with_tls_is_loaded_by_https(void **state)
+{
+    (void)state;
+    static server_process server, plain;
+    static char text[65536];
+    char folder[] = "/tmp/tarn-load-XXXXXX", certificate[64], key[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(certificate, sizeof certificate, "%s/a.crt", folder);
+    snprintf(key, sizeof key, "%s/a.key", folder);
+    tls_files_write(certificate, key, &(tls_plan){0});
+    server_start(&server, (const char *[]){"--scene", "dam-break", "--tls-cert", certificate, "--tls-key", key, NULL});
+    const int status = load_from("https://", &server, text, sizeof text);
+    json_error_t error;
+    json_t *report = json_loads(text, 0, &error);
+    if (status != 0 || report == NULL) {
+        fail_msg("%d: %s", status, text);
+    }
+    assert_true(number(report, "viewers.steady.frames") > 3);
+    assert_true(number(report, "checks.decoded") > 0);
+    assert_int_equal(number(report, "checks.wrong"), 0);
+    assert_true(number(report, "inputs.to_first_bytes.count") > 0);
+    assert_int_equal(number(report, "server.metrics.viewers"), 3);
+    json_decref(report);
+    assert_int_equal(load_from("", &server, text, sizeof text), 1);
+    assert_non_null(strstr(text, "name it with https://"));
+    server_stop(&server);
+    server_start(&plain, pool);
+    assert_int_equal(load_from("wss://", &plain, text, sizeof text), 1);
+    assert_non_null(strstr(text, "its TLS can't be understood"));
+    server_stop(&plain);
+    remove(certificate);
+    remove(key);
+    rmdir(folder);
+}
+
 static void the_session_that_is_joined_is_reported(void **state)
 {
     (void)state;
@@ -232,7 +282,7 @@ static void what_cannot_be_is_said(void **state)
         {"--seconds 5x", "--seconds: found \"5x\"", TARN_EXIT_USAGE},
         {"192.0.2.1:8080", "--allow-remote", TARN_EXIT_USAGE},
         {"[2001:db8::1]:80", "--allow-remote", TARN_EXIT_USAGE},
-        {"https://127.0.0.1/", "allowed are http and ws", TARN_EXIT_USAGE},
+        {"ftp://127.0.0.1/", "allowed are http, https, ws and wss", TARN_EXIT_USAGE},
         {"127.0.0.1:70000", "found the port \"70000\"", TARN_EXIT_USAGE},
         {"http://127.0.0.1/page", "found the path \"/page\"", TARN_EXIT_USAGE},
         {"127.0.0.1 127.0.0.1", "found a second server", TARN_EXIT_USAGE},
@@ -288,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(viewers_and_pushers_are_measured),
         cmocka_unit_test(the_server_is_looked_at),
+        cmocka_unit_test(a_server_with_tls_is_loaded_by_https),
         cmocka_unit_test(the_session_that_is_joined_is_reported),
         cmocka_unit_test(viewers_misbehave_as_they_are_told),
         cmocka_unit_test(a_server_that_ends_is_a_failure),

@@ -107,9 +107,9 @@ static void start(server_process *server, const char *const *arguments, bool clo
     spawn(server, list, closed);
     uint64_t until_ns = deadline_ns();
     while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
-        char *address = strstr(server->out, "http://127.0.0.1:");
+        char *address = strstr(server->out, "://127.0.0.1:"); // http or https
         if (address != NULL && strchr(address, '\n') != NULL) {
-            server->port = (uint16_t)atoi(address + strlen("http://127.0.0.1:"));
+            server->port = (uint16_t)atoi(address + strlen("://127.0.0.1:"));
             return;
         }
     }

@@ -66,8 +66,14 @@ typedef struct ws_message {
     size_t byte_count;
 } ws_message;
 
-/// A plain connection. @return a socket or -1
+/// What makes connections, such as tls_connect; NULL: they are plain.
+extern int (*ws_connect_by)(uint16_t port);
+
+/// A connection, by ws_connect_by where that is set. @return a socket or -1
 int ws_connect(uint16_t port);
+
+/// A plain one in any case.
+int ws_connect_plain(uint16_t port);
 
 /// Sends bytes as they are. @return 0 or -1
 int ws_send_raw(int fd, const void *bytes, size_t byte_count);

@@ -1,6 +1,7 @@
 import "./ui/together.css";
 // Everything about the others in a tank: who they are, where they are, what one may do oneself, links for more.
 import { endSession, LASTING_SESSION } from "./lobby/sessions.js";
+import { ownFingerprint } from "./net/certificate.js";
 import type { Conversation } from "./protocol/conversation.js";
 import type { Joined, PresencePoint, ServerMessage, Tool } from "./protocol/messages.js";
 import { PeopleMarkers, type PeopleView } from "./render/people.js";
@@ -147,7 +148,12 @@ export class Together {
   private async share(): Promise<void> {
     if (this.joined === null) return;
     const { openShare } = await import("./ui/share.js");
-    openShare(this.joined, window.location.href);
+    const here = window.location.href;
+    openShare(
+      this.joined,
+      here,
+      ownFingerprint((path) => fetch(new URL(path, document.baseURI)), here),
+    );
   }
 
   private async end(): Promise<void> {

@@ -2,6 +2,7 @@
 #include "server/tool/load/load_server.h"
 #include "server/common/clock.h"
 #include "server/common/printable.h"
+#include "server/tool/load/load_channel.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,17 +65,24 @@ bool load_server_refuses(const load_target *target)
 }
 
 /// @return the length of the answer, which is terminated
-static size_t ask(int fd, const load_target *target, uint64_t until_ns, char *answer, size_t answer_bytes)
+static size_t ask(load_channel *channel, const load_target *target, uint64_t until_ns, char *answer,
+                  size_t answer_bytes)
 {
     char request[LOAD_TARGET_HOST_BYTES + 128];
     size_t have = 0;
     int length = snprintf(request, sizeof request, "GET /metrics HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
                           target->authority);
-    if (send(fd, request, (size_t)length, MSG_NOSIGNAL) != length) {
-        return 0;
+    for (ssize_t sent; (sent = load_channel_send(channel, request, (size_t)length)) != length;) {
+        if (sent >= 0 || errno != EAGAIN ||
+            !wait_for(channel->fd, channel->waits_for_peer ? POLLIN : POLLOUT, until_ns)) {
+            return 0; // so little is taken as a whole
+        }
     }
-    while (have < answer_bytes - 1 && wait_for(fd, POLLIN, until_ns)) {
-        ssize_t got = recv(fd, answer + have, answer_bytes - 1 - have, 0);
+    while (have < answer_bytes - 1 && (load_channel_has_more(channel) || wait_for(channel->fd, POLLIN, until_ns))) {
+        ssize_t got = load_channel_receive(channel, answer + have, answer_bytes - 1 - have);
+        if (got < 0 && errno == EAGAIN) {
+            continue;
+        }
         if (got <= 0) {
             break;
         }
@@ -140,8 +148,12 @@ bool load_metrics_fetch(const load_target *target, const char *session, load_met
     char *page = malloc(PAGE_BYTES_MAX);
     const uint64_t until_ns = deadline_ns();
     int fd = page != NULL ? connect_within(target, until_ns) : -1;
+    load_channel channel = {0};
     if (fd >= 0) {
-        size_t have = ask(fd, target, until_ns, page, PAGE_BYTES_MAX);
+        size_t have = load_channel_open(&channel, fd, target) == TARN_OK
+                          ? ask(&channel, target, until_ns, page, PAGE_BYTES_MAX)
+                          : 0;
+        load_channel_close(&channel);
         close(fd);
         if (have > 0 && strncmp(page, "HTTP/1.1 200", 12) == 0 && strstr(page, "\ntarn_viewers ") != NULL) {
             metrics->at_ns = tarn_clock_monotonic_ns();

@@ -27,6 +27,7 @@ enum {
     MASKED = 0x80,
     CONTROL_BYTES_MAX = 125,
     HTTP_SWITCHING = 101,
+    HTTP_REDIRECT = 308,
 };
 
 // A nonce that never changes and its answer, from RFC 6455, section 1.3: it only tells a WebSocket server from others.
@@ -56,6 +57,11 @@ tarn_status load_socket_open(load_socket *socket_, const load_target *target, in
         close(fd);
         return TARN_E_IO;
     }
+    const tarn_status status = load_channel_open(&socket_->channel, fd, target);
+    if (status != TARN_OK) {
+        close(fd);
+        return TARN_E_IO;
+    }
     socket_->fd = fd;
     socket_->phase = LOAD_SOCKET_CONNECTING;
     socket_->events = events;
@@ -78,13 +84,14 @@ void load_socket_close(load_socket *socket, bool abrupt)
         struct linger reset = {.l_onoff = 1, .l_linger = 0};
         setsockopt(socket->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     }
+    load_channel_close(&socket->channel);
     close(socket->fd);
     socket->fd = -1;
 }
 
 bool load_socket_wants_write(const load_socket *socket)
 {
-    return socket->phase == LOAD_SOCKET_CONNECTING || socket->out_count > 0;
+    return socket->phase == LOAD_SOCKET_CONNECTING || (socket->out_count > 0 && !socket->channel.waits_for_peer);
 }
 
 static tarn_status fail(load_socket *socket, tarn_status status, const char *why)
@@ -93,17 +100,27 @@ static tarn_status fail(load_socket *socket, tarn_status status, const char *why
     return status;
 }
 
+/// @param result  of a call of the channel's: 0 or -1
+static tarn_status fail_channel(load_socket *socket, ssize_t result)
+{
+    if (result == 0) {
+        return fail(socket, TARN_E_IO, "it ended the connection");
+    }
+    load_channel_why(&socket->channel, socket->why);
+    return TARN_E_IO;
+}
+
 // ---- sending ----
 
 static tarn_status flush(load_socket *socket)
 {
     while (socket->out_count > 0) {
-        ssize_t sent = send(socket->fd, socket->out, socket->out_count, MSG_NOSIGNAL);
+        ssize_t sent = load_channel_send(&socket->channel, socket->out, socket->out_count);
         if (sent < 0 && errno == EINTR) {
             continue;
         }
-        if (sent < 0) {
-            return errno == EAGAIN || errno == EWOULDBLOCK ? TARN_OK : fail(socket, TARN_E_IO, strerror(errno));
+        if (sent <= 0) {
+            return sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? TARN_OK : fail_channel(socket, sent);
         }
         memmove(socket->out, socket->out + sent, socket->out_count - (size_t)sent);
         socket->out_count -= (size_t)sent;
@@ -219,6 +236,9 @@ static tarn_status read_upgrade(load_socket *socket, bool *done)
     const char *answer = (const char *)socket->in;
     if (sscanf(answer, "HTTP/1.%*1d %3d", &status) != 1) {
         return fail(socket, TARN_E_MALFORMED, "it answers, but not by HTTP");
+    }
+    if (status == HTTP_REDIRECT) {
+        return fail(socket, TARN_E_MALFORMED, "it speaks TLS only: name it with https://");
     }
     if (status != HTTP_SWITCHING) {
         snprintf(socket->why, sizeof socket->why, "it refused the WebSocket with HTTP status %d", status);
@@ -358,8 +378,7 @@ static tarn_status understand(load_socket *socket, size_t *wanted, bool *go_on)
 static ssize_t receive_body(load_socket *socket, size_t budget)
 {
     size_t count = socket->body_left < budget ? (size_t)socket->body_left : budget;
-    // Linux: with MSG_TRUNC a TCP socket lets go of the bytes without copying them.
-    ssize_t got = recv(socket->fd, socket->body_at, count, socket->body_at != NULL ? 0 : MSG_TRUNC);
+    ssize_t got = load_channel_receive(&socket->channel, socket->body_at, count);
     if (got > 0) {
         socket->body_left -= (uint64_t)got;
         socket->body_at = socket->body_at != NULL ? socket->body_at + got : NULL;
@@ -370,7 +389,7 @@ static ssize_t receive_body(load_socket *socket, size_t budget)
 static ssize_t receive_piece(load_socket *socket, size_t wanted)
 {
     size_t count = wanted > PIECE_BYTES ? wanted : PIECE_BYTES;
-    ssize_t got = recv(socket->fd, socket->in + socket->in_count, count - socket->in_count, 0);
+    ssize_t got = load_channel_receive(&socket->channel, socket->in + socket->in_count, count - socket->in_count);
     if (got > 0) {
         socket->in_count += (size_t)got;
     }
@@ -401,17 +420,19 @@ tarn_status load_socket_read(load_socket *socket, size_t budget)
     bool go_on = true;
     // What a reader that stopped left behind comes first.
     tarn_status status = digest(socket, false, &wanted, &go_on);
-    for (size_t total = 0; status == TARN_OK && go_on && total < budget;) {
+    // What TLS has taken from the descriptor goes beyond the budget: nothing would tell of it later.
+    for (size_t total = 0; status == TARN_OK && go_on && (total < budget || load_channel_has_more(&socket->channel));) {
         bool body = socket->body_left > 0;
-        ssize_t got = body ? receive_body(socket, budget - total) : receive_piece(socket, wanted);
+        size_t room = total < budget ? budget - total : PIECE_BYTES;
+        ssize_t got = body ? receive_body(socket, room) : receive_piece(socket, wanted);
         if (got < 0 && errno == EINTR) {
             continue;
         }
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            return TARN_OK;
+            return socket->out_count > 0 ? flush(socket) : TARN_OK; // the handshake may have waited for this
         }
         if (got <= 0) {
-            return fail(socket, TARN_E_IO, got == 0 ? "it ended the connection" : strerror(errno));
+            return fail_channel(socket, got);
         }
         total += (size_t)got;
         socket->bytes_received += (uint64_t)got;

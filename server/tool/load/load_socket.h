@@ -2,12 +2,13 @@
 /// discarded by the kernel or received straight to where its owner wants it. Hundreds of them fit beside the server on
 /// two cores, where a client that copies every byte would be what is measured.
 ///
-/// It owns its descriptor and nothing else; the owner waits for it to be readable or writable. No TLS, no extensions,
-/// no fragmented messages from the server.
+/// It owns its descriptor and its TLS; the owner waits for it to be readable or writable. No extensions, no fragmented
+/// messages from the server.
 #ifndef TARN_SERVER_TOOL_LOAD_SOCKET_H
 #define TARN_SERVER_TOOL_LOAD_SOCKET_H
 
 #include "protocol/message.h"
+#include "server/tool/load/load_channel.h"
 #include "server/tool/load/load_target.h"
 
 #include <stdbool.h>
@@ -40,6 +41,7 @@ typedef enum load_socket_phase {
 
 typedef struct load_socket {
     int fd;
+    load_channel channel;
     load_socket_phase phase;
     const load_socket_events *events;
     void *user;

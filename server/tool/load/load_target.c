@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { PORT_DEFAULT = 8080, PORT_HTTP = 80 };
+enum { PORT_DEFAULT = 8080, PORT_HTTP = 80, PORT_HTTPS = 443 };
 
 static bool is_loopback(const struct sockaddr_storage *address)
 {
@@ -21,20 +21,26 @@ static bool is_loopback(const struct sockaddr_storage *address)
     return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
 }
 
-static bool read_scheme(const char **at, uint16_t *port, char *why)
+static bool scheme_is(const char *text, size_t length, const char *scheme)
+{
+    return strlen(scheme) == length && strncasecmp(text, scheme, length) == 0;
+}
+
+static bool read_scheme(const char **at, load_target *target, char *why)
 {
     const char *end = strstr(*at, "://");
-    *port = PORT_DEFAULT;
+    target->port = PORT_DEFAULT;
     if (end == NULL) {
         return true;
     }
-    size_t length = (size_t)(end - *at);
-    if ((length != 4 || strncasecmp(*at, "http", 4) != 0) && (length != 2 || strncasecmp(*at, "ws", 2) != 0)) {
-        snprintf(why, LOAD_TARGET_WHY_BYTES, "found the scheme \"%.*s\", allowed are http and ws, without TLS",
+    const size_t length = (size_t)(end - *at);
+    target->is_tls = scheme_is(*at, length, "https") || scheme_is(*at, length, "wss");
+    if (!target->is_tls && !scheme_is(*at, length, "http") && !scheme_is(*at, length, "ws")) {
+        snprintf(why, LOAD_TARGET_WHY_BYTES, "found the scheme \"%.*s\", allowed are http, https, ws and wss",
                  (int)(length < 32 ? length : 32), *at);
         return false;
     }
-    *port = PORT_HTTP;
+    target->port = target->is_tls ? PORT_HTTPS : PORT_HTTP;
     *at = end + 3;
     return true;
 }
@@ -120,7 +126,7 @@ static bool resolve(load_target *target, char *why)
 bool load_target_find(const char *text, load_target *target, char why[LOAD_TARGET_WHY_BYTES])
 {
     *target = (load_target){0};
-    if (!read_scheme(&text, &target->port, why)) {
+    if (!read_scheme(&text, target, why)) {
         return false;
     }
     size_t length = strcspn(text, "/");

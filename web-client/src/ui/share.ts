@@ -11,8 +11,11 @@ const HINTS: Readonly<Record<Role, string>> = {
   own: "Who opens this link may do everything: pause, change the scene, end the tank.",
 };
 
-/** @param here  the page's address */
-export function openShare(joined: Joined, here: string): void {
+/**
+ * @param here         the page's address
+ * @param fingerprint  of a certificate about which browsers ask; "": they don't
+ */
+export function openShare(joined: Joined, here: string, fingerprint: Promise<string>): void {
   const sheet = makeSheet("share-dialog", `Share ${joined.title || "this tank"}`);
   const view = new LinkView();
   const roles = keysOf(joined);
@@ -24,11 +27,27 @@ export function openShare(joined: Joined, here: string): void {
     note.textContent = ONLY_HERE;
     sheet.append(note);
   }
-  sheet.append(sheetButton("Close", () => sheet.close()));
+  const close = sheetButton("Close", () => sheet.close());
+  sheet.append(close);
+  void fingerprint.then((text) => {
+    if (text !== "") close.before(certificateNote(text));
+  });
   // Whoever has no keys passes on what a guest may do.
   if (roles.length === 0)
     view.show(linkTo(here, joined.session, ""), "Who opens this link comes as a guest.");
   showSheet(sheet);
+}
+
+function certificateNote(fingerprint: string): HTMLElement {
+  const note = document.createElement("p");
+  const code = document.createElement("code");
+  note.className = "hint certificate";
+  code.textContent = fingerprint;
+  note.append(
+    "The browser asks once whether to go on. The certificate's SHA-256 fingerprint there should be ",
+    code,
+  );
+  return note;
 }
 
 class LinkView {
