@@ -1,5 +1,6 @@
 // OpenSSL's results turned into those of sockets, so that whoever sends and receives needs to know of TLS only whom to
-// wait for: start at as_socket. There is one context for all, and the handshake happens in the first sends and receives.
+// wait for: start at as_socket. There is one context for all, and the handshake happens in the first sends and
+// receives.
 #include "server/tool/load/load_channel.h"
 
 #include <arpa/inet.h>
