@@ -7,6 +7,7 @@
 #define TARN_SERVER_GATEWAY_LISTENER_H
 
 #include "protocol/status.h"
+#include "server/gateway/gate.h"
 #include "server/gateway/gateway_limits.h"
 
 #include <netinet/in.h>
@@ -23,6 +24,7 @@ typedef struct tarn_connection {
     struct lws *wsi;         ///< NULL until it is adopted
     uint64_t moved_ns;       ///< when something happened in it last
     struct in6_addr address; ///< IPv4 addresses as mapped ones
+    tarn_gate gate;
 } tarn_connection;
 
 typedef struct tarn_listener {
@@ -57,7 +59,8 @@ void tarn_listener_release(tarn_connection *connection);
 /// Something happened in it that a connection is for.
 void tarn_listener_moved(tarn_connection *connection);
 
-/// Drops connections in which nothing has happened for TARN_GATEWAY_CONNECTION_IDLE_S, but for those that have joined.
+/// Drops connections in which nothing has happened for TARN_GATEWAY_CONNECTION_IDLE_S, but for those that have joined,
+/// and ends what takes too long (gate.h).
 void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns);
 
 /// Stops accepting and closes the socket.

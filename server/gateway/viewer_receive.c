@@ -275,9 +275,7 @@ void tarn_viewer_receive(tarn_viewer *viewer, const tarn_viewer_piece *piece)
         return;
     }
     if (!piece->binary) {
-        tarn_log_info("viewer %u: closed with %d: it sent a text message", viewer->id, CLOSE_TEXT_MESSAGE);
-        viewer->error_count = 0;
-        tarn_viewer_close(viewer, CLOSE_TEXT_MESSAGE);
+        tarn_viewer_close(viewer, CLOSE_TEXT_MESSAGE, "binary messages only");
         return;
     }
     // Pieces count, too: a message that never ends, of empty ones, would else be free.

@@ -4,6 +4,7 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/http.h"
+#include "server/gateway/socket_reads.h"
 #include "server/gateway/viewer_receive.h"
 #include "server/gateway/viewer_send.h"
 
@@ -17,10 +18,27 @@ static tarn_gateway *gateway_of(struct lws *wsi)
     return lws_context_user(lws_get_context(wsi));
 }
 
-/// The path of the request that is being answered, without what follows a '?'.
-static const char *request_path(struct lws *wsi, char *path, int path_bytes)
+/// Whether a request came through its gate, which a libwebsockets that is linked otherwise would bypass.
+static bool came_through(struct lws *wsi, tarn_gate_phase phase)
 {
-    return lws_hdr_copy(wsi, path, path_bytes, WSI_TOKEN_GET_URI) > 0 ? path : NULL;
+    static bool said;
+    const tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    if (connection != NULL && connection->gate.phase == phase) {
+        return true;
+    }
+    if (!said) {
+        tarn_log_error("web: requests bypass the gate in front of libwebsockets, which is linked in a way that this "
+                       "program was not made for; none is served");
+    }
+    said = true;
+    return false;
+}
+
+static void let_go(tarn_connection *connection)
+{
+    tarn_socket_reads_end(&connection->gate);
+    tarn_gate_close(&connection->gate);
+    tarn_listener_release(connection);
 }
 
 static void note_move(struct lws *wsi)
@@ -33,9 +51,11 @@ static void note_move(struct lws *wsi)
 
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
 {
-    char path[256];
     switch (reason) {
     case LWS_CALLBACK_HTTP:
+        if (!came_through(wsi, TARN_GATE_ANSWERING)) {
+            return -1;
+        }
         note_move(wsi);
         // A NUL in a path, which may come as %00, would hide what follows it.
         return tarn_http_request(gateway_of(wsi), user, wsi, strlen(in) == length ? in : "");
@@ -43,13 +63,13 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
         note_move(wsi);
         return tarn_http_writable(user, wsi);
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-        return tarn_http_upgrade(gateway_of(wsi), wsi, request_path(wsi, path, sizeof path));
+        return came_through(wsi, TARN_GATE_FRAMES) ? tarn_http_upgrade(gateway_of(wsi), wsi) : -1;
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
         return 1; // a WebSocket without the subprotocol
     case LWS_CALLBACK_WSI_DESTROY: {
         tarn_connection *connection = lws_get_opaque_user_data(wsi);
         if (connection != NULL) {
-            tarn_listener_release(connection);
+            let_go(connection);
         }
         return 0;
     }
@@ -135,9 +155,10 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
         .uid = -1,
         .alpn = "http/1.1",
         .server_string = "tarnd",
-        .timeout_secs = TARN_GATEWAY_HTTP_TIMEOUT_S,
-        .timeout_secs_ah_idle = TARN_GATEWAY_HTTP_TIMEOUT_S,
-        .keepalive_timeout = TARN_GATEWAY_HTTP_KEEPALIVE_S,
+        .timeout_secs = TARN_GATEWAY_LIBRARY_TIMEOUT_S,
+        .timeout_secs_ah_idle = TARN_GATEWAY_LIBRARY_TIMEOUT_S,
+        .keepalive_timeout = TARN_GATEWAY_LIBRARY_TIMEOUT_S,
+        .pt_serv_buf_size = TARN_GATEWAY_READ_BYTES_MIN + 2 * LWS_PRE, // it keeps some for itself
         .max_http_header_data2 = TARN_GATEWAY_HEADER_BYTES_MAX,
         .max_http_header_pool2 = TARN_GATEWAY_CONNECTIONS_MAX,
         .retry_and_idle_policy = &signs_of_life,
@@ -157,9 +178,27 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
     return TARN_E_UNAVAILABLE;
 }
 
+/// A client sent a frame that it may not. What is too large for a message is an error of tarn.v1.
+static void on_faulty_frame(void *user, const tarn_ws_fault *fault)
+{
+    const tarn_connection *connection = user;
+    tarn_viewer *viewer = lws_wsi_user(connection->wsi);
+    if (fault->close_code == TARN_WS_CLOSE_SIZE) {
+        tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, fault->why);
+    } else {
+        tarn_viewer_close(viewer, fault->close_code, fault->why);
+    }
+}
+
 void tarn_web_adopt(void *user, int fd, tarn_connection *connection)
 {
     tarn_gateway *gateway = user;
+    tarn_gate_open(&connection->gate, fd, connection->moved_ns, on_faulty_frame, connection);
+    if (!tarn_socket_reads_begin(&connection->gate)) {
+        close(fd);
+        tarn_listener_release(connection);
+        return;
+    }
     lws_adopt_desc_t desc = {
         .vh = gateway->vhost,
         .type = LWS_ADOPT_HTTP | LWS_ADOPT_SOCKET | LWS_ADOPT_ALLOW_SSL,
@@ -169,7 +208,7 @@ void tarn_web_adopt(void *user, int fd, tarn_connection *connection)
     // What is adopted may be gone again, and with it the connection's place.
     struct lws *wsi = lws_adopt_descriptor_vhost_via_info(&desc);
     if (wsi == NULL) {
-        tarn_listener_release(connection);
+        let_go(connection);
     } else if (connection->used) {
         connection->wsi = wsi;
     }
