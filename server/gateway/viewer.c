@@ -33,12 +33,18 @@ void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *ws
 
 void tarn_viewer_presence_ready(tarn_viewer *viewer)
 {
+    if (viewer->phase == TARN_VIEWER_CLOSING) {
+        return;
+    }
     viewer->presence_due = true;
     lws_callback_on_writable(viewer->wsi);
 }
 
 void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what)
 {
+    if (viewer->phase == TARN_VIEWER_CLOSING) {
+        return; // nothing may follow a close
+    }
     viewer->to_tell |= what;
     lws_callback_on_writable(viewer->wsi);
 }

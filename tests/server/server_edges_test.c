@@ -430,6 +430,24 @@ static void test_websocket_byte_by_byte(void **state)
     }
 }
 
+/// 6455 5.5.1, although others come and go.
+static void test_nothing_follows_a_close(void **state)
+{
+    (void)state;
+    static const char wrong[] = "\x82\x00";
+    ws_client closed, other;
+    ws_message message;
+    ws_client_enter(&closed, pool_server.port);
+    ws_send_raw(closed.fd, wrong, sizeof wrong - 1);
+    for (int i = 0; i < 3; i++) {
+        ws_client_enter(&other, pool_server.port);
+        ws_client_close(&other);
+    }
+    assert_int_equal(ws_client_wait_close(&closed), 1002);
+    assert_int_equal(ws_client_next(&closed, &message, WS_CLIENT_WAIT_MS), -1);
+    ws_client_close(&closed);
+}
+
 // ---- too much, and too slow ----
 
 static void test_pings_are_metered(void **state)
@@ -568,6 +586,7 @@ int main(void)
         cmocka_unit_test(test_a_connection_serves_one_request_after_the_other),
         cmocka_unit_test(test_websocket),
         cmocka_unit_test(test_websocket_byte_by_byte),
+        cmocka_unit_test(test_nothing_follows_a_close),
         cmocka_unit_test(test_pings_are_metered),
         cmocka_unit_test(test_slow_requests_are_cut),
         cmocka_unit_test(test_a_viewer_joins_amid_a_crowd),
