@@ -7,13 +7,13 @@
 
 static const char tarn_gateway_help[] =
     "Serves live tanks of fluid to browsers.\v"
-    "Limits: 512 connections, 32 from one address (this machine excepted), 256 viewers in a session; a message from a "
+    "Limits: 512 connections, or as many as the limit of open files leaves beside what workers need, 32 from one address (this machine excepted), 256 viewers in a session; a message from a "
     "viewer 16384 bytes, 1000 messages a second; 2 frames sent and not acknowledged, 4 to 8 where later ones refer "
     "to them. One address may make 10 tanks a minute. A tank that nobody watches rests after 3 seconds. A new tank "
     "goes to the worker whose tanks take the least of its time. A worker that "
     "fails is started again at once, then after 0.1 s and "
     "ever more slowly, 8 times in a row; its tanks go on where they were, the others' aren't touched.\n\n"
-    "/healthz answers 200 while a worker is ready, /metrics is for Prometheus. SIGTERM, SIGINT and SIGHUP end the "
+    "/healthz answers 200 while a worker is ready and tanks that are watched make frames, /metrics is for Prometheus. SIGTERM, SIGINT and SIGHUP end the "
     "program within 2 seconds; a second one ends it at once. Exit status: 0 it was ended, 1 it failed, 2 wrong "
     "options.";
 

@@ -10,7 +10,11 @@ enum {
     // connections
     TARN_GATEWAY_CONNECTIONS_MAX = 512,       ///< of all kinds; more get an HTTP 503
     TARN_GATEWAY_CONNECTIONS_PER_IP_MAX = 32, ///< except from this machine, where a proxy may run
-    TARN_GATEWAY_CONNECTIONS_SPARE = 32,      ///< places below which idle connections make room for new ones
+    TARN_GATEWAY_CONNECTIONS_MIN = 8,         ///< for which there must be file descriptors
+    TARN_GATEWAY_CONNECTIONS_SPARE = 16,      ///< a so-manieth of the places: with fewer free, idle ones make room
+    TARN_GATEWAY_DESCRIPTORS_KEPT = 32,       ///< of files for the program itself
+    TARN_GATEWAY_DESCRIPTORS_WORKER = 8,      ///< for each worker, to start it again
+    TARN_GATEWAY_DESCRIPTORS_SESSION = 2,     ///< for each tank: its black box, and the next one while it is moved
     TARN_GATEWAY_CONNECTION_IDLE_S = 30,      ///< without anything happening, unless a viewer has joined by it
     TARN_GATEWAY_BACKLOG = 128,
     TARN_GATEWAY_DESCRIPTORS_MAX = 4096,      ///< above which no connection's descriptor may be
@@ -81,6 +85,7 @@ enum {
     TARN_GATEWAY_BOUND_MS = 1000,       ///< between two looks at what viewers' ceilings leave them
     TARN_GATEWAY_JOIN_MS = 5,           ///< between viewers that join a session, in the long run
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
+    TARN_GATEWAY_FRAME_MS_MAX = 10000,  ///< between frames of a tank that is watched, for /healthz
     TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
 
     // the workers

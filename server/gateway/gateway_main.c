@@ -10,8 +10,10 @@
 #include "server/common/printable.h"
 #include "server/common/scene.h"
 #include "server/common/standard_files.h"
+#include "server/gateway/descriptors.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
+#include "server/gateway/session_pulse.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/web.h"
 #include "server/gateway/welcome.h"
@@ -200,6 +202,7 @@ static void on_tick(uv_timer_t *timer)
     tarn_listener_tick(&gateway.listener, now_ns);
     tarn_viewer_tick(&gateway.viewers, now_ns);
     tarn_session_tick(&gateway.sessions, now_ns);
+    tarn_session_pulse_tick(&gateway.sessions, now_ns);
     tarn_move_tick(&gateway.move, now_ns);
     tarn_session_sweep(&gateway.sessions);
     if (gateway.ending) {
@@ -302,6 +305,10 @@ static void connect_parts(void)
 static tarn_status start(tarn_text why)
 {
     tarn_status status = tarn_listener_bind(&gateway.listener, gateway.options.host, gateway.options.port, why);
+    if (status == TARN_OK) {
+        status = tarn_descriptors_plan(gateway.options.devices.count, gateway.options.sessions_max,
+                                       &gateway.listener.connections_max, why);
+    }
     if (status == TARN_OK) {
         status = load_pages(why);
     }

@@ -277,7 +277,7 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
 
 static int respond_health(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
-    const unsigned status = tarn_status_health(&gateway->workers, gateway->ending, scratch, sizeof scratch);
+    const unsigned status = tarn_status_health(&gateway->workers, &gateway->sessions, gateway->ending, scratch, sizeof scratch);
     return respond_made(response, wsi, status, PLAIN, scratch, strlen(scratch));
 }
 

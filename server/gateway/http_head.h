@@ -4,7 +4,7 @@
 #ifndef TARN_SERVER_GATEWAY_HTTP_HEAD_H
 #define TARN_SERVER_GATEWAY_HTTP_HEAD_H
 
-#include "protocol/status.h"
+#include "protocol/message.h"
 #include "server/gateway/gateway_limits.h"
 
 #include <stdbool.h>

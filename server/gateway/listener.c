@@ -31,14 +31,18 @@ bool tarn_listener_is_loopback(const struct in6_addr *address)
 static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr *address)
 {
     tarn_connection *free_place = NULL;
-    int same = 0;
+    uint32_t same = 0, used = 0;
     for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
         if (!connection->used) {
             free_place = connection;
         } else {
+            used++;
             same += memcmp(&connection->address, address, sizeof *address) == 0;
         }
+    }
+    if (used >= listener->connections_max) {
+        return NULL;
     }
     return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || tarn_listener_is_loopback(address) ? free_place : NULL;
 }
@@ -64,15 +68,16 @@ static bool may_drop(const tarn_connection *connection)
 static void make_room(tarn_listener *listener)
 {
     tarn_connection *oldest = NULL;
-    int free_count = 0;
+    uint32_t used = 0;
     for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
-        free_count += !connection->used || connection->is_dropped;
+        used += connection->used && !connection->is_dropped;
         if (may_drop(connection) && (oldest == NULL || connection->moved_ns < oldest->moved_ns)) {
             oldest = connection;
         }
     }
-    if (free_count < TARN_GATEWAY_CONNECTIONS_SPARE && oldest != NULL) {
+    const uint32_t spare = listener->connections_max / TARN_GATEWAY_CONNECTIONS_SPARE + 1;
+    if (used + spare > listener->connections_max && oldest != NULL) {
         drop(listener, oldest);
     }
 }
@@ -182,6 +187,7 @@ tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16
     memset(listener, 0, sizeof *listener);
     listener->fd = -1;
     listener->spare_fd = -1;
+    listener->connections_max = TARN_GATEWAY_CONNECTIONS_MAX;
     snprintf(service, sizeof service, "%u", port);
     int error = getaddrinfo(host, service, &wanted, &found);
     if (error) {

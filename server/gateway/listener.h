@@ -39,6 +39,7 @@ typedef struct tarn_listener {
     void (*drop)(tarn_connection *connection);
     int spare_fd; ///< given up for a moment to turn a connection away when descriptors have run out
     uint64_t accepted_total, refused_total, dropped_total;
+    uint32_t connections_max; ///< 1..TARN_GATEWAY_CONNECTIONS_MAX, all of these unless set after binding
     tarn_connection connections[TARN_GATEWAY_CONNECTIONS_MAX];
 } tarn_listener;
 

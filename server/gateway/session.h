@@ -58,6 +58,7 @@ typedef struct tarn_session {
     tarn_stream_traffic traffic;
     tarn_ipc_stamps stamps; ///< of the frame that comes next, or came last
     uint64_t taken_ns;      ///< when that one came
+    uint64_t due_since_ns;  ///< since when frames are due (session_pulse.h); 0: none is
     tarn_stages stages;
     uint64_t key_ns;       ///< when the newest key frame came
     uint64_t bound_due_ns; ///< when viewers' ceilings are looked at again

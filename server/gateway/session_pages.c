@@ -92,7 +92,12 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
                  all->options->sessions_max);
         tarn_session_pages_refuse(answer, 503, why);
     } else if (tarn_workers_ready(all->workers) == 0) {
-        tarn_session_pages_refuse(answer, 503, "nothing is up to simulate it; try again in a moment");
+        tarn_session_pages_refuse(
+            answer, 503,
+            tarn_workers_given_up(all->workers) == all->workers->count
+                ? "nothing is up to simulate it, nor started again by itself: it failed too often; "
+                  "whoever resets a tank or loads a scene has it tried once more"
+                : "nothing is up to simulate it; try again in a moment");
     } else if (!tarn_session_has_room(all)) {
         tarn_session_pages_refuse(answer, 503,
                                   "the workers have as many tanks as they take; try again when one has ended");

@@ -13,7 +13,8 @@
 #include <stddef.h>
 
 /// @return the status of the answer
-unsigned tarn_status_health(const tarn_workers *workers, bool is_ending, char *text, size_t text_bytes);
+unsigned tarn_status_health(const tarn_workers *workers, const tarn_sessions *sessions, bool is_ending, char *text,
+                            size_t text_bytes);
 
 /// @return bytes written
 size_t tarn_status_metrics(const tarn_metrics *metrics, const tarn_workers *workers, const tarn_sessions *sessions,
