@@ -38,6 +38,8 @@ enum {
     TARN_GATEWAY_FORWARDED_MAX = 8,            ///< fields X-Forwarded-For of a request
     TARN_GATEWAY_HEADER_BYTES_MAX = 4096,      ///< of the head that libwebsockets is given in its place
     TARN_GATEWAY_ORIGINS_MAX = 16,
+    TARN_GATEWAY_PROXIES_MAX = 16, ///< --trusted-proxy
+    TARN_GATEWAY_SHARE = 4,        ///< an address may have a so-manieth of viewers' places and tanks; not this machine
     TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
     TARN_GATEWAY_TX_BYTES = 2000000,     ///< that one send may take
 

@@ -288,6 +288,13 @@ static void catch_signals(void)
     }
 }
 
+/// What one address may have of so many places.
+static uint32_t share_of(uint32_t places)
+{
+    const uint32_t share = (places + TARN_GATEWAY_SHARE / 2) / TARN_GATEWAY_SHARE;
+    return share > 0 ? share : 1;
+}
+
 /// Gives the parts what they need of each other.
 static void connect_parts(void)
 {
@@ -295,6 +302,7 @@ static void connect_parts(void)
     sessions->options = &gateway.options;
     sessions->workers = &gateway.workers;
     sessions->metrics = &gateway.metrics;
+    sessions->per_address_max = share_of(gateway.options.sessions_max);
     sessions->show = tarn_web_show;
     gateway.move.sessions = sessions;
     gateway.viewers.sessions = sessions;
@@ -309,6 +317,8 @@ static tarn_status start(tarn_text why)
         status = tarn_descriptors_plan(gateway.options.devices.count, gateway.options.sessions_max,
                                        &gateway.listener.connections_max, why);
     }
+    gateway.listener.proxies = &gateway.options.proxies;
+    gateway.viewers.per_address_max = share_of(gateway.listener.connections_max);
     if (status == TARN_OK) {
         status = load_pages(why);
     }

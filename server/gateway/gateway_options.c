@@ -21,6 +21,7 @@ enum {
     OPTION_DEVICES,
     OPTION_FPS,
     OPTION_ORIGIN,
+    OPTION_PROXY,
     OPTION_TIMEOUT,
     OPTION_GUESTS,
     OPTION_SESSIONS,
@@ -34,6 +35,10 @@ static const struct argp_option option_list[] = {
     {"port", OPTION_PORT, "N", 0, "Port to listen on (default 8080; 0: any free one)", 0},
     {"origin", OPTION_ORIGIN, "URL", 0,
      "Also accept viewers from pages of this origin, and let them read scenes; may be repeated", 0},
+    {"trusted-proxy", OPTION_PROXY, "ADDRESS|NETWORK", 0,
+     "A proxy, or a network of them such as 10.0.0.0/8, whose X-Forwarded-For and X-Forwarded-Proto count; may be "
+     "repeated (default: none)",
+     0},
     {"client", OPTION_CLIENT, "DIR", 0, "The page's files (default: ../share/tarn/client next to the program)", 0},
     {"scene", OPTION_SCENE, "NAME|FILE", 0, "What the session starts with (default dam-break)", 1},
     {"guests", OPTION_GUESTS, "watch|play|own", 0, "What those may who come without a key (default own)", 1},
@@ -76,6 +81,14 @@ static void add_origin(struct argp_state *state, tarn_gateway_options *options, 
         argp_error(state, "--origin: found \"%s\", allowed is scheme://host or scheme://host:port", origin);
     } else {
         options->origins[options->origin_count++] = origin;
+    }
+}
+
+static void add_proxy(struct argp_state *state, tarn_gateway_options *options, const char *text)
+{
+    tarn_text why;
+    if (tarn_proxies_add(&options->proxies, text, why) != TARN_OK) {
+        argp_error(state, "--trusted-proxy: %s", why);
     }
 }
 
@@ -149,6 +162,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_ORIGIN:
         add_origin(state, options, text);
+        return 0;
+    case OPTION_PROXY:
+        add_proxy(state, options, text);
         return 0;
     case OPTION_TIMEOUT:
         options->worker_timeout_s = (uint32_t)tarn_option_number(state, "worker-timeout", text, 1, 600);

@@ -277,7 +277,8 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
 
 static int respond_health(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
-    const unsigned status = tarn_status_health(&gateway->workers, &gateway->sessions, gateway->ending, scratch, sizeof scratch);
+    const unsigned status =
+        tarn_status_health(&gateway->workers, &gateway->sessions, gateway->ending, scratch, sizeof scratch);
     return respond_made(response, wsi, status, PLAIN, scratch, strlen(scratch));
 }
 
@@ -301,6 +302,18 @@ static bool listens_on_loopback(const tarn_gateway *gateway)
     return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcasecmp(host, "localhost") == 0;
 }
 
+/// Whether an origin is this host's, with the scheme that a trusted proxy says the client used.
+static bool is_own_origin(const tarn_gateway *gateway, struct lws *wsi, const char *origin, const char *host)
+{
+    static const char *const schemes[] = {"", "http://", "https://"};
+    const tarn_connection *connection = connection_of(wsi);
+    const char *scheme =
+        schemes[tarn_proxies_scheme(&gateway->options.proxies, &connection->address, &connection->gate.head)];
+    const char *origin_host = strstr(origin, "://");
+    return origin_host != NULL && strcasecmp(origin_host + 3, host) == 0 &&
+           strncasecmp(origin, scheme, strlen(scheme)) == 0;
+}
+
 /// Whether a page of this origin may connect. Programs that are no browsers send no origin. A server that only this
 /// machine can reach trusts no names but its own: a page elsewhere whose name leads here (DNS rebinding) would else
 /// pass for one of ours.
@@ -313,9 +326,8 @@ static bool origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
     if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0) {
         return false;
     }
-    const char *origin_host = strstr(origin, "://");
-    if (origin_host != NULL && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
-        strcasecmp(origin_host + 3, host) == 0 && (!listens_on_loopback(gateway) || host_is_plain(host))) {
+    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && is_own_origin(gateway, wsi, origin, host) &&
+        (!listens_on_loopback(gateway) || host_is_plain(host))) {
         return true;
     }
     if (named_origin(gateway, wsi) != NULL) {
@@ -452,7 +464,7 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
                                 response->is_operator, response->body, response->body_bytes, &answer);
     } else {
         tarn_session_pages_make(&gateway->sessions, &gateway->makers, response->body, response->body_bytes,
-                                &connection->address, &answer);
+                                &connection->client, &answer);
     }
     return respond_answer(response, wsi, 0);
 }
@@ -530,7 +542,9 @@ static int refuse_request(tarn_http_response *response, struct lws *wsi, const c
 
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
-    const tarn_http_head *head = &connection_of(wsi)->gate.head;
+    tarn_connection *connection = connection_of(wsi);
+    const tarn_http_head *head = &connection->gate.head;
+    connection->client = tarn_proxies_client(&gateway->options.proxies, &connection->address, head);
     tarn_http_release(response);
     response->ends = response->expects = response->is_move = response->is_scene = false;
     if (head->status != 0) {
@@ -599,5 +613,6 @@ int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi)
         return refuse_upgrade(wsi, 403, "pages of this origin may not connect");
     }
     connection->is_proxied = connection->gate.head.is_proxied;
+    connection->client = tarn_proxies_client(&gateway->options.proxies, &connection->address, &connection->gate.head);
     return 0;
 }

@@ -44,7 +44,9 @@ static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr
     if (used >= listener->connections_max) {
         return NULL;
     }
-    return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || tarn_listener_is_loopback(address) ? free_place : NULL;
+    const bool is_free = tarn_listener_is_loopback(address) ||
+                         (listener->proxies != NULL && tarn_proxies_trust(listener->proxies, address));
+    return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || is_free ? free_place : NULL;
 }
 
 static void drop(tarn_listener *listener, tarn_connection *connection)
@@ -149,7 +151,8 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
             continue;
         }
         listener->accepted_total++;
-        *connection = (tarn_connection){.used = true, .address = address, .moved_ns = tarn_clock_monotonic_ns()};
+        *connection = (tarn_connection){
+            .used = true, .address = address, .client = address, .moved_ns = tarn_clock_monotonic_ns()};
         set_options(fd);
         make_room(listener);
         listener->accepted(listener->user, fd, connection);

@@ -9,6 +9,7 @@
 #include "protocol/status.h"
 #include "server/gateway/gate.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/proxies.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -23,7 +24,8 @@ typedef struct tarn_connection {
     bool is_proxied;         ///< its request named whom it came for
     struct lws *wsi;         ///< NULL until it is adopted
     uint64_t moved_ns;       ///< when something happened in it last
-    struct in6_addr address; ///< IPv4 addresses as mapped ones
+    struct in6_addr address; ///< of the peer, IPv4 addresses as mapped ones
+    struct in6_addr client;  ///< whom its newest request comes from: the peer, or whom a trusted proxy names
     tarn_gate gate;
 } tarn_connection;
 
@@ -39,7 +41,8 @@ typedef struct tarn_listener {
     void (*drop)(tarn_connection *connection);
     int spare_fd; ///< given up for a moment to turn a connection away when descriptors have run out
     uint64_t accepted_total, refused_total, dropped_total;
-    uint32_t connections_max; ///< 1..TARN_GATEWAY_CONNECTIONS_MAX, all of these unless set after binding
+    const tarn_proxies *proxies; ///< which each may have all places; NULL: none
+    uint32_t connections_max;    ///< 1..TARN_GATEWAY_CONNECTIONS_MAX, all of these unless set after binding
     tarn_connection connections[TARN_GATEWAY_CONNECTIONS_MAX];
 } tarn_listener;
 

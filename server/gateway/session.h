@@ -20,6 +20,7 @@
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/workers.h"
 
+#include <netinet/in.h>
 #include <stdbool.h>
 
 struct tarn_sessions;
@@ -37,6 +38,7 @@ typedef struct tarn_session {
     tarn_name title; ///< for people; empty: none
     tarn_role_keys keys;
     tarn_role guests;                               ///< what those may who come without a key
+    struct in6_addr maker;                          ///< the address that it was made from; zeros: the server's own
     bool is_kept;                                   ///< however long nobody is there
     bool is_listed;                                 ///< for everybody to find
     tarn_worker_process *worker;                    ///< whose its tank is; NULL: not placed yet
@@ -90,7 +92,8 @@ typedef struct tarn_sessions {
     /// Shows a frame to viewers to whom one is due (web.h). @param viewer_count  0..TARN_VIEWERS_MAX
     void (*show)(struct tarn_viewer *const *viewers, uint32_t viewer_count);
     tarn_session sessions[TARN_GATEWAY_SESSIONS_MAX];
-    tarn_fanout nowhere; ///< for frames of tanks that were ended while they were on their way
+    uint32_t per_address_max; ///< made from one address, at once
+    tarn_fanout nowhere;      ///< for frames of tanks that were ended while they were on their way
     uint32_t generation;
 } tarn_sessions;
 
@@ -99,6 +102,7 @@ typedef struct tarn_session_plan {
     const char *name; ///< NULL: one is drawn that nobody guesses
     const char *title, *scene;
     tarn_role guests;
+    struct in6_addr maker;
     bool is_kept, is_listed;
 } tarn_session_plan;
 

@@ -45,6 +45,7 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     snprintf(session->title, sizeof session->title, "%s", plan->title);
     snprintf(session->scene, sizeof session->scene, "%s", plan->scene);
     session->guests = plan->guests;
+    session->maker = plan->maker;
     session->is_kept = plan->is_kept;
     session->is_listed = plan->is_listed;
     // Epochs go on from the time of day, so that a tank of a restarted gateway is not taken for an older one.

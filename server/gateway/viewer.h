@@ -101,7 +101,8 @@ typedef struct tarn_viewer {
 typedef struct tarn_viewer_list {
     tarn_viewer *first;
     uint32_t id_last;
-    bool is_ending; ///< those that come are told so
+    bool is_ending;           ///< those that come are told so
+    uint32_t per_address_max; ///< that may take part from one address
     tarn_log_meter closed_log;
     struct tarn_sessions *sessions;
     const struct tarn_workers *workers;

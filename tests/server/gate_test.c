@@ -1,9 +1,11 @@
 // The gate between sockets and libwebsockets, on bytes from memory and with clocks made up: what is passed on however
-// the bytes come, and when time is over.
+// the bytes come, and when time is over; and whom a request comes from.
 #include "server/common/clock.h"
 #include "server/gateway/gate.h"
+#include "server/gateway/proxies.h"
 #include "tests/server/test_cmocka.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -183,6 +185,86 @@ static void test_each_phase_has_its_time(void **state)
     tarn_gate_close(&gate);
 }
 
+static struct in6_addr address_of(const char *text)
+{
+    struct in6_addr address = {0};
+    struct in_addr v4;
+    if (inet_pton(AF_INET, text, &v4) == 1) {
+        address.s6_addr[10] = address.s6_addr[11] = 0xff;
+        memcpy(address.s6_addr + 12, &v4, sizeof v4);
+    } else {
+        assert_int_equal(inet_pton(AF_INET6, text, &address), 1);
+    }
+    return address;
+}
+
+static void test_networks_of_proxies_are_read(void **state)
+{
+    (void)state;
+    static const char *const right[] = {"10.0.0.0/8", "::1", "192.0.2.7", "fd00::/9", "0.0.0.0/0", "198.51.100.128/25"};
+    static const char *const wrong[] = {"",        "10.0.0.0/33", "10.0.0.0/",     "10.0.0.0/-1", "10.0.0/8",
+                                        "::1/129", "::1/8x",      "proxy.example", "10.0.0.0 /8", "10.0.0.0/+8"};
+    tarn_text why;
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        tarn_proxies proxies = {0};
+        assert_int_equal(tarn_proxies_add(&proxies, right[i], why), TARN_OK);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        tarn_proxies proxies = {0};
+        if (tarn_proxies_add(&proxies, wrong[i], why) != TARN_E_MALFORMED || proxies.count != 0) {
+            fail_msg("%s was taken", wrong[i]);
+        }
+    }
+    tarn_proxies many = {0};
+    for (int i = 0; i < TARN_GATEWAY_PROXIES_MAX; i++) {
+        assert_int_equal(tarn_proxies_add(&many, "::1", why), TARN_OK);
+    }
+    assert_int_equal(tarn_proxies_add(&many, "::1", why), TARN_E_LIMIT);
+}
+
+static void test_a_client_is_whom_trusted_proxies_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *peer, *fields, *client;
+    } cases[] = {
+        {"10.1.2.3", "X-Forwarded-For: 192.0.2.1\r\n", "192.0.2.1"},
+        {"11.1.2.3", "X-Forwarded-For: 192.0.2.1\r\n", "11.1.2.3"}, // not trusted
+        {"10.1.2.3", "", "10.1.2.3"},
+        {"10.1.2.3", "X-Forwarded-For: 192.0.2.9, 192.0.2.1\r\n", "192.0.2.1"}, // what is in front may be made up
+        {"10.1.2.3", "X-Forwarded-For: 192.0.2.9, 192.0.2.1, 10.9.9.9\r\n", "192.0.2.1"},
+        {"10.1.2.3", "X-Forwarded-For: 192.0.2.9\r\nX-Forwarded-For: 192.0.2.1 , fd80::1\r\n", "192.0.2.1"},
+        {"10.1.2.3", "X-Forwarded-For: 10.0.0.1,10.0.0.2\r\n", "10.0.0.1"},
+        {"10.1.2.3", "X-Forwarded-For: nonsense, 10.0.0.2\r\n", "10.0.0.2"},
+        {"10.1.2.3", "X-Forwarded-For: 192.0.2.1,\r\n", "10.1.2.3"},
+        {"10.1.2.3", "X-Forwarded-For:\r\n", "10.1.2.3"},
+        {"fdff::1", "X-Forwarded-For: [2001:db8::1]:1234\r\n", "2001:db8::1"},
+        {"fd00::1", "X-Forwarded-For: 192.0.2.1:80\r\n", "192.0.2.1"},
+        {"fe00::1", "X-Forwarded-For: 192.0.2.1\r\n", "fe00::1"},
+    };
+    tarn_proxies proxies = {0};
+    tarn_http_head head;
+    tarn_text why;
+    assert_int_equal(tarn_proxies_add(&proxies, "10.0.0.0/8", why), TARN_OK);
+    assert_int_equal(tarn_proxies_add(&proxies, "fd00::/8", why), TARN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        const int bytes = snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", cases[i].fields);
+        const struct in6_addr peer = address_of(cases[i].peer), expected = address_of(cases[i].client);
+        tarn_http_head_read(text, (size_t)bytes, &head);
+        assert_int_equal(head.status, 0);
+        const struct in6_addr client = tarn_proxies_client(&proxies, &peer, &head);
+        if (memcmp(&client, &expected, sizeof client) != 0) {
+            fail_msg("case %zu", i);
+        }
+    }
+    static const char https[] = "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\n\r\n";
+    const struct in6_addr proxy = address_of("10.0.0.1"), other = address_of("11.0.0.1");
+    tarn_http_head_read(https, sizeof https - 1, &head);
+    assert_int_equal(tarn_proxies_scheme(&proxies, &proxy, &head), TARN_FORWARDED_HTTPS);
+    assert_int_equal(tarn_proxies_scheme(&proxies, &other, &head), TARN_FORWARDED_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +273,8 @@ int main(void)
         cmocka_unit_test(test_a_refused_request_is_passed_on_as_another),
         cmocka_unit_test(test_frames_pass_as_they_are_until_one_is_wrong),
         cmocka_unit_test(test_each_phase_has_its_time),
+        cmocka_unit_test(test_networks_of_proxies_are_read),
+        cmocka_unit_test(test_a_client_is_whom_trusted_proxies_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
