@@ -10,9 +10,6 @@
 
 enum { ROOM_BYTES = TARN_GATEWAY_HEAD_BYTES_MAX + TARN_GATEWAY_BODY_BYTES_MAX };
 
-_Static_assert(TARN_GATEWAY_READ_BYTES_MIN >= TARN_GATEWAY_HEADER_BYTES_MAX + TARN_GATEWAY_BODY_BYTES_MAX,
-               "libwebsockets reads a request at once");
-
 static void enter(tarn_gate *gate, tarn_gate_phase phase, uint64_t now_ns)
 {
     gate->phase = phase;
@@ -24,6 +21,7 @@ static void forget_request(tarn_gate *gate)
     free(gate->bytes);
     gate->bytes = NULL;
     gate->byte_count = gate->looked = gate->head_bytes = 0;
+    memset(&gate->head, 0, sizeof gate->head); // which referred to them
 }
 
 void tarn_gate_open(tarn_gate *gate, int fd, uint64_t now_ns, void (*faulty)(void *user, const tarn_ws_fault *fault),
@@ -44,7 +42,7 @@ void tarn_gate_close(tarn_gate *gate)
 /// Throws away what comes. @return as the reader, when it has no more
 static ssize_t throw_away(tarn_gate *gate, tarn_gate_reader read, void *from)
 {
-    static char nothing[TARN_GATEWAY_READ_BYTES_MIN];
+    static char nothing[TARN_GATEWAY_READ_BYTES];
     for (int i = 0; i < TARN_GATEWAY_THROWN_READS_MAX; i++) {
         const ssize_t got = read(from, nothing, sizeof nothing);
         if (got <= 0) {
@@ -144,6 +142,9 @@ static ssize_t read_request(tarn_gate *gate, tarn_gate_reader read, void *from, 
 static ssize_t read_frames(tarn_gate *gate, tarn_gate_reader read, void *from, uint8_t *bytes, size_t byte_count)
 {
     tarn_ws_fault fault;
+    if (gate->bytes != NULL) {
+        forget_request(gate); // it was answered long ago
+    }
     const ssize_t got = read(from, bytes, byte_count);
     if (got <= 0) {
         return got;
@@ -161,7 +162,7 @@ ssize_t tarn_gate_read(tarn_gate *gate, tarn_gate_reader read, void *from, void 
     switch (gate->phase) {
     case TARN_GATE_HEAD:
     case TARN_GATE_BODY:
-        TARN_ASSERT(byte_count >= TARN_GATEWAY_READ_BYTES_MIN);
+        TARN_ASSERT(byte_count >= TARN_GATE_READ_BYTES_MIN); // or libwebsockets doesn't do as web.c asks
         return read_request(gate, read, from, bytes);
     case TARN_GATE_FRAMES:
         return read_frames(gate, read, from, bytes, byte_count);

@@ -16,6 +16,9 @@
 
 #include <sys/types.h>
 
+/// A request is passed on at once.
+enum { TARN_GATE_READ_BYTES_MIN = TARN_GATEWAY_HEADER_BYTES_MAX + TARN_GATEWAY_BODY_BYTES_MAX };
+
 typedef enum tarn_gate_phase {
     TARN_GATE_HEAD = 0,
     TARN_GATE_BODY,
@@ -37,7 +40,7 @@ typedef struct tarn_gate {
     uint64_t answer_bytes;
     char *bytes; ///< head and body so far, of its own memory; NULL: nothing has come
     size_t byte_count, looked, head_bytes;
-    tarn_http_head head; ///< of the request that was passed on last; its views hold while that is answered
+    tarn_http_head head; ///< of the request that was passed on last; its views hold until that is answered
     tarn_ws_frames frames;
     void *user;
     /// Ends a WebSocket whose client sent what it may not.
@@ -57,7 +60,7 @@ void tarn_gate_open(tarn_gate *gate, int fd, uint64_t now_ns, void (*faulty)(voi
 /// Gives back what it holds. Takes one of zeros.
 void tarn_gate_close(tarn_gate *gate);
 
-/// Reads for libwebsockets. @param byte_count  at least TARN_GATEWAY_READ_BYTES_MIN  @return as the reader
+/// Reads for libwebsockets. @param byte_count  at least TARN_GATE_READ_BYTES_MIN  @return as the reader
 ssize_t tarn_gate_read(tarn_gate *gate, tarn_gate_reader read, void *from, void *bytes, size_t byte_count);
 
 /// The answer to the request has so many bytes.

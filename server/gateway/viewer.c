@@ -180,6 +180,7 @@ void tarn_viewer_tick(tarn_viewer_list *all, uint64_t now_ns)
         }
         if (viewer->phase == TARN_VIEWER_CLOSING && now_ns - viewer->closing_since_ns > close_ns) {
             lws_set_timeout(viewer->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
+            lws_cancel_service(lws_get_context(viewer->wsi)); // or it looks at its timeouts when a socket moves
         }
     }
 }

@@ -158,7 +158,7 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
         .timeout_secs = TARN_GATEWAY_LIBRARY_TIMEOUT_S,
         .timeout_secs_ah_idle = TARN_GATEWAY_LIBRARY_TIMEOUT_S,
         .keepalive_timeout = TARN_GATEWAY_LIBRARY_TIMEOUT_S,
-        .pt_serv_buf_size = TARN_GATEWAY_READ_BYTES_MIN + 2 * LWS_PRE, // it keeps some for itself
+        .pt_serv_buf_size = TARN_GATEWAY_READ_BYTES + 2 * LWS_PRE, // it keeps some for itself
         .max_http_header_data2 = TARN_GATEWAY_HEADER_BYTES_MAX,
         .max_http_header_pool2 = TARN_GATEWAY_CONNECTIONS_MAX,
         .retry_and_idle_policy = &signs_of_life,
@@ -217,6 +217,8 @@ void tarn_web_adopt(void *user, int fd, tarn_connection *connection)
 void tarn_web_drop(tarn_connection *connection)
 {
     lws_set_timeout(connection->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+    // It looks at its timeouts when a socket moves, which on a quiet server may be much later.
+    lws_cancel_service(lws_get_context(connection->wsi));
 }
 
 /// Writes as the writable callback would, for which these are the conditions: the socket takes bytes, and libwebsockets

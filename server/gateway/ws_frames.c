@@ -26,28 +26,45 @@ static uint8_t header_bytes(const uint8_t header[2])
     return (uint8_t)(2 + (length == LENGTH_16 ? 2 : length == LENGTH_64 ? 8 : 0) + 4);
 }
 
-/// What the first two bytes say; before the others, which may never come.
-static bool check_beginning(const tarn_ws_frames *frames, tarn_ws_fault *fault)
+/// What the first byte says. At once, since libwebsockets gets bytes as they come and would end the connection with
+/// less to say about it; so below.
+static bool check_first(const tarn_ws_frames *frames, tarn_ws_fault *fault)
 {
-    const uint8_t first = frames->header[0], second = frames->header[1], opcode = first & 0x0f;
+    const uint8_t first = frames->header[0], opcode = first & 0x0f;
     const bool is_control = opcode >= OPCODE_CLOSE;
     if (first & BITS_RESERVED) {
         return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a frame has reserved bits, allowed are none");
     }
-    if (!(second & BIT_MASK)) {
-        return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a frame has no mask, which a client's must have");
-    }
     if (opcode > OPCODE_PONG || (opcode > OPCODE_BINARY && !is_control)) {
         return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a frame has a reserved opcode");
     }
-    if (is_control && (!(first & BIT_LAST) || (second & 0x7f) > TARN_WS_CONTROL_BYTES_MAX)) {
-        return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a control frame is a fragment or has more than 125 bytes");
+    if (is_control && !(first & BIT_LAST)) {
+        return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a control frame is a fragment");
     }
     if (opcode == OPCODE_CONTINUATION && !frames->in_message) {
         return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a continuation comes without the beginning of its message");
     }
     if (opcode != OPCODE_CONTINUATION && !is_control && frames->in_message) {
         return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a message begins amid another one");
+    }
+    return true;
+}
+
+static bool check_second(const tarn_ws_frames *frames, tarn_ws_fault *fault)
+{
+    if (!(frames->header[1] & BIT_MASK)) {
+        return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a frame has no mask, which a client's must have");
+    }
+    if ((frames->header[0] & 0x0f) >= OPCODE_CLOSE && (frames->header[1] & 0x7f) > TARN_WS_CONTROL_BYTES_MAX) {
+        return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a control frame has more than 125 bytes");
+    }
+    return true;
+}
+
+static bool check_third(const tarn_ws_frames *frames, tarn_ws_fault *fault)
+{
+    if ((frames->header[1] & 0x7f) == LENGTH_64 && frames->header[2] >> 7) {
+        return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a frame's length has its highest bit set");
     }
     return true;
 }
@@ -131,12 +148,10 @@ static bool take_header(tarn_ws_frames *frames, uint8_t byte, tarn_ws_fault *fau
 {
     TARN_ASSERT(frames->header_count < sizeof frames->header);
     frames->header[frames->header_count++] = byte;
-    if (frames->header_count == 2 && !check_beginning(frames, fault)) {
+    if ((frames->header_count == 1 && !check_first(frames, fault)) ||
+        (frames->header_count == 2 && !check_second(frames, fault)) ||
+        (frames->header_count == 3 && !check_third(frames, fault))) {
         return false;
-    }
-    // At once: libwebsockets, which gets the bytes as they come, would end the connection without a word.
-    if (frames->header_count == 3 && (frames->header[1] & 0x7f) == LENGTH_64 && byte >> 7) {
-        return refuse(fault, TARN_WS_CLOSE_PROTOCOL, "a frame's length has its highest bit set");
     }
     return frames->header_count < 2 || frames->header_count < header_bytes(frames->header) ||
            begin_payload(frames, fault);

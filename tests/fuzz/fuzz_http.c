@@ -52,7 +52,7 @@ static void check_request(const tarn_gate *gate, const char *bytes, size_t byte_
     static tarn_http_head again;
     size_t end = 0;
     tarn_text why;
-    require(byte_count <= TARN_GATEWAY_READ_BYTES_MIN);
+    require(byte_count <= TARN_GATEWAY_READ_BYTES);
     require(tarn_http_head_find_end(bytes, byte_count, &end, why) == TARN_HTTP_WHOLE);
     tarn_http_head_read(bytes, end, &again);
     if (gate->head.status != 0) {
@@ -69,7 +69,7 @@ static void check_request(const tarn_gate *gate, const char *bytes, size_t byte_
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 {
     static tarn_gate gate;
-    static char passed[TARN_GATEWAY_READ_BYTES_MIN];
+    static char passed[TARN_GATEWAY_READ_BYTES];
     if (byte_count == 0) {
         return 0;
     }

@@ -32,7 +32,7 @@ static ssize_t read_source(void *from, void *bytes, size_t byte_count)
 }
 
 static tarn_gate gate;
-static char passed[2 * TARN_GATEWAY_READ_BYTES_MIN];
+static char passed[2 * TARN_GATEWAY_READ_BYTES];
 static tarn_ws_fault faulty;
 
 static void on_fault(void *user, const tarn_ws_fault *fault)
@@ -52,7 +52,7 @@ static void begin(void)
 static ssize_t give(const char *bytes, size_t byte_count, size_t piece)
 {
     byte_source from = {bytes, byte_count, piece, false};
-    const ssize_t got = tarn_gate_read(&gate, read_source, &from, passed, TARN_GATEWAY_READ_BYTES_MIN);
+    const ssize_t got = tarn_gate_read(&gate, read_source, &from, passed, TARN_GATEWAY_READ_BYTES);
     passed[got > 0 ? got : 0] = 0;
     return got;
 }

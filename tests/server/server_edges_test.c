@@ -501,6 +501,27 @@ static void test_slow_requests_are_cut(void **state)
     }
 }
 
+/// Of too many at once the oldest are cut, long before their time is over.
+static void test_requests_on_their_way_are_bounded(void **state)
+{
+    (void)state;
+    enum { MANY = 150, BOUND = 128 };
+    int fds[MANY], cut = 0;
+    for (int i = 0; i < MANY; i++) {
+        static const char half[] = POST_HEAD "Content-Length: 2\r\n\r\n{";
+        fds[i] = ws_connect(pool_server.port);
+        ws_send_raw(fds[i], half, sizeof half - 1);
+    }
+    read_answer(fds[0]);
+    assert_non_null(strstr(answer, " 408 "));
+    for (int i = 0; i < MANY; i++) {
+        struct pollfd pollfd = {.fd = fds[i], .events = POLLIN};
+        cut += poll(&pollfd, 1, i < MANY - BOUND ? 1000 : 0);
+        close(fds[i]);
+    }
+    assert_in_range(cut, MANY - BOUND, MANY - 1);
+}
+
 enum { SLOW_HEADS = 500, SLOW_BODIES = 30, FLOODS = 8 };
 
 static void open_crowd(int *fds)
@@ -518,9 +539,10 @@ static void open_crowd(int *fds)
 /// Sends what each of the crowd may still say without waiting for it.
 static void feed_crowd(const int *fds, ws_client *floods)
 {
-    static char pings[6000];
+    static uint8_t pings[6000];
     for (size_t i = 0; i < sizeof pings; i += 6) {
-        memcpy(pings + i, "\x89\x80" NO_MASK, 6);
+        pings[i] = 0x80 | WS_PING;
+        pings[i + 1] = 0x80;
     }
     for (int i = 0; i < SLOW_HEADS + SLOW_BODIES; i++) {
         if (fds[i] >= 0) {
@@ -588,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_websocket_byte_by_byte),
         cmocka_unit_test(test_nothing_follows_a_close),
         cmocka_unit_test(test_pings_are_metered),
+        cmocka_unit_test(test_requests_on_their_way_are_bounded),
         cmocka_unit_test(test_slow_requests_are_cut),
         cmocka_unit_test(test_a_viewer_joins_amid_a_crowd),
     };
