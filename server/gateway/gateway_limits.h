@@ -11,7 +11,7 @@ enum {
     TARN_GATEWAY_CONNECTIONS_MAX = 512,       ///< of all kinds; more get an HTTP 503
     TARN_GATEWAY_CONNECTIONS_PER_IP_MAX = 32, ///< except from this machine, where a proxy may run
     TARN_GATEWAY_CONNECTIONS_MIN = 8,         ///< for which there must be file descriptors
-    TARN_GATEWAY_CONNECTIONS_SPARE = 16,      ///< a so-manieth of the places: with fewer free, idle ones make room
+    TARN_GATEWAY_CONNECTIONS_SPARE = 16,      ///< of 1 in so many places: with fewer free, idle ones make room
     TARN_GATEWAY_DESCRIPTORS_KEPT = 32,       ///< of files for the program itself
     TARN_GATEWAY_DESCRIPTORS_WORKER = 8,      ///< for each worker, to start it again
     TARN_GATEWAY_DESCRIPTORS_SESSION = 2,     ///< for each tank: its black box, and the next one while it is moved
@@ -38,8 +38,8 @@ enum {
     TARN_GATEWAY_FORWARDED_MAX = 8,            ///< fields X-Forwarded-For of a request
     TARN_GATEWAY_HEADER_BYTES_MAX = 4096,      ///< of the head that libwebsockets is given in its place
     TARN_GATEWAY_ORIGINS_MAX = 16,
-    TARN_GATEWAY_PROXIES_MAX = 16, ///< --trusted-proxy
-    TARN_GATEWAY_SHARE = 4,        ///< an address may have a so-manieth of viewers' places and tanks; not this machine
+    TARN_GATEWAY_PROXIES_MAX = 16,       ///< --trusted-proxy
+    TARN_GATEWAY_SHARE = 4,              ///< one address may have 1/4 of viewers' places and of tanks, this machine all
     TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
     TARN_GATEWAY_TX_BYTES = 2000000,     ///< that one send may take
 
