@@ -10,15 +10,36 @@ enum {
     // connections
     TARN_GATEWAY_CONNECTIONS_MAX = 512,       ///< of all kinds; more get an HTTP 503
     TARN_GATEWAY_CONNECTIONS_PER_IP_MAX = 32, ///< except from this machine, where a proxy may run
-    TARN_GATEWAY_CONNECTIONS_SPARE = 32,      ///< places below which idle connections make room for new ones
+    TARN_GATEWAY_CONNECTIONS_MIN = 8,         ///< for which there must be file descriptors
+    TARN_GATEWAY_CONNECTIONS_SPARE = 16,      ///< of 1 in so many places: with fewer free, idle ones make room
+    TARN_GATEWAY_DESCRIPTORS_KEPT = 32,       ///< of files for the program itself
+    TARN_GATEWAY_DESCRIPTORS_WORKER = 8,      ///< for each worker, to start it again
+    TARN_GATEWAY_DESCRIPTORS_SESSION = 2,     ///< for each tank: its black box, and the next one while it is moved
     TARN_GATEWAY_CONNECTION_IDLE_S = 30,      ///< without anything happening, unless a viewer has joined by it
     TARN_GATEWAY_BACKLOG = 128,
-    TARN_GATEWAY_HTTP_TIMEOUT_S = 10, ///< to send a request
-    TARN_GATEWAY_HTTP_KEEPALIVE_S = 15,
+    TARN_GATEWAY_DESCRIPTORS_MAX = 4096,   ///< above which no connection's descriptor may be
+    TARN_GATEWAY_HEAD_MS_MAX = 10000,      ///< to send a request's head, all of it
+    TARN_GATEWAY_BODY_MS_MAX = 10000,      ///< to send its body
+    TARN_GATEWAY_KEEPALIVE_MS_MAX = 15000, ///< between an answer and the next request
+    TARN_GATEWAY_ANSWER_MS_MAX = 30000,    ///< to take an answer, and the time besides that it takes at
+    TARN_GATEWAY_ANSWER_BYTES_PER_S_MIN = 16384,
+    TARN_GATEWAY_LINGER_MS_MAX = 2000,   ///< to read a refusal before the connection ends
+    TARN_GATEWAY_PARTIAL_MAX = 128,      ///< requests that are on their way at once; the oldest get a 408
+    TARN_GATEWAY_LIBRARY_TIMEOUT_S = 60, ///< libwebsockets' own, which those above come before
+    TARN_GATEWAY_READ_BYTES = 8192,      ///< that libwebsockets asks a socket for
+    TARN_GATEWAY_THROWN_READS_MAX = 16,  ///< reads of what nobody wants before others get their turn
     TARN_GATEWAY_HTTP_CHUNK_BYTES = 65536,
+    TARN_GATEWAY_HTTP_SMALL_BYTES = 4096,       ///< of an answer that is written at once
     TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 1 << 20, ///< of /metrics and other made-up pages
-    TARN_GATEWAY_HEADER_BYTES_MAX = 4096,       ///< of a request
+    TARN_GATEWAY_HEAD_BYTES_MAX = 16384,        ///< of a request, before its body
+    TARN_GATEWAY_FIELDS_MAX = 100,              ///< lines of a head
+    TARN_GATEWAY_TARGET_BYTES_MAX = 2048,       ///< of a request: its path and what follows a '?'
+    TARN_GATEWAY_FIELD_BYTES_MAX = 255,         ///< of a field that is used; others count for the head alone
+    TARN_GATEWAY_FORWARDED_MAX = 8,             ///< fields X-Forwarded-For of a request
+    TARN_GATEWAY_HEADER_BYTES_MAX = 4096,       ///< of the head that libwebsockets is given in its place
     TARN_GATEWAY_ORIGINS_MAX = 16,
+    TARN_GATEWAY_PROXIES_MAX = 16,       ///< --trusted-proxy
+    TARN_GATEWAY_SHARE = 4,              ///< one address may have 1/4 of viewers' places and of tanks, this machine all
     TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
     TARN_GATEWAY_TX_BYTES = 2000000,     ///< that one send may take
 
@@ -48,6 +69,10 @@ enum {
     TARN_GATEWAY_VALID_HANGUP_S = 25,       ///< without a sign of life before the end
     TARN_GATEWAY_MESSAGES_PER_S_MAX = 1000, ///< of one viewer, sustained
     TARN_GATEWAY_MESSAGES_BURST_MAX = 2000,
+    TARN_GATEWAY_CONTROLS_PER_S = 10,   ///< pings and pongs of one viewer, in the long run
+    TARN_GATEWAY_CONTROLS_BURST = 50,   ///< of them at once
+    TARN_GATEWAY_LOG_LINES_PER_S = 5,   ///< about viewers that were closed, in the long run
+    TARN_GATEWAY_LOG_LINES_BURST = 20,  ///< of them at once; then how many were left out
     TARN_GATEWAY_ERRORS_QUEUED_MAX = 8, ///< of one viewer; further ones are dropped
     TARN_GATEWAY_PRESENCE_MS = 50,      ///< between messages about where everybody is
     TARN_GATEWAY_PRESENCE_POINT_MS = 2, ///< for each point in them, where that is longer
@@ -74,6 +99,7 @@ enum {
     TARN_GATEWAY_BOUND_MS = 1000,       ///< between two looks at what viewers' ceilings leave them
     TARN_GATEWAY_JOIN_MS = 5,           ///< between viewers that join a session, in the long run
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
+    TARN_GATEWAY_FRAME_MS_MAX = 10000,  ///< between frames of a tank that is watched, for /healthz
     TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
 
     // the store

@@ -13,8 +13,10 @@
 #include "server/common/printable.h"
 #include "server/common/scene.h"
 #include "server/common/standard_files.h"
+#include "server/gateway/descriptors.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
+#include "server/gateway/session_pulse.h"
 #include "server/gateway/session_store.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/viewer.h"
@@ -282,6 +284,7 @@ static void on_tick(uv_timer_t *timer)
     tarn_listener_tick(&gateway.redirects, now_ns);
     tarn_viewer_tick(&gateway.viewers, now_ns);
     tarn_session_tick(&gateway.sessions, now_ns);
+    tarn_session_pulse_tick(&gateway.sessions, now_ns);
     tarn_move_tick(&gateway.move, now_ns);
     tarn_session_store_tick(&gateway.sessions, now_ns);
     tarn_session_sweep(&gateway.sessions);
@@ -376,6 +379,13 @@ static void catch_signals(void)
     }
 }
 
+/// What one address may have of so many places.
+static uint32_t share_of(uint32_t places)
+{
+    const uint32_t share = (places + TARN_GATEWAY_SHARE / 2) / TARN_GATEWAY_SHARE;
+    return share > 0 ? share : 1;
+}
+
 /// Gives the parts what they need of each other.
 static void connect_parts(void)
 {
@@ -383,6 +393,7 @@ static void connect_parts(void)
     sessions->options = &gateway.options;
     sessions->workers = &gateway.workers;
     sessions->metrics = &gateway.metrics;
+    sessions->per_address_max = share_of(gateway.options.sessions_max);
     sessions->show = tarn_web_show;
     gateway.move.sessions = sessions;
     gateway.viewers.sessions = sessions;
@@ -426,6 +437,12 @@ static tarn_status start(tarn_text why)
     if (status == TARN_OK) {
         status = tarn_tls_open(&gateway.tls, &gateway.options, why);
     }
+    if (status == TARN_OK) {
+        status = tarn_descriptors_plan(gateway.options.devices.count, gateway.options.sessions_max,
+                                       &gateway.listener.connections_max, why);
+    }
+    gateway.listener.proxies = &gateway.options.proxies;
+    gateway.viewers.per_address_max = share_of(gateway.listener.connections_max);
     if (status == TARN_OK) {
         status = load_pages(why);
     }

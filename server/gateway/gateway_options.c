@@ -21,6 +21,7 @@ enum {
     OPTION_DEVICES,
     OPTION_FPS,
     OPTION_ORIGIN,
+    OPTION_PROXY,
     OPTION_TIMEOUT,
     OPTION_GUESTS,
     OPTION_SESSIONS,
@@ -53,6 +54,10 @@ static const struct argp_option option_list[] = {
      "Where that one is kept (default: tarn in $XDG_STATE_HOME or in ~/.local/state)", 0},
     {"redirect-port", OPTION_REDIRECT_PORT, "N", 0,
      "With TLS: a port where requests without it are sent on to https (0: any free one)", 0},
+    {"trusted-proxy", OPTION_PROXY, "ADDRESS|NETWORK", 0,
+     "A proxy, or a network of them such as 10.0.0.0/8, whose X-Forwarded-For and X-Forwarded-Proto count; may be "
+     "repeated (default: none)",
+     0},
     {"client", OPTION_CLIENT, "DIR", 0, "The page's files (default: ../share/tarn/client next to the program)", 0},
     {"scene", OPTION_SCENE, "NAME|FILE", 0, "What the session starts with (default dam-break)", 1},
     {"guests", OPTION_GUESTS, "watch|play|own", 0, "What those may who come without a key (default own)", 1},
@@ -104,6 +109,14 @@ static void add_origin(struct argp_state *state, tarn_gateway_options *options, 
         argp_error(state, "--origin: found \"%s\", allowed is scheme://host or scheme://host:port", origin);
     } else {
         options->origins[options->origin_count++] = origin;
+    }
+}
+
+static void add_proxy(struct argp_state *state, tarn_gateway_options *options, const char *text)
+{
+    tarn_text why;
+    if (tarn_proxies_add(&options->proxies, text, why) != TARN_OK) {
+        argp_error(state, "--trusted-proxy: %s", why);
     }
 }
 
@@ -255,6 +268,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_ORIGIN:
         add_origin(state, options, text);
+        return 0;
+    case OPTION_PROXY:
+        add_proxy(state, options, text);
         return 0;
     case OPTION_TIMEOUT:
         options->worker_timeout_s = (uint32_t)tarn_option_number(state, "worker-timeout", text, 1, 600);

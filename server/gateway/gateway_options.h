@@ -5,6 +5,7 @@
 #include "server/common/device_list.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/proxies.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,6 +34,7 @@ typedef struct tarn_gateway_options {
     uint32_t drain_s;       ///< 0..TARN_GATEWAY_DRAIN_S_MAX, from SIGTERM on
     const char *origins[TARN_GATEWAY_ORIGINS_MAX];
     uint32_t origin_count;
+    tarn_proxies proxies;
     tarn_log_level log_level;
     tarn_log_format log_format;
 } tarn_gateway_options;

@@ -3,7 +3,6 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
-#include "server/common/ws_upgrade.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/status_pages.h"
@@ -14,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 typedef struct header_writer {
     struct lws *wsi;
@@ -74,7 +74,15 @@ static void add_reason(header_writer *writer, unsigned status)
 {
     const char *reason = status == 201   ? "Created"
                          : status == 202 ? "Accepted"
+                         : status == 411 ? "Length Required"
+                         : status == 413 ? "Content Too Large"
+                         : status == 414 ? "URI Too Long"
+                         : status == 415 ? "Unsupported Media Type"
+                         : status == 417 ? "Expectation Failed"
+                         : status == 426 ? "Upgrade Required"
                          : status == 429 ? "Too Many Requests"
+                         : status == 431 ? "Request Header Fields Too Large"
+                         : status == 505 ? "HTTP Version Not Supported"
                                          : "";
     const size_t bytes = strlen(reason);
     uint8_t *end = memchr(writer->start, '\r', (size_t)(writer->at - writer->start));
@@ -113,6 +121,10 @@ static int begin(const tarn_http_response *response, struct lws *wsi, unsigned s
     if (status == 503) {
         add_header(&writer, "retry-after:", "5");
     }
+    if (status == 426) {
+        add_header(&writer, "upgrade:", "websocket");
+        add_header(&writer, "sec-websocket-version:", "13");
+    }
     return writer.failed || lws_finalize_write_http_header(wsi, writer.start, &writer.at, writer.end) ? -1 : 0;
 }
 
@@ -128,11 +140,28 @@ void tarn_http_release(tarn_http_response *response)
     response->byte_count = 0;
 }
 
+static tarn_connection *connection_of(struct lws *wsi)
+{
+    return lws_get_opaque_user_data(wsi);
+}
+
+/// Where the connection ends, it does a little later (gate.h): at once, with bytes that nobody has read, it might
+/// overtake the answer.
 static int complete(tarn_http_response *response, struct lws *wsi)
 {
-    const bool ends = response->ends;
+    tarn_gate *gate = &connection_of(wsi)->gate;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    const bool ends = response->ends || gate->is_overrun;
     tarn_http_release(response);
-    return ends || lws_http_transaction_completed(wsi) ? -1 : 0;
+    if (!ends) {
+        tarn_gate_answered(gate, now_ns);
+        return lws_http_transaction_completed(wsi) ? -1 : 0;
+    }
+    tarn_gate_linger(gate, now_ns);
+    if (!lws_partial_buffered(wsi) && !lws_is_ssl(wsi)) {
+        shutdown(gate->fd, SHUT_WR);
+    }
+    return 0;
 }
 
 static int respond(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type, const char *etag,
@@ -140,6 +169,7 @@ static int respond(tarn_http_response *response, struct lws *wsi, unsigned statu
 {
     bool is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
     response->ends |= status == 405;
+    tarn_gate_answers(&connection_of(wsi)->gate, response->byte_count, tarn_clock_monotonic_ns());
     if (begin(response, wsi, status, type, etag, cache)) {
         return -1;
     }
@@ -147,6 +177,9 @@ static int respond(tarn_http_response *response, struct lws *wsi, unsigned statu
         return complete(response, wsi);
     }
     response->sent = 0;
+    if (response->byte_count <= TARN_GATEWAY_HTTP_SMALL_BYTES) {
+        return tarn_http_writable(response, wsi);
+    }
     lws_callback_on_writable(wsi);
     return 0;
 }
@@ -247,7 +280,8 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
 
 static int respond_health(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
-    const unsigned status = tarn_status_health(&gateway->workers, gateway->ending, scratch, sizeof scratch);
+    const unsigned status =
+        tarn_status_health(&gateway->workers, &gateway->sessions, gateway->ending, scratch, sizeof scratch);
     return respond_made(response, wsi, status, PLAIN, scratch, strlen(scratch));
 }
 
@@ -278,6 +312,21 @@ static bool listens_on_loopback(const tarn_gateway *gateway)
     return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcasecmp(host, "localhost") == 0;
 }
 
+/// Whether an origin is this host's, with the scheme that a trusted proxy says the client used.
+static bool is_own_origin(const tarn_gateway *gateway, struct lws *wsi, const char *origin, const char *host)
+{
+    static const char *const schemes[] = {"", "http://", "https://"};
+    const tarn_connection *connection = connection_of(wsi);
+    // Where TLS is the server's own, the same name without it may be anybody's on the way.
+    const char *scheme =
+        tarn_tls_covers(wsi)
+            ? "https://"
+            : schemes[tarn_proxies_scheme(&gateway->options.proxies, &connection->address, &connection->gate.head)];
+    const char *origin_host = strstr(origin, "://");
+    return origin_host != NULL && strcasecmp(origin_host + 3, host) == 0 &&
+           strncasecmp(origin, scheme, strlen(scheme)) == 0;
+}
+
 /// Whether a page of this origin may connect. Programs that are no browsers send no origin. A server that only this
 /// machine can reach trusts no names but its own: a page elsewhere whose name leads here (DNS rebinding) would else
 /// pass for one of ours.
@@ -290,12 +339,8 @@ static bool origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
     if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0) {
         return false;
     }
-    const char *origin_host = strstr(origin, "://");
-    if (tarn_tls_covers(wsi) && strncasecmp(origin, "https://", 8) != 0) {
-        origin_host = NULL; // the same name without TLS may be anybody's on the way
-    }
-    if (origin_host != NULL && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
-        strcasecmp(origin_host + 3, host) == 0 && (!listens_on_loopback(gateway) || host_is_plain(host))) {
+    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && is_own_origin(gateway, wsi, origin, host) &&
+        (!listens_on_loopback(gateway) || host_is_plain(host))) {
         return true;
     }
     if (named_origin(gateway, wsi) != NULL) {
@@ -354,15 +399,6 @@ static void read_key(struct lws *wsi, tarn_key key)
     }
 }
 
-/// Whether a proxy passed the request on, by the headers with which proxies say so.
-static bool is_proxied(struct lws *wsi)
-{
-    static const char forwarded[] = "forwarded:";
-    return lws_hdr_total_length(wsi, WSI_TOKEN_X_FORWARDED_FOR) > 0 ||
-           lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_VIA) > 0 ||
-           lws_hdr_custom_length(wsi, forwarded, sizeof forwarded - 1) > 0;
-}
-
 /// The head of a request to make or move a session. A body that can be read is read even if the request is refused:
 /// else the connection's end might overtake the answer.
 static int begin_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
@@ -394,10 +430,10 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
 static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name,
                       size_t name_bytes)
 {
-    const tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    const tarn_connection *connection = connection_of(wsi);
     char host[256];
     response->is_move = true;
-    response->is_operator = tarn_listener_is_loopback(&connection->address) && !is_proxied(wsi) &&
+    response->is_operator = tarn_listener_is_loopback(&connection->address) && !connection->gate.head.is_proxied &&
                             lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_plain(host);
     read_key(wsi, response->key);
     snprintf(response->moved, sizeof response->moved, "%.*s", (int)name_bytes, name);
@@ -416,7 +452,9 @@ int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct l
                    size_t byte_count)
 {
     (void)gateway;
-    (void)wsi;
+    if (connection_of(wsi)->gate.phase == TARN_GATE_OVER) {
+        return 0; // it was refused
+    }
     if (!response->expects || byte_count > sizeof response->body - response->body_bytes) {
         return -1;
     }
@@ -427,7 +465,10 @@ int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct l
 
 int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
-    const tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    const tarn_connection *connection = connection_of(wsi);
+    if (connection->gate.phase == TARN_GATE_OVER) {
+        return 0;
+    }
     if (!response->expects) {
         return -1;
     }
@@ -439,7 +480,7 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
                                 response->is_operator, response->body, response->body_bytes, &answer);
     } else {
         tarn_session_pages_make(&gateway->sessions, &gateway->makers, response->body, response->body_bytes,
-                                &connection->address, &answer);
+                                &connection->client, &answer);
     }
     return respond_answer(response, wsi, 0);
 }
@@ -497,12 +538,34 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
     return respond_answer(response, wsi, 0);
 }
 
+/// Answers a request that the gate refuses.
+static int refuse_request(tarn_http_response *response, struct lws *wsi, const char *path, const tarn_http_head *head)
+{
+    const size_t root = strlen(TARN_SESSION_PAGES_PATH);
+    const bool is_sessions = strncmp(path, TARN_SESSION_PAGES_PATH, root) == 0 && (!path[root] || path[root] == '/');
+    response->ends = true;
+    if (head->status == 405) {
+        const char *verb = is_sessions && path[root] ? strchr(path + root + 1, '/') : NULL;
+        return refuse_method(response, wsi,
+                             verb != NULL && strcmp(verb, "/move") == 0 ? "POST"
+                             : is_sessions && path[root]                ? "DELETE"
+                             : is_sessions                              ? "GET, HEAD, POST"
+                                                                        : "GET, HEAD");
+    }
+    return is_sessions ? refuse_json(response, wsi, head->status, head->why)
+                       : respond_text(response, wsi, head->status, head->why);
+}
+
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
+    tarn_connection *connection = connection_of(wsi);
+    const tarn_http_head *head = &connection->gate.head;
+    connection->client = tarn_proxies_client(&gateway->options.proxies, &connection->address, head);
     tarn_http_release(response);
     response->ends = response->expects = response->is_move = response->is_scene = false;
-    // Bodies in pieces are read by nobody; what is left of one mustn't pass for a request.
-    response->ends = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
+    if (head->status != 0) {
+        return refuse_request(response, wsi, path, head);
+    }
     const int about_sessions = respond_sessions(gateway, response, wsi, path);
     if (about_sessions != -2) {
         return about_sessions;
@@ -559,53 +622,20 @@ int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
     return 0;
 }
 
-/// Whether a list of subprotocols ("a, b") has ours.
-static bool offers_subprotocol(struct lws *wsi)
-{
-    char list[256];
-    char *rest, *name;
-    if (lws_hdr_copy(wsi, list, sizeof list, WSI_TOKEN_PROTOCOL) <= 0) {
-        return false;
-    }
-    for (name = strtok_r(list, ", \t", &rest); name != NULL; name = strtok_r(NULL, ", \t", &rest)) {
-        if (strcmp(name, TARN_PROTOCOL_SUBPROTOCOL) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
+/// Small answers are written at once.
 static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
 {
-    if (lws_return_http_status(wsi, status, text)) {
-        return -1;
-    }
-    return 1;
+    tarn_http_response response = {.ends = true};
+    return respond_text(&response, wsi, status, text) < 0 ? -1 : 1;
 }
 
-int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)
+int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi)
 {
-    char wanted[32];
-    if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_UPGRADE) <= 0 || strcasecmp(wanted, "websocket") != 0) {
-        return refuse_upgrade(wsi, 400, "only an upgrade to a WebSocket is possible");
-    }
-    if (path == NULL || strcmp(path, "/ws") != 0) {
-        return refuse_upgrade(wsi, 404, "the WebSocket is at /ws, for GET");
-    }
-    if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_VERSION) <= 0 || strcmp(wanted, "13") != 0) {
-        return refuse_upgrade(wsi, 426, "Sec-WebSocket-Version: 13 is required");
-    }
-    const char *fault = tarn_ws_upgrade_fault(wsi);
-    if (fault != NULL) {
-        return refuse_upgrade(wsi, 400, fault);
-    }
-    if (!offers_subprotocol(wsi)) {
-        return refuse_upgrade(wsi, 400, "the subprotocol " TARN_PROTOCOL_SUBPROTOCOL " is required");
-    }
+    tarn_connection *connection = connection_of(wsi);
     if (!origin_is_allowed(gateway, wsi)) {
         return refuse_upgrade(wsi, 403, "pages of this origin may not connect");
     }
-    tarn_connection *connection = lws_get_opaque_user_data(wsi);
-    connection->is_proxied = is_proxied(wsi);
+    connection->is_proxied = connection->gate.head.is_proxied;
+    connection->client = tarn_proxies_client(&gateway->options.proxies, &connection->address, &connection->gate.head);
     return 0;
 }

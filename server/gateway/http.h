@@ -49,8 +49,9 @@ void tarn_http_release(tarn_http_response *response);
 /// Goes on with a response.
 int tarn_http_writable(tarn_http_response *response, struct lws *wsi);
 
-/// Decides on an upgrade: only to a WebSocket, at /ws, with the subprotocol tarn.v1, from a page of this host or of an
-/// allowed origin. @return 0 to go on, another number when it was refused
-int tarn_http_upgrade(struct tarn_gateway *gateway, struct lws *wsi, const char *path);
+/// Decides on an upgrade that the gate has let pass (http_head.h): only for a page of this host or of an allowed
+/// origin.
+/// @return 0 to go on, another number when it was refused
+int tarn_http_upgrade(struct tarn_gateway *gateway, struct lws *wsi);
 
 #endif

@@ -31,16 +31,22 @@ bool tarn_listener_is_loopback(const struct in6_addr *address)
 static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr *address)
 {
     tarn_connection *free_place = NULL;
-    int same = 0;
-    for (int i = 0; i < listener->connections_max; i++) {
+    uint32_t same = 0, used = 0;
+    for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
         if (!connection->used) {
             free_place = connection;
         } else {
+            used++;
             same += memcmp(&connection->address, address, sizeof *address) == 0;
         }
     }
-    return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || tarn_listener_is_loopback(address) ? free_place : NULL;
+    if (used >= listener->connections_max) {
+        return NULL;
+    }
+    const bool is_free = tarn_listener_is_loopback(address) ||
+                         (listener->proxies != NULL && tarn_proxies_trust(listener->proxies, address));
+    return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || is_free ? free_place : NULL;
 }
 
 static void drop(tarn_listener *listener, tarn_connection *connection)
@@ -50,36 +56,52 @@ static void drop(tarn_listener *listener, tarn_connection *connection)
     listener->drop(connection);
 }
 
+static bool is_served(const tarn_connection *connection)
+{
+    return connection->used && !connection->is_dropped && connection->wsi != NULL;
+}
+
 static bool may_drop(const tarn_connection *connection)
 {
-    return connection->used && !connection->is_joined && !connection->is_dropped && connection->wsi != NULL;
+    return is_served(connection) && !connection->is_joined;
 }
 
 /// Drops the connection in which nothing has happened for the longest time, unless there are places enough.
 static void make_room(tarn_listener *listener)
 {
     tarn_connection *oldest = NULL;
-    int free_count = 0;
-    for (int i = 0; i < listener->connections_max; i++) {
+    uint32_t used = 0;
+    for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
-        free_count += !connection->used || connection->is_dropped;
+        used += connection->used && !connection->is_dropped;
         if (may_drop(connection) && (oldest == NULL || connection->moved_ns < oldest->moved_ns)) {
             oldest = connection;
         }
     }
-    if (free_count < TARN_GATEWAY_CONNECTIONS_SPARE && oldest != NULL) {
+    const uint32_t spare = listener->connections_max / TARN_GATEWAY_CONNECTIONS_SPARE + 1;
+    if (used + spare > listener->connections_max && oldest != NULL) {
         drop(listener, oldest);
     }
 }
 
 static void refuse(const tarn_listener *listener, int fd)
 {
-    static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\n"
-                                 "Connection: close\r\n\r\n";
-    if (!listener->is_encrypted) {
-        ssize_t sent = send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-        (void)sent; // whoever does not get it is refused all the same
+#define SENTENCE "there are too many connections, in all or from this address; try again in a moment\n"
+    static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n"
+                                 "Content-Type: text/plain; charset=utf-8\r\n"
+                                 "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
+                                 "Cross-Origin-Opener-Policy: same-origin\r\n"
+                                 "Cross-Origin-Embedder-Policy: require-corp\r\n"
+                                 "Cross-Origin-Resource-Policy: same-origin\r\n"
+                                 "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+                                 "Cache-Control: no-store\r\nContent-Length: 83\r\nConnection: close\r\n\r\n" SENTENCE;
+    _Static_assert(sizeof SENTENCE - 1 == 83, "the answer states its length");
+#undef SENTENCE
+    if (listener->is_encrypted) {
+        return; // whoever gets no handshake could not read it
     }
+    ssize_t sent = send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)sent; // whoever does not get it is refused all the same
     close(fd);
 }
 
@@ -132,7 +154,8 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
             continue;
         }
         listener->accepted_total++;
-        *connection = (tarn_connection){.used = true, .address = address, .moved_ns = tarn_clock_monotonic_ns()};
+        *connection = (tarn_connection){
+            .used = true, .address = address, .client = address, .moved_ns = tarn_clock_monotonic_ns()};
         set_options(fd);
         make_room(listener);
         listener->accepted(listener->user, fd, connection);
@@ -220,10 +243,57 @@ void tarn_listener_moved(tarn_connection *connection)
     connection->moved_ns = tarn_clock_monotonic_ns();
 }
 
+/// Ends the wait for a request; libwebsockets reads then, and its answer is that it came too late.
+static void cut(tarn_connection *connection)
+{
+    tarn_gate_cut(&connection->gate);
+    shutdown(connection->gate.fd, SHUT_RD);
+}
+
+static void look_at_deadline(tarn_listener *listener, tarn_connection *connection, uint64_t now_ns)
+{
+    switch (tarn_gate_tick(&connection->gate, now_ns)) {
+    case TARN_GATE_STAYS:
+        return;
+    case TARN_GATE_IS_LATE:
+        cut(connection);
+        return;
+    case TARN_GATE_ENDS:
+        drop(listener, connection);
+        return;
+    }
+}
+
+/// Requests that come slowly hold memory: of too many the oldest end.
+static void limit_partial(tarn_listener *listener)
+{
+    for (;;) {
+        tarn_connection *oldest = NULL;
+        int count = 0;
+        for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
+            tarn_connection *connection = &listener->connections[i];
+            if (is_served(connection) && tarn_gate_is_partial(&connection->gate)) {
+                count++;
+                if (oldest == NULL || connection->gate.since_ns < oldest->gate.since_ns) {
+                    oldest = connection;
+                }
+            }
+        }
+        if (count <= TARN_GATEWAY_PARTIAL_MAX) {
+            return;
+        }
+        cut(oldest);
+    }
+}
+
 void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns)
 {
-    for (int i = 0; i < listener->connections_max; i++) {
+    limit_partial(listener);
+    for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
+        if (is_served(connection)) {
+            look_at_deadline(listener, connection, now_ns);
+        }
         if (may_drop(connection) &&
             now_ns - connection->moved_ns > TARN_GATEWAY_CONNECTION_IDLE_S * (uint64_t)1000000000) {
             drop(listener, connection);

@@ -7,7 +7,9 @@
 #define TARN_SERVER_GATEWAY_LISTENER_H
 
 #include "protocol/status.h"
+#include "server/gateway/gate.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/proxies.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -23,16 +25,17 @@ typedef struct tarn_connection {
     bool is_plain;           ///< it came to a port that has no TLS beside one that has it
     struct lws *wsi;         ///< NULL until it is adopted
     uint64_t moved_ns;       ///< when something happened in it last
-    struct in6_addr address; ///< IPv4 addresses as mapped ones
+    struct in6_addr address; ///< of the peer, IPv4 addresses as mapped ones
+    struct in6_addr client;  ///< whom its newest request comes from: the peer, or whom a trusted proxy names
+    tarn_gate gate;
 } tarn_connection;
 
 typedef struct tarn_listener {
     int fd;
     uv_poll_t poll;
     bool open;
-    uint16_t port;       ///< the one that was bound
-    bool is_encrypted;   ///< whoever is refused is told nothing: it would have to be by TLS
-    int connections_max; ///< 1..TARN_GATEWAY_CONNECTIONS_MAX, which tarn_listener_bind sets it to
+    uint16_t port;     ///< the one that was bound
+    bool is_encrypted; ///< whoever is refused is told nothing: it would have to be by TLS
     void *user;
     /// Takes over the descriptor; the connection is to be given back with tarn_listener_release.
     void (*accepted)(void *user, int fd, tarn_connection *connection);
@@ -40,6 +43,8 @@ typedef struct tarn_listener {
     void (*drop)(tarn_connection *connection);
     int spare_fd; ///< given up for a moment to turn a connection away when descriptors have run out
     uint64_t accepted_total, refused_total, dropped_total;
+    const tarn_proxies *proxies; ///< which each may have all places; NULL: none
+    uint32_t connections_max;    ///< 1..TARN_GATEWAY_CONNECTIONS_MAX, all of these unless set after binding
     tarn_connection connections[TARN_GATEWAY_CONNECTIONS_MAX];
 } tarn_listener;
 
@@ -62,7 +67,8 @@ void tarn_listener_release(tarn_connection *connection);
 /// Something happened in it that a connection is for.
 void tarn_listener_moved(tarn_connection *connection);
 
-/// Drops connections in which nothing has happened for TARN_GATEWAY_CONNECTION_IDLE_S, but for those that have joined.
+/// Drops connections in which nothing has happened for TARN_GATEWAY_CONNECTION_IDLE_S, but for those that have joined,
+/// and ends what takes too long (gate.h).
 void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns);
 
 /// Stops accepting and closes the socket.

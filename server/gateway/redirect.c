@@ -50,14 +50,13 @@ static char *append(char *at, const char *end, const char *text, const char *pla
     return at;
 }
 
-bool tarn_redirect_location(const char *host, uint16_t port, const char *path, const char *query, char *location,
-                            size_t location_bytes)
+bool tarn_redirect_location(const char *host, uint16_t port, const char *target, char *location, size_t location_bytes)
 {
     const size_t bytes = host_bytes(host);
     const long found = bytes > 0 ? port_of(host + bytes) : -1;
     const char *end = location + location_bytes;
     char port_text[8] = "";
-    if (found < 0 || path[0] != '/') {
+    if (found < 0 || target[0] != '/') {
         return false;
     }
     const long goes_to = port ? port : found;
@@ -68,41 +67,11 @@ bool tarn_redirect_location(const char *host, uint16_t port, const char *path, c
     if (written < 0 || (size_t)written >= location_bytes) {
         return false;
     }
-    char *at = append(location + written, end, path, "/-._~!$&'()*+,;=:@");
-    if (at == NULL || (size_t)(end - at) <= strlen(query)) {
-        return false;
-    }
-    memcpy(at, query, strlen(query) + 1);
-    return true;
-}
-
-bool tarn_redirect_add_argument(char *query, size_t query_bytes, const char *argument)
-{
-    const char *end = query + query_bytes;
-    char *at = query + strlen(query);
-    if (end - at < 2) {
-        return false;
-    }
-    *at = at == query ? '?' : '&';
-    at = append(at + 1, end, argument, "/-._~!$'()*,;=:@?");
+    char *at = append(location + written, end, target, "/-._~!$&'()*+,;=:@%?");
     if (at == NULL) {
         return false;
     }
     *at = '\0';
-    return true;
-}
-
-/// libwebsockets has taken the query apart.
-static bool read_query(struct lws *wsi, char *query, size_t query_bytes)
-{
-    char argument[TARN_GATEWAY_LOCATION_BYTES_MAX];
-    query[0] = '\0';
-    for (int i = 0; lws_hdr_fragment_length(wsi, WSI_TOKEN_HTTP_URI_ARGS, i) > 0; i++) {
-        if (lws_hdr_copy_fragment(wsi, argument, sizeof argument, WSI_TOKEN_HTTP_URI_ARGS, i) < 0 ||
-            !tarn_redirect_add_argument(query, query_bytes, argument)) {
-            return false;
-        }
-    }
     return true;
 }
 
@@ -119,12 +88,16 @@ static int answer(struct lws *wsi, const char *head, const char *body)
     return -1; // ends it, whether it got the answer or not
 }
 
-int tarn_redirect_answer(struct lws *wsi, uint16_t port, const char *path)
+int tarn_redirect_answer(struct lws *wsi, uint16_t port, const tarn_http_head *request)
 {
-    char host[HOST_BYTES_MAX + 16], query[TARN_GATEWAY_LOCATION_BYTES_MAX];
+    char host[HOST_BYTES_MAX + 16], target[TARN_GATEWAY_TARGET_BYTES_MAX + 1];
     char location[TARN_GATEWAY_LOCATION_BYTES_MAX], head[TARN_GATEWAY_LOCATION_BYTES_MAX + 64];
-    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) <= 0 || !read_query(wsi, query, sizeof query) ||
-        !tarn_redirect_location(host, port, path, query, location, sizeof location)) {
+    const tarn_http_value *const path = &request->path, *const query = &request->query;
+    const bool fits =
+        snprintf(host, sizeof host, "%.*s", (int)request->host.bytes, request->host.at) < (int)sizeof host &&
+        snprintf(target, sizeof target, "%.*s%.*s", (int)path->bytes, path->at, (int)query->bytes, query->at) <
+            (int)sizeof target;
+    if (!fits || !tarn_redirect_location(host, port, target, location, sizeof location)) {
         return answer(wsi, "400 Bad Request", "This server speaks https; the Host header names no server to go to.\n");
     }
     // 308 keeps the method. Nobody is to remember it: the ports are this start's.

@@ -23,6 +23,7 @@
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/workers.h"
 
+#include <netinet/in.h>
 #include <stdbool.h>
 
 struct tarn_sessions;
@@ -37,6 +38,7 @@ typedef struct tarn_session {
     uint8_t salt[TARN_SESSION_SALT_BYTES];          ///< of the keys
     char begun_as[TARN_IPC_SCENE_BYTES_MAX + 1];    ///< the scene that it was opened with
     tarn_role guests;                               ///< what those may who come without a key
+    struct in6_addr maker;                          ///< the address that it was made from; zeros: the server's own
     bool is_kept;                                   ///< however long nobody is there
     bool is_listed;                                 ///< for everybody to find
     tarn_worker_process *worker;                    ///< whose its tank is; NULL: not placed yet
@@ -59,6 +61,7 @@ typedef struct tarn_session {
     tarn_stream_traffic traffic;
     tarn_ipc_stamps stamps; ///< of the frame that comes next, or came last
     uint64_t taken_ns;      ///< when that one came
+    uint64_t due_since_ns;  ///< since when frames are due (session_pulse.h); 0: none is
     tarn_stages stages;
     uint64_t key_ns;       ///< when the newest key frame came
     uint64_t bound_due_ns; ///< when viewers' ceilings are looked at again
@@ -94,6 +97,7 @@ typedef struct tarn_sessions {
     struct tarn_store *store; ///< that keeps them (tank_store.h); NULL: none
     uint64_t store_due_ns;    ///< when it is looked at again
     bool store_fails;         ///< as owners were told
+    uint32_t per_address_max; ///< made from one address, at once
     tarn_fanout nowhere;      ///< for frames of tanks that were ended while they were on their way
     uint32_t generation;
 } tarn_sessions;
@@ -105,6 +109,7 @@ typedef struct tarn_session_plan {
     const char *begun_as; ///< NULL: the scene
     const uint8_t *salt;  ///< of its keys; NULL: one is drawn
     tarn_role guests;
+    struct in6_addr maker;
     bool is_kept, is_listed;
 } tarn_session_plan;
 

@@ -53,6 +53,7 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     snprintf(session->scene, sizeof session->scene, "%s", plan->scene);
     snprintf(session->begun_as, sizeof session->begun_as, "%s", plan->begun_as != NULL ? plan->begun_as : plan->scene);
     session->guests = plan->guests;
+    session->maker = plan->maker;
     session->is_kept = plan->is_kept;
     session->is_listed = plan->is_listed;
     // Epochs go on from the time of day, so that a tank of a restarted gateway is not taken for an older one.

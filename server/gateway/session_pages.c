@@ -3,6 +3,7 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
+#include "server/gateway/listener.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/session_json.h"
 #include "server/gateway/turn_taking.h"
@@ -77,6 +78,15 @@ static bool may_make(tarn_session_makers *makers, const struct in6_addr *address
                            TARN_GATEWAY_CREATE_PER_MINUTE);
 }
 
+static bool has_share(const tarn_sessions *all, const struct in6_addr *address)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        count += all->sessions[i].id != 0 && memcmp(&all->sessions[i].maker, address, sizeof *address) == 0;
+    }
+    return count < all->per_address_max || tarn_listener_is_loopback(address);
+}
+
 /// @return false: it was refused
 static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const tarn_session_request *request,
                           const struct in6_addr *address, tarn_session_answer *answer)
@@ -92,10 +102,19 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
                  all->options->sessions_max);
         tarn_session_pages_refuse(answer, 503, why);
     } else if (tarn_workers_ready(all->workers) == 0) {
-        tarn_session_pages_refuse(answer, 503, "nothing is up to simulate it; try again in a moment");
+        tarn_session_pages_refuse(
+            answer, 503,
+            tarn_workers_given_up(all->workers) == all->workers->count
+                ? "nothing is up to simulate it, nor started again by itself: it failed too often; "
+                  "whoever resets a tank or loads a scene has it tried once more"
+                : "nothing is up to simulate it; try again in a moment");
     } else if (!tarn_session_has_room(all)) {
         tarn_session_pages_refuse(answer, 503,
                                   "the workers have as many tanks as they take; try again when one has ended");
+    } else if (!has_share(all, address)) {
+        snprintf(why, sizeof why, "%u tanks were made from this address, which is all it may have; end one first",
+                 all->per_address_max);
+        tarn_session_pages_refuse(answer, 429, why);
     } else if (!may_make(makers, address)) {
         snprintf(why, sizeof why, "too many tanks were made from here just now; allowed are %d a minute",
                  TARN_GATEWAY_CREATE_PER_MINUTE);
@@ -122,6 +141,7 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
     const tarn_session_plan plan = {.title = request.name,
                                     .scene = tarn_own_scene_find(all->options->scene, request.scene),
                                     .guests = all->options->guests,
+                                    .maker = *address,
                                     .is_listed = request.listed};
     const tarn_status status = tarn_session_open(all, &plan, &session);
     if (status != TARN_OK || !tarn_session_place(session)) {

@@ -2,6 +2,7 @@
 #include "server/gateway/status_pages.h"
 #include "server/common/clock.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/session_pulse.h"
 #include "server/gateway/viewer.h"
 
 #include <stdio.h>
@@ -25,12 +26,53 @@ static const char *phase_text(tarn_worker_phase phase)
     return "ending";
 }
 
-unsigned tarn_status_health(const tarn_workers *workers, bool is_ending, char *text, size_t text_bytes)
+/// A session's name in public pages: those that aren't listed are numbered, since their names open them.
+static void write_label(const tarn_session *session, char *label, size_t label_bytes)
 {
+    if (session->is_listed) {
+        snprintf(label, label_bytes, "%s", session->name);
+    } else {
+        snprintf(label, label_bytes, "unlisted-%u", session->id >> TARN_SESSION_PLACE_BITS);
+    }
+}
+
+/// Adds a line for each tank that is watched and makes no frames. @return how many there are
+static uint32_t tell_late(const tarn_sessions *sessions, char *text, size_t text_bytes)
+{
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    uint32_t count = 0;
+    size_t used = 0;
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        const tarn_session *session = &sessions->sessions[i];
+        const uint64_t late_ms = session->id != 0 ? tarn_session_pulse_late_ms(session, now_ns) : 0;
+        if (late_ms > TARN_GATEWAY_FRAME_MS_MAX) {
+            char label[sizeof session->name + 16];
+            write_label(session, label, sizeof label);
+            count++;
+            if (used < text_bytes) {
+                used +=
+                    (size_t)snprintf(text + used, text_bytes - used, "session %s: watched, and no frame for %.1f s\n",
+                                     label, (double)late_ms * 1e-3);
+            }
+        }
+    }
+    return count;
+}
+
+unsigned tarn_status_health(const tarn_workers *workers, const tarn_sessions *sessions, bool is_ending, char *text,
+                            size_t text_bytes)
+{
+    static char late[TARN_GATEWAY_SESSIONS_MAX * 160];
     const uint32_t ready = tarn_workers_ready(workers);
-    const bool is_well = ready > 0 && !is_ending;
-    const char *verdict = !is_well ? "no worker is ready" : ready < workers->count ? "ok, but not all workers" : "ok";
-    size_t used = (size_t)snprintf(text, text_bytes, "%s\n", verdict);
+    late[0] = 0;
+    const uint32_t late_count = tell_late(sessions, late, sizeof late);
+    const bool is_well = ready > 0 && late_count == 0 && !is_ending;
+    const char *verdict = is_ending                ? "the server is ending"
+                          : ready == 0             ? "no worker is ready"
+                          : late_count > 0         ? "a tank that is watched makes no frames"
+                          : ready < workers->count ? "ok, but not all workers"
+                                                   : "ok";
+    size_t used = (size_t)snprintf(text, text_bytes, "%s\n%s", verdict, late);
     for (uint32_t i = 0; i < workers->count && used < text_bytes; i++) {
         char device[TARN_DEVICE_WORD_BYTES];
         tarn_device_word_write(&workers->workers[i].config.device, device);
@@ -90,11 +132,7 @@ static uint32_t frames_in_flight(const tarn_session *session)
 static void tell_session(const tarn_session *session, tarn_metrics_session *told)
 {
     const tarn_ipc_report *report = &session->report;
-    if (session->is_listed) {
-        snprintf(told->label, sizeof told->label, "%s", session->name);
-    } else {
-        snprintf(told->label, sizeof told->label, "unlisted-%u", session->id >> TARN_SESSION_PLACE_BITS);
-    }
+    write_label(session, told->label, sizeof told->label);
     told->worker = session->worker != NULL ? (int)session->worker->index : -1;
     told->values[TARN_SESSION_METRIC_VIEWERS] = session->viewer_count;
     told->values[TARN_SESSION_METRIC_FRAMES_RECEIVED] = (double)session->counts.frames_received;

@@ -15,7 +15,8 @@
 #include <stddef.h>
 
 /// @return the status of the answer
-unsigned tarn_status_health(const tarn_workers *workers, bool is_ending, char *text, size_t text_bytes);
+unsigned tarn_status_health(const tarn_workers *workers, const tarn_sessions *sessions, bool is_ending, char *text,
+                            size_t text_bytes);
 
 /// @param is_leaving  the server is about to end  @return as above
 unsigned tarn_status_ready(const tarn_workers *workers, bool is_leaving, char *text, size_t text_bytes);

@@ -33,25 +33,50 @@ void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *ws
 
 void tarn_viewer_presence_ready(tarn_viewer *viewer)
 {
+    if (viewer->phase == TARN_VIEWER_CLOSING) {
+        return;
+    }
     viewer->presence_due = true;
     lws_callback_on_writable(viewer->wsi);
 }
 
 void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what)
 {
+    if (viewer->phase == TARN_VIEWER_CLOSING) {
+        return; // nothing may follow a close
+    }
     viewer->to_tell |= what;
     lws_callback_on_writable(viewer->wsi);
 }
 
-void tarn_viewer_close(tarn_viewer *viewer, uint16_t close_code)
+static void log_closed(tarn_viewer *viewer, int close_code, const char *reason)
+{
+    if (tarn_log_meter_allow(&viewer->all->closed_log)) {
+        tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.viewer = viewer->id}, "viewer %u: closed with %d: %s",
+                    viewer->id, close_code, reason);
+    }
+}
+
+static void close_with(tarn_viewer *viewer, uint16_t close_code, const char *reason)
 {
     viewer->phase = TARN_VIEWER_CLOSING;
     TARN_ASSERT(close_code >= 1000 && close_code < 5000); // that a peer may be told
     viewer->close_code = close_code;
+    viewer->close_reason = reason;
     viewer->closing_since_ns = tarn_clock_monotonic_ns();
     viewer->to_tell = 0;
     viewer->presence_due = false;
     lws_callback_on_writable(viewer->wsi);
+}
+
+void tarn_viewer_close(tarn_viewer *viewer, uint16_t close_code, const char *reason)
+{
+    if (viewer->phase == TARN_VIEWER_CLOSING) {
+        return;
+    }
+    log_closed(viewer, close_code, reason);
+    viewer->error_count = 0;
+    close_with(viewer, close_code, reason);
 }
 
 static void queue_error(tarn_viewer *viewer, tarn_error_code code, const char *sentence)
@@ -76,10 +101,9 @@ void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sen
     if (viewer->phase == TARN_VIEWER_CLOSING) {
         return;
     }
-    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.viewer = viewer->id}, "viewer %u: closed with %d: %s", viewer->id,
-                CLOSE_ERROR_BASE + code, sentence);
+    log_closed(viewer, CLOSE_ERROR_BASE + (int)code, sentence);
     viewer->error_count = 0; // only the last word counts
-    tarn_viewer_close(viewer, (uint16_t)(CLOSE_ERROR_BASE + code));
+    close_with(viewer, (uint16_t)(CLOSE_ERROR_BASE + code), NULL);
     queue_error(viewer, code, sentence);
 }
 
@@ -147,12 +171,17 @@ void tarn_viewer_tick(tarn_viewer_list *all, uint64_t now_ns)
 {
     const uint64_t handshake_ns = TARN_GATEWAY_HANDSHAKE_MS_MAX * (uint64_t)1000000;
     const uint64_t close_ns = TARN_GATEWAY_CLOSE_MS_MAX * (uint64_t)1000000;
+    const uint32_t left_out = tarn_log_meter_left_out(&all->closed_log, now_ns);
+    if (left_out > 0) {
+        tarn_log_info("%u more viewers were closed; they are not listed one by one", left_out);
+    }
     for (tarn_viewer *viewer = all->first; viewer != NULL; viewer = viewer->next) {
         if (viewer->phase < TARN_VIEWER_JOINED && now_ns - viewer->since_ns > handshake_ns) {
             tarn_viewer_fail(viewer, TARN_ERROR_ORDER, "hello and join did not come in time");
         }
         if (viewer->phase == TARN_VIEWER_CLOSING && now_ns - viewer->closing_since_ns > close_ns) {
             lws_set_timeout(viewer->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
+            lws_cancel_service(lws_get_context(viewer->wsi)); // or it looks at its timeouts when a socket moves
         }
     }
 }

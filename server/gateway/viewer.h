@@ -16,6 +16,7 @@
 #include "protocol/message.h"
 #include "server/gateway/fanout.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/log_meter.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/viewer_flight.h"
 #include "server/gateway/viewer_rate.h"
@@ -69,6 +70,7 @@ typedef struct tarn_viewer {
     uint32_t error_first, error_count;
     tarn_error errors[TARN_GATEWAY_ERRORS_QUEUED_MAX];
     uint16_t close_code;
+    const char *close_reason; ///< NULL: the last error's text
     bool close_sent, peer_closes;
 
     uint64_t frame_serial; ///< of the newest frame sent
@@ -99,7 +101,9 @@ typedef struct tarn_viewer {
 typedef struct tarn_viewer_list {
     tarn_viewer *first;
     uint32_t id_last;
-    bool is_ending; ///< those that come are told so
+    bool is_ending;           ///< those that come are told so
+    uint32_t per_address_max; ///< that may take part from one address
+    tarn_log_meter closed_log;
     struct tarn_sessions *sessions;
     const struct tarn_workers *workers;
     struct tarn_metrics *metrics;
@@ -116,8 +120,9 @@ void tarn_viewer_error(tarn_viewer *viewer, tarn_error_code code, const char *se
 /// The session's board was written anew.
 void tarn_viewer_presence_ready(tarn_viewer *viewer);
 
-/// Closes with a code and the reason that belongs to it, or the last error's text.
-void tarn_viewer_close(tarn_viewer *viewer, uint16_t close_code);
+/// Closes with a code and a reason, without an error before it.
+/// @param reason  lasts as long as the viewer
+void tarn_viewer_close(tarn_viewer *viewer, uint16_t close_code, const char *reason);
 
 /// Sends an error and closes with 4000 + code.
 void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sentence);

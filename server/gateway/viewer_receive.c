@@ -55,6 +55,19 @@ static void on_hello(tarn_viewer *viewer, const tarn_hello *hello)
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_WELCOME);
 }
 
+/// Whether one more may take part from where this one comes.
+static bool has_share(const tarn_viewer *viewer)
+{
+    const tarn_connection *own = lws_get_opaque_user_data(viewer->wsi);
+    uint32_t count = 0;
+    for (const tarn_viewer *other = viewer->all->first; other != NULL; other = other->next) {
+        const tarn_connection *connection = lws_get_opaque_user_data(other->wsi);
+        count +=
+            other->phase == TARN_VIEWER_JOINED && memcmp(&connection->client, &own->client, sizeof own->client) == 0;
+    }
+    return count < viewer->all->per_address_max || tarn_listener_is_loopback(&own->client);
+}
+
 static void on_join(tarn_viewer *viewer, const tarn_join *join)
 {
     tarn_text why;
@@ -73,6 +86,12 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
     viewer->is_preview = join->preview;
     if (viewer->is_preview) {
         viewer->role = TARN_ROLE_WATCH;
+    }
+    if (!has_share(viewer)) {
+        snprintf(why, sizeof why, "%u viewers have joined from this address, which is all it may have",
+                 viewer->all->per_address_max);
+        tarn_viewer_fail(viewer, TARN_ERROR_FULL, why);
+        return;
     }
     tarn_viewer_profile_join(session, viewer, join);
     const tarn_status status = tarn_session_join(session, viewer);
@@ -276,10 +295,7 @@ void tarn_viewer_receive(tarn_viewer *viewer, const tarn_viewer_piece *piece)
         return;
     }
     if (!piece->binary) {
-        tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.viewer = viewer->id},
-                    "viewer %u: closed with %d: it sent a text message", viewer->id, CLOSE_TEXT_MESSAGE);
-        viewer->error_count = 0;
-        tarn_viewer_close(viewer, CLOSE_TEXT_MESSAGE);
+        tarn_viewer_close(viewer, CLOSE_TEXT_MESSAGE, "binary messages only");
         return;
     }
     // Pieces count, too: a message that never ends, of empty ones, would else be free.

@@ -14,7 +14,6 @@
 
 enum {
     CLOSE_REASON_BYTES_MAX = 123,
-    CLOSE_CODE_OWN_MIN = 4000,
     WRITE_CLOSE = 4, ///< lws_write's kind for a close frame, which lws-write.h leaves out of its list
 };
 
@@ -222,7 +221,7 @@ static int close_now(tarn_viewer *viewer)
 {
     const tarn_error *last =
         &viewer->errors[(viewer->error_first + TARN_GATEWAY_ERRORS_QUEUED_MAX - 1) % TARN_GATEWAY_ERRORS_QUEUED_MAX];
-    const char *reason = viewer->close_code < CLOSE_CODE_OWN_MIN ? "binary messages only" : last->text;
+    const char *reason = viewer->close_reason != NULL ? viewer->close_reason : last->text;
     size_t bytes = strnlen(reason, CLOSE_REASON_BYTES_MAX);
     // A reason must be whole UTF-8: not cut inside a character.
     while (bytes > 0 && ((unsigned char)reason[bytes] & 0xc0) == 0x80) {

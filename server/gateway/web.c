@@ -5,6 +5,7 @@
 #include "server/gateway/gateway.h"
 #include "server/gateway/http.h"
 #include "server/gateway/redirect.h"
+#include "server/gateway/socket_reads.h"
 #include "server/gateway/viewer_receive.h"
 #include "server/gateway/viewer_send.h"
 
@@ -18,10 +19,27 @@ static tarn_gateway *gateway_of(struct lws *wsi)
     return lws_context_user(lws_get_context(wsi));
 }
 
-/// The path of the request that is being answered, without what follows a '?'.
-static const char *request_path(struct lws *wsi, char *path, int path_bytes)
+/// Whether a request came through its gate, which a libwebsockets that is linked otherwise would bypass.
+static bool came_through(struct lws *wsi, tarn_gate_phase phase)
 {
-    return lws_hdr_copy(wsi, path, path_bytes, WSI_TOKEN_GET_URI) > 0 ? path : NULL;
+    static bool said;
+    const tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    if (connection != NULL && connection->gate.phase == phase) {
+        return true;
+    }
+    if (!said) {
+        tarn_log_error("web: requests bypass the gate in front of libwebsockets, which is linked in a way that this "
+                       "program was not made for; none is served");
+    }
+    said = true;
+    return false;
+}
+
+static void let_go(tarn_connection *connection)
+{
+    tarn_socket_reads_end(&connection->gate);
+    tarn_gate_close(&connection->gate);
+    tarn_listener_release(connection);
 }
 
 static void note_move(struct lws *wsi)
@@ -32,28 +50,32 @@ static void note_move(struct lws *wsi)
     }
 }
 
-/// Whether a request came without TLS although the server has it.
+/// Whether a request came without TLS although the server has it, and says whom it is for.
 static bool is_unencrypted(struct lws *wsi)
 {
-    return tarn_tls_is_on(&gateway_of(wsi)->tls) && !tarn_tls_covers(wsi);
+    const tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    const tarn_http_head *head = &connection->gate.head;
+    return tarn_tls_is_on(&gateway_of(wsi)->tls) && !tarn_tls_covers(wsi) && head->status != 400 &&
+           head->host.at != NULL && head->path.at != NULL;
 }
 
 /// Whoever asks for https' own port without TLS knows it; whoever comes by the other port is told.
-static int redirect(struct lws *wsi, const char *path)
+static int redirect(struct lws *wsi)
 {
     const tarn_connection *connection = lws_get_opaque_user_data(wsi);
-    const bool names_port = connection != NULL && connection->is_plain;
-    return tarn_redirect_answer(wsi, names_port ? gateway_of(wsi)->listener.port : 0, path != NULL ? path : "");
+    return tarn_redirect_answer(wsi, connection->is_plain ? gateway_of(wsi)->listener.port : 0, &connection->gate.head);
 }
 
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
 {
-    char path[256];
     switch (reason) {
     case LWS_CALLBACK_HTTP:
+        if (!came_through(wsi, TARN_GATE_ANSWERING)) {
+            return -1;
+        }
         note_move(wsi);
         if (is_unencrypted(wsi)) {
-            return redirect(wsi, strlen(in) == length ? in : NULL);
+            return redirect(wsi);
         }
         // A NUL in a path, which may come as %00, would hide what follows it.
         return tarn_http_request(gateway_of(wsi), user, wsi, strlen(in) == length ? in : "");
@@ -64,16 +86,19 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
         tarn_tls_set_up(&gateway_of(wsi)->tls, user);
         return 0;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-        if (is_unencrypted(wsi)) {
-            return redirect(wsi, request_path(wsi, path, sizeof path));
+        if (!came_through(wsi, TARN_GATE_FRAMES)) {
+            return -1;
         }
-        return tarn_http_upgrade(gateway_of(wsi), wsi, request_path(wsi, path, sizeof path));
+        if (is_unencrypted(wsi)) {
+            return redirect(wsi);
+        }
+        return tarn_http_upgrade(gateway_of(wsi), wsi);
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
         return 1; // a WebSocket without the subprotocol
     case LWS_CALLBACK_WSI_DESTROY: {
         tarn_connection *connection = lws_get_opaque_user_data(wsi);
         if (connection != NULL) {
-            tarn_listener_release(connection);
+            let_go(connection);
         }
         return 0;
     }
@@ -159,9 +184,10 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
         .uid = -1,
         .alpn = "http/1.1",
         .server_string = "tarnd",
-        .timeout_secs = TARN_GATEWAY_HTTP_TIMEOUT_S,
-        .timeout_secs_ah_idle = TARN_GATEWAY_HTTP_TIMEOUT_S,
-        .keepalive_timeout = TARN_GATEWAY_HTTP_KEEPALIVE_S,
+        .timeout_secs = TARN_GATEWAY_LIBRARY_TIMEOUT_S,
+        .timeout_secs_ah_idle = TARN_GATEWAY_LIBRARY_TIMEOUT_S,
+        .keepalive_timeout = TARN_GATEWAY_LIBRARY_TIMEOUT_S,
+        .pt_serv_buf_size = TARN_GATEWAY_READ_BYTES + 2 * LWS_PRE, // it keeps some for itself
         .max_http_header_data2 = TARN_GATEWAY_HEADER_BYTES_MAX,
         .max_http_header_pool2 = TARN_GATEWAY_CONNECTIONS_MAX + TARN_GATEWAY_REDIRECTS_MAX,
         .retry_and_idle_policy = &signs_of_life,
@@ -182,8 +208,26 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
     return TARN_E_UNAVAILABLE;
 }
 
+/// A client sent a frame that it may not. What is too large for a message is an error of tarn.v1.
+static void on_faulty_frame(void *user, const tarn_ws_fault *fault)
+{
+    const tarn_connection *connection = user;
+    tarn_viewer *viewer = lws_wsi_user(connection->wsi);
+    if (fault->close_code == TARN_WS_CLOSE_SIZE) {
+        tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, fault->why);
+    } else {
+        tarn_viewer_close(viewer, fault->close_code, fault->why);
+    }
+}
+
 static void adopt(tarn_gateway *gateway, int fd, tarn_connection *connection, lws_adoption_type encrypted)
 {
+    tarn_gate_open(&connection->gate, fd, connection->moved_ns, on_faulty_frame, connection);
+    if (!tarn_socket_reads_begin(&connection->gate)) {
+        close(fd);
+        tarn_listener_release(connection);
+        return;
+    }
     lws_adopt_desc_t desc = {
         .vh = gateway->vhost,
         .type = LWS_ADOPT_HTTP | LWS_ADOPT_SOCKET | encrypted,
@@ -193,7 +237,7 @@ static void adopt(tarn_gateway *gateway, int fd, tarn_connection *connection, lw
     // What is adopted may be gone again, and with it the connection's place.
     struct lws *wsi = lws_adopt_descriptor_vhost_via_info(&desc);
     if (wsi == NULL) {
-        tarn_listener_release(connection);
+        let_go(connection);
     } else if (connection->used) {
         connection->wsi = wsi;
     }
@@ -213,6 +257,8 @@ void tarn_web_adopt_plain(void *user, int fd, tarn_connection *connection)
 void tarn_web_drop(tarn_connection *connection)
 {
     lws_set_timeout(connection->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+    // It looks at its timeouts when a socket moves, which on a quiet server may be much later.
+    lws_cancel_service(lws_get_context(connection->wsi));
 }
 
 /// Writes as the writable callback would, for which these are the conditions: the socket takes bytes, and libwebsockets

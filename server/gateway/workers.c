@@ -35,6 +35,15 @@ uint32_t tarn_workers_ready(const tarn_workers *workers)
     return count;
 }
 
+uint32_t tarn_workers_given_up(const tarn_workers *workers)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        count += workers->workers[i].phase == TARN_WORKER_GIVEN_UP;
+    }
+    return count;
+}
+
 void tarn_workers_end(tarn_workers *workers)
 {
     for (uint32_t i = 0; i < workers->count; i++) {

@@ -26,6 +26,9 @@ void tarn_workers_tick(tarn_workers *workers, uint64_t now_ns);
 /// How many of them simulate.
 uint32_t tarn_workers_ready(const tarn_workers *workers);
 
+/// How many of them failed too often and aren't started again by themselves.
+uint32_t tarn_workers_given_up(const tarn_workers *workers);
+
 /// Asks all to end; tarn_workers_are_gone when that is done.
 void tarn_workers_end(tarn_workers *workers);
 bool tarn_workers_are_gone(const tarn_workers *workers);

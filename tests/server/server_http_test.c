@@ -64,7 +64,7 @@ static void test_the_page_comes_with_its_type_and_headers(void **state)
 static void test_a_host_with_odd_characters_does_not_get_into_the_policy(void **state)
 {
     (void)state;
-    assert_int_equal(server_http(server.port, "GET", "/", "Host: a; script-src *\r\n", answer, sizeof answer), 200);
+    assert_int_equal(server_http(server.port, "GET", "/", "Host: a; script-src *\r\n", answer, sizeof answer), 400);
     assert_null(strstr(answer, "script-src *"));
 }
 
@@ -524,6 +524,62 @@ static void test_idle_connections_keep_nobody_out(void **state)
     ws_client_close(&other);
 }
 
+/// A quarter of the places; whom a request comes from says a proxy only where it is trusted.
+static void test_an_address_has_its_share(void **state)
+{
+    (void)state;
+    enum { SHARE = 6 };
+    static server_process own;
+    static ws_client viewers[SHARE + 3];
+    static char headers[128];
+    static const char *const first = "X-Forwarded-For: 192.0.2.9, 192.0.2.1\r\n", *const second =
+                                                                                      "X-Forwarded-For: 192.0.2.2\r\n";
+    server_descriptors_max = 56 + 4 * SHARE;
+    server_start(&own, (const char *[]){"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--trusted-proxy",
+                                        "127.0.0.0/8", NULL});
+    server_descriptors_max = 0;
+    for (int i = 0; i < SHARE + 3; i++) {
+        tarn_message message;
+        const bool is_too_many = i == SHARE;
+        ws_client_headers = i <= SHARE ? first : i == SHARE + 1 ? second : "";
+        assert_int_equal(ws_client_open(&viewers[i], own.port, "/ws", "tarn.v1", NULL), 101);
+        assert_int_equal(ws_client_hello(&viewers[i]), 0);
+        assert_int_equal(ws_client_join(&viewers[i], ""), 0);
+        if (is_too_many) {
+            assert_int_equal(ws_client_wait_close(&viewers[i]), 4006);
+            assert_non_null(strstr(viewers[i].close_reason, "6 viewers have joined from this address"));
+        } else {
+            assert_true(ws_client_wait(&viewers[i], TARN_MESSAGE_JOINED, &message));
+        }
+    }
+    ws_client_headers = "";
+    const int expected[] = {201, 201, 429, 201};
+    for (int i = 0; i < 4; i++) {
+        snprintf(headers, sizeof headers, "Content-Type: application/json\r\n%s", i < 3 ? first : second);
+        assert_int_equal(
+            server_request(own.port, "POST", "/sessions", headers, "{\"scene\":\"small-pool\"}", answer, sizeof answer),
+            expected[i]);
+    }
+    // A page of this host must have come the way that the proxy says.
+    static const char pages[][128] = {"X-Forwarded-Proto: https\r\nOrigin: https://127.0.0.1\r\n",
+                                      "X-Forwarded-Proto: https\r\nOrigin: http://127.0.0.1\r\n"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(server_http(own.port, "DELETE", "/sessions/none", pages[i], answer, sizeof answer),
+                         i == 0 ? 404 : 403);
+    }
+    for (int i = 0; i < SHARE + 3; i++) {
+        ws_client_close(&viewers[i]);
+    }
+    server_stop(&own);
+    // This one trusts nobody: all come from this machine, which has no share.
+    for (int i = 0; i < 3; i++) {
+        snprintf(headers, sizeof headers, "Content-Type: application/json\r\n%s", first);
+        assert_int_equal(server_request(server.port, "POST", "/sessions", headers, "{\"scene\":\"small-pool\"}", answer,
+                                        sizeof answer),
+                         201);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,6 +601,7 @@ int main(void)
         cmocka_unit_test(test_only_pages_of_this_server_may_connect),
         cmocka_unit_test(test_requests_that_are_no_http_harm_nobody),
         cmocka_unit_test(test_idle_connections_keep_nobody_out),
+        cmocka_unit_test(test_an_address_has_its_share),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

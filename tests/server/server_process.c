@@ -11,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+unsigned server_descriptors_max;
 
 static uint64_t deadline_ns(void)
 {
@@ -42,6 +45,9 @@ static void run_child(const char *const *arguments, int out_fd, int err_fd)
     } else {
         close(STDIN_FILENO);
         close(STDERR_FILENO);
+    }
+    if (server_descriptors_max != 0) {
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){server_descriptors_max, server_descriptors_max});
     }
     execv(list[0], list);
     _exit(127);

@@ -8,6 +8,9 @@
 
 enum { SERVER_ARGUMENTS_MAX = 32, SERVER_OUTPUT_BYTES_MAX = 65536 };
 
+/// File descriptors that servers started from now on may have; 0: as many as this program.
+extern unsigned server_descriptors_max;
+
 typedef struct server_process {
     pid_t pid;
     uint16_t port; ///< 0 until it serves

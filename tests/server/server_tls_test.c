@@ -308,7 +308,7 @@ static void test_requests_without_tls_are_sent_to_https(void **state)
         snprintf(request, sizeof request, "GET / HTTP/1.1\r\n%s\r\n", wrong[i]);
         assert_true(ask_plainly(plain, request, strlen(request)));
         assert_lacks(answer, "Location");
-        assert_lacks(answer, "script");
+        assert_has(answer, "text/plain"); // whatever of it is quoted
     }
 }
 

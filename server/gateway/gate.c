@@ -1,0 +1,227 @@
+// Reads until the socket has no more: over TLS a read that is not passed on would else be taken for the end.
+#include "server/gateway/gate.h"
+#include "protocol/assert.h"
+#include "server/common/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM_BYTES = TARN_GATEWAY_HEAD_BYTES_MAX + TARN_GATEWAY_BODY_BYTES_MAX };
+
+static void enter(tarn_gate *gate, tarn_gate_phase phase, uint64_t now_ns)
+{
+    gate->phase = phase;
+    gate->since_ns = now_ns;
+}
+
+static void forget_request(tarn_gate *gate)
+{
+    free(gate->bytes);
+    gate->bytes = NULL;
+    gate->byte_count = gate->looked = gate->head_bytes = 0;
+    memset(&gate->head, 0, sizeof gate->head); // which referred to them
+}
+
+void tarn_gate_open(tarn_gate *gate, int fd, uint64_t now_ns, void (*faulty)(void *user, const tarn_ws_fault *fault),
+                    void *user)
+{
+    memset(gate, 0, sizeof *gate);
+    gate->fd = fd;
+    gate->faulty = faulty;
+    gate->user = user;
+    enter(gate, TARN_GATE_HEAD, now_ns);
+}
+
+void tarn_gate_close(tarn_gate *gate)
+{
+    forget_request(gate);
+}
+
+/// Throws away what comes. @return as the reader, when it has no more
+static ssize_t throw_away(tarn_gate *gate, tarn_gate_reader read, void *from)
+{
+    static char nothing[TARN_GATEWAY_READ_BYTES];
+    for (int i = 0; i < TARN_GATEWAY_THROWN_READS_MAX; i++) {
+        const ssize_t got = read(from, nothing, sizeof nothing);
+        if (got <= 0) {
+            return got;
+        }
+        gate->is_overrun = true;
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
+static void refuse(tarn_gate *gate, unsigned status, const char *sentence)
+{
+    tarn_http_head_refuse(&gate->head, status, sentence);
+    gate->head.closes = true;
+}
+
+/// @return whether the request is whole, or refused
+static bool look(tarn_gate *gate)
+{
+    tarn_text why;
+    if (gate->phase == TARN_GATE_HEAD) {
+        memset(&gate->head, 0, sizeof gate->head);
+        const tarn_http_progress progress = tarn_http_head_find_end(gate->bytes, gate->byte_count, &gate->looked, why);
+        if (progress == TARN_HTTP_WRONG) {
+            refuse(gate, 400, why);
+            return true;
+        }
+        if (progress == TARN_HTTP_MORE && gate->byte_count >= TARN_GATEWAY_HEAD_BYTES_MAX) {
+            snprintf(why, sizeof why,
+                     "the head has more than %d bytes; the cookies of this host, which all of its ports share, may be "
+                     "too many: delete them",
+                     TARN_GATEWAY_HEAD_BYTES_MAX);
+            refuse(gate, 431, why);
+            return true;
+        }
+        if (progress == TARN_HTTP_MORE) {
+            return false;
+        }
+        gate->head_bytes = gate->looked;
+        tarn_http_head_read(gate->bytes, gate->head_bytes, &gate->head);
+        if (gate->head.status != 0) {
+            return true;
+        }
+        enter(gate, TARN_GATE_BODY, tarn_clock_monotonic_ns());
+    }
+    const size_t all_bytes = gate->head_bytes + gate->head.body_bytes;
+    if (gate->head.is_upgrade && gate->byte_count > all_bytes) {
+        gate->head.is_upgrade = false;
+        refuse(gate, 400, "bytes follow the request to upgrade before it was answered");
+    }
+    return gate->head.status != 0 || gate->byte_count >= all_bytes;
+}
+
+/// Passes the request on. @return its bytes
+static ssize_t pass(tarn_gate *gate, char *bytes)
+{
+    size_t used = tarn_http_head_write(&gate->head, bytes);
+    if (gate->head.status == 0 && gate->head.method == TARN_HTTP_POST) {
+        TARN_ASSERT(gate->byte_count >= gate->head_bytes + gate->head.body_bytes);
+        memcpy(bytes + used, gate->bytes + gate->head_bytes, gate->head.body_bytes);
+        used += gate->head.body_bytes;
+    }
+    gate->is_overrun = gate->head.status == 0 && gate->byte_count > gate->head_bytes + gate->head.body_bytes;
+    enter(gate, gate->head.is_upgrade ? TARN_GATE_FRAMES : TARN_GATE_ANSWERING, tarn_clock_monotonic_ns());
+    gate->answer_bytes = 0;
+    return (ssize_t)used;
+}
+
+static ssize_t read_request(tarn_gate *gate, tarn_gate_reader read, void *from, char *bytes)
+{
+    while (!gate->is_cut) {
+        if (gate->bytes == NULL && (gate->bytes = malloc(ROOM_BYTES)) == NULL) {
+            errno = ENOMEM;
+            return -1;
+        }
+        const size_t room = gate->phase == TARN_GATE_HEAD ? TARN_GATEWAY_HEAD_BYTES_MAX - gate->byte_count
+                                                          : gate->head_bytes + gate->head.body_bytes - gate->byte_count;
+        TARN_ASSERT(room > 0 && gate->byte_count + room <= ROOM_BYTES);
+        const ssize_t got = read(from, gate->bytes + gate->byte_count, room);
+        if (got <= 0) {
+            return got;
+        }
+        if (gate->byte_count == 0) {
+            gate->since_ns = tarn_clock_monotonic_ns();
+        }
+        gate->byte_count += (size_t)got;
+        if (look(gate)) {
+            return pass(gate, bytes);
+        }
+    }
+    refuse(gate, 408, "the request did not come in time");
+    gate->head.is_upgrade = false;
+    return pass(gate, bytes);
+}
+
+static ssize_t read_frames(tarn_gate *gate, tarn_gate_reader read, void *from, uint8_t *bytes, size_t byte_count)
+{
+    tarn_ws_fault fault;
+    if (gate->bytes != NULL) {
+        forget_request(gate); // it was answered long ago
+    }
+    const ssize_t got = read(from, bytes, byte_count);
+    if (got <= 0) {
+        return got;
+    }
+    const size_t passed = tarn_ws_frames_take(&gate->frames, bytes, (size_t)got, &fault);
+    if (fault.close_code != 0) {
+        enter(gate, TARN_GATE_OVER, tarn_clock_monotonic_ns());
+        gate->faulty(gate->user, &fault);
+    }
+    return passed > 0 ? (ssize_t)passed : throw_away(gate, read, from);
+}
+
+ssize_t tarn_gate_read(tarn_gate *gate, tarn_gate_reader read, void *from, void *bytes, size_t byte_count)
+{
+    switch (gate->phase) {
+    case TARN_GATE_HEAD:
+    case TARN_GATE_BODY:
+        TARN_ASSERT(byte_count >= TARN_GATE_READ_BYTES_MIN); // or libwebsockets doesn't do as web.c asks
+        return read_request(gate, read, from, bytes);
+    case TARN_GATE_FRAMES:
+        return read_frames(gate, read, from, bytes, byte_count);
+    case TARN_GATE_ANSWERING:
+    case TARN_GATE_OVER:
+        break;
+    }
+    return throw_away(gate, read, from);
+}
+
+void tarn_gate_answers(tarn_gate *gate, uint64_t byte_count, uint64_t now_ns)
+{
+    gate->answer_bytes = byte_count;
+    gate->since_ns = now_ns;
+}
+
+void tarn_gate_answered(tarn_gate *gate, uint64_t now_ns)
+{
+    forget_request(gate);
+    gate->was_served = true;
+    enter(gate, TARN_GATE_HEAD, now_ns);
+}
+
+void tarn_gate_linger(tarn_gate *gate, uint64_t now_ns)
+{
+    enter(gate, TARN_GATE_OVER, now_ns);
+}
+
+bool tarn_gate_is_partial(const tarn_gate *gate)
+{
+    return !gate->is_cut && (gate->phase == TARN_GATE_BODY || (gate->phase == TARN_GATE_HEAD && gate->byte_count > 0));
+}
+
+void tarn_gate_cut(tarn_gate *gate)
+{
+    TARN_ASSERT(tarn_gate_is_partial(gate));
+    gate->is_cut = true;
+}
+
+tarn_gate_verdict tarn_gate_tick(tarn_gate *gate, uint64_t now_ns)
+{
+    const uint64_t ms = (now_ns - gate->since_ns) / 1000000;
+    switch (gate->phase) {
+    case TARN_GATE_HEAD:
+        if (gate->byte_count > 0) {
+            return !gate->is_cut && ms > TARN_GATEWAY_HEAD_MS_MAX ? TARN_GATE_IS_LATE : TARN_GATE_STAYS;
+        }
+        return ms > (gate->was_served ? TARN_GATEWAY_KEEPALIVE_MS_MAX : TARN_GATEWAY_HEAD_MS_MAX) ? TARN_GATE_ENDS
+                                                                                                  : TARN_GATE_STAYS;
+    case TARN_GATE_BODY:
+        return !gate->is_cut && ms > TARN_GATEWAY_BODY_MS_MAX ? TARN_GATE_IS_LATE : TARN_GATE_STAYS;
+    case TARN_GATE_ANSWERING:
+        return ms > TARN_GATEWAY_ANSWER_MS_MAX + gate->answer_bytes * 1000 / TARN_GATEWAY_ANSWER_BYTES_PER_S_MIN
+                   ? TARN_GATE_ENDS
+                   : TARN_GATE_STAYS;
+    case TARN_GATE_OVER:
+        return ms > TARN_GATEWAY_LINGER_MS_MAX ? TARN_GATE_ENDS : TARN_GATE_STAYS;
+    case TARN_GATE_FRAMES:
+        break;
+    }
+    return TARN_GATE_STAYS;
+}

@@ -1,0 +1,41 @@
+/// Proxies that are trusted to say whom a request comes from. Pure.
+#ifndef TARN_SERVER_GATEWAY_PROXIES_H
+#define TARN_SERVER_GATEWAY_PROXIES_H
+
+#include "server/gateway/gateway_limits.h"
+#include "server/gateway/http_head.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tarn_proxies {
+    uint32_t count;
+    struct {
+        struct in6_addr address; ///< IPv4 addresses as mapped ones
+        uint32_t bits;           ///< of it that count, 0..128
+    } networks[TARN_GATEWAY_PROXIES_MAX];
+} tarn_proxies;
+
+typedef enum tarn_forwarded_scheme {
+    TARN_FORWARDED_UNKNOWN = 0,
+    TARN_FORWARDED_HTTP,
+    TARN_FORWARDED_HTTPS,
+} tarn_forwarded_scheme;
+
+/// Adds an address, or a network such as 10.0.0.0/8 or fd00::/8.
+/// @param why  on failure a sentence  @return TARN_OK, TARN_E_MALFORMED or TARN_E_LIMIT
+tarn_status tarn_proxies_add(tarn_proxies *proxies, const char *text, tarn_text why);
+
+bool tarn_proxies_trust(const tarn_proxies *proxies, const struct in6_addr *address);
+
+/// Whom a request comes from: the peer, unless it is a trusted proxy; then the last address in X-Forwarded-For that is
+/// none, since whoever is in front of that may have written anything. What can't be read ends the search.
+struct in6_addr tarn_proxies_client(const tarn_proxies *proxies, const struct in6_addr *peer,
+                                    const tarn_http_head *head);
+
+/// How the client spoke to a trusted proxy, by X-Forwarded-Proto.
+tarn_forwarded_scheme tarn_proxies_scheme(const tarn_proxies *proxies, const struct in6_addr *peer,
+                                          const tarn_http_head *head);
+
+#endif

@@ -1,0 +1,280 @@
+// The gate between sockets and libwebsockets, on bytes from memory and with clocks made up: what is passed on however
+// the bytes come, and when time is over; and whom a request comes from.
+#include "server/common/clock.h"
+#include "server/gateway/gate.h"
+#include "server/gateway/proxies.h"
+#include "tests/server/test_cmocka.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct byte_source {
+    const char *bytes;
+    size_t left, piece;
+    bool ends; ///< instead of having no more for now
+} byte_source;
+
+static ssize_t read_source(void *from, void *bytes, size_t byte_count)
+{
+    byte_source *source = from;
+    if (source->left == 0) {
+        errno = EAGAIN;
+        return source->ends ? 0 : -1;
+    }
+    size_t count = source->left < byte_count ? source->left : byte_count;
+    count = count < source->piece ? count : source->piece;
+    memcpy(bytes, source->bytes, count);
+    source->bytes += count;
+    source->left -= count;
+    return (ssize_t)count;
+}
+
+static tarn_gate gate;
+static char passed[2 * TARN_GATEWAY_READ_BYTES];
+static tarn_ws_fault faulty;
+
+static void on_fault(void *user, const tarn_ws_fault *fault)
+{
+    (void)user;
+    faulty = *fault;
+}
+
+static void begin(void)
+{
+    tarn_gate_close(&gate);
+    memset(&faulty, 0, sizeof faulty);
+    tarn_gate_open(&gate, 3, tarn_clock_monotonic_ns(), on_fault, NULL);
+}
+
+/// @return as the gate
+static ssize_t give(const char *bytes, size_t byte_count, size_t piece)
+{
+    byte_source from = {bytes, byte_count, piece, false};
+    const ssize_t got = tarn_gate_read(&gate, read_source, &from, passed, TARN_GATEWAY_READ_BYTES);
+    passed[got > 0 ? got : 0] = 0;
+    return got;
+}
+
+static ssize_t give_text(const char *text)
+{
+    return give(text, strlen(text), SIZE_MAX);
+}
+
+static const char post[] = "POST /sessions?a=b HTTP/1.1\r\nCookie: secret\r\nhost:  a \r\nContent-Length: 007\r\n"
+                           "Content-Type: application/json\r\nX-Other: b\r\n\r\n{\"a\":1}";
+static const char post_passed[] = "POST /sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                                  "Content-Length: 7\r\n\r\n{\"a\":1}";
+static const char upgrade[] = "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                              "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+                              "Sec-WebSocket-Protocol: tarn.v1\r\n\r\n";
+
+static void test_a_request_is_passed_on_whole_and_anew(void **state)
+{
+    (void)state;
+    for (size_t piece = 1; piece <= sizeof post; piece++) {
+        begin();
+        assert_int_equal(give(post, sizeof post - 1, piece), sizeof post_passed - 1);
+        assert_string_equal(passed, post_passed);
+        assert_int_equal(gate.phase, TARN_GATE_ANSWERING);
+    }
+    // In two reads of libwebsockets, cut anywhere.
+    for (size_t cut = 1; cut < sizeof post - 1; cut++) {
+        begin();
+        assert_int_equal(give(post, cut, SIZE_MAX), -1);
+        assert_int_equal(errno, EAGAIN);
+        assert_int_equal(give(post + cut, sizeof post - 1 - cut, SIZE_MAX), sizeof post_passed - 1);
+        assert_string_equal(passed, post_passed);
+        assert_false(gate.is_overrun);
+    }
+}
+
+static void test_nothing_passes_before_the_answer(void **state)
+{
+    (void)state;
+    begin();
+    char two[2 * sizeof post];
+    snprintf(two, sizeof two, "%s%s", post, post);
+    assert_int_equal(give_text(two), sizeof post_passed - 1);
+    assert_int_equal(give_text(post), -1);
+    assert_true(gate.is_overrun);
+    tarn_gate_answered(&gate, tarn_clock_monotonic_ns());
+    assert_int_equal(give_text(post), sizeof post_passed - 1);
+    assert_int_equal(give_text("GET"), -1);
+    assert_true(gate.is_overrun);
+    tarn_gate_linger(&gate, tarn_clock_monotonic_ns());
+    assert_int_equal(give_text(post), -1);
+    byte_source ended = {"", 0, 1, true};
+    assert_int_equal(tarn_gate_read(&gate, read_source, &ended, passed, sizeof passed), 0);
+}
+
+static void test_a_refused_request_is_passed_on_as_another(void **state)
+{
+    (void)state;
+    begin();
+    assert_true(give_text("POST /sessions HTTP/1.1\r\nHost: a\r\nContent-Length : 2\r\n\r\n{}") > 0);
+    assert_string_equal(passed, "GET /sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    assert_int_equal(gate.head.status, 400);
+    begin();
+    assert_true(give_text("GET /a HTTP/1.1\n") > 0);
+    assert_string_equal(passed, "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+    assert_int_equal(gate.head.status, 400);
+}
+
+static void test_frames_pass_as_they_are_until_one_is_wrong(void **state)
+{
+    (void)state;
+    static const char good[] = "\x82\x83\1\2\3\4abc", bad[] = "\x82\x03"
+                                                              "abc";
+    begin();
+    assert_true(give_text(upgrade) > 0);
+    assert_int_equal(gate.phase, TARN_GATE_FRAMES);
+    for (size_t piece = 1; piece < sizeof good; piece++) {
+        byte_source from = {good, sizeof good - 1, piece, false};
+        for (size_t have = 0; have < sizeof good - 1;) {
+            const ssize_t got = tarn_gate_read(&gate, read_source, &from, passed, 5);
+            assert_true(got > 0 && memcmp(passed, good + have, (size_t)got) == 0);
+            have += (size_t)got;
+        }
+    }
+    assert_int_equal(give(bad, sizeof bad - 1, SIZE_MAX), -1);
+    assert_int_equal(faulty.close_code, TARN_WS_CLOSE_PROTOCOL);
+    assert_int_equal(give(good, sizeof good - 1, SIZE_MAX), -1);
+}
+
+static tarn_gate_verdict after_ms(uint64_t ms)
+{
+    return tarn_gate_tick(&gate, gate.since_ns + ms * 1000000);
+}
+
+static void test_each_phase_has_its_time(void **state)
+{
+    (void)state;
+    begin();
+    assert_int_equal(after_ms(TARN_GATEWAY_HEAD_MS_MAX), TARN_GATE_STAYS);
+    assert_int_equal(after_ms(TARN_GATEWAY_HEAD_MS_MAX + 1), TARN_GATE_ENDS);
+    give("GET", 3, SIZE_MAX);
+    assert_true(tarn_gate_is_partial(&gate));
+    assert_int_equal(after_ms(TARN_GATEWAY_HEAD_MS_MAX + 1), TARN_GATE_IS_LATE);
+    const uint64_t since_ns = gate.since_ns;
+    give(" ", 1, SIZE_MAX); // another byte is no more time
+    assert_int_equal(gate.since_ns, since_ns);
+    tarn_gate_cut(&gate);
+    assert_int_equal(after_ms(TARN_GATEWAY_HEAD_MS_MAX + 1), TARN_GATE_STAYS);
+    assert_true(give("", 0, SIZE_MAX) > 0);
+    assert_int_equal(gate.head.status, 408);
+
+    begin();
+    assert_int_equal(give(post, sizeof post - 2, SIZE_MAX), -1);
+    assert_int_equal(gate.phase, TARN_GATE_BODY);
+    assert_int_equal(after_ms(TARN_GATEWAY_BODY_MS_MAX + 1), TARN_GATE_IS_LATE);
+    assert_true(give("}", 1, SIZE_MAX) > 0);
+    tarn_gate_answers(&gate, 10 * TARN_GATEWAY_ANSWER_BYTES_PER_S_MIN, tarn_clock_monotonic_ns());
+    assert_int_equal(after_ms(TARN_GATEWAY_ANSWER_MS_MAX + 10000), TARN_GATE_STAYS);
+    assert_int_equal(after_ms(TARN_GATEWAY_ANSWER_MS_MAX + 10001), TARN_GATE_ENDS);
+    tarn_gate_answered(&gate, tarn_clock_monotonic_ns());
+    assert_int_equal(after_ms(TARN_GATEWAY_KEEPALIVE_MS_MAX), TARN_GATE_STAYS);
+    assert_int_equal(after_ms(TARN_GATEWAY_KEEPALIVE_MS_MAX + 1), TARN_GATE_ENDS);
+    tarn_gate_linger(&gate, tarn_clock_monotonic_ns());
+    assert_int_equal(after_ms(TARN_GATEWAY_LINGER_MS_MAX + 1), TARN_GATE_ENDS);
+
+    begin();
+    give_text(upgrade);
+    assert_int_equal(after_ms(1000000000), TARN_GATE_STAYS);
+    tarn_gate_close(&gate);
+}
+
+static struct in6_addr address_of(const char *text)
+{
+    struct in6_addr address = {0};
+    struct in_addr v4;
+    if (inet_pton(AF_INET, text, &v4) == 1) {
+        address.s6_addr[10] = address.s6_addr[11] = 0xff;
+        memcpy(address.s6_addr + 12, &v4, sizeof v4);
+    } else {
+        assert_int_equal(inet_pton(AF_INET6, text, &address), 1);
+    }
+    return address;
+}
+
+static void test_networks_of_proxies_are_read(void **state)
+{
+    (void)state;
+    static const char *const right[] = {"10.0.0.0/8", "::1", "192.0.2.7", "fd00::/9", "0.0.0.0/0", "198.51.100.128/25"};
+    static const char *const wrong[] = {"",        "10.0.0.0/33", "10.0.0.0/",     "10.0.0.0/-1", "10.0.0/8",
+                                        "::1/129", "::1/8x",      "proxy.example", "10.0.0.0 /8", "10.0.0.0/+8"};
+    tarn_text why;
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        tarn_proxies proxies = {0};
+        assert_int_equal(tarn_proxies_add(&proxies, right[i], why), TARN_OK);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        tarn_proxies proxies = {0};
+        if (tarn_proxies_add(&proxies, wrong[i], why) != TARN_E_MALFORMED || proxies.count != 0) {
+            fail_msg("%s was taken", wrong[i]);
+        }
+    }
+    tarn_proxies many = {0};
+    for (int i = 0; i < TARN_GATEWAY_PROXIES_MAX; i++) {
+        assert_int_equal(tarn_proxies_add(&many, "::1", why), TARN_OK);
+    }
+    assert_int_equal(tarn_proxies_add(&many, "::1", why), TARN_E_LIMIT);
+}
+
+static void test_a_client_is_whom_trusted_proxies_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *peer, *fields, *client;
+    } cases[] = {
+        {"10.1.2.3", "X-Forwarded-For: 192.0.2.1\r\n", "192.0.2.1"},
+        {"11.1.2.3", "X-Forwarded-For: 192.0.2.1\r\n", "11.1.2.3"}, // not trusted
+        {"10.1.2.3", "", "10.1.2.3"},
+        {"10.1.2.3", "X-Forwarded-For: 192.0.2.9, 192.0.2.1\r\n", "192.0.2.1"}, // what is in front may be made up
+        {"10.1.2.3", "X-Forwarded-For: 192.0.2.9, 192.0.2.1, 10.9.9.9\r\n", "192.0.2.1"},
+        {"10.1.2.3", "X-Forwarded-For: 192.0.2.9\r\nX-Forwarded-For: 192.0.2.1 , fd80::1\r\n", "192.0.2.1"},
+        {"10.1.2.3", "X-Forwarded-For: 10.0.0.1,10.0.0.2\r\n", "10.0.0.1"},
+        {"10.1.2.3", "X-Forwarded-For: nonsense, 10.0.0.2\r\n", "10.0.0.2"},
+        {"10.1.2.3", "X-Forwarded-For: 192.0.2.1,\r\n", "10.1.2.3"},
+        {"10.1.2.3", "X-Forwarded-For:\r\n", "10.1.2.3"},
+        {"fdff::1", "X-Forwarded-For: [2001:db8::1]:1234\r\n", "2001:db8::1"},
+        {"fd00::1", "X-Forwarded-For: 192.0.2.1:80\r\n", "192.0.2.1"},
+        {"fe00::1", "X-Forwarded-For: 192.0.2.1\r\n", "fe00::1"},
+    };
+    tarn_proxies proxies = {0};
+    tarn_http_head head;
+    tarn_text why;
+    assert_int_equal(tarn_proxies_add(&proxies, "10.0.0.0/8", why), TARN_OK);
+    assert_int_equal(tarn_proxies_add(&proxies, "fd00::/8", why), TARN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        const int bytes = snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", cases[i].fields);
+        const struct in6_addr peer = address_of(cases[i].peer), expected = address_of(cases[i].client);
+        tarn_http_head_read(text, (size_t)bytes, &head);
+        assert_int_equal(head.status, 0);
+        const struct in6_addr client = tarn_proxies_client(&proxies, &peer, &head);
+        if (memcmp(&client, &expected, sizeof client) != 0) {
+            fail_msg("case %zu", i);
+        }
+    }
+    static const char https[] = "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\n\r\n";
+    const struct in6_addr proxy = address_of("10.0.0.1"), other = address_of("11.0.0.1");
+    tarn_http_head_read(https, sizeof https - 1, &head);
+    assert_int_equal(tarn_proxies_scheme(&proxies, &proxy, &head), TARN_FORWARDED_HTTPS);
+    assert_int_equal(tarn_proxies_scheme(&proxies, &other, &head), TARN_FORWARDED_UNKNOWN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_request_is_passed_on_whole_and_anew),
+        cmocka_unit_test(test_nothing_passes_before_the_answer),
+        cmocka_unit_test(test_a_refused_request_is_passed_on_as_another),
+        cmocka_unit_test(test_frames_pass_as_they_are_until_one_is_wrong),
+        cmocka_unit_test(test_each_phase_has_its_time),
+        cmocka_unit_test(test_networks_of_proxies_are_read),
+        cmocka_unit_test(test_a_client_is_whom_trusted_proxies_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
