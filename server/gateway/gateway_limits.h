@@ -123,8 +123,10 @@ enum {
     TARN_GATEWAY_WORKER_HELLO_MS_MAX = 20000,     ///< from spawn to hello; a GPU takes seconds to open
     TARN_GATEWAY_WORKER_LOAD_MS_MAX = 60000,      ///< to make a tank
     TARN_GATEWAY_MOVE_MS_MAX = 10000,             ///< that a tank stands while it goes from one worker to another
-    TARN_GATEWAY_WORKER_PING_MS = 500,
-    TARN_GATEWAY_WORKER_TIMEOUT_S = 10,   ///< without an answer before it is killed; --worker-timeout
+    TARN_GATEWAY_WORKER_PING_MS = 100,
+    TARN_GATEWAY_WORKER_TIMEOUT_S = 0,    ///< without an answer before it is killed; --worker-timeout; 0: as follows
+    TARN_GATEWAY_WORKER_HANGS_MS = 800,   ///< and so many steps of its slowest tank
+    TARN_GATEWAY_WORKER_HANGS_STEPS = 8,
     TARN_GATEWAY_WORKER_BACKOFF_MS = 100, ///< before the second restart in a row; doubles. Before the first: none
     TARN_GATEWAY_WORKER_BACKOFF_MS_MAX = 5000,
     TARN_GATEWAY_WORKER_FAILURES_MAX = 8, ///< in a row before it is given up

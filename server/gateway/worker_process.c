@@ -120,6 +120,35 @@ static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
     lose(worker, sentence);
 }
 
+static void note_load(tarn_worker_process *worker, uint32_t tank)
+{
+    for (uint32_t i = 0; i < worker->loads_open; i++) {
+        if (worker->loads[i] == tank) {
+            return;
+        }
+    }
+    if (worker->loads_open < TARN_IPC_TANKS_MAX) {
+        worker->loads[worker->loads_open++] = tank;
+    }
+}
+
+static void note_loaded(tarn_worker_process *worker, uint32_t tank)
+{
+    for (uint32_t i = 0; i < worker->loads_open; i++) {
+        if (worker->loads[i] == tank) {
+            worker->loads[i] = worker->loads[--worker->loads_open];
+            return;
+        }
+    }
+}
+
+/// A long step is remembered for some reports, of which there is one a second and tank.
+static void note_step(tarn_worker_process *worker, double step_s)
+{
+    const double before_s = 0.9 * worker->step_s, most_s = 1e-3 * TARN_GATEWAY_WORKER_LOAD_MS_MAX;
+    worker->step_s = step_s > before_s ? (step_s < most_s ? step_s : most_s) : before_s; // whatever it says
+}
+
 static tarn_status on_message(void *user, const tarn_ipc_message *message)
 {
     tarn_worker_process *worker = user;
@@ -152,9 +181,11 @@ static tarn_status on_message(void *user, const tarn_ipc_message *message)
     case TARN_IPC_STATE:
     case TARN_IPC_REFUSED:
     case TARN_IPC_MADE:
-        worker->loads_open = 0;
+        note_loaded(worker, message->tank);
         return worker->events.message(worker->events.user, worker, message);
     case TARN_IPC_REPORT:
+        note_step(worker, (double)message->report.step_s);
+        return worker->events.message(worker->events.user, worker, message);
     case TARN_IPC_STAMPS:
     case TARN_IPC_STATE_HEAD:
     case TARN_IPC_STATE_CHUNK:
@@ -433,6 +464,7 @@ static int spawn(tarn_worker_process *worker)
     worker->poll_open = true;
     worker->polled = 0;
     worker->loads_open = 0;
+    worker->step_s = 0;
     worker->sentence[0] = 0;
     worker->starts_total++;
     tarn_ipc_sink sink = {worker, on_message, frame_space, frame};
@@ -475,7 +507,7 @@ tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc
     }
     tarn_status status = push(worker, message, key, is_move);
     if (status == TARN_OK && (message->kind == TARN_IPC_LOAD || message->kind == TARN_IPC_RESTORE)) {
-        worker->loads_open++;
+        note_load(worker, message->tank);
         worker->answered_ns = tarn_clock_monotonic_ns();
     }
     return status;
@@ -505,10 +537,21 @@ bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue
     return is_all;
 }
 
+/// Without an answer for so long it hangs. A worker that is well answers between two pieces of a step.
+static uint64_t answer_ns_max(const tarn_worker_process *worker)
+{
+    if (worker->loads_open > 0) {
+        return ms(TARN_GATEWAY_WORKER_LOAD_MS_MAX);
+    }
+    if (worker->config.timeout_s > 0) {
+        return ms((uint64_t)worker->config.timeout_s * 1000);
+    }
+    return ms(TARN_GATEWAY_WORKER_HANGS_MS) + (uint64_t)(worker->step_s * 1e9 * TARN_GATEWAY_WORKER_HANGS_STEPS);
+}
+
 static void check_answers(tarn_worker_process *worker, uint64_t now_ns)
 {
-    uint64_t limit_ns =
-        ms(worker->loads_open ? (uint64_t)TARN_GATEWAY_WORKER_LOAD_MS_MAX : (uint64_t)worker->config.timeout_s * 1000);
+    const uint64_t limit_ns = answer_ns_max(worker);
     if (now_ns > worker->answered_ns && now_ns - worker->answered_ns > limit_ns) {
         lose(worker,
              worker->answered_ns ? "the worker did not answer in time and was killed" : "the worker closed its socket");

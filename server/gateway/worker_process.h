@@ -1,4 +1,4 @@
-/// The worker as the gateway sees it: a process that is started, greeted, asked every half second whether it lives,
+/// The worker as the gateway sees it: a process that is started, greeted, asked ten times a second whether it lives,
 /// killed when it does not answer, and started again when it ended. What it says is untrusted: one malformed message
 /// ends it.
 ///
@@ -48,7 +48,7 @@ typedef struct tarn_worker_config {
     tarn_device_word device;
     const char *scenes;    ///< NULL: the worker finds them
     uint32_t threads, fps; ///< 0: the worker's own
-    uint32_t timeout_s;
+    uint32_t timeout_s; ///< without an answer before it is killed; 0: by what its steps take
     const char *log_level;
     tarn_log_format log_format;
 } tarn_worker_config;
@@ -77,7 +77,9 @@ typedef struct tarn_worker_process {
     uint64_t phase_since_ns, retry_ns;
     uint64_t ping_ns, answered_ns;
     uint32_t ping_id;
-    uint32_t loads_open; ///< loads that were not answered yet
+    uint32_t loads_open; ///< tanks that it was told to make and hasn't answered for
+    uint32_t loads[TARN_IPC_TANKS_MAX];
+    double step_s; ///< the longest that a tank's steps took lately
     uint32_t failures;   ///< in a row
     uint64_t starts_total, failures_total;
     tarn_text sentence;          ///< the worker's own, why it ends

@@ -18,11 +18,12 @@ typedef struct fault_row {
     double back_s;              ///< frames come again within
 } fault_row;
 
-static const char *const soon_killed[] = {"--worker-timeout", "1", NULL};
+static const char *const spinning[] = {"--worker", TARN_TEST_SPINNING_WORKER, NULL};
 
 static const fault_row rows[] = {
     {"killed", "worker: kill -9", NULL, SIGKILL, 200, 1},
-    {"stopped", "worker: SIGSTOP, --worker-timeout 1", soon_killed, SIGSTOP, 20, 3},
+    {"stopped", "worker: SIGSTOP", NULL, SIGSTOP, 20, 2},
+    {"spinning", "worker: spins in a step", spinning, SIGUSR1, 20, 2},
     {"outage", "server: kill -9, --store", NULL, 0, 100, 5},
 };
 

@@ -31,8 +31,8 @@ static char dir[] = "/tmp/tarn-outage-XXXXXX";
 
 static void start(void)
 {
-    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", "--guests", "watch",
-                                   "--store",  dir,              NULL};
+    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", "--guests",
+                                   "watch",    "--store",        dir,       NULL};
     server_start(&server, options);
 }
 
@@ -70,9 +70,8 @@ static bool come_in(int tank)
     }
     snprintf(message.join.session, sizeof message.join.session, "%s", links[tank].session);
     snprintf(message.join.key, sizeof message.join.key, "%s", links[tank].key);
-    return ws_client_tell(&client->ws, &message) == 0 &&
-           ws_client_wait(&client->ws, TARN_MESSAGE_JOINED, &message) && message.joined.role == TARN_ROLE_OWN &&
-           stream_client_next(client, JOIN_MS) && client->status == TARN_OK;
+    return ws_client_tell(&client->ws, &message) == 0 && ws_client_wait(&client->ws, TARN_MESSAGE_JOINED, &message) &&
+           message.joined.role == TARN_ROLE_OWN && stream_client_next(client, JOIN_MS) && client->status == TARN_OK;
 }
 
 /// Looks at all tanks and pushes in them for a while.

@@ -107,6 +107,10 @@ static void start(server_process *server, const char *const *arguments, bool clo
 {
     const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1"};
     int n = 4;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    list[n++] = "--worker-timeout"; // one that is many times slower doesn't hang
+    list[n++] = "20";
+#endif
     for (; arguments != NULL && *arguments != NULL && n < SERVER_ARGUMENTS_MAX - 1; arguments++) {
         list[n++] = *arguments;
     }
