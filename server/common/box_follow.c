@@ -134,11 +134,19 @@ static tarn_status copy(const tarn_box_follower *follower, const tarn_black_box_
 static bool still_counts(const tarn_box_follower *follower, const tarn_black_box_head *head)
 {
     tarn_black_box_head now;
+    atomic_thread_fence(memory_order_seq_cst);
     if (look(follower->fd, &now) != TARN_OK || now.counts != head->counts) {
         return false;
     }
     const uint32_t other = (head->counts & 1) ^ 1; // whose log the next state begins to write
     return !is_next(follower->counts, head->counts) || now.halves[other].log_bytes == head->halves[other].log_bytes;
+}
+
+bool tarn_box_is_anew(const tarn_box_follower *follower)
+{
+    tarn_black_box_head head;
+    return look(follower->fd, &head) == TARN_OK && head.counts != follower->counts &&
+           !is_next(follower->counts, head.counts);
 }
 
 tarn_status tarn_box_follow(tarn_box_follower *follower, bool wants_state, tarn_box_news *news)
@@ -158,6 +166,11 @@ tarn_status tarn_box_follow(tarn_box_follower *follower, bool wants_state, tarn_
     }
     if (!still_counts(follower, &head)) {
         return TARN_E_STATE;
+    }
+    if (tarn_box_log_whole(news->before.bytes, news->before.count) != news->before.count ||
+        tarn_box_log_whole(news->log.bytes, news->log.count) != news->log.count) {
+        tarn_box_follower_forget(follower);
+        return TARN_E_MALFORMED;
     }
     follower->counts = head.counts;
     follower->log_bytes = head.halves[head.counts & 1].log_bytes;

@@ -43,6 +43,9 @@ typedef struct tarn_box_follower {
 /// What is read next is anew.
 void tarn_box_follower_forget(tarn_box_follower *follower);
 
+/// Whether what is read next may be anew: nothing was read yet, or the box has gone another way.
+bool tarn_box_is_anew(const tarn_box_follower *follower);
+
 /// @param wants_state  where one begins, which is once in a second of simulated time
 /// @return TARN_OK; TARN_E_NOT_FOUND: there is nothing new; TARN_E_STATE: it changed meanwhile, look again soon;
 ///         TARN_E_MALFORMED, TARN_E_IO or TARN_E_MEMORY

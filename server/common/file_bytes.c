@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,4 +72,17 @@ end:
         close(file);
     }
     return status;
+}
+
+void tarn_file_sync_folder(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    const int length = slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path);
+    snprintf(folder, sizeof folder, "%.*s", length, slash == NULL ? "." : path);
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
 }

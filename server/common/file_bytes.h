@@ -14,4 +14,7 @@
 tarn_status tarn_file_bytes_read(const char *path, size_t bytes_max, const char *what, char **bytes, size_t *byte_count,
                                  char *why, size_t why_bytes);
 
+/// Makes the names in a file's folder last, after it was made, renamed or removed. What fails can't be helped.
+void tarn_file_sync_folder(const char *path);
+
 #endif

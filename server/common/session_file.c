@@ -19,9 +19,10 @@ enum {
     VERSION = 1,
     LEVEL = 1, // of compression: a higher one takes many times as long for a few percent
     HEAD_BYTES_MAX = 2048,
+    ROOM_BYTES_KEPT = 1 << 20, // of each file, for the next frame
     ABOUT_BYTES_MAX = 4096,
     FRAME_BYTES_MAX = HEAD_BYTES_MAX + TARN_IPC_STATE_BYTES_MAX,
-    BUSY_MS = 2000, // for whoever reads it by another program
+    BUSY_MS = 200, // for whoever reads it by another program; other tanks wait meanwhile
 };
 
 static const char schema[] = "CREATE TABLE about(id INTEGER PRIMARY KEY CHECK(id = 1), frame BLOB NOT NULL);"
@@ -95,6 +96,20 @@ static tarn_status check_kind(const tarn_session_file *file, bool *is_new, tarn_
     return TARN_OK;
 }
 
+/// Where there can be no write-ahead log, as on some network file systems, a commit lasts only if the folder is synced
+/// too.
+static tarn_status check_journal(const tarn_session_file *file, tarn_text why)
+{
+    sqlite3_stmt *statement = NULL;
+    bool is_wal = false;
+    if (sqlite3_prepare_v2(file->db, "PRAGMA journal_mode", -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        is_wal = strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
+    }
+    sqlite3_finalize(statement);
+    return is_wal ? TARN_OK : run(file, "PRAGMA synchronous = EXTRA", why);
+}
+
 static tarn_status set_up(tarn_session_file *file, tarn_text why)
 {
     char sql[512];
@@ -107,6 +122,9 @@ static tarn_status set_up(tarn_session_file *file, tarn_text why)
              TARN_SESSION_FILE_CACHE_KIB);
     if (status == TARN_OK) {
         status = run(file, sql, why);
+    }
+    if (status == TARN_OK) {
+        status = check_journal(file, why);
     }
     if (status == TARN_OK && is_new) {
         snprintf(sql, sizeof sql, "BEGIN; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT",
@@ -138,7 +156,8 @@ tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, t
     if (fd >= 0) {
         close(fd);
     }
-    if (status == TARN_OK && sqlite3_open_v2(path, &made->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)) {
+    if (status == TARN_OK &&
+        sqlite3_open_v2(path, &made->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL)) {
         status = failed(made, why);
     }
     if (status == TARN_OK) {
@@ -195,7 +214,8 @@ static void about_fields(byte_codec *codec, tarn_session_about *about)
 
 /// What stands in front of a state or a batch.
 typedef struct frame_head {
-    int64_t state; ///< the row that it is of
+    uint32_t layout; ///< of the black box's records
+    int64_t state;   ///< the row that it is of
     uint32_t epoch, number;
     uint64_t step, state_bytes_max; // a state's
     char *scene;
@@ -204,6 +224,9 @@ typedef struct frame_head {
 static void head_fields(byte_codec *codec, frame_head *head)
 {
     uint64_t state = (uint64_t)head->state;
+    head->layout = TARN_BLACK_BOX_VERSION;
+    u32(codec, &head->layout);
+    refuse_when(codec, head->layout != TARN_BLACK_BOX_VERSION);
     u64(codec, &state);
     head->state = (int64_t)state;
     u32(codec, &head->epoch);
@@ -368,6 +391,15 @@ static tarn_status put_all(tarn_session_file *file, const tarn_box_news *news, u
     return status == TARN_OK ? put_log(file, news, &news->log, why) : status;
 }
 
+/// A state's room is needed now and then, a large one's is given back.
+static void give_back(tarn_session_file *file)
+{
+    if (file->plain.room > ROOM_BYTES_KEPT || file->packed.room > ROOM_BYTES_KEPT) {
+        tarn_box_bytes_free(&file->plain);
+        tarn_box_bytes_free(&file->packed);
+    }
+}
+
 tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *news, uint64_t *state_bytes,
                                   tarn_text why)
 {
@@ -386,6 +418,7 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
         (void)run(file, "ROLLBACK", ignored);
         file->state = state;
     }
+    give_back(file);
     return status;
 }
 

@@ -7,11 +7,12 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-tarn_status tarn_descriptors_plan(uint32_t worker_count, uint32_t sessions_max, uint32_t *connections_max,
-                                  tarn_text why)
+tarn_status tarn_descriptors_plan(uint32_t worker_count, uint32_t sessions_max, bool are_kept,
+                                  uint32_t *connections_max, tarn_text why)
 {
-    const rlim_t kept = TARN_GATEWAY_DESCRIPTORS_KEPT + worker_count * TARN_GATEWAY_DESCRIPTORS_WORKER +
-                        sessions_max * TARN_GATEWAY_DESCRIPTORS_SESSION;
+    const rlim_t kept =
+        TARN_GATEWAY_DESCRIPTORS_KEPT + worker_count * TARN_GATEWAY_DESCRIPTORS_WORKER +
+        sessions_max * (TARN_GATEWAY_DESCRIPTORS_SESSION + (are_kept ? TARN_GATEWAY_DESCRIPTORS_STORE : 0));
     const rlim_t wanted = kept + TARN_GATEWAY_CONNECTIONS_MAX;
     struct rlimit limit;
     *connections_max = TARN_GATEWAY_CONNECTIONS_MAX;

@@ -15,6 +15,7 @@ enum {
     TARN_GATEWAY_DESCRIPTORS_KEPT = 32,       ///< of files for the program itself
     TARN_GATEWAY_DESCRIPTORS_WORKER = 8,      ///< for each worker, to start it again
     TARN_GATEWAY_DESCRIPTORS_SESSION = 2,     ///< for each tank: its black box, and the next one while it is moved
+    TARN_GATEWAY_DESCRIPTORS_STORE = 4,       ///< and with --store: the store's own of it, and its file's three
     TARN_GATEWAY_CONNECTION_IDLE_S = 30,      ///< without anything happening, unless a viewer has joined by it
     TARN_GATEWAY_BACKLOG = 128,
     TARN_GATEWAY_DESCRIPTORS_MAX = 4096,   ///< above which no connection's descriptor may be
@@ -109,6 +110,10 @@ enum {
     TARN_GATEWAY_STORE_ROOM_BYTES = 64 << 20,      ///< that the store holds on to for the next state
     TARN_GATEWAY_STORE_RETRY_MS = 1000,            ///< after the disk failed
     TARN_GATEWAY_STORE_LOOK_MS = 1000,             ///< before owners are told that it fails
+    TARN_GATEWAY_STORE_LOG_BYTES = 3 << 20, ///< of a log behind a state, before the next one is put; half of what
+                                            ///< a worker takes
+    TARN_GATEWAY_STORE_ANEW_MAX = 3,        ///< states of tanks that start afresh, before they wait for their turn
+    TARN_GATEWAY_STORE_END_MS_MAX = 5000,   ///< for the last commit
 
     // the workers
     TARN_GATEWAY_WORKERS_MAX = TARN_DEVICE_LIST_MAX,
@@ -124,8 +129,8 @@ enum {
     TARN_GATEWAY_WORKER_LOAD_MS_MAX = 60000,      ///< to make a tank
     TARN_GATEWAY_MOVE_MS_MAX = 10000,             ///< that a tank stands while it goes from one worker to another
     TARN_GATEWAY_WORKER_PING_MS = 100,
-    TARN_GATEWAY_WORKER_TIMEOUT_S = 0,    ///< without an answer before it is killed; --worker-timeout; 0: as follows
-    TARN_GATEWAY_WORKER_HANGS_MS = 800,   ///< and so many steps of its slowest tank
+    TARN_GATEWAY_WORKER_TIMEOUT_S = 0,  ///< without an answer before it is killed; --worker-timeout; 0: as follows
+    TARN_GATEWAY_WORKER_HANGS_MS = 800, ///< and so many steps of its slowest tank
     TARN_GATEWAY_WORKER_HANGS_STEPS = 8,
     TARN_GATEWAY_WORKER_BACKOFF_MS = 100, ///< before the second restart in a row; doubles. Before the first: none
     TARN_GATEWAY_WORKER_BACKOFF_MS_MAX = 5000,
@@ -134,7 +139,7 @@ enum {
 
     // ending
     TARN_GATEWAY_TICK_MS = 50,
-    TARN_GATEWAY_DRAIN_S_MAX = 25,            ///< that SIGTERM leaves until the end; --drain
+    TARN_GATEWAY_DRAIN_S_MAX = 20,            ///< that SIGTERM leaves until the end; --drain
     TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX = 2500, ///< longer, where viewers haven't taken their last message
     TARN_GATEWAY_END_VIEWERS_MS_MAX = 500,    ///< to tell viewers
     TARN_GATEWAY_END_WORKER_MS_MAX = 1000,    ///< for the worker to end by itself

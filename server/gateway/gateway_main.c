@@ -249,7 +249,14 @@ static void tick_ending(uint64_t now_ns)
 {
     uint64_t since_ms = (now_ns - gateway.ending_since_ns) / 1000000;
     bool viewers_told = gateway.viewers.first == NULL || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
-    if (viewers_told && tarn_workers_are_gone(&gateway.workers)) {
+    const bool workers_gone = tarn_workers_are_gone(&gateway.workers) || since_ms > TARN_GATEWAY_END_MS_MAX;
+    if (workers_gone && gateway.sessions.store != NULL && !tarn_store_has_ended(gateway.sessions.store)) {
+        tarn_store_end(gateway.sessions.store); // with all that the workers did
+        if (since_ms > TARN_GATEWAY_END_MS_MAX + TARN_GATEWAY_STORE_END_MS_MAX) {
+            tarn_log_error("%s: the disk hangs; what happened last is not kept", gateway.options.store);
+            _exit(1);
+        }
+    } else if (viewers_told && tarn_workers_are_gone(&gateway.workers)) {
         uv_close((uv_handle_t *)&gateway.tick, NULL);
         for (int i = 0; i < SIGNAL_COUNT; i++) {
             if (gateway.signals[i].loop != NULL) {
@@ -439,7 +446,7 @@ static tarn_status start(tarn_text why)
     }
     if (status == TARN_OK) {
         status = tarn_descriptors_plan(gateway.options.devices.count, gateway.options.sessions_max,
-                                       &gateway.listener.connections_max, why);
+                                       gateway.options.store != NULL, &gateway.listener.connections_max, why);
     }
     gateway.listener.proxies = &gateway.options.proxies;
     gateway.viewers.per_address_max = share_of(gateway.listener.connections_max);
@@ -473,7 +480,7 @@ static tarn_status start(tarn_text why)
     }
     status = open_store(why);
     if (status == TARN_OK) {
-        status = tarn_session_open_all(&gateway.sessions, &plan);
+        status = tarn_session_open_all(&gateway.sessions, &plan, why);
     }
     return status == TARN_OK ? start_workers(why) : status;
 }
@@ -503,6 +510,7 @@ int main(int argc, char **argv)
         tarn_log_warn("%s", why);
     }
     if (start(why) != TARN_OK) {
+        tarn_store_close(gateway.sessions.store);
         say_failure(why);
         return 1;
     }

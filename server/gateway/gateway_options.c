@@ -86,7 +86,7 @@ static const struct argp_option option_list[] = {
     {"worker-timeout", OPTION_TIMEOUT, "S", 0,
      "Seconds without an answer before it is killed, 1 to 600 (default: 0.8 and eight steps of its slowest tank)", 3},
     {"drain", OPTION_DRAIN, "S", 0,
-     "Seconds, 0 to 25, that SIGTERM leaves for balancers to notice: newcomers are refused meanwhile (default 0)", 3},
+     "Seconds, 0 to 20, that SIGTERM leaves for balancers to notice: newcomers are refused meanwhile (default 0)", 3},
     {"log", OPTION_LOG, "error|warn|info|debug", 0, "How much to log on stderr (default info)", 3},
     {"log-format", OPTION_LOG_FORMAT, "text|json", 0,
      "What log lines are: sentences (default), or JSON objects with ts, level, program, msg and what they are about",

@@ -27,6 +27,13 @@ bool tarn_listener_is_loopback(const struct in6_addr *address)
     return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
 
+/// Whether two addresses are one client's: of IPv6 whoever has one has a network of 2^64.
+static bool is_same_client(const struct in6_addr *a, const struct in6_addr *b)
+{
+    const bool are_mapped = IN6_IS_ADDR_V4MAPPED(a) || IN6_IS_ADDR_V4MAPPED(b);
+    return memcmp(a, b, are_mapped ? sizeof *a : sizeof *a / 2) == 0;
+}
+
 /// A place for a connection from this address; NULL where a limit is reached.
 static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr *address)
 {
@@ -38,7 +45,7 @@ static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr
             free_place = connection;
         } else {
             used++;
-            same += memcmp(&connection->address, address, sizeof *address) == 0;
+            same += is_same_client(&connection->address, address);
         }
     }
     if (used >= listener->connections_max) {
@@ -97,11 +104,10 @@ static void refuse(const tarn_listener *listener, int fd)
                                  "Cache-Control: no-store\r\nContent-Length: 83\r\nConnection: close\r\n\r\n" SENTENCE;
     _Static_assert(sizeof SENTENCE - 1 == 83, "the answer states its length");
 #undef SENTENCE
-    if (listener->is_encrypted) {
-        return; // whoever gets no handshake could not read it
+    if (!listener->is_encrypted) { // who gets no handshake could not read it
+        ssize_t sent = send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        (void)sent; // whoever does not get it is refused all the same
     }
-    ssize_t sent = send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)sent; // whoever does not get it is refused all the same
     close(fd);
 }
 

@@ -278,6 +278,8 @@ static void put_store(metrics_text *text, const tarn_store_counts *counts)
     put_metric(text, "store_state_bytes_total", "counter", "Bytes of tanks' states that were put, compressed",
                (double)counts->state_bytes);
     put_metric(text, "store_slowest_commit_seconds", "gauge", "What the slowest commit took", counts->commit_s);
+    put_metric(text, "store_slowest_age_seconds", "gauge", "The most that a tank had to wait for its next commit",
+               counts->age_s);
     put_metric(text, "store_set_aside", "gauge", "Files of sessions that could not be read at the start",
                counts->set_aside);
 }

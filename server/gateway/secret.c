@@ -1,6 +1,7 @@
 // 32 random bytes in a file, and keys by HMAC.
 #include "server/gateway/secret.h"
 #include "protocol/assert.h"
+#include "server/common/file_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,9 @@ static tarn_status make(tarn_secret *secret, const char *path, tarn_text why)
     if (fd >= 0) {
         close(fd);
     }
+    if (status == TARN_OK) {
+        tarn_file_sync_folder(path);
+    }
     return status;
 }
 
@@ -56,6 +60,10 @@ tarn_status tarn_secret_keep(tarn_secret *secret, const char *path, tarn_text wh
         snprintf(why, sizeof(tarn_text),
                  "%.300s: found %zd bytes, allowed are %d; without the file a new secret is made, and all links end",
                  path, got, TARN_SECRET_BYTES);
+        return TARN_E_MALFORMED;
+    }
+    if (file.st_uid != geteuid()) {
+        snprintf(why, sizeof(tarn_text), "%.300s: it is user %u's, allowed is one's own", path, (unsigned)file.st_uid);
         return TARN_E_MALFORMED;
     }
     if ((file.st_mode & (S_IRWXG | S_IRWXO)) != 0) {

@@ -220,7 +220,7 @@ static int lock_folder(const char *folder, tarn_text why)
         return -1;
     }
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX) != 0) {
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) { // nobody waits here
         snprintf(why, sizeof(tarn_text), "--tls-dir %.300s can't be used: %s", folder, strerror(errno));
         if (fd >= 0) {
             close(fd);

@@ -46,6 +46,7 @@ typedef struct tarn_session {
     tarn_worker_queue *held;                        ///< what viewers do to it while it stands; NULL: goes to the worker
     bool was_made;                                  ///< its tank has been there
     int box_fd;                                     ///< owned: its black box (server/worker/black_box.h); 0: none
+    bool is_failing;                                ///< it can't be kept, as its owners were told
     int kept_fd;                                    ///< the box that the store has
     bool resumes;                                   ///< it is being brought back from there
     uint64_t again_at, again_until;                 ///< what it is sent again then, in its worker's `sent`
@@ -96,7 +97,7 @@ typedef struct tarn_sessions {
     tarn_secret secret;       ///< what keys are made from
     struct tarn_store *store; ///< that keeps them (tank_store.h); NULL: none
     uint64_t store_due_ns;    ///< when it is looked at again
-    bool store_fails;         ///< as owners were told
+    bool has_ended;           ///< one of them, since they were looked at
     uint32_t per_address_max; ///< made from one address, at once
     tarn_fanout nowhere;      ///< for frames of tanks that were ended while they were on their way
     uint32_t generation;

@@ -16,6 +16,8 @@ void tarn_session_keep(tarn_session *session)
     memcpy(about.title, session->title, sizeof about.title);
     memcpy(about.begun_as, session->begun_as, sizeof about.begun_as);
     memcpy(about.salt, session->salt, sizeof about.salt);
-    tarn_store_keep(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->id, &about, session->box_fd);
-    session->kept_fd = session->box_fd;
+    const uint32_t place = session->id & TARN_SESSION_PLACE_MASK;
+    if (tarn_store_keep(session->all->store, place, session->id, &about, session->box_fd)) {
+        session->kept_fd = session->box_fd;
+    }
 }

@@ -4,7 +4,7 @@
 
 #include "server/gateway/session.h"
 
-/// The session's tank has a box: it is kept from now on, if there is a store.
+/// The session's tank has a box: it is kept from now on, if there is a store. To be called until it is.
 void tarn_session_keep(tarn_session *session);
 
 #endif

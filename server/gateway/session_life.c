@@ -107,22 +107,29 @@ void tarn_session_end(tarn_session *session, const char *sentence)
     }
     TARN_ASSERT(session->viewer_count == 0);
     tarn_fanout_rest(&session->fanout);
+    session->all->has_ended = true;
     session->moves_to = NULL;
     session->held = NULL;
     tarn_session_box_close(&session->box_fd);
     if (session->all->store != NULL) {
-        tarn_store_drop(session->all->store, session->id & TARN_SESSION_PLACE_MASK);
+        tarn_store_drop(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->name);
     }
     session->id = 0;
 }
 
 void tarn_session_sweep(tarn_sessions *all)
 {
+    bool has_ended = all->has_ended;
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &all->sessions[i];
         if (session->id != 0 && session->ends_because[0] != '\0') {
             tarn_session_end(session, session->ends_because);
+            has_ended = true;
         }
+    }
+    all->has_ended = false;
+    if (has_ended) { // one that found no worker when it came back may have its place
+        tarn_session_place_all(all);
     }
 }
 

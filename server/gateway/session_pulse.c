@@ -15,7 +15,8 @@ static bool is_watched(const tarn_session *session)
 
 static bool owes_frames(const tarn_session *session)
 {
-    return is_watched(session) && !session->state.paused && !session->pending && session->moves_to == NULL;
+    return session->worker != NULL && is_watched(session) && !session->state.paused && !session->pending &&
+           session->moves_to == NULL;
 }
 
 void tarn_session_pulse_tick(tarn_sessions *all, uint64_t now_ns)

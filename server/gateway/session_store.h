@@ -6,8 +6,8 @@
 
 /// Opens what the store has, the first session in the first place: as it is kept, or by its plan where it isn't, or was
 /// begun with another scene. Their tanks are made when there are workers.
-/// @return TARN_OK, or what tarn_session_open returned for the first one
-tarn_status tarn_session_open_all(tarn_sessions *all, const tarn_session_plan *first);
+/// @param why  on failure a sentence  @return TARN_OK, or why the first one can't be opened
+tarn_status tarn_session_open_all(tarn_sessions *all, const tarn_session_plan *first, tarn_text why);
 
 /// Tells owners when nothing can be kept, and when it can again.
 void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns);

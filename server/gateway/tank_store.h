@@ -5,7 +5,7 @@
 ///     DIR/lock          held by the one tarnd that uses DIR
 ///     DIR/secret        what keys are made from (secret.h)
 ///     DIR/NAME.tank     a session
-///     DIR/NAME.damaged  one that could not be read, set aside
+///     DIR/NAME.damaged  one that could not be read, set aside with what SQLite keeps beside it
 #ifndef TARN_SERVER_GATEWAY_TANK_STORE_H
 #define TARN_SERVER_GATEWAY_TANK_STORE_H
 
@@ -18,9 +18,10 @@ typedef struct tarn_store tarn_store;
 
 /// A session that was found.
 typedef struct tarn_store_found {
-    const tarn_session_about *about;
-    const char *scene; ///< that its tank was made from; where there is a box
-    int box_fd;        ///< the callee's: its black box, from which a worker goes on; 0: nothing of its tank can be read
+    tarn_session_about about;
+    char scene[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< that its tank was made from
+    uint32_t epoch;                           ///< under which that goes on
+    int box_fd;                               ///< the callee's: its black box
 } tarn_store_found;
 
 /// What it came to so far.
@@ -30,6 +31,7 @@ typedef struct tarn_store_counts {
     uint32_t failing;              ///< sessions whose newest commit failed
     uint32_t set_aside;            ///< files that could not be read when it was opened
     double commit_s;               ///< that the slowest commit took
+    double age_s;                  ///< the most that a tank had to wait for its next commit
     tarn_text sentence;            ///< the newest failure's; empty: there was none
 } tarn_store_counts;
 
@@ -41,22 +43,34 @@ tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit
 /// Where its files are.
 const char *tarn_store_dir(const tarn_store *store);
 
-/// Hands over what is there, at most so many, in the order of their names. Before anything is kept.
-void tarn_store_find(tarn_store *store, uint32_t sessions_max, void (*found)(void *user, const tarn_store_found *found),
-                     void *user);
+/// Looks for one session. @return TARN_OK; TARN_E_NOT_FOUND: there is none that can be read; or why it could not be
+/// looked at, which leaves its file as it is, with a sentence
+tarn_status tarn_store_find_first(tarn_store *store, const char *name, tarn_store_found *found, tarn_text why);
+
+/// Hands over all others that are there, at most so many, in the order of their names. Before anything is kept.
+void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max,
+                     void (*found)(void *user, const tarn_store_found *found), void *user);
 
 /// Keeps a session from now on, or as it is from now on. Never waits.
 /// @param place   0..TARN_GATEWAY_SESSIONS_MAX - 1
 /// @param id      no other session's
 /// @param box_fd  its tank's black box; stays the caller's
-void tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd);
+/// @return false: there is no descriptor for it just now
+bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd);
 
 /// The session of a place has ended: its file goes.
-void tarn_store_drop(tarn_store *store, uint32_t place);
+void tarn_store_drop(tarn_store *store, uint32_t place, const char *name);
+
+/// Whether the session of a place can't be kept just now.
+bool tarn_store_fails(tarn_store *store, uint32_t place);
 
 void tarn_store_count(tarn_store *store, tarn_store_counts *counts);
 
-/// Commits what is there and ends the thread. NULL is fine.
+/// Has what is there committed, and the thread end.
+void tarn_store_end(tarn_store *store);
+bool tarn_store_has_ended(tarn_store *store);
+
+/// The same, and waits for it. NULL is fine.
 void tarn_store_close(tarn_store *store);
 
 #endif

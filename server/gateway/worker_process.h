@@ -48,7 +48,7 @@ typedef struct tarn_worker_config {
     tarn_device_word device;
     const char *scenes;    ///< NULL: the worker finds them
     uint32_t threads, fps; ///< 0: the worker's own
-    uint32_t timeout_s; ///< without an answer before it is killed; 0: by what its steps take
+    uint32_t timeout_s;    ///< without an answer before it is killed; 0: by what its steps take
     const char *log_level;
     tarn_log_format log_format;
 } tarn_worker_config;
@@ -79,8 +79,8 @@ typedef struct tarn_worker_process {
     uint32_t ping_id;
     uint32_t loads_open; ///< tanks that it was told to make and hasn't answered for
     uint32_t loads[TARN_IPC_TANKS_MAX];
-    double step_s; ///< the longest that a tank's steps took lately
-    uint32_t failures;   ///< in a row
+    double step_s;     ///< the longest that a tank's steps took lately
+    uint32_t failures; ///< in a row
     uint64_t starts_total, failures_total;
     tarn_text sentence;          ///< the worker's own, why it ends
     tarn_ipc_worker_hello hello; ///< its newest, of this process or of the one before

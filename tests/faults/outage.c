@@ -144,7 +144,7 @@ static double be_gone(outage_result *result)
         const tarn_stream_head *head = &clients[t].frame.head;
         const double lost_ms =
             head->step < seen[t].step ? 1e3 / 60 * (double)(seen[t].step - head->step) : 0; // small scenes' step
-        result->tanks_afresh += head->epoch != seen[t].epoch;
+        result->tanks_afresh += head->epoch != seen[t].epoch + 1; // one that starts afresh has the time of day
         result->lost_ms = lost_ms > result->lost_ms ? lost_ms : result->lost_ms;
     }
     result->files_damaged += count_damaged();
