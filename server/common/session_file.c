@@ -133,7 +133,8 @@ static tarn_status open_to_read(tarn_session_file *file, tarn_text why)
             uri[at++] = digits[letter & 15];
         }
     }
-    snprintf(uri + at, sizeof uri - at, "%s", access(wal, F_OK) == 0 ? "" : "?immutable=1");
+    const bool has_wal = access(wal, F_OK) == 0;
+    snprintf(uri + at, sizeof uri - at, "%s", has_wal ? "" : "?immutable=1");
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
     if (sqlite3_open_v2(uri, &file->db, flags, NULL) != SQLITE_OK) {
         return failed(file, why);
@@ -142,6 +143,12 @@ static tarn_status open_to_read(tarn_session_file *file, tarn_text why)
     tarn_status status = run(file, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; BEGIN", why);
     if (status == TARN_OK) {
         status = check_kind(file, &is_new, why); // reads, so that the moment is this one
+    }
+    if (status != TARN_OK && has_wal && sqlite3_errcode(file->db) == SQLITE_CANTOPEN) {
+        snprintf(why, sizeof(tarn_text),
+                 "%.300s: to read what lies beside it in %.16s, a %.16s must be made there, which can't be; copy both "
+                 "elsewhere",
+                 file->path, "-wal", "-shm");
     }
     if (status == TARN_OK && is_new) {
         snprintf(why, sizeof(tarn_text), "%.300s: it is no session's file: it is empty", file->path);

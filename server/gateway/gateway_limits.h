@@ -83,6 +83,10 @@ enum {
     TARN_GATEWAY_STORE_ROOM_BYTES = 64 << 20,      ///< that the store holds on to for the next state
     TARN_GATEWAY_STORE_RETRY_MS = 1000,            ///< after the disk failed
     TARN_GATEWAY_STORE_LOOK_MS = 1000,             ///< before owners are told that it fails
+    TARN_GATEWAY_STORE_LIMIT_MS = 60000,           ///< between two looks at what the folder takes
+    TARN_GATEWAY_STORE_MAX_MB = 2000,              ///< that the folder may take; --store-max
+    TARN_GATEWAY_STORE_AGE_S = 30 * 86400,         ///< of files that no session uses; --store-age
+    TARN_GATEWAY_STORE_AGE_S_MIN = 3600,           ///< allowed for it
 
     // the workers
     TARN_GATEWAY_WORKERS_MAX = TARN_DEVICE_LIST_MAX,

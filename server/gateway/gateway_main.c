@@ -401,7 +401,8 @@ static tarn_status open_store(tarn_text why)
         snprintf(why, sizeof(tarn_text), "there are no random numbers");
         return tarn_secret_draw(&gateway.sessions.secret);
     }
-    const tarn_status status = tarn_store_open(&gateway.sessions.store, options->store, options->durability_ms, why);
+    const tarn_status status =
+        tarn_store_open(&gateway.sessions.store, options->store, options->durability_ms, &options->store_limit, why);
     snprintf(path, sizeof path, "%s/secret", options->store);
     return status == TARN_OK ? tarn_secret_keep(&gateway.sessions.secret, path, why) : status;
 }

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char SUFFIX[] = ".tank";
@@ -42,6 +44,8 @@ struct tarn_store {
     char dir[2048];
     int lock_fd;
     uint32_t commit_ms;
+    tarn_store_limit limit;
+    int64_t opened_s; // since 1970
     pthread_t thread;
     bool is_running;
     pthread_mutex_t mutex; // of what follows
@@ -52,6 +56,8 @@ struct tarn_store {
     // the thread's
     store_slot slots[TARN_GATEWAY_SESSIONS_MAX];
     tarn_box_news news;
+    uint64_t limit_due_ns;
+    bool is_too_large;
 };
 
 const char *tarn_store_dir(const tarn_store *store)
@@ -234,6 +240,40 @@ static void run_round(tarn_store *store)
     }
 }
 
+/// Whether a session of that name is kept, or is about to be.
+static bool is_used(void *user, const char *name, size_t name_bytes)
+{
+    tarn_store *store = user;
+    bool used = false;
+    pthread_mutex_lock(&store->mutex);
+    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX && !used; place++) {
+        const store_asked *asked = &store->asked[place];
+        used = asked->id != 0 && strlen(asked->about.name) == name_bytes &&
+               memcmp(asked->about.name, name, name_bytes) == 0;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return used;
+}
+
+/// On this thread no file can become a session's meanwhile.
+static void keep_limit(tarn_store *store)
+{
+    tarn_store_use use;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    if (now_ns < store->limit_due_ns) {
+        return;
+    }
+    store->limit_due_ns = now_ns + TARN_GATEWAY_STORE_LIMIT_MS * (uint64_t)1000000;
+    if (!tarn_store_limit_apply(store->dir, &store->limit, store->opened_s, (int64_t)time(NULL), is_used, store,
+                                &use)) {
+        return; // commits fail too, and say why
+    }
+    if (use.is_too_large && !store->is_too_large) {
+        tarn_log_warn("%s: its tanks take %" PRIu64 " bytes, more than --store-max; they stay", store->dir, use.bytes);
+    }
+    store->is_too_large = use.is_too_large;
+}
+
 static void *run(void *user)
 {
     tarn_store *store = user;
@@ -251,6 +291,7 @@ static void *run(void *user)
         is_ending = store->is_ending;
         pthread_mutex_unlock(&store->mutex);
         run_round(store);
+        keep_limit(store);
     } while (!is_ending);
     return NULL;
 }
@@ -293,7 +334,8 @@ static tarn_status start_thread(tarn_store *store, tarn_text why)
     return error == 0 ? TARN_OK : TARN_E_MEMORY;
 }
 
-tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, tarn_text why)
+tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, const tarn_store_limit *limit,
+                            tarn_text why)
 {
     tarn_store *made = calloc(1, sizeof *made);
     *store = NULL;
@@ -303,6 +345,8 @@ tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit
     }
     made->lock_fd = -1;
     made->commit_ms = commit_ms;
+    made->limit = *limit;
+    made->opened_s = (int64_t)time(NULL);
     tarn_status status = TARN_OK;
     if (dir[0] == 0 || (size_t)snprintf(made->dir, sizeof made->dir, "%s", dir) >= sizeof made->dir) {
         snprintf(why, sizeof(tarn_text), "--store: found a path of %zu bytes, allowed are 1 to %zu", strlen(dir),
@@ -340,6 +384,8 @@ static void set_aside(tarn_store *store, const char *path, const char *why)
     tarn_log_error("%s; it is set aside as %s", why, aside);
     if (rename(path, aside) != 0) {
         tarn_log_error("%s: %s", aside, strerror(errno));
+    } else {
+        (void)utimensat(AT_FDCWD, aside, NULL, 0); // --store-age counts from now on
     }
     remove_all(path); // of what lies beside it nothing is left to read
     store->counts.set_aside++;

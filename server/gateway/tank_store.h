@@ -10,6 +10,7 @@
 #define TARN_SERVER_GATEWAY_TANK_STORE_H
 
 #include "server/common/session_file.h"
+#include "server/gateway/store_limit.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,8 +36,10 @@ typedef struct tarn_store_counts {
 
 /// Takes a folder, which is made where there is none.
 /// @param commit_ms  between two commits, 10..10000
+/// @param limit      on what the folder takes; is copied
 /// @return TARN_OK, TARN_E_IO, TARN_E_STATE (another tarnd uses it) or TARN_E_MEMORY, with a sentence in why
-tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, tarn_text why);
+tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, const tarn_store_limit *limit,
+                            tarn_text why);
 
 /// Where its files are.
 const char *tarn_store_dir(const tarn_store *store);

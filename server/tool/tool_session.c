@@ -1,6 +1,7 @@
 // `tarn session`: picks what is done with kept sessions, and parses its options. What is told is in kept/, what is
 // simulated in tool_session_export.c.
 #include "server/tool/tool_session.h"
+#include "server/common/option_number.h"
 #include "server/tool/kept/kept_prune.h"
 #include "server/tool/kept/kept_tell.h"
 #include "server/tool/tool.h"
@@ -25,18 +26,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         arguments->scenes_dir = argument;
         return 0;
     case KEY_OLDER:
-        arguments->plan.older_s = kept_age_read(argument);
-        if (arguments->plan.older_s == 0) {
-            argp_error(state, "--older: found \"%s\", allowed is a number from 1 to 1000000 and s, m, h or d",
-                       argument);
-        }
+        arguments->plan.older_s = tarn_option_age_s(state, "older", argument);
         return 0;
     case KEY_LARGER:
-        arguments->plan.larger_bytes = kept_size_read(argument);
-        if (arguments->plan.larger_bytes == 0) {
-            argp_error(state, "--larger: found \"%s\", allowed is a number from 1 to 1000000 and nothing, k, M or G",
-                       argument);
-        }
+        arguments->plan.larger_bytes = tarn_option_bytes(state, "larger", argument);
         return 0;
     case KEY_DRY:
         arguments->plan.is_dry = true;

@@ -15,39 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct unit {
-    char letter;
-    uint64_t times;
-} unit;
-
-static uint64_t number_read(const char *text, const unit *units, int unit_count)
-{
-    char *end;
-    errno = 0;
-    const unsigned long value = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || errno != 0 || value < 1 || value > 1000000) {
-        return 0;
-    }
-    for (int i = 0; i < unit_count; i++) {
-        if (*end == units[i].letter && (*end == 0 || end[1] == 0)) {
-            return value * units[i].times;
-        }
-    }
-    return 0;
-}
-
-uint64_t kept_age_read(const char *text)
-{
-    static const unit units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-    return number_read(text, units, 4);
-}
-
-uint64_t kept_size_read(const char *text)
-{
-    static const unit units[] = {{0, 1}, {'k', 1000}, {'M', 1000000}, {'G', 1000000000}};
-    return number_read(text, units, 4);
-}
-
 /// Holds the folder as a tarnd would. @return a descriptor that holds it; -1: there never was a lock; -2: a sentence
 /// went to stderr
 static int hold(const char *command, const char *dir)
