@@ -1,5 +1,5 @@
-// Which files of a store's folder go, by their size and their age.
-#include "server/gateway/store_limit.h"
+// Which files of a store's folder go, by their size and their age. A store's clock is ahead here once it is open.
+#include "server/gateway/tank_store.h"
 #include "tests/server/test_cmocka.h"
 
 #include <dirent.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NOW_S = 1000000, NAMES_BYTES = 512 };
@@ -103,8 +104,46 @@ static void test_what_no_session_uses_goes_by_age_and_size(void **state)
     assert_false(tarn_store_limit_apply(dir, &limit, 0, NOW_S, is_used, NULL, &use));
 }
 
+enum { AHEAD_S = 7200 };
+
+static bool is_ahead;
+
+time_t __real_time(time_t *when);
+time_t __wrap_time(time_t *when); // NOLINT: the linker's name
+
+time_t __wrap_time(time_t *when)
+{
+    return __real_time(when) + (is_ahead ? AHEAD_S : 0);
+}
+
+/// Hours later: what a session has stays, whatever the limits are; what none has goes.
+static void test_a_store_keeps_what_its_sessions_have(void **state)
+{
+    (void)state;
+    static const tarn_session_about about = {.name = "main", .begun_as = "some-scene"};
+    static const tarn_store_limit limit = {1, 3600};
+    char names[NAMES_BYTES];
+    tarn_store *store;
+    tarn_text why;
+    snprintf(dir, sizeof dir, "/tmp/tarn-limit-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    put("out.tank", 1000, 0);
+    put("bad.damaged", 1000, 0);
+    assert_int_equal(tarn_store_open(&store, dir, 1000, &limit, why), TARN_OK);
+    is_ahead = true;
+    tarn_store_keep(store, 0, 1, &about, 0);
+    tarn_store_close(store); // the last round is the first
+    is_ahead = false;
+    take_names(names);
+    assert_string_equal(names, "lock main.tank ");
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_no_session_uses_goes_by_age_and_size)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_no_session_uses_goes_by_age_and_size),
+        cmocka_unit_test(test_a_store_keeps_what_its_sessions_have),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
