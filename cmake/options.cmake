@@ -19,8 +19,8 @@ target_compile_options(tarn_options INTERFACE
     # The same bits everywhere: no contraction into fused multiply-add that nobody wrote.
     $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off -fno-math-errno -fvisibility=hidden>)
 target_compile_definitions(tarn_options INTERFACE _GNU_SOURCE TARN_VERSION="${PROJECT_VERSION}")
-if(CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-    # It takes the stores of an unrolled loop over floats for ones into the text in front of them (ipc.c).
+if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+    # It takes stores behind a check of the room, or of an unrolled loop, for ones into what lies in front (byte_codec.h).
     target_compile_options(tarn_options INTERFACE $<$<COMPILE_LANGUAGE:C>:-Wno-stringop-overflow>)
 endif()
 if(TARN_SANITIZE)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     TARN_BLACK_BOX_MAGIC = 0x42425254,
@@ -74,6 +75,33 @@ static inline uint64_t tarn_black_box_record_end(uint64_t at, const tarn_black_b
 {
     const uint64_t end = at + sizeof *head + head->input_bytes + (uint64_t)head->presses_bytes;
     return (end + TARN_BLACK_BOX_RECORD_ALIGN - 1) / TARN_BLACK_BOX_RECORD_ALIGN * TARN_BLACK_BOX_RECORD_ALIGN;
+}
+
+/// A record as it lies in a log.
+typedef struct tarn_black_box_record {
+    const uint8_t *input, *presses;
+    uint32_t input_bytes, presses_bytes; ///< 0: none
+} tarn_black_box_record;
+
+/// The record at `at`, which goes on. @return false: no whole one is there
+static inline bool tarn_black_box_record_next(const uint8_t *log, size_t byte_count, size_t *at,
+                                              tarn_black_box_record *record)
+{
+    tarn_black_box_record_head head;
+    if (byte_count - *at < sizeof head) {
+        return false;
+    }
+    memcpy(&head, log + *at, sizeof head);
+    const uint64_t end = tarn_black_box_record_end(*at, &head);
+    if (end > byte_count || head.presses_bytes > TARN_IPC_PRESSES_BYTES_MAX) {
+        return false;
+    }
+    record->input = log + *at + sizeof head;
+    record->presses = record->input + head.input_bytes;
+    record->input_bytes = head.input_bytes;
+    record->presses_bytes = head.presses_bytes;
+    *at = (size_t)end;
+    return true;
 }
 
 #endif

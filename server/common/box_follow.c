@@ -182,18 +182,10 @@ tarn_status tarn_box_follow(tarn_box_follower *follower, bool wants_state, tarn_
 size_t tarn_box_log_whole(const uint8_t *log, size_t byte_count)
 {
     size_t at = 0;
-    for (;;) {
-        tarn_black_box_record_head head;
-        if (byte_count - at < sizeof head) {
-            return at;
-        }
-        memcpy(&head, log + at, sizeof head);
-        const uint64_t end = tarn_black_box_record_end(at, &head);
-        if (end > byte_count) {
-            return at;
-        }
-        at = (size_t)end;
+    tarn_black_box_record record;
+    while (tarn_black_box_record_next(log, byte_count, &at, &record)) {
     }
+    return at;
 }
 
 static tarn_status write_at(int fd, uint64_t at, const void *from, size_t byte_count)

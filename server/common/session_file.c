@@ -2,8 +2,8 @@
 #include "server/common/session_file.h"
 #include "protocol/assert.h"
 #include "server/common/black_box_layout.h"
-#include "server/common/byte_codec.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -17,12 +17,9 @@
 enum {
     APPLICATION_ID = 0x5441524e,
     VERSION = 1,
-    LEVEL = 1, // of compression: a higher one takes many times as long for a few percent
-    HEAD_BYTES_MAX = 2048,
+    LEVEL = 1,                 // of compression: a higher one takes many times as long for a few percent
     ROOM_BYTES_KEPT = 1 << 20, // of each file, for the next frame
-    ABOUT_BYTES_MAX = 4096,
-    FRAME_BYTES_MAX = HEAD_BYTES_MAX + TARN_IPC_STATE_BYTES_MAX,
-    BUSY_MS = 200, // for whoever reads it by another program; other tanks wait meanwhile
+    BUSY_MS = 200,             // for whoever reads it by another program; other tanks wait meanwhile
 };
 
 static const char schema[] = "CREATE TABLE about(id INTEGER PRIMARY KEY CHECK(id = 1), frame BLOB NOT NULL);"
@@ -134,7 +131,63 @@ static tarn_status set_up(tarn_session_file *file, tarn_text why)
     return status == TARN_OK ? ask(file, "SELECT max(id) FROM states", &file->state, why) : status;
 }
 
-tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, tarn_text why)
+/// What another program has of the file lies beside it, else nothing may be made there: `-wal` says so. Where there is
+/// none the file is taken as one that doesn't change, which a program that opens it then lets be until its log is full.
+static tarn_status open_to_read(tarn_session_file *file, tarn_text why)
+{
+    enum { ESCAPED = 3 };
+    static const char digits[] = "0123456789abcdef", plain[] = "/-._";
+    char uri[ESCAPED * sizeof file->path + 32] = "file:", wal[sizeof file->path + 8];
+    size_t at = strlen(uri);
+    bool is_new = false;
+    snprintf(wal, sizeof wal, "%s-wal", file->path);
+    for (const char *from = file->path; *from != 0; from++) {
+        const unsigned char letter = (unsigned char)*from;
+        if (isalnum(letter) || strchr(plain, letter) != NULL) {
+            uri[at++] = (char)letter;
+        } else {
+            uri[at++] = '%';
+            uri[at++] = digits[letter >> 4];
+            uri[at++] = digits[letter & 15];
+        }
+    }
+    const bool has_wal = access(wal, F_OK) == 0;
+    snprintf(uri + at, sizeof uri - at, "%s", has_wal ? "" : "?immutable=1");
+    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
+    if (sqlite3_open_v2(uri, &file->db, flags, NULL) != SQLITE_OK) {
+        return failed(file, why);
+    }
+    sqlite3_busy_timeout(file->db, BUSY_MS);
+    tarn_status status = run(file, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; BEGIN", why);
+    if (status == TARN_OK) {
+        status = check_kind(file, &is_new, why); // reads, so that the moment is this one
+    }
+    if (status != TARN_OK && has_wal && sqlite3_errcode(file->db) == SQLITE_CANTOPEN) {
+        snprintf(why, sizeof(tarn_text),
+                 "%.300s: to read what lies beside it in %.16s, a %.16s must be made there, which can't be; copy both "
+                 "elsewhere",
+                 file->path, "-wal", "-shm");
+    }
+    if (status == TARN_OK && is_new) {
+        snprintf(why, sizeof(tarn_text), "%.300s: it is no session's file: it is empty", file->path);
+        status = TARN_E_MALFORMED;
+    }
+    return status;
+}
+
+static tarn_status open_to_write(tarn_session_file *file, tarn_text why)
+{
+    if (sqlite3_open_v2(file->path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+                        NULL) != SQLITE_OK) {
+        return failed(file, why);
+    }
+    return set_up(file, why);
+}
+
+/// @param flags  of open(), for the file's kind and mode
+static tarn_status open_with(const char *path, int flags,
+                             tarn_status (*open_database)(tarn_session_file *file, tarn_text why),
+                             tarn_session_file **file, tarn_text why)
 {
     tarn_session_file *made = calloc(1, sizeof *made);
     *file = NULL;
@@ -143,25 +196,22 @@ tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, t
         snprintf(why, sizeof(tarn_text), "out of memory");
         return TARN_E_MEMORY;
     }
-    snprintf(made->path, sizeof made->path, "%s", path);
     ZSTD_CCtx_setParameter(made->compressor, ZSTD_c_compressionLevel, LEVEL);
     ZSTD_CCtx_setParameter(made->compressor, ZSTD_c_checksumFlag, 1);
-    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600); // for its mode
     struct stat found;
     tarn_status status = TARN_OK;
+    const bool fits = (size_t)snprintf(made->path, sizeof made->path, "%s", path) < sizeof made->path;
+    const int fd = fits ? open(path, flags | O_CLOEXEC | O_NONBLOCK, 0600) : -1;
     if (fd < 0 || fstat(fd, &found) != 0 || !S_ISREG(found.st_mode)) {
-        snprintf(why, sizeof(tarn_text), "%.300s: %s", path, fd < 0 ? strerror(errno) : "it is no regular file");
+        snprintf(why, sizeof(tarn_text), "%.300s: %s", path,
+                 fd >= 0 ? "it is no regular file" : strerror(fits ? errno : ENAMETOOLONG));
         status = TARN_E_IO;
     }
     if (fd >= 0) {
         close(fd);
     }
-    if (status == TARN_OK &&
-        sqlite3_open_v2(path, &made->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL)) {
-        status = failed(made, why);
-    }
     if (status == TARN_OK) {
-        status = set_up(made, why);
+        status = open_database(made, why);
     }
     if (status != TARN_OK) {
         tarn_session_file_close(made);
@@ -169,6 +219,16 @@ tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, t
     }
     *file = made;
     return TARN_OK;
+}
+
+tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, tarn_text why)
+{
+    return open_with(path, O_RDWR | O_CREAT | O_NOFOLLOW, open_to_write, file, why);
+}
+
+tarn_status tarn_session_file_open_to_read(const char *path, tarn_session_file **file, tarn_text why)
+{
+    return open_with(path, O_RDONLY, open_to_read, file, why);
 }
 
 void tarn_session_file_close(tarn_session_file *file)
@@ -185,69 +245,6 @@ void tarn_session_file_close(tarn_session_file *file)
 
 // ------------------------------------------------------------------------------------------------------------ frames
 
-static void about_fields(byte_codec *codec, tarn_session_about *about)
-{
-    char *const texts[] = {about->name, about->title, about->begun_as};
-    const uint32_t rooms[] = {sizeof about->name, sizeof about->title, sizeof about->begun_as};
-    for (int i = 0; i < 3; i++) {
-        uint32_t length = (uint32_t)strnlen(texts[i], rooms[i]);
-        count_up_to(codec, &length, rooms[i] - 1);
-        uint8_t *at = advance(codec, codec->status == TARN_OK ? length : 0);
-        if (at != NULL && codec->writing) {
-            memcpy(at, texts[i], length);
-        } else if (at != NULL) {
-            memcpy(texts[i], at, length);
-            texts[i][length] = 0;
-            refuse_when(codec, strlen(texts[i]) != length);
-        }
-    }
-    for (int i = 0; i < TARN_SESSION_SALT_BYTES; i++) {
-        u8_up_to(codec, &about->salt[i], 255);
-    }
-    count_up_to(codec, &about->guests, TARN_ROLE_COUNT - 1);
-    uint8_t is_kept = about->is_kept, is_listed = about->is_listed;
-    u8_up_to(codec, &is_kept, 1);
-    u8_up_to(codec, &is_listed, 1);
-    about->is_kept = is_kept != 0;
-    about->is_listed = is_listed != 0;
-}
-
-/// What stands in front of a state or a batch.
-typedef struct frame_head {
-    uint32_t layout; ///< of the black box's records
-    int64_t state;   ///< the row that it is of
-    uint32_t epoch, number;
-    uint64_t step, state_bytes_max; // a state's
-    char *scene;
-} frame_head;
-
-static void head_fields(byte_codec *codec, frame_head *head)
-{
-    uint64_t state = (uint64_t)head->state;
-    head->layout = TARN_BLACK_BOX_VERSION;
-    u32(codec, &head->layout);
-    refuse_when(codec, head->layout != TARN_BLACK_BOX_VERSION);
-    u64(codec, &state);
-    head->state = (int64_t)state;
-    u32(codec, &head->epoch);
-    u32(codec, &head->number);
-    if (head->scene == NULL) {
-        return;
-    }
-    u64(codec, &head->step);
-    u64(codec, &head->state_bytes_max);
-    refuse_when(codec, head->state_bytes_max == 0 || head->state_bytes_max > TARN_IPC_STATE_BYTES_MAX);
-    uint32_t length = (uint32_t)strnlen(head->scene, TARN_IPC_SCENE_BYTES_MAX);
-    count_up_to(codec, &length, TARN_IPC_SCENE_BYTES_MAX);
-    uint8_t *at = advance(codec, codec->status == TARN_OK ? length : 0);
-    if (at != NULL && codec->writing) {
-        memcpy(at, head->scene, length);
-    } else if (at != NULL) {
-        memcpy(head->scene, at, length);
-        head->scene[length] = 0;
-    }
-}
-
 /// Packs what lies in `plain`. @return where, receives how many bytes; NULL: there is no memory
 static const uint8_t *pack(tarn_session_file *file, size_t *byte_count)
 {
@@ -260,18 +257,17 @@ static const uint8_t *pack(tarn_session_file *file, size_t *byte_count)
 }
 
 /// Puts a head and what is behind it into `plain`.
-static tarn_status lay_out(tarn_session_file *file, frame_head *head, const tarn_box_bytes *behind)
+static tarn_status lay_out(tarn_session_file *file, const tarn_session_head *head, bool is_state,
+                           const tarn_box_bytes *behind)
 {
-    if (tarn_box_bytes_make_room(&file->plain, HEAD_BYTES_MAX + behind->count) != TARN_OK) {
+    if (tarn_box_bytes_make_room(&file->plain, TARN_SESSION_HEAD_BYTES_MAX + behind->count) != TARN_OK) {
         return TARN_E_MEMORY;
     }
-    byte_codec codec = {.at = file->plain.bytes, .end = file->plain.bytes + HEAD_BYTES_MAX, .writing = true};
-    head_fields(&codec, head);
-    TARN_ASSERT(codec.status == TARN_OK);
+    const size_t head_bytes = tarn_session_head_write(head, is_state, file->plain.bytes);
     if (behind->count > 0) {
-        memcpy(codec.at, behind->bytes, behind->count);
+        memcpy(file->plain.bytes + head_bytes, behind->bytes, behind->count);
     }
-    file->plain.count = (size_t)(codec.at - file->plain.bytes) + behind->count;
+    file->plain.count = head_bytes + behind->count;
     return TARN_OK;
 }
 
@@ -279,27 +275,7 @@ static tarn_status lay_out(tarn_session_file *file, frame_head *head, const tarn
 static tarn_status unpack(tarn_session_file *file, sqlite3_stmt *row, int column)
 {
     const void *packed = sqlite3_column_blob(row, column);
-    const size_t packed_bytes = (size_t)sqlite3_column_bytes(row, column);
-    const unsigned long long bytes =
-        packed != NULL ? ZSTD_getFrameContentSize(packed, packed_bytes) : ZSTD_CONTENTSIZE_ERROR;
-    if (bytes == ZSTD_CONTENTSIZE_ERROR || bytes == ZSTD_CONTENTSIZE_UNKNOWN || bytes > (size_t)FRAME_BYTES_MAX) {
-        return TARN_E_MALFORMED;
-    }
-    if (tarn_box_bytes_make_room(&file->plain, (size_t)bytes) != TARN_OK) {
-        return TARN_E_MEMORY;
-    }
-    const size_t got = ZSTD_decompress(file->plain.bytes, file->plain.room, packed, packed_bytes);
-    file->plain.count = got;
-    return ZSTD_isError(got) || got != bytes ? TARN_E_MALFORMED : TARN_OK;
-}
-
-/// Takes a head off `plain`. @return what is behind it, receives how many bytes; NULL: it is damaged
-static const uint8_t *take_head(const tarn_session_file *file, frame_head *head, size_t *byte_count)
-{
-    byte_codec codec = {.at = file->plain.bytes, .end = file->plain.bytes + file->plain.count};
-    head_fields(&codec, head);
-    *byte_count = (size_t)(codec.end - codec.at);
-    return codec.status == TARN_OK ? codec.at : NULL;
+    return tarn_session_unpack(packed, (size_t)sqlite3_column_bytes(row, column), &file->plain);
 }
 
 // ------------------------------------------------------------------------------------------------------------ writing
@@ -328,27 +304,23 @@ static tarn_status insert(tarn_session_file *file, const char *sql, int64_t firs
 
 tarn_status tarn_session_file_put_about(tarn_session_file *file, const tarn_session_about *about, tarn_text why)
 {
-    tarn_session_about copy = *about;
     uint64_t put_bytes;
-    if (tarn_box_bytes_make_room(&file->plain, ABOUT_BYTES_MAX) != TARN_OK) {
+    if (tarn_box_bytes_make_room(&file->plain, TARN_SESSION_ABOUT_BYTES_MAX) != TARN_OK) {
         snprintf(why, sizeof(tarn_text), "out of memory");
         return TARN_E_MEMORY;
     }
-    byte_codec codec = {.at = file->plain.bytes, .end = file->plain.bytes + ABOUT_BYTES_MAX, .writing = true};
-    about_fields(&codec, &copy);
-    TARN_ASSERT(codec.status == TARN_OK);
-    file->plain.count = (size_t)(codec.at - file->plain.bytes);
+    file->plain.count = tarn_session_about_write(about, file->plain.bytes);
     return insert(file, "INSERT OR REPLACE INTO about(id, frame) SELECT ?1, ?3 WHERE ?2 = 1", 1, 1, &put_bytes, why);
 }
 
 static tarn_status put_log(tarn_session_file *file, const tarn_box_news *news, const tarn_box_bytes *log, tarn_text why)
 {
-    frame_head head = {.state = file->state, .epoch = news->epoch, .number = news->number};
+    const tarn_session_head head = {.state = file->state, .epoch = news->epoch, .number = news->number};
     uint64_t put_bytes;
     if (log->count == 0 || file->state == 0) {
         return TARN_OK;
     }
-    const tarn_status status = lay_out(file, &head, log);
+    const tarn_status status = lay_out(file, &head, false, log);
     return status == TARN_OK ? insert(file, "INSERT INTO log(state, frame) SELECT ?1, ?3 WHERE ?2 = ?1", file->state,
                                       file->state, &put_bytes, why)
                              : status;
@@ -364,13 +336,13 @@ static tarn_status drop_old(const tarn_session_file *file, tarn_text why)
 
 static tarn_status put_state(tarn_session_file *file, const tarn_box_news *news, uint64_t *put_bytes, tarn_text why)
 {
-    frame_head head = {.state = file->state + 1,
-                       .epoch = news->epoch,
-                       .number = news->number,
-                       .step = news->state.step,
-                       .state_bytes_max = news->state.state_bytes_max,
-                       .scene = (char *)news->state.scene}; // which is only read
-    tarn_status status = lay_out(file, &head, &news->state.bytes);
+    tarn_session_head head = {.state = file->state + 1,
+                              .epoch = news->epoch,
+                              .number = news->number,
+                              .step = news->state.step,
+                              .state_bytes_max = news->state.state_bytes_max};
+    memcpy(head.scene, news->state.scene, sizeof head.scene);
+    tarn_status status = lay_out(file, &head, true, &news->state.bytes);
     if (status == TARN_OK) {
         status = insert(file, "INSERT INTO states(id, follows, frame) VALUES(?1, ?2, ?3)", head.state, !news->is_anew,
                         put_bytes, why);
@@ -434,11 +406,8 @@ tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about 
     }
     if (code == SQLITE_ROW) {
         status = unpack(file, row, 0);
-        byte_codec codec = {.at = file->plain.bytes, .end = file->plain.bytes + file->plain.count};
-        memset(about, 0, sizeof *about);
-        if (status == TARN_OK) {
-            about_fields(&codec, about);
-            status = codec.status == TARN_OK && codec.at == codec.end ? TARN_OK : TARN_E_MALFORMED;
+        if (status == TARN_OK && tarn_session_about_read(file->plain.bytes, file->plain.count, about) != TARN_OK) {
+            status = TARN_E_MALFORMED;
         }
         snprintf(why, sizeof(tarn_text), "%.300s: what the session is can't be read: %s", file->path,
                  tarn_status_text(status));
@@ -458,24 +427,23 @@ void tarn_session_rest_free(tarn_session_rest *rest)
     tarn_box_bytes_free(&rest->log);
 }
 
-/// One state. @return TARN_OK, TARN_E_NOT_FOUND, TARN_E_MALFORMED or TARN_E_MEMORY
+/// One state. @return TARN_OK, TARN_E_MALFORMED or TARN_E_MEMORY
 static tarn_status read_state(tarn_session_file *file, sqlite3_stmt *row, tarn_session_rest *rest)
 {
-    frame_head head = {.scene = rest->state.scene};
-    size_t byte_count;
-    rest->state.scene[0] = 0;
+    tarn_session_head head;
+    const uint8_t *state = NULL;
+    size_t byte_count = 0;
     tarn_status status = unpack(file, row, 2);
-    if (status != TARN_OK) {
-        return status;
+    if (status == TARN_OK) {
+        status = tarn_session_state_read(file->plain.bytes, file->plain.count, sqlite3_column_int64(row, 0), &head,
+                                         &state, &byte_count);
     }
-    const uint8_t *state = take_head(file, &head, &byte_count);
-    if (state == NULL || head.state != sqlite3_column_int64(row, 0) || byte_count == 0 ||
-        byte_count > head.state_bytes_max || strlen(rest->state.scene) == 0) {
-        return TARN_E_MALFORMED;
+    if (status == TARN_OK) {
+        status = tarn_box_bytes_make_room(&rest->state.bytes, byte_count);
     }
-    status = tarn_box_bytes_make_room(&rest->state.bytes, byte_count);
     if (status == TARN_OK) {
         memcpy(rest->state.bytes.bytes, state, byte_count);
+        memcpy(rest->state.scene, head.scene, sizeof rest->state.scene);
         rest->state.bytes.count = byte_count;
         rest->state.step = head.step;
         rest->state.state_bytes_max = head.state_bytes_max;
@@ -488,21 +456,20 @@ static tarn_status read_state(tarn_session_file *file, sqlite3_stmt *row, tarn_s
 /// Takes a batch. @return TARN_OK, TARN_E_MALFORMED: the log ends before it, TARN_E_LIMIT or TARN_E_MEMORY
 static tarn_status read_batch(tarn_session_file *file, sqlite3_stmt *row, tarn_session_rest *rest)
 {
-    frame_head head = {0};
-    size_t byte_count;
+    tarn_session_head head;
+    const uint8_t *log = NULL;
+    size_t byte_count = 0;
     tarn_status status = unpack(file, row, 2);
-    if (status != TARN_OK) {
-        return status;
+    if (status == TARN_OK) {
+        status = tarn_session_batch_read(file->plain.bytes, file->plain.count, sqlite3_column_int64(row, 1), &head,
+                                         &log, &byte_count);
     }
-    const uint8_t *log = take_head(file, &head, &byte_count);
-    if (log == NULL || head.state != sqlite3_column_int64(row, 1) ||
-        tarn_box_log_whole(log, byte_count) != byte_count) {
-        return TARN_E_MALFORMED;
+    if (status == TARN_OK && rest->log.count + byte_count > TARN_BLACK_BOX_LOG_BYTES) {
+        status = TARN_E_LIMIT;
     }
-    if (rest->log.count + byte_count > TARN_BLACK_BOX_LOG_BYTES) {
-        return TARN_E_LIMIT;
+    if (status == TARN_OK) {
+        status = tarn_box_bytes_make_room(&rest->log, rest->log.count + byte_count);
     }
-    status = tarn_box_bytes_make_room(&rest->log, rest->log.count + byte_count);
     if (status == TARN_OK) {
         memcpy(rest->log.bytes + rest->log.count, log, byte_count);
         rest->log.count += byte_count;
@@ -570,5 +537,93 @@ tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *r
     if (status != TARN_OK) {
         tarn_session_rest_free(rest);
     }
+    return status;
+}
+
+// ------------------------------------------------------------------------------------------------------- row by row
+
+typedef tarn_status read_frame(const uint8_t *bytes, size_t byte_count, int64_t row, tarn_session_head *head,
+                               const uint8_t **content, size_t *content_bytes);
+
+/// @param sql  gives the next row: its id, what it is of or follows, and its frame
+static tarn_status next_row(tarn_session_file *file, const char *sql, tarn_session_row *row, tarn_text why)
+{
+    sqlite3_stmt *statement = NULL;
+    tarn_status status = TARN_OK;
+    int code = sqlite3_prepare_v2(file->db, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_int64(statement, 1, row->id);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+    }
+    if (code == SQLITE_ROW && sqlite3_column_int64(statement, 0) <= row->id) { // else it would not end
+        snprintf(why, sizeof(tarn_text), "%.300s: its rows are out of order", file->path);
+        status = TARN_E_MALFORMED;
+        code = SQLITE_CORRUPT;
+    } else if (code == SQLITE_ROW) {
+        row->id = sqlite3_column_int64(statement, 0);
+        row->state = sqlite3_column_int64(statement, 1);
+        row->follows = sqlite3_column_int(statement, 2) != 0;
+        row->packed_bytes = (size_t)sqlite3_column_bytes(statement, 3);
+        status = unpack(file, statement, 3);
+        row->is_whole = status == TARN_OK;
+    } else {
+        status = code == SQLITE_DONE ? TARN_E_NOT_FOUND : failed(file, why);
+    }
+    sqlite3_finalize(statement);
+    if (status == TARN_E_MEMORY) {
+        snprintf(why, sizeof(tarn_text), "%.300s: out of memory", file->path);
+    }
+    return status == TARN_E_MALFORMED && code == SQLITE_ROW ? TARN_OK : status;
+}
+
+static void read_row(const tarn_session_file *file, read_frame *read, tarn_session_row *row)
+{
+    if (row->is_whole) {
+        row->is_whole = read(file->plain.bytes, file->plain.count, row->state, &row->head, &row->content,
+                             &row->content_bytes) == TARN_OK;
+    }
+    if (!row->is_whole) {
+        row->head = (tarn_session_head){0};
+        row->content = NULL;
+        row->content_bytes = 0;
+    }
+}
+
+tarn_status tarn_session_file_next_state(tarn_session_file *file, tarn_session_row *row, tarn_text why)
+{
+    const tarn_status status =
+        next_row(file, "SELECT id, id, follows, frame FROM states WHERE id > ?1 ORDER BY id LIMIT 1", row, why);
+    if (status == TARN_OK) {
+        read_row(file, tarn_session_state_read, row);
+    }
+    return status;
+}
+
+tarn_status tarn_session_file_next_batch(tarn_session_file *file, tarn_session_row *row, tarn_text why)
+{
+    const tarn_status status =
+        next_row(file, "SELECT id, state, 0, frame FROM log WHERE id > ?1 ORDER BY id LIMIT 1", row, why);
+    if (status == TARN_OK) {
+        read_row(file, tarn_session_batch_read, row);
+    }
+    return status;
+}
+
+tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void *user, const char *sentence),
+                                    void *user, tarn_text why)
+{
+    sqlite3_stmt *row = NULL;
+    int code = sqlite3_prepare_v2(file->db, "PRAGMA integrity_check(20)", -1, &row, NULL);
+    while (code == SQLITE_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        const char *sentence = (const char *)sqlite3_column_text(row, 0);
+        if (sentence != NULL && strcmp(sentence, "ok") != 0) {
+            found(user, sentence);
+        }
+        code = SQLITE_OK;
+    }
+    const tarn_status status = code == SQLITE_DONE ? TARN_OK : failed(file, why);
+    sqlite3_finalize(row);
     return status;
 }

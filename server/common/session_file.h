@@ -9,32 +9,26 @@
 #ifndef TARN_SERVER_COMMON_SESSION_FILE_H
 #define TARN_SERVER_COMMON_SESSION_FILE_H
 
-#include "protocol/message.h"
-#include "server/common/box_follow.h"
+#include "server/common/session_frame.h"
 
 #include <stdbool.h>
 
 enum {
-    TARN_SESSION_SALT_BYTES = 16,
     TARN_SESSION_FILE_STATES = 4,       ///< that are kept, with the log since the oldest
     TARN_SESSION_FILE_CACHE_KIB = 2048, ///< of SQLite's pages
 };
-
-/// What outlives its tank.
-typedef struct tarn_session_about {
-    tarn_name name;
-    tarn_name title;                             ///< for people; empty: none
-    char begun_as[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< the scene that it was opened with
-    uint8_t salt[TARN_SESSION_SALT_BYTES];       ///< of its keys
-    uint32_t guests;                             ///< tarn_role
-    bool is_kept, is_listed;
-} tarn_session_about;
 
 typedef struct tarn_session_file tarn_session_file;
 
 /// Opens a file, or makes one with what its owner alone may read. @param why  on failure: the path, what was found
 /// @return TARN_OK, TARN_E_IO, TARN_E_MALFORMED (no session's file, or damaged) or TARN_E_VERSION (of another Tarn)
 tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, tarn_text why);
+
+/// Opens a file to be read, as it is at this moment, while a program may go on to write it; it is there already.
+/// Nothing is made beside it. Long reads keep a writer's log from being emptied.
+tarn_status tarn_session_file_open_to_read(const char *path, tarn_session_file **file, tarn_text why);
+
+/// Takes NULL.
 void tarn_session_file_close(tarn_session_file *file);
 
 // All of these leave the file as it was where they fail; `why` says what is wrong.
@@ -61,5 +55,25 @@ typedef struct tarn_session_rest {
 /// TARN_E_MEMORY
 tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *rest, tarn_text why);
 void tarn_session_rest_free(tarn_session_rest *rest);
+
+/// A state, or a batch of the log, as it lies in a file; zero before the first.
+typedef struct tarn_session_row {
+    int64_t id;    ///< of the row; states and batches count for themselves, each one more than the one before
+    int64_t state; ///< a state's own id; of a batch: the one that it is behind
+    bool follows;  ///< a state: the log of the one before leads to it
+    bool is_whole; ///< else it is damaged, and what is below is zero
+    tarn_session_head head;
+    const uint8_t *content; ///< the state, or whole records; until the next call
+    size_t content_bytes, packed_bytes;
+} tarn_session_row;
+
+/// The one behind row->id. @return TARN_OK, TARN_E_NOT_FOUND: it was the last, TARN_E_MALFORMED (none can be found any
+/// more), TARN_E_IO or TARN_E_MEMORY
+tarn_status tarn_session_file_next_state(tarn_session_file *file, tarn_session_row *row, tarn_text why);
+tarn_status tarn_session_file_next_batch(tarn_session_file *file, tarn_session_row *row, tarn_text why);
+
+/// Lets SQLite look through the whole of it. @param found  is called with each damage, at most 20
+tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void *user, const char *sentence),
+                                    void *user, tarn_text why);
 
 #endif

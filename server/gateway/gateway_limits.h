@@ -114,6 +114,10 @@ enum {
                                             ///< a worker takes
     TARN_GATEWAY_STORE_ANEW_MAX = 3,        ///< states of tanks that start afresh, before they wait for their turn
     TARN_GATEWAY_STORE_END_MS_MAX = 5000,   ///< for the last commit
+    TARN_GATEWAY_STORE_LIMIT_MS = 60000,    ///< between two looks at what the folder takes
+    TARN_GATEWAY_STORE_MAX_MB = 2000,       ///< that the folder may take; --store-max
+    TARN_GATEWAY_STORE_AGE_S = 30 * 86400,  ///< of files that no session uses; --store-age
+    TARN_GATEWAY_STORE_AGE_S_MIN = 3600,    ///< allowed for it
 
     // the workers
     TARN_GATEWAY_WORKERS_MAX = TARN_DEVICE_LIST_MAX,
@@ -132,7 +136,8 @@ enum {
     TARN_GATEWAY_WORKER_TIMEOUT_S = 0,  ///< without an answer before it is killed; --worker-timeout; 0: as follows
     TARN_GATEWAY_WORKER_HANGS_MS = 800, ///< and so many steps of its slowest tank
     TARN_GATEWAY_WORKER_HANGS_STEPS = 8,
-    TARN_GATEWAY_WORKER_BACKOFF_MS = 100, ///< before the second restart in a row; doubles. Before the first: none
+    TARN_GATEWAY_WORKER_HANGS_STEP_S_MAX = 2, ///< that one is taken to last, whatever the worker says
+    TARN_GATEWAY_WORKER_BACKOFF_MS = 100,     ///< before the second restart in a row; doubles. Before the first: none
     TARN_GATEWAY_WORKER_BACKOFF_MS_MAX = 5000,
     TARN_GATEWAY_WORKER_FAILURES_MAX = 8, ///< in a row before it is given up
     TARN_GATEWAY_WORKER_STABLE_MS = 2000, ///< of service that end a row of failures

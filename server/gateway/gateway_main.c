@@ -211,7 +211,7 @@ static tarn_status on_worker_message(void *user, tarn_worker_process *worker, co
     if (status == TARN_OK && !self->serving && !self->ending) {
         if (message->kind == TARN_IPC_STATE) {
             serve();
-        } else if (message->kind == TARN_IPC_REFUSED) {
+        } else if (message->kind == TARN_IPC_REFUSED && !tarn_session_begin_anew(&self->sessions)) {
             fail_start(message->refused.text);
         }
     }
@@ -419,7 +419,8 @@ static tarn_status open_store(tarn_text why)
         snprintf(why, sizeof(tarn_text), "there are no random numbers");
         return tarn_secret_draw(&gateway.sessions.secret);
     }
-    const tarn_status status = tarn_store_open(&gateway.sessions.store, options->store, options->durability_ms, why);
+    const tarn_status status =
+        tarn_store_open(&gateway.sessions.store, options->store, options->durability_ms, &options->store_limit, why);
     snprintf(path, sizeof path, "%s/secret", options->store);
     return status == TARN_OK ? tarn_secret_keep(&gateway.sessions.secret, path, why) : status;
 }
@@ -503,6 +504,7 @@ int main(int argc, char **argv)
     tarn_log_open("tarnd", gateway.options.log_level);
     tarn_log_set_format(gateway.options.log_format, -1);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); // a file that may grow no more is a disk that is full
     uv_loop_init(&gateway.loop);
     connect_parts();
     tarn_text why = "it cannot be started";

@@ -28,6 +28,8 @@ enum {
     OPTION_KEEP,
     OPTION_STORE,
     OPTION_DURABILITY,
+    OPTION_STORE_MAX,
+    OPTION_STORE_AGE,
     OPTION_CREATE,
     OPTION_DRAIN,
     OPTION_LOG,
@@ -70,6 +72,12 @@ static const struct argp_option option_list[] = {
      "Keep tanks and links in this folder, so that they outlive the program (default: nowhere)", 1},
     {"durability", OPTION_DURABILITY, "MS", 0,
      "Milliseconds of what happens, 10 to 10000, that a power cut may cost (default 100); with --store", 1},
+    {"store-max", OPTION_STORE_MAX, "SIZE", 0,
+     "Bytes, or with k, M or G, that the folder may take; where it takes more, the oldest .damaged files go (default "
+     "2G)",
+     1},
+    {"store-age", OPTION_STORE_AGE, "AGE", 0,
+     "How long a file stays there that no tank of this server uses, at least 1h, as 12h or 30d (default 30d)", 1},
     {"scenes", OPTION_SCENES, "DIR", 0, "Scenes that viewers may load (default: ../share/tarn/scenes)", 1},
     {"devices", OPTION_DEVICES, "LIST", 0,
      "Where to simulate, a worker for each: cpu, cuda, cuda:0, cuda:1 ... with commas between them, at most 16, such "
@@ -150,6 +158,15 @@ static bool parse_session_option(int key, const char *text, struct argp_state *s
         return true;
     case OPTION_DURABILITY:
         options->durability_ms = (uint32_t)tarn_option_number(state, "durability", text, 10, 10000);
+        return true;
+    case OPTION_STORE_MAX:
+        options->store_limit.bytes_max = tarn_option_bytes(state, "store-max", text);
+        return true;
+    case OPTION_STORE_AGE:
+        options->store_limit.age_max_s = tarn_option_age_s(state, "store-age", text);
+        if (options->store_limit.age_max_s < TARN_GATEWAY_STORE_AGE_S_MIN) {
+            argp_error(state, "--store-age: found \"%s\", allowed is 1h and more", text);
+        }
         return true;
     default:
         return false;
@@ -323,5 +340,7 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
                                       .anyone_creates = true,
                                       .log_level = TARN_LOG_INFO,
                                       .log_format = TARN_LOG_TEXT};
+    options->store_limit.bytes_max = TARN_GATEWAY_STORE_MAX_MB * (uint64_t)1000000;
+    options->store_limit.age_max_s = TARN_GATEWAY_STORE_AGE_S;
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

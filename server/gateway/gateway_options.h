@@ -6,6 +6,7 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/proxies.h"
+#include "server/gateway/store_limit.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,6 +38,8 @@ typedef struct tarn_gateway_options {
     tarn_proxies proxies;
     tarn_log_level log_level;
     tarn_log_format log_format;
+
+    tarn_store_limit store_limit; ///< of the folder in which sessions are kept
 } tarn_gateway_options;
 
 /// Fills the options or ends the program with a sentence on stderr, as --help and --version do.

@@ -4,6 +4,7 @@
 #include "server/common/log.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_keep.h"
+#include "server/gateway/session_place.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/viewer.h"
 
@@ -71,6 +72,26 @@ tarn_status tarn_session_open_all(tarn_sessions *all, const tarn_session_plan *f
         tarn_store_find(all->store, first->name, all->options->sessions_max - 1, on_found, all);
     }
     return status;
+}
+
+bool tarn_session_begin_anew(tarn_sessions *all)
+{
+    tarn_session *first = tarn_session_find(all, "");
+    if (!first->was_made || first->box_fd <= 0 || strcmp(first->scene, all->options->scene) == 0) {
+        return false; // the same scene would be refused again, and may be back at the next start
+    }
+    tarn_log_error(
+        "the session \"%s\" can't go on from what was kept of it, which is set aside; it starts afresh with %s",
+        first->name, all->options->scene);
+    tarn_store_set_aside(all->store, first->id & TARN_SESSION_PLACE_MASK, first->name);
+    tarn_session_box_close(&first->box_fd);
+    first->kept_fd = 0;
+    first->id = ++all->generation << TARN_SESSION_PLACE_BITS | (first->id & TARN_SESSION_PLACE_MASK); // another tank
+    first->was_made = first->resumes = first->pending = false;
+    snprintf(first->scene, sizeof first->scene, "%s", all->options->scene);
+    snprintf(first->begun_as, sizeof first->begun_as, "%s", all->options->scene);
+    tarn_session_make_tank(first);
+    return true;
 }
 
 static void tell_owners(const tarn_session *session, const char *sentence)

@@ -9,6 +9,10 @@
 /// @param why  on failure a sentence  @return TARN_OK, or why the first one can't be opened
 tarn_status tarn_session_open_all(tarn_sessions *all, const tarn_session_plan *first, tarn_text why);
 
+/// The first tank can't be made of what was kept, such as when its scene is no more: it is made of what the server was
+/// started with, in a file of its own. @return false: it was made of that
+bool tarn_session_begin_anew(tarn_sessions *all);
+
 /// Tells owners when nothing can be kept, and when it can again.
 void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns);
 

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char SUFFIX[] = ".tank";
@@ -46,17 +48,24 @@ struct tarn_store {
     char dir[2048];
     int lock_fd;
     uint32_t commit_ms;
+    tarn_store_limit limit;
+    int64_t opened_s; // since 1970
     pthread_t thread;
     pthread_mutex_t mutex; // of what follows
     pthread_cond_t wake;
     bool is_ending, has_ended;
-    tarn_name dropped[TARN_GATEWAY_SESSIONS_MAX]; // sessions that ended, whose files are to go
+    struct {
+        tarn_name name;
+        bool is_aside;                    // else it is to go
+    } dropped[TARN_GATEWAY_SESSIONS_MAX]; // files of sessions that ended
     uint32_t dropped_count;
     store_asked asked[TARN_GATEWAY_SESSIONS_MAX];
     tarn_store_counts counts;
     // the thread's
     store_slot slots[TARN_GATEWAY_SESSIONS_MAX];
     tarn_box_news news;
+    uint64_t limit_due_ns;
+    bool is_too_large;
 };
 
 const char *tarn_store_dir(const tarn_store *store)
@@ -124,14 +133,42 @@ static void note(tarn_store *store, store_slot *slot, const char *sentence)
     }
 }
 
+/// Under a name that is free, with all that SQLite needs to find more in it. @return false: it stays where it is
+static bool set_aside(tarn_store *store, const char *path, const char *why)
+{
+    char aside[4096], from[4200], to[4200];
+    const int length = (int)(strlen(path) - (sizeof SUFFIX - 1));
+    for (uint32_t i = 0;; i++) {
+        snprintf(aside, sizeof aside, i == 0 ? "%.*s.damaged" : "%.*s-%u.damaged", length, path, i);
+        if (access(aside, F_OK) != 0) {
+            break;
+        }
+    }
+    for (size_t i = BESIDES; i > 0; i--) { // the database last: what is beside it must not be left to another one
+        snprintf(from, sizeof from, "%s%s", path, besides[i - 1]);
+        snprintf(to, sizeof to, "%s%s", aside, besides[i - 1]);
+        if (rename(from, to) != 0 && errno != ENOENT) {
+            tarn_log_error("%s; it can't be set aside as %s: %s", why, to, strerror(errno));
+            return false;
+        }
+    }
+    (void)utimensat(AT_FDCWD, aside, NULL, 0); // --store-age counts from now on
+    tarn_log_error("%s; it is set aside as %s", why, aside);
+    tarn_file_sync_folder(path);
+    pthread_mutex_lock(&store->mutex);
+    store->counts.set_aside++;
+    pthread_mutex_unlock(&store->mutex);
+    return true;
+}
+
 /// Lets go of sessions that are no more: first of what is open, then of the files.
 static void drop_ended(tarn_store *store)
 {
-    tarn_name dropped[TARN_GATEWAY_SESSIONS_MAX];
+    static typeof(store->dropped) dropped; // large, and one thread's
     bool has_ended[TARN_GATEWAY_SESSIONS_MAX];
     pthread_mutex_lock(&store->mutex);
     const uint32_t count = store->dropped_count;
-    memcpy(dropped, store->dropped, sizeof dropped);
+    memcpy(&dropped, &store->dropped, sizeof dropped);
     store->dropped_count = 0;
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         store_slot *slot = &store->slots[place];
@@ -146,8 +183,12 @@ static void drop_ended(tarn_store *store)
     }
     for (uint32_t i = 0; i < count; i++) {
         char path[4096];
-        path_of(store, dropped[i], SUFFIX, path);
-        remove_all(path);
+        path_of(store, dropped[i].name, SUFFIX, path);
+        if (!dropped[i].is_aside) {
+            remove_all(path);
+        } else if (access(path, F_OK) == 0) {
+            (void)set_aside(store, path, "its tank can't go on from it");
+        }
     }
 }
 
@@ -289,6 +330,40 @@ static void run_round(tarn_store *store, bool is_last)
     }
 }
 
+/// Whether a session of that name is kept, or is about to be.
+static bool is_used(void *user, const char *name, size_t name_bytes)
+{
+    tarn_store *store = user;
+    bool used = false;
+    pthread_mutex_lock(&store->mutex);
+    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX && !used; place++) {
+        const store_asked *asked = &store->asked[place];
+        used = asked->id != 0 && strlen(asked->about.name) == name_bytes &&
+               memcmp(asked->about.name, name, name_bytes) == 0;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return used;
+}
+
+/// On this thread no file can become a session's meanwhile.
+static void keep_limit(tarn_store *store)
+{
+    tarn_store_use use;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    if (now_ns < store->limit_due_ns) {
+        return;
+    }
+    store->limit_due_ns = now_ns + TARN_GATEWAY_STORE_LIMIT_MS * (uint64_t)1000000;
+    if (!tarn_store_limit_apply(store->dir, &store->limit, store->opened_s, (int64_t)time(NULL), is_used, store,
+                                &use)) {
+        return; // commits fail too, and say why
+    }
+    if (use.is_too_large && !store->is_too_large) {
+        tarn_log_warn("%s: its tanks take %" PRIu64 " bytes, more than --store-max; they stay", store->dir, use.bytes);
+    }
+    store->is_too_large = use.is_too_large;
+}
+
 static void *run(void *user)
 {
     tarn_store *store = user;
@@ -306,6 +381,7 @@ static void *run(void *user)
         is_ending = store->is_ending;
         pthread_mutex_unlock(&store->mutex);
         run_round(store, is_ending);
+        keep_limit(store);
     } while (!is_ending);
     pthread_mutex_lock(&store->mutex);
     store->has_ended = true;
@@ -356,7 +432,8 @@ static tarn_status start_thread(tarn_store *store, tarn_text why)
     return error == 0 ? TARN_OK : TARN_E_MEMORY;
 }
 
-tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, tarn_text why)
+tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, const tarn_store_limit *limit,
+                            tarn_text why)
 {
     tarn_store *made = calloc(1, sizeof *made);
     *store = NULL;
@@ -366,6 +443,8 @@ tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit
     }
     made->lock_fd = -1;
     made->commit_ms = commit_ms;
+    made->limit = *limit;
+    made->opened_s = (int64_t)time(NULL);
     tarn_status status = TARN_OK;
     if (dir[0] == 0 || (size_t)snprintf(made->dir, sizeof made->dir, "%s", dir) >= sizeof made->dir) {
         snprintf(why, sizeof(tarn_text), "--store: found a path of %zu bytes, allowed are 1 to %zu", strlen(dir),
@@ -393,33 +472,6 @@ static int is_session(const struct dirent *entry)
 {
     const size_t length = strlen(entry->d_name), end = sizeof SUFFIX - 1;
     return length > end && length - end <= TARN_NAME_BYTES_MAX && strcmp(entry->d_name + length - end, SUFFIX) == 0;
-}
-
-/// Under a name that is free, with all that SQLite needs to find more in it. @return false: it stays where it is
-static bool set_aside(tarn_store *store, const char *path, const char *why)
-{
-    char aside[4096], from[4200], to[4200];
-    const int length = (int)(strlen(path) - (sizeof SUFFIX - 1));
-    for (uint32_t i = 0;; i++) {
-        snprintf(aside, sizeof aside, i == 0 ? "%.*s.damaged" : "%.*s.damaged-%u", length, path, i);
-        if (access(aside, F_OK) != 0) {
-            break;
-        }
-    }
-    for (size_t i = BESIDES; i > 0; i--) { // the database last: what is beside it must not be left to another one
-        snprintf(from, sizeof from, "%s%s", path, besides[i - 1]);
-        snprintf(to, sizeof to, "%s%s", aside, besides[i - 1]);
-        if (rename(from, to) != 0 && errno != ENOENT) {
-            tarn_log_error("%s; it can't be set aside as %s: %s", why, to, strerror(errno));
-            return false;
-        }
-    }
-    tarn_log_error("%s; it is set aside as %s", why, aside);
-    tarn_file_sync_folder(path);
-    pthread_mutex_lock(&store->mutex);
-    store->counts.set_aside++;
-    pthread_mutex_unlock(&store->mutex);
-    return true;
 }
 
 /// A box that a worker goes on from, under a new epoch: what viewers saw last may be lost.
@@ -522,8 +574,8 @@ void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max
 
 bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd)
 {
-    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && id != 0 && box_fd > 0);
-    const int own_fd = fcntl(box_fd, F_DUPFD_CLOEXEC, 3);
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && id != 0);
+    const int own_fd = box_fd > 0 ? fcntl(box_fd, F_DUPFD_CLOEXEC, 3) : 0;
     if (own_fd < 0) {
         return false;
     }
@@ -542,7 +594,7 @@ bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_
     return true;
 }
 
-void tarn_store_drop(tarn_store *store, uint32_t place, const char *name)
+static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_aside)
 {
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
     pthread_mutex_lock(&store->mutex);
@@ -552,7 +604,8 @@ void tarn_store_drop(tarn_store *store, uint32_t place, const char *name)
     asked->is_failing = false;
     asked->box_fd = 0;
     if (store->dropped_count < TARN_GATEWAY_SESSIONS_MAX) { // more end between two rounds only if the disk hangs
-        snprintf(store->dropped[store->dropped_count++], sizeof store->dropped[0], "%s", name);
+        snprintf(store->dropped[store->dropped_count].name, sizeof store->dropped[0].name, "%s", name);
+        store->dropped[store->dropped_count++].is_aside = is_aside;
     } else {
         tarn_log_error("%s/%s%s can't be removed: the disk hangs", store->dir, name, SUFFIX);
     }
@@ -560,6 +613,16 @@ void tarn_store_drop(tarn_store *store, uint32_t place, const char *name)
     if (old_fd > 0) {
         close(old_fd);
     }
+}
+
+void tarn_store_drop(tarn_store *store, uint32_t place, const char *name)
+{
+    let_go(store, place, name, false);
+}
+
+void tarn_store_set_aside(tarn_store *store, uint32_t place, const char *name)
+{
+    let_go(store, place, name, true);
 }
 
 bool tarn_store_fails(tarn_store *store, uint32_t place)

@@ -10,6 +10,7 @@
 #define TARN_SERVER_GATEWAY_TANK_STORE_H
 
 #include "server/common/session_file.h"
+#include "server/gateway/store_limit.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,8 +38,10 @@ typedef struct tarn_store_counts {
 
 /// Takes a folder, which is made where there is none.
 /// @param commit_ms  between two commits, 10..10000
+/// @param limit      on what the folder takes; is copied
 /// @return TARN_OK, TARN_E_IO, TARN_E_STATE (another tarnd uses it) or TARN_E_MEMORY, with a sentence in why
-tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, tarn_text why);
+tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, const tarn_store_limit *limit,
+                            tarn_text why);
 
 /// Where its files are.
 const char *tarn_store_dir(const tarn_store *store);
@@ -54,12 +57,15 @@ void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max
 /// Keeps a session from now on, or as it is from now on. Never waits.
 /// @param place   0..TARN_GATEWAY_SESSIONS_MAX - 1
 /// @param id      no other session's
-/// @param box_fd  its tank's black box; stays the caller's
+/// @param box_fd  its tank's black box; stays the caller's; 0: it has none yet
 /// @return false: there is no descriptor for it just now
 bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd);
 
 /// The session of a place has ended: its file goes.
 void tarn_store_drop(tarn_store *store, uint32_t place, const char *name);
+
+/// The same, and its file stays under another name.
+void tarn_store_set_aside(tarn_store *store, uint32_t place, const char *name);
 
 /// Whether the session of a place can't be kept just now.
 bool tarn_store_fails(tarn_store *store, uint32_t place);

@@ -145,7 +145,7 @@ static void note_loaded(tarn_worker_process *worker, uint32_t tank)
 /// A long step is remembered for some reports, of which there is one a second and tank.
 static void note_step(tarn_worker_process *worker, double step_s)
 {
-    const double before_s = 0.9 * worker->step_s, most_s = 1e-3 * TARN_GATEWAY_WORKER_LOAD_MS_MAX;
+    const double before_s = 0.9 * worker->step_s, most_s = TARN_GATEWAY_WORKER_HANGS_STEP_S_MAX;
     worker->step_s = step_s > before_s ? (step_s < most_s ? step_s : most_s) : before_s; // whatever it says
 }
 
@@ -506,6 +506,9 @@ tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc
         return push_chunk(worker, message);
     }
     tarn_status status = push(worker, message, key, is_move);
+    if (message->kind == TARN_IPC_UNLOAD) {
+        note_loaded(worker, message->tank); // nothing is answered for it any more
+    }
     if (status == TARN_OK && (message->kind == TARN_IPC_LOAD || message->kind == TARN_IPC_RESTORE)) {
         note_load(worker, message->tank);
         worker->answered_ns = tarn_clock_monotonic_ns();

@@ -258,42 +258,25 @@ void tarn_black_box_settle(tarn_black_box *box, const tarn_black_box_rest *rest)
     }
 }
 
-typedef struct box_record {
-    const uint8_t *input, *presses;
-    record_head head;
-} box_record;
-
 /// @param at  goes on @return TARN_OK, TARN_E_NOT_FOUND or TARN_E_MALFORMED
-static tarn_status next_record(const tarn_black_box *box, size_t *at, box_record *record)
+static tarn_status next_record(const tarn_black_box *box, size_t *at, tarn_black_box_record *record)
 {
     const uint32_t index = half_that_counts(box);
     const uint64_t end = atomic_load(&box->head->halves[index].log_bytes);
-    const uint8_t *bytes = log_of(box, index) + *at;
     if (*at == end) {
         return TARN_E_NOT_FOUND;
     }
-    if (end - *at < sizeof record->head) {
-        return TARN_E_MALFORMED;
-    }
-    memcpy(&record->head, bytes, sizeof record->head);
-    const uint64_t next = tarn_black_box_record_end(*at, &record->head);
-    if (next > end || record->head.presses_bytes > TARN_IPC_PRESSES_BYTES_MAX) {
-        return TARN_E_MALFORMED;
-    }
-    record->input = bytes + sizeof record->head;
-    record->presses = record->input + record->head.input_bytes;
-    *at = (size_t)next;
-    return TARN_OK;
+    return tarn_black_box_record_next(log_of(box, index), (size_t)end, at, record) ? TARN_OK : TARN_E_MALFORMED;
 }
 
 const uint8_t *tarn_black_box_presses(tarn_black_box *box, uint32_t *byte_count)
 {
     size_t at = 0;
-    box_record record;
+    tarn_black_box_record record;
     tarn_black_box_let_go(box);
     while (next_record(box, &at, &record) == TARN_OK) {
         box->presses_at = (size_t)(record.presses - (const uint8_t *)box->head);
-        box->presses_bytes = record.head.presses_bytes;
+        box->presses_bytes = record.presses_bytes;
     }
     *byte_count = box->presses_bytes;
     return (const uint8_t *)box->head + box->presses_at;
@@ -306,10 +289,10 @@ void tarn_black_box_let_go(tarn_black_box *box)
 
 tarn_status tarn_black_box_read(const tarn_black_box *box, size_t *at, tarn_step_input *input)
 {
-    box_record record;
+    tarn_black_box_record record;
     tarn_status status;
     do {
         status = next_record(box, at, &record);
-    } while (status == TARN_OK && record.head.input_bytes == 0); // of presses alone
-    return status == TARN_OK ? tarn_step_input_read(record.input, record.head.input_bytes, input) : status;
+    } while (status == TARN_OK && record.input_bytes == 0); // of presses alone
+    return status == TARN_OK ? tarn_step_input_read(record.input, record.input_bytes, input) : status;
 }

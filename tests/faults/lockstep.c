@@ -161,17 +161,32 @@ static uint64_t make_step(int step, int signal, int at, unsigned *seed)
     return struck_ns;
 }
 
-static bool is_same(const stream_client *a, const stream_client *b)
+/// What two viewers see of a tank that should be the same. @return NULL: nothing; else what differs
+static const char *difference(const stream_client *a, const stream_client *b)
 {
     const tarn_stream_head *x = &a->frame.head, *y = &b->frame.head;
-    return x->step == y->step && a->particles.count == b->particles.count &&
-           memcmp(a->particles.positions, b->particles.positions, 8 * (size_t)a->particles.count) == 0 &&
-           memcmp(a->particles.velocities, b->particles.velocities, 4 * (size_t)a->particles.count) == 0 &&
-           x->body_count == y->body_count && memcmp(x->bodies, y->bodies, x->body_count * sizeof *x->bodies) == 0 &&
-           a->ws.state.added_count == b->ws.state.added_count &&
-           a->ws.state.parameter_count == b->ws.state.parameter_count &&
-           memcmp(a->ws.state.parameters, b->ws.state.parameters,
-                  a->ws.state.parameter_count * sizeof *a->ws.state.parameters) == 0;
+    const tarn_session_state *p = &a->ws.state, *q = &b->ws.state;
+    if (x->step != y->step) {
+        return "the step";
+    }
+    if (a->particles.count != b->particles.count) {
+        return "the number of particles";
+    }
+    if (memcmp(a->particles.positions, b->particles.positions, 8 * (size_t)a->particles.count) != 0) {
+        return "positions";
+    }
+    if (memcmp(a->particles.velocities, b->particles.velocities, 4 * (size_t)a->particles.count) != 0) {
+        return "velocities";
+    }
+    if (x->body_count != y->body_count || memcmp(x->bodies, y->bodies, x->body_count * sizeof *x->bodies) != 0) {
+        return "bodies";
+    }
+    if (p->added_count != q->added_count) {
+        return "walls and thrown bodies";
+    }
+    const bool are_same = p->parameter_count == q->parameter_count &&
+                          memcmp(p->parameters, q->parameters, p->parameter_count * sizeof *p->parameters) == 0;
+    return are_same ? NULL : "parameters";
 }
 
 /// A key frame of the newest step, in which nothing is left out: acknowledgements ask for it. @return whether it came
@@ -191,8 +206,14 @@ static void compare_all(int steps, lockstep_result *result)
 {
     for (int t = 0; t < LOCKSTEP_TANKS; t++) {
         stream_client *a = &hurt.clients[t], *b = &whole.clients[t];
-        const bool are_seen = see_key(b, (uint64_t)steps) && see_key(a, (uint64_t)steps);
-        result->tanks_differ += !are_seen || !is_same(a, b);
+        const char *differs = !see_key(b, (uint64_t)steps)   ? "the undisturbed one shows no key frame"
+                              : !see_key(a, (uint64_t)steps) ? "there is no key frame"
+                                                             : difference(a, b);
+        if (differs != NULL) {
+            fprintf(stderr, "tank %d differs: %s (steps %llu and %llu of %d)\n", t, differs,
+                    (unsigned long long)a->frame.head.step, (unsigned long long)b->frame.head.step, steps);
+        }
+        result->tanks_differ += differs != NULL;
         result->inputs_lost += a->frame.head.step != (uint64_t)steps;
         result->viewers_gone += a->ws.close_code != 0;
         result->inputs += a->ws.sequence;

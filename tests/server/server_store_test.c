@@ -301,6 +301,60 @@ static void test_a_damaged_file_is_set_aside_and_named(void **state)
     server_stop(&server);
 }
 
+/// What nobody uses any more goes, and the log says so; what a tank uses stays, however old and large.
+static void test_the_folder_has_a_limit(void **state)
+{
+    (void)state;
+    static const struct timespec long_ago[2] = {{1000, 0}, {1000, 0}};
+    start("small-dam", "own");
+    wait_for_commit();
+    server_stop(&server);
+    static const char *const names[] = {"main.tank", "old.damaged", "new.damaged"};
+    for (int i = 0; i < 3; i++) {
+        const int fd = open(in_dir(names[i]), O_WRONLY | O_CREAT, 0600);
+        assert_true(fd >= 0 && (i == 0 || ftruncate(fd, 1000000) == 0));
+        assert_int_equal(i < 2 ? futimens(fd, long_ago) : 0, 0);
+        close(fd);
+    }
+    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", "--store", dir, "--durability",
+                                   "50",       "--store-max",    "2k",      NULL};
+    for (int round = 0; round < 2; round++) {
+        if (round == 0) {
+            start("small-dam", "own");
+        } else {
+            server_start(&server, options);
+        }
+        wait_for_commit();
+        assert_int_equal(access(in_dir("old.damaged"), F_OK), -1);
+        assert_int_equal(access(in_dir("new.damaged"), F_OK), round == 0 ? 0 : -1);
+        assert_int_equal(access(in_dir("main.tank"), F_OK), 0);
+        assert_non_null(strstr(server_said(&server), round == 0 ? "old.damaged: deleted: older than --store-age"
+                                                                : "new.damaged: deleted: more than --store-max"));
+        assert_int_equal(strstr(server_said(&server), "more than --store-max; they stay") != NULL, round == 1);
+        server_stop(&server);
+    }
+}
+
+static void test_wrong_limits_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *option, *value, *sentence;
+    } cases[] = {
+        {"--store-max", "0", "--store-max: found \"0\""}, {"--store-max", "3T", "allowed is a whole number"},
+        {"--store-max", "-1M", "nothing, k, M or G"},     {"--store-age", "30", "--store-age: found \"30\""},
+        {"--store-age", "59m", "allowed is 1h and more"}, {"--store-age", "1000001d", "s, m, h or d"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *const options[] = {"--store", dir, cases[i].option, cases[i].value, NULL};
+        server_spawn(&server, options);
+        assert_int_equal(server_wait(&server), 2);
+        if (strstr(server.err, cases[i].sentence) == NULL) {
+            fail_msg("case %zu: %s", i, server.err);
+        }
+    }
+}
+
 static void test_what_can_not_be_a_store_is_refused_with_a_sentence(void **state)
 {
     (void)state;
@@ -411,6 +465,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_killed_server_comes_back_with_its_tanks_and_links, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_another_scene_begins_afresh_with_the_same_links, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_damaged_file_is_set_aside_and_named, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_the_folder_has_a_limit, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_wrong_limits_are_refused, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_can_not_be_a_store_is_refused_with_a_sentence, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_full_disk_stops_nothing, make_dir, remove_dir),
     };

@@ -249,6 +249,46 @@ static void write_all(const char *path, const uint8_t *bytes, size_t byte_count)
     close(fd);
 }
 
+/// Walks through all rows of a file that may be damaged. @return how many are
+static uint32_t walk(tarn_session_file *file)
+{
+    tarn_text why;
+    tarn_session_row row = {0};
+    uint32_t damaged = 0;
+    tarn_status status;
+    while ((status = tarn_session_file_next_state(file, &row, why)) == TARN_OK) {
+        damaged += !row.is_whole;
+        assert_true(!row.is_whole || (row.content_bytes > 0 && row.content_bytes <= row.head.state_bytes_max));
+    }
+    damaged += status != TARN_E_NOT_FOUND;
+    row = (tarn_session_row){0};
+    while ((status = tarn_session_file_next_batch(file, &row, why)) == TARN_OK) {
+        damaged += !row.is_whole;
+        assert_true(!row.is_whole || tarn_box_log_whole(row.content, row.content_bytes) == row.content_bytes);
+    }
+    return damaged + (status != TARN_E_NOT_FOUND);
+}
+
+/// Reads a file that may be damaged without writing it. @return the step that it leads to; -1: nothing can be read
+static long long only_read(const char *path, uint32_t *damaged, uint32_t *epoch)
+{
+    tarn_session_file *file;
+    tarn_session_rest rest;
+    tarn_text why;
+    long long step = -1;
+    *damaged = 0;
+    if (tarn_session_file_open_to_read(path, &file, why) != TARN_OK) {
+        return -1;
+    }
+    *damaged = walk(file);
+    if (tarn_session_file_rest(file, &rest, why) == TARN_OK) {
+        step = (long long)check_rest(&rest, epoch);
+        tarn_session_rest_free(&rest);
+    }
+    tarn_session_file_close(file);
+    return step;
+}
+
 /// Reads a file that may be damaged. @return the step that it leads to; -1: nothing can be read
 static long long read_damaged(const char *path, uint32_t *damaged, uint32_t *epoch)
 {
@@ -293,7 +333,10 @@ static void test_a_bit_that_flips_is_noticed(void **state)
         bytes[at] ^= bit;
         write_all(path_in(*state, "copy.tank"), bytes, byte_count);
         bytes[at] ^= bit;
+        const long long read = only_read(path_in(*state, "copy.tank"), &damaged, &epoch);
+        assert_int_equal(access(path_in(*state, "copy.tank-wal"), F_OK), -1);
         const long long step = read_damaged(path_in(*state, "copy.tank"), &damaged, &epoch);
+        assert_int_equal(read, step);
         older += step >= 0 && ((uint64_t)step != tank.step || epoch != tank.epoch);
         lost += step < 0;
         unlink(path_in(*state, "copy.tank-wal"));
@@ -353,6 +396,50 @@ static void test_a_power_cut_costs_what_was_not_committed(void **state)
     }
 }
 
+static void test_a_reader_sees_one_moment_while_a_writer_goes_on(void **state)
+{
+    tarn_session_file *file, *reader;
+    tarn_session_rest rest;
+    tarn_text why;
+    uint32_t damaged, epoch;
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        toy_tank tank;
+        toy_open(&tank, seed);
+        assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+        assert_int_equal(tarn_session_file_put_about(file, &about_toy, why), TARN_OK);
+        keep_a_while(file, &tank, 1 + (int)seed);
+        const uint64_t step = tank.step;
+        const uint32_t of_epoch = tank.epoch;
+        assert_int_equal(tarn_session_file_open_to_read(path_in(*state, "toy.tank"), &reader, why), TARN_OK);
+        keep_a_while(file, &tank, 10);
+        assert_int_equal(walk(reader), 0);
+        assert_int_equal(tarn_session_file_rest(reader, &rest, why), TARN_OK);
+        assert_int_equal(check_rest(&rest, &epoch), step);
+        assert_int_equal(epoch, of_epoch);
+        tarn_session_rest_free(&rest);
+        assert_int_not_equal(tarn_session_file_put_about(reader, &about_toy, why), TARN_OK); // it only reads
+        tarn_session_file_close(reader);
+        tarn_session_file_close(file);
+        // As it is when nobody has it: nothing is made beside it.
+        assert_int_equal(access(path_in(*state, "toy.tank-wal"), F_OK), -1);
+        assert_int_equal(only_read(path_in(*state, "toy.tank"), &damaged, &epoch), tank.step);
+        assert_int_equal(damaged, 0);
+        assert_int_equal(access(path_in(*state, "toy.tank-wal"), F_OK), -1);
+        assert_int_equal(access(path_in(*state, "toy.tank-shm"), F_OK), -1);
+        toy_close(&tank);
+        unlink(path_in(*state, "toy.tank"));
+    }
+    assert_int_equal(tarn_session_file_open_to_read(path_in(*state, "toy.tank"), &file, why), TARN_E_IO);
+    assert_int_equal(access(path_in(*state, "toy.tank"), F_OK), -1);
+    // Letters that a URI means something by.
+    assert_int_equal(tarn_session_file_open(path_in(*state, "a?b#c%41 d.tank"), &file, why), TARN_OK);
+    assert_int_equal(tarn_session_file_put_about(file, &about_toy, why), TARN_OK);
+    tarn_session_file_close(file);
+    assert_int_equal(tarn_session_file_open_to_read(path_in(*state, "a?b#c%41 d.tank"), &file, why), TARN_OK);
+    tarn_session_file_close(file);
+    assert_int_equal(unlink(path_in(*state, "a?b#c%41 d.tank")), 0);
+}
+
 static void test_what_is_no_sessions_file_is_named(void **state)
 {
     tarn_session_file *file;
@@ -375,6 +462,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_was_kept_leads_to_the_very_step, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_the_file_stays_small, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_bit_that_flips_is_noticed, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_reader_sees_one_moment_while_a_writer_goes_on, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_power_cut_costs_what_was_not_committed, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_no_sessions_file_is_named, make_dir, remove_dir),
     };

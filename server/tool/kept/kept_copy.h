@@ -1,0 +1,44 @@
+/// A kept session's states and log in memory, so that its file is free while a tank makes the steps again.
+#ifndef TARN_SERVER_TOOL_KEPT_COPY_H
+#define TARN_SERVER_TOOL_KEPT_COPY_H
+
+#include "kernels/tank.h"
+#include "server/common/session_file.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    KEPT_STATES_MAX = 16,
+    KEPT_LOG_BYTES_MAX = 256 << 20, ///< behind one state
+};
+
+/// A state and the log behind it, up to the next state.
+typedef struct kept_stretch {
+    int64_t id;
+    bool follows;  ///< the log of the one before leads to it
+    bool is_whole; ///< else the state could not be read
+    bool is_cut;   ///< the log could not be read to its end
+    uint32_t epoch;
+    tarn_box_state state;
+    tarn_box_bytes log;
+} kept_stretch;
+
+typedef struct kept_copy {
+    kept_stretch stretches[KEPT_STATES_MAX]; ///< the oldest first
+    int count;
+} kept_copy;
+
+/// @param why  on failure: the path, what was found
+/// @return TARN_OK, what tarn_session_file_open_to_read returns, TARN_E_NOT_FOUND: there is no state, or TARN_E_LIMIT
+tarn_status kept_copy_read(const char *path, kept_copy *copy, tarn_text why);
+void kept_copy_free(kept_copy *copy);
+
+/// Makes the steps of a log.
+/// @param step     that the tank is at; goes on
+/// @param on_step  after each step, false: enough; NULL: nobody asks
+/// @return TARN_OK, TARN_E_MALFORMED or TARN_E_VERSION (of a record) or what a step returned
+tarn_status kept_replay(tarn_tank *tank, const tarn_box_bytes *log, uint64_t *step,
+                        bool (*on_step)(void *user, uint64_t step), void *user);
+
+#endif

@@ -1,0 +1,187 @@
+// `tarn replay`: makes the steps of a kept session again, and compares where they lead to with what was kept.
+//
+//     state 1 + log 1 -> the bytes of state 2?   state 2 + log 2 -> the bytes of state 3?   ...
+#include "server/common/printable.h"
+#include "server/tool/tool_kept.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_VERIFY = 256, KEY_SCENES };
+
+typedef struct replay_arguments {
+    const char *command, *file, *scenes_dir;
+    bool verifies;
+    tool_device device;
+} replay_arguments;
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    replay_arguments *arguments = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->device;
+        return 0;
+    case KEY_VERIFY:
+        arguments->verifies = true;
+        return 0;
+    case KEY_SCENES:
+        arguments->scenes_dir = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0) {
+            argp_error(state, "found a second file, \"%s\", allowed is one", argument);
+        }
+        arguments->file = argument;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "the file of a kept session is missing");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/// Where the way from a state has come to.
+typedef struct replay_way {
+    bool is_going; // from a state that is whole, with nothing missing since
+    int64_t from;  // that state
+    uint64_t from_step, step;
+    tarn_status ended; // TARN_OK, or what the last step returned
+} replay_way;
+
+/// Compares where the way leads to with a state. @return whether they are the same
+static bool compare(tarn_tank *tank, const replay_way *way, const kept_stretch *stretch)
+{
+    const tarn_box_bytes *kept = &stretch->state.bytes;
+    const size_t room = tarn_tank_save_bytes_max(tank);
+    uint8_t *bytes = malloc(room);
+    size_t byte_count = 0, at = 0;
+    const tarn_status status = bytes != NULL ? tarn_tank_save(tank, bytes, room, &byte_count) : TARN_E_MEMORY;
+    const size_t both = byte_count < kept->count ? byte_count : kept->count;
+    while (status == TARN_OK && at < both && bytes[at] == kept->bytes[at]) {
+        at++;
+    }
+    free(bytes);
+    const bool is_same = status == TARN_OK && at == byte_count && at == kept->count && way->step == stretch->state.step;
+    printf("state %" PRId64 " (step %" PRIu64 ") to state %" PRId64 " (step %" PRIu64 "): ", way->from, way->from_step,
+           stretch->id, stretch->state.step);
+    if (status != TARN_OK) {
+        printf("not compared: %s\n", tarn_status_text(status));
+    } else if (way->ended != TARN_OK) {
+        printf("they part at step %" PRIu64 ", which ends with: %s\n", way->step + 1, tarn_status_text(way->ended));
+    } else if (way->step != stretch->state.step) {
+        printf("they part: the log leads to step %" PRIu64 "\n", way->step);
+    } else if (!is_same) {
+        printf("they part between these steps: byte %zu of %zu is the first that differs\n", at, kept->count);
+    } else {
+        printf("the same %zu bytes\n", byte_count);
+    }
+    return is_same;
+}
+
+/// Where nothing is compared.
+static void tell(tarn_tank *tank, const replay_way *way)
+{
+    tarn_tank_hash hash = {0};
+    printf("state %" PRId64 " (step %" PRIu64 ") to step %" PRIu64, way->from, way->from_step, way->step);
+    if (way->ended != TARN_OK) {
+        printf(", whose next ends with: %s\n", tarn_status_text(way->ended));
+    } else if (tarn_tank_hash_get(tank, &hash) == TARN_OK) {
+        printf(": hash %016" PRIx64 "%016" PRIx64 "\n", hash.hi, hash.lo);
+    }
+}
+
+static bool go_on(void *user, uint64_t step)
+{
+    (void)user;
+    (void)step;
+    return !tool_interrupted();
+}
+
+/// A state: what leads to it is compared, and it is begun from. @return false: they aren't the same, or it failed
+static bool arrive(const replay_arguments *arguments, const kept_stretch *stretch, replay_way *way, tool_tank *tank,
+                   char made[TARN_IPC_SCENE_BYTES_MAX + 1])
+{
+    bool is_same = true;
+    if (way->is_going && stretch->follows && stretch->is_whole && arguments->verifies) {
+        is_same = compare(tank->tank, way, stretch);
+    } else if (way->is_going && (stretch->is_whole || !stretch->follows)) {
+        tell(tank->tank, way);
+    }
+    if (!stretch->is_whole) {
+        printf("state %" PRId64 " is damaged%s\n", stretch->id,
+               stretch->follows ? "" : "; nothing before it leads further, and nothing is compared until the next");
+        way->is_going = way->is_going && stretch->follows;
+        return is_same;
+    }
+    *way = (replay_way){.from = stretch->id, .from_step = stretch->state.step, .step = stretch->state.step};
+    way->is_going = tool_kept_put(arguments->command, arguments->scenes_dir, &arguments->device, stretch, tank, made);
+    return is_same && way->is_going;
+}
+
+static int replay(const replay_arguments *arguments, const kept_copy *copy)
+{
+    char made[TARN_IPC_SCENE_BYTES_MAX + 1] = "";
+    tool_tank tank = {0};
+    replay_way way = {0};
+    bool is_right = true;
+    for (int i = 0; i < copy->count && !tool_interrupted(); i++) {
+        const kept_stretch *stretch = &copy->stretches[i];
+        is_right = arrive(arguments, stretch, &way, &tank, made) && is_right;
+        if (way.is_going && way.ended == TARN_OK) {
+            way.ended = kept_replay(tank.tank, &stretch->log, &way.step, go_on, NULL);
+        }
+        if (stretch->is_cut) {
+            printf("the log behind state %" PRId64 " is damaged behind step %" PRIu64
+                   "; nothing is compared until the next state\n",
+                   stretch->id, way.step);
+            way.is_going = is_right = false;
+        }
+        is_right = is_right && stretch->is_whole;
+    }
+    const bool is_interrupted = tool_interrupted();
+    if (way.is_going && !is_interrupted) {
+        tell(tank.tank, &way);
+    }
+    tool_kept_close(&tank);
+    if (is_interrupted) {
+        fprintf(stderr, "%s: interrupted\n", arguments->command);
+        return TOOL_EXIT_INTERRUPTED;
+    }
+    return is_right ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int tool_replay(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"verify", KEY_VERIFY, 0, 0, "compare each state that is kept with where the one before it leads to", 0},
+        {"scenes", KEY_SCENES, "DIR", 0, "where the server had its scenes; default: those that came with Tarn", 0},
+        {0},
+    };
+    static const struct argp_child children[] = TOOL_DEVICE_CHILDREN;
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "FILE",
+        .doc = "Makes the steps of a kept session again: from each state in FILE through the log behind it.\v"
+               "FILE is a .tank of tarnd's --store, which may be in use, or a .damaged one. Prints a line for each "
+               "state; without --verify, and where no other state follows, with the hash of what it leads to. The "
+               "status is 1 where something differs or is damaged. For inputs of `tarn run` see `tarn run --inputs`.",
+        .children = children,
+    };
+    replay_arguments arguments = {.command = argv[0]};
+    static kept_copy copy;
+    tarn_text why;
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tool_catch_interrupts();
+    if (kept_copy_read(arguments.file, &copy, why) != TARN_OK) {
+        tarn_make_printable(why);
+        fprintf(stderr, "%s: %s\n", arguments.command, why);
+        return EXIT_FAILURE;
+    }
+    const int status = replay(&arguments, &copy);
+    kept_copy_free(&copy);
+    return status;
+}

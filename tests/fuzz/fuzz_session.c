@@ -1,0 +1,208 @@
+// Any bytes as what lies in a session's file, in the way it is read: the first byte says what they are taken for. What
+// a frame's reader takes is the same when it is written again; a box that is filled with what was taken is read by the
+// worker's reader to the end of its log. Begin at LLVMFuzzerTestOneInput.
+//
+// With TARN_FUZZ_SEEDS=FOLDER frames to begin with are written there.
+#include "server/common/session_frame.h"
+#include "server/worker/black_box.h"
+#include "tests/fuzz/tiny_tank.h"
+
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
+
+enum { ABOUT, STATE, BATCH, PACKED, LOG, KINDS };
+enum { ROW = 3, SEED_BYTES = 8192, UNPACKED_BYTES_MAX = 1 << 16, STATE_BYTES_MAX = 4096 };
+
+static int memory; // of a box
+
+static void must(bool holds, const char *what)
+{
+    tiny_tank_must(holds, what, TARN_E_MALFORMED);
+}
+
+// --------------------------------------------------------------------------------------------------------------- seeds
+
+static void write_seed(const char *name, uint8_t kind, const uint8_t *bytes, size_t byte_count)
+{
+    static uint8_t seed[SEED_BYTES];
+    must(byte_count < sizeof seed, name);
+    seed[0] = kind;
+    memcpy(seed + 1, bytes, byte_count);
+    tiny_tank_write_seed(name, seed, byte_count + 1);
+}
+
+/// A log with an input that has a value, presses alone, and both.
+static size_t make_log(uint8_t *log)
+{
+    static const uint8_t presses[5] = {1, 2, 3, 4, 5};
+    static tarn_step_input input = {.parameter_count = 1, .parameters = {{3, 0.5f}}};
+    tarn_box_follower follower = {.fd = tarn_black_box_make()};
+    tarn_box_news news = {0};
+    tarn_black_box box = {0};
+    must(tarn_black_box_open(&box, follower.fd, STATE_BYTES_MAX) == TARN_OK, "a box");
+    tarn_black_box_begin(&box, "tiny");
+    memset(tarn_black_box_space(&box), 1, 100);
+    tarn_black_box_keep(&box, 100, 0, true);
+    tarn_black_box_log_presses(&box, presses, sizeof presses);
+    tarn_black_box_log(&box, &input, NULL, 0);
+    tarn_black_box_log(&box, &input, presses, sizeof presses);
+    must(tarn_box_follow(&follower, true, &news) == TARN_OK, "following");
+    const size_t byte_count = news.log.count;
+    must(byte_count > 0 && byte_count < SEED_BYTES / 2, "a log");
+    memcpy(log, news.log.bytes, byte_count);
+    tarn_box_news_free(&news);
+    tarn_black_box_close(&box);
+    close(follower.fd);
+    return byte_count;
+}
+
+static void write_seeds(void)
+{
+    static const tarn_session_about about = {
+        .name = "main", .title = "A title", .begun_as = "tiny", .salt = {1, 2}, .guests = 1, .is_kept = true};
+    static const tarn_session_head state = {
+        .state = ROW, .epoch = 5, .number = 7, .step = 9, .state_bytes_max = STATE_BYTES_MAX, .scene = "tiny"};
+    static uint8_t plain[SEED_BYTES], packed[SEED_BYTES];
+    size_t byte_count = tarn_session_about_write(&about, plain);
+    write_seed("about", ABOUT, plain, byte_count);
+    byte_count = tarn_session_head_write(&state, true, plain);
+    memset(plain + byte_count, 7, 200);
+    byte_count += 200;
+    write_seed("kept_state", STATE, plain, byte_count);
+    const size_t packed_bytes = ZSTD_compress(packed, sizeof packed, plain, byte_count, 1);
+    write_seed("packed", PACKED, packed, packed_bytes);
+    byte_count = tarn_session_head_write(&state, false, plain);
+    byte_count += make_log(plain + byte_count);
+    write_seed("batch", BATCH, plain, byte_count);
+    write_seed("log", LOG, plain, make_log(plain));
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    memory = tarn_black_box_make();
+    must(memory >= 0, "a file");
+    write_seeds();
+    return 0;
+}
+
+// ------------------------------------------------------------------------------------------------------------- reading
+
+/// Goes through a box as a worker does that goes on from it.
+static void read_box(uint64_t state_bytes_max, const char *scene, uint64_t step)
+{
+    static tarn_step_input input; // large
+    tarn_black_box box = {0};
+    tarn_black_box_rest rest;
+    uint32_t presses_bytes;
+    size_t at = 0, last = 0;
+    tarn_status status;
+    must(tarn_black_box_open(&box, memory, state_bytes_max) == TARN_OK, "opening the box");
+    must(tarn_black_box_find(&box, scene, &rest), "what was put into a box isn't found");
+    must(rest.step == step && rest.state_bytes <= state_bytes_max && rest.state[rest.state_bytes - 1] != 255,
+         "another state");
+    tarn_black_box_settle(&box, &rest);
+    const uint8_t *presses = tarn_black_box_presses(&box, &presses_bytes);
+    static volatile uint8_t sum;
+    for (uint32_t i = 0; i < presses_bytes; i++) {
+        sum = (uint8_t)(sum + presses[i]);
+    }
+    while ((status = tarn_black_box_read(&box, &at, &input)) == TARN_OK) {
+        must(at > last, "a record that takes nothing");
+        last = at;
+    }
+    must(status == TARN_E_NOT_FOUND || status == TARN_E_MALFORMED || status == TARN_E_VERSION, "reading the log");
+    tarn_black_box_close(&box);
+}
+
+static void fill_box(const char *scene, uint64_t step, const uint8_t *log, size_t log_bytes)
+{
+    static uint8_t state[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    tarn_box_state kept = {
+        .state_bytes_max = STATE_BYTES_MAX, .step = step, .bytes = {state, sizeof state, sizeof state}};
+    snprintf(kept.scene, sizeof kept.scene, "%s", scene);
+    must(tarn_box_fill(memory, &kept, 5, 6, log, log_bytes) == TARN_OK, "filling the box");
+    read_box(STATE_BYTES_MAX, kept.scene, step);
+}
+
+static void read_about(const uint8_t *bytes, size_t byte_count)
+{
+    static uint8_t again[TARN_SESSION_ABOUT_BYTES_MAX];
+    tarn_session_about about;
+    if (tarn_session_about_read(bytes, byte_count, &about) == TARN_OK) {
+        must(tarn_session_about_write(&about, again) == byte_count && memcmp(bytes, again, byte_count) == 0,
+             "another session");
+    }
+}
+
+static void read_state(const uint8_t *bytes, size_t byte_count)
+{
+    static uint8_t again[TARN_SESSION_HEAD_BYTES_MAX];
+    tarn_session_head head;
+    const uint8_t *content;
+    size_t content_bytes;
+    if (tarn_session_state_read(bytes, byte_count, ROW, &head, &content, &content_bytes) == TARN_OK) {
+        must(content + content_bytes == bytes + byte_count && content_bytes > 0, "a state beyond the end");
+        const size_t head_bytes = tarn_session_head_write(&head, true, again);
+        must(head.scene[0] != 0, "a state of no scene");
+        if (strlen(head.scene) + 36 == (size_t)(content - bytes)) { // no zero amid its scene
+            must(head_bytes == (size_t)(content - bytes) && memcmp(bytes, again, head_bytes) == 0, "another state");
+        }
+        fill_box(head.scene, head.step, NULL, 0);
+    }
+}
+
+static void read_batch(const uint8_t *bytes, size_t byte_count)
+{
+    tarn_session_head head;
+    const uint8_t *content;
+    size_t content_bytes;
+    if (tarn_session_batch_read(bytes, byte_count, ROW, &head, &content, &content_bytes) == TARN_OK) {
+        must(content + content_bytes == bytes + byte_count, "a log beyond the end");
+        fill_box("tiny", 4, content, content_bytes);
+    }
+}
+
+static void read_packed(const uint8_t *bytes, size_t byte_count)
+{
+    static tarn_box_bytes plain;
+    const unsigned long long unpacked = ZSTD_getFrameContentSize(bytes, byte_count);
+    if (unpacked > UNPACKED_BYTES_MAX && unpacked < ZSTD_CONTENTSIZE_ERROR - 1) {
+        return; // which is allowed, and takes memory
+    }
+    if (tarn_session_unpack(bytes, byte_count, &plain) == TARN_OK) {
+        must(plain.count == unpacked, "of another size");
+        read_about(plain.bytes, plain.count);
+        read_state(plain.bytes, plain.count);
+        read_batch(plain.bytes, plain.count);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
+{
+    if (byte_count == 0) {
+        return 0;
+    }
+    const uint8_t kind = bytes[0] % KINDS;
+    bytes++;
+    byte_count--;
+    if (kind == ABOUT) {
+        read_about(bytes, byte_count);
+    } else if (kind == STATE) {
+        read_state(bytes, byte_count);
+    } else if (kind == BATCH) {
+        read_batch(bytes, byte_count);
+    } else if (kind == PACKED) {
+        read_packed(bytes, byte_count);
+    } else {
+        const size_t whole = tarn_box_log_whole(bytes, byte_count);
+        must(whole <= byte_count && tarn_box_log_whole(bytes, whole) == whole, "how much is whole");
+        fill_box("tiny", 1, bytes, whole);
+    }
+    return 0;
+}

@@ -1,0 +1,149 @@
+// Which files of a store's folder go, by their size and their age. A store's clock is ahead here once it is open.
+#include "server/gateway/tank_store.h"
+#include "tests/server/test_cmocka.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NOW_S = 1000000, NAMES_BYTES = 512 };
+
+static char dir[64];
+
+static char *in_dir(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void put(const char *name, off_t bytes, int age_s)
+{
+    const struct timespec times[2] = {{NOW_S - age_s, 0}, {NOW_S - age_s, 0}};
+    const int fd = open(in_dir(name), O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(ftruncate(fd, bytes), 0);
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
+}
+
+/// What is left, in a line. Empties the folder.
+static void take_names(char names[NAMES_BYTES])
+{
+    struct dirent **entries;
+    const int count = scandir(dir, &entries, NULL, alphasort);
+    names[0] = 0;
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.') {
+            strncat(names, entries[i]->d_name, NAMES_BYTES - 2 - strlen(names));
+            strncat(names, " ", NAMES_BYTES - 1 - strlen(names));
+            (void)remove(in_dir(entries[i]->d_name));
+        }
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+static bool is_used(void *user, const char *name, size_t name_bytes)
+{
+    (void)user;
+    return name_bytes == strlen("used") && memcmp(name, "used", name_bytes) == 0;
+}
+
+static void test_what_no_session_uses_goes_by_age_and_size(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes_max, age_max_s;
+        int opened_ago_s;
+        const char *left;
+        bool is_too_large;
+    } cases[] = {
+        {9000, 5000, 9000, "a.damaged b.damaged lock other.txt out.tank secret used.damaged used.tank used.tank-wal ",
+         false},
+        // By age: what was set aside, then also what was left out, if this server has done so for long enough.
+        {9000, 350, 200, "b.damaged lock other.txt out.tank secret used.damaged used.tank used.tank-wal ", false},
+        {9000, 350, 600, "b.damaged lock other.txt secret used.damaged used.tank used.tank-wal ", false},
+        {9000, 10, 5, "lock other.txt out.tank secret used.tank used.tank-wal ", false},
+        {9000, 10, 9000, "lock other.txt secret used.tank used.tank-wal ", false},
+        // By size: what was set aside alone, the oldest first.
+        {6099, 5000, 9000, "b.damaged lock other.txt out.tank secret used.damaged used.tank used.tank-wal ", false},
+        {5100, 5000, 9000, "b.damaged lock other.txt out.tank secret used.damaged used.tank used.tank-wal ", false},
+        {5099, 5000, 9000, "lock other.txt out.tank secret used.damaged used.tank used.tank-wal ", false},
+        {1, 5000, 9000, "lock other.txt out.tank secret used.tank used.tank-wal ", true},
+    };
+    snprintf(dir, sizeof dir, "/tmp/tarn-limit-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char names[NAMES_BYTES];
+        tarn_store_use use;
+        const tarn_store_limit limit = {cases[i].bytes_max, cases[i].age_max_s};
+        put("a.damaged", 1000, 400);
+        put("b.damaged", 1000, 300);
+        put("used.damaged", 100, 200); // not the session's, which began anew
+        put("used.tank", 1000, 400);
+        put("used.tank-wal", 2000, 400);
+        put("out.tank", 1000, 1000);
+        put("lock", 500, 9000);
+        put("secret", 500, 9000);
+        put("other.txt", 500, 9000);
+        assert_true(tarn_store_limit_apply(dir, &limit, NOW_S - cases[i].opened_ago_s, NOW_S, is_used, NULL, &use));
+        take_names(names);
+        assert_string_equal(names, cases[i].left);
+        assert_int_equal(use.is_too_large, cases[i].is_too_large);
+    }
+    const tarn_store_limit limit = {1, 1};
+    tarn_store_use use;
+    assert_true(tarn_store_limit_apply(dir, &limit, 0, NOW_S, is_used, NULL, &use));
+    assert_int_equal(use.bytes, 0);
+    assert_int_equal(rmdir(dir), 0);
+    assert_false(tarn_store_limit_apply(dir, &limit, 0, NOW_S, is_used, NULL, &use));
+}
+
+enum { AHEAD_S = 7200 };
+
+static bool is_ahead;
+
+time_t __real_time(time_t *when);
+time_t __wrap_time(time_t *when); // NOLINT: the linker's name
+
+time_t __wrap_time(time_t *when)
+{
+    return __real_time(when) + (is_ahead ? AHEAD_S : 0);
+}
+
+/// Hours later: what a session has stays, whatever the limits are; what none has goes.
+static void test_a_store_keeps_what_its_sessions_have(void **state)
+{
+    (void)state;
+    static const tarn_session_about about = {.name = "main", .begun_as = "some-scene"};
+    static const tarn_store_limit limit = {1, 3600};
+    char names[NAMES_BYTES];
+    tarn_store *store;
+    tarn_text why;
+    snprintf(dir, sizeof dir, "/tmp/tarn-limit-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    put("out.tank", 1000, 0);
+    put("bad.damaged", 1000, 0);
+    assert_int_equal(tarn_store_open(&store, dir, 1000, &limit, why), TARN_OK);
+    is_ahead = true;
+    tarn_store_keep(store, 0, 1, &about, 0);
+    tarn_store_close(store); // the last round is the first
+    is_ahead = false;
+    take_names(names);
+    assert_string_equal(names, "lock main.tank ");
+    assert_int_equal(rmdir(dir), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_no_session_uses_goes_by_age_and_size),
+        cmocka_unit_test(test_a_store_keeps_what_its_sessions_have),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
