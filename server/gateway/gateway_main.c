@@ -13,6 +13,7 @@
 #include "server/common/printable.h"
 #include "server/common/scene.h"
 #include "server/common/standard_files.h"
+#include "server/gateway/announcement.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/session_store.h"
@@ -113,32 +114,6 @@ static void fail_start(const char *sentence)
     end(1);
 }
 
-static void announce(void)
-{
-    const char *host = gateway.options.host;
-    bool is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
-    if (is_any) {
-        host = "localhost"; // nobody can open the address that means all
-    }
-    bool is_v6 = strchr(host, ':') != NULL;
-    char address[300];
-    snprintf(address, sizeof address, "http%s://%s%s%s:%u/", tarn_tls_is_on(&gateway.tls) ? "s" : "", is_v6 ? "[" : "",
-             host, is_v6 ? "]" : "", gateway.listener.port);
-    printf("tarnd is serving on %s%s\n", address, is_any ? " and on every address of this machine" : "");
-    printf("its first tank is at %s?session=%s\n", address, FIRST_SESSION);
-    if (gateway.options.guests != TARN_ROLE_OWN) {
-        printf("who opens %s?session=%s&key=%s owns that tank\n", address, FIRST_SESSION,
-               tarn_session_find(&gateway.sessions, "")->keys.keys[TARN_ROLE_OWN]);
-    }
-    if (gateway.options.redirect_port >= 0) {
-        printf("who comes to port %u without TLS is sent there\n", gateway.redirects.port);
-    }
-    if (tarn_tls_is_on(&gateway.tls)) {
-        printf("its certificate's SHA-256 fingerprint is %s\n", gateway.tls.pair.fingerprint);
-    }
-    fflush(stdout);
-}
-
 /// The first tank is there: from now on viewers may come.
 static void serve(void)
 {
@@ -152,7 +127,7 @@ static void serve(void)
     }
     if (status == TARN_OK) {
         tarn_service_manager_ready(&gateway.manager);
-        announce();
+        tarn_announce(&gateway);
         tarn_session_place_all(&gateway.sessions);
     } else {
         fail_start(why);

@@ -32,6 +32,8 @@ typedef struct tarn_session {
     struct tarn_sessions *all; ///< whose it is
     uint32_t id;               ///< place in the low 8 bits, generation above; 0: free. The worker's name for the tank
     tarn_name name;
+    tarn_name
+        label; ///< for logs and metrics: the name, or a number where that isn't listed, since it opens the session
     tarn_name title; ///< for people; empty: none
     tarn_role_keys keys;
     uint8_t salt[TARN_SESSION_SALT_BYTES];          ///< of the keys

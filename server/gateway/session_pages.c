@@ -132,8 +132,8 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
         return;
     }
     tarn_session_make_tank(session);
-    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.session = session->name, .tank = session->id},
-                "the session \"%s\" begins: %s", session->name, request.scene);
+    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.session = session->label, .tank = session->id},
+                "the session \"%s\" begins: %s", session->label, request.scene);
     answer->status = 201;
     answer->byte_count = tarn_session_made_write(session->name, &session->keys, answer->text, sizeof answer->text);
 }

@@ -50,7 +50,7 @@ static tarn_status open_found(tarn_sessions *all, found_sessions *found, uint32_
     }
     session->box_fd = found->of[i].box_fd;
     session->was_made = session->box_fd > 0;
-    tarn_log_info("the session \"%s\" is back", session->name);
+    tarn_log_info("the session \"%s\" is back", session->label);
     return TARN_OK;
 }
 
@@ -82,7 +82,8 @@ tarn_status tarn_session_open_all(tarn_sessions *all, const tarn_session_plan *f
     }
     for (uint32_t i = 0; i < found.count && status == TARN_OK; i++) {
         if (i != first_found && open_found(all, &found, i, NULL) != TARN_OK) {
-            tarn_log_warn("the session \"%s\" finds no place", found.of[i].about.name);
+            const tarn_session_about *about = &found.of[i].about;
+            tarn_log_warn("the session \"%s\" finds no place", about->is_listed ? about->name : "(not listed)");
         }
     }
     return status;

@@ -1,7 +1,6 @@
 // Gathers what /healthz, /readyz and /metrics tell; the text of the latter is made in metrics.c.
 #include "server/gateway/status_pages.h"
 #include "server/common/clock.h"
-#include "server/gateway/session_place.h"
 #include "server/gateway/viewer.h"
 
 #include <stdio.h>
@@ -90,11 +89,7 @@ static uint32_t frames_in_flight(const tarn_session *session)
 static void tell_session(const tarn_session *session, tarn_metrics_session *told)
 {
     const tarn_ipc_report *report = &session->report;
-    if (session->is_listed) {
-        snprintf(told->label, sizeof told->label, "%s", session->name);
-    } else {
-        snprintf(told->label, sizeof told->label, "unlisted-%u", session->id >> TARN_SESSION_PLACE_BITS);
-    }
+    snprintf(told->label, sizeof told->label, "%s", session->label);
     told->worker = session->worker != NULL ? (int)session->worker->index : -1;
     told->values[TARN_SESSION_METRIC_VIEWERS] = session->viewer_count;
     told->values[TARN_SESSION_METRIC_FRAMES_RECEIVED] = (double)session->counts.frames_received;

@@ -81,8 +81,7 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
         return;
     }
     if (status != TARN_OK) {
-        snprintf(why, sizeof why, "the session \"%s\" is full; allowed are %d viewers", session->name,
-                 TARN_VIEWERS_MAX);
+        snprintf(why, sizeof why, "this session is full; allowed are %d viewers", TARN_VIEWERS_MAX);
         tarn_viewer_fail(viewer, TARN_ERROR_FULL, why);
         return;
     }

@@ -31,8 +31,8 @@ static char dir[] = "/tmp/tarn-outage-XXXXXX";
 
 static void start(void)
 {
-    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", "--guests", "watch",
-                                   "--store",  dir,              NULL};
+    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", "--guests",
+                                   "watch",    "--store",        dir,       NULL};
     server_start(&server, options);
 }
 
@@ -48,7 +48,7 @@ static void make_tanks(void)
 {
     static char answer[ANSWER_BYTES];
     snprintf(links[0].session, sizeof links[0].session, "main");
-    text_of(server.out, "key=", links[0].key, sizeof links[0].key);
+    server_owners_key(dir, links[0].key, sizeof links[0].key);
     for (int t = 1; t < OUTAGE_TANKS; t++) {
         assert_int_equal(server_request(server.port, "POST", "/sessions", "Content-Type: application/json\r\n",
                                         t == 1 ? "{\"scene\":\"small-dam\"}" : "{\"scene\":\"small-pool\"}", answer,
@@ -70,9 +70,8 @@ static bool come_in(int tank)
     }
     snprintf(message.join.session, sizeof message.join.session, "%s", links[tank].session);
     snprintf(message.join.key, sizeof message.join.key, "%s", links[tank].key);
-    return ws_client_tell(&client->ws, &message) == 0 &&
-           ws_client_wait(&client->ws, TARN_MESSAGE_JOINED, &message) && message.joined.role == TARN_ROLE_OWN &&
-           stream_client_next(client, JOIN_MS) && client->status == TARN_OK;
+    return ws_client_tell(&client->ws, &message) == 0 && ws_client_wait(&client->ws, TARN_MESSAGE_JOINED, &message) &&
+           message.joined.role == TARN_ROLE_OWN && stream_client_next(client, JOIN_MS) && client->status == TARN_OK;
 }
 
 /// Looks at all tanks and pushes in them for a while.

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { endSession, listSessions, makeSession } from "../src/lobby/sessions.js";
 import type { Joined } from "../src/protocol/messages.js";
 import { IdentityShelf, readColour } from "../src/state/identity.js";
-import { isOfThisMachine, keysOf, linkTo } from "../src/state/links.js";
+import { isOfThisMachine, keyIn, keysOf, linkTo, withHiddenKey } from "../src/state/links.js";
 
 const answering = (status: number, body: unknown) => async (): Promise<Response> =>
   new Response(typeof body === "string" ? body : JSON.stringify(body), { status });
@@ -61,8 +61,27 @@ test("a new tank comes with its owners' key", async () => {
 
 test("links keep the server and the path, and nothing else of the page's address", () => {
   const here = "https://water.example/tarn/?session=old&key=secret&quality=low#x";
-  expect(linkTo(here, "a b", "0f")).toBe("https://water.example/tarn/?session=a+b&key=0f");
+  expect(linkTo(here, "a b", "0f")).toBe("https://water.example/tarn/?session=a+b#key=0f");
   expect(linkTo(here, "main", "")).toBe("https://water.example/tarn/?session=main");
+});
+
+test("a key is read behind the '#', and where links of old have it", () => {
+  const key = (rest: string): string => keyIn(new URL(`https://water.example/?session=main${rest}`));
+  expect(key("#key=0f")).toBe("0f");
+  expect(key("&key=0e")).toBe("0e");
+  expect(key("&key=0e#key=0f")).toBe("0f");
+  expect(key("#x&key=a%2Fb")).toBe("a/b");
+  expect(key("#keys=0f")).toBe("");
+  expect(key("")).toBe("");
+});
+
+test("an address of old gets its key behind the '#' and keeps the rest", () => {
+  const here = "https://water.example/tarn/?session=main";
+  expect(withHiddenKey(`${here}&key=0f&idle=300`)).toBe(`${here}&idle=300#key=0f`);
+  expect(withHiddenKey(`${here}&key=0e#x=1`)).toBe(`${here}#x=1&key=0e`);
+  expect(withHiddenKey(`${here}&key=0e#key=0f`)).toBe(`${here}#key=0f`);
+  expect(withHiddenKey(`${here}&key=`)).toBe(here);
+  expect(withHiddenKey(`${here}#key=0f`)).toBe(null);
 });
 
 test("only roles with a key can be passed on", () => {

@@ -4,6 +4,7 @@ import wasmUrl from "../codec/codec.wasm?url";
 import DecodeWorker from "../codec/decode-worker.js?worker";
 import { socketUrlBeside } from "../protocol/live.js";
 import { clipName } from "../protocol/messages.js";
+import { linkTo } from "../state/links.js";
 import { SceneTexts } from "../state/scene-texts.js";
 import { NAME_BYTES_MAX } from "../tables/protocol-tables.js";
 import { Glimpse, type GlimpseEnvironment } from "./glimpse.js";
@@ -210,10 +211,7 @@ class Lobby {
     this.refusal.textContent = "";
     try {
       const { session, ownKey } = await makeSession(inPage, scene, clipName(this.name.value));
-      const target = new URL("./", document.baseURI);
-      target.searchParams.set("session", session);
-      target.searchParams.set("key", ownKey);
-      window.location.assign(target.href);
+      window.location.assign(linkTo(new URL("./", document.baseURI).href, session, ownKey));
     } catch (error) {
       this.refusal.textContent = (error as Error).message;
       this.refusal.scrollIntoView({ block: "nearest" });
