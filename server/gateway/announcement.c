@@ -53,6 +53,16 @@ static void say_link(const tarn_gateway *gateway, const char *first, const char 
     }
 }
 
+/// One line that says what is open, and to whom.
+static void say_rights(const tarn_gateway_options *options)
+{
+    static const char *const guests[TARN_ROLE_COUNT] = {"may watch; links let play and own",
+                                                        "may watch and play; links let own", "may watch, play and own"};
+    static const char *const creators[] = {"nobody makes", "owners make", "everybody makes"};
+    printf("whoever reaches it%s %s; %s further tanks\n", options->is_local ? ", from this machine," : "",
+           guests[options->guests], creators[options->creators]);
+}
+
 void tarn_announce(tarn_gateway *gateway)
 {
     const tarn_session *session = tarn_session_find(&gateway->sessions, "");
@@ -68,6 +78,7 @@ void tarn_announce(tarn_gateway *gateway)
     snprintf(first, sizeof first, "%s?session=%s", address, session->name);
     printf("tarnd is serving on %s%s\n", address, is_any ? " and on every address of this machine" : "");
     printf("its first tank is at %s\n", first);
+    say_rights(&gateway->options);
     say_link(gateway, first, session->keys.keys[TARN_ROLE_OWN]);
     if (gateway->options.redirect_port >= 0) {
         printf("who comes to port %u without TLS is sent there\n", gateway->redirects.port);

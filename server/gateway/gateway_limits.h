@@ -19,6 +19,7 @@ enum {
     TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 1 << 20, ///< of /metrics and other made-up pages
     TARN_GATEWAY_HEADER_BYTES_MAX = 4096,       ///< of a request
     TARN_GATEWAY_ORIGINS_MAX = 16,
+    TARN_GATEWAY_NAMES_MAX = 16,         ///< that --name gives
     TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
     TARN_GATEWAY_TX_BYTES = 2000000,     ///< that one send may take
 

@@ -355,6 +355,7 @@ static void catch_signals(void)
 static void connect_parts(void)
 {
     tarn_sessions *sessions = &gateway.sessions;
+    tarn_reach_find(&gateway.reach, &gateway.options);
     sessions->options = &gateway.options;
     sessions->workers = &gateway.workers;
     sessions->metrics = &gateway.metrics;

@@ -74,6 +74,7 @@ static void add_reason(header_writer *writer, unsigned status)
 {
     const char *reason = status == 201   ? "Created"
                          : status == 202 ? "Accepted"
+                         : status == 421 ? "Misdirected Request"
                          : status == 429 ? "Too Many Requests"
                                          : "";
     const size_t bytes = strlen(reason);
@@ -272,15 +273,27 @@ static bool host_is_plain(const char *host)
            strcasecmp(name, "localhost") == 0;
 }
 
-static bool listens_on_loopback(const tarn_gateway *gateway)
+/// Whether a request names this server as its host. Programs that speak HTTP/1.0 may name none; browsers always do.
+static bool host_is_own(tarn_gateway *gateway, struct lws *wsi)
 {
-    const char *host = gateway->options.host;
-    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcasecmp(host, "localhost") == 0;
+    char host[TARN_REFUSED_ORIGIN_BYTES] = "(too long)";
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_HOST) <= 0) {
+        return true;
+    }
+    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
+        tarn_reach_takes(&gateway->reach, host, lws_get_socket_fd(wsi))) {
+        return true;
+    }
+    if (tarn_refused_origins_tell(&gateway->refused_hosts, host, tarn_clock_monotonic_ns())) {
+        tarn_log_warn("a request for the host %s was refused; --name would allow it", host);
+    }
+    return false;
 }
 
-/// Whether a page of this origin may connect. Programs that are no browsers send no origin. A server that only this
-/// machine can reach trusts no names but its own: a page elsewhere whose name leads here (DNS rebinding) would else
-/// pass for one of ours.
+static const char WRONG_HOST[] = "this server goes by another name; its operator may add this one with --name";
+
+/// Whether a page of this origin may connect: one of this server's, whose host was looked at before (host_is_own), or
+/// of an --origin. Programs that are no browsers send no origin.
 static bool origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
 {
     char origin[TARN_REFUSED_ORIGIN_BYTES], host[256];
@@ -295,7 +308,7 @@ static bool origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
         origin_host = NULL; // the same name without TLS may be anybody's on the way
     }
     if (origin_host != NULL && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
-        strcasecmp(origin_host + 3, host) == 0 && (!listens_on_loopback(gateway) || host_is_plain(host))) {
+        strcasecmp(origin_host + 3, host) == 0) {
         return true;
     }
     if (named_origin(gateway, wsi) != NULL) {
@@ -375,6 +388,7 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
         return refuse_json(response, wsi, 413, "the body is too large; allowed are 1024 bytes");
     }
     response->refusal = 0;
+    read_key(wsi, response->key);
     if (!origin_is_allowed(gateway, wsi)) {
         response->refusal = 403;
         response->refusal_sentence = "pages of this origin may make and move no tanks";
@@ -439,7 +453,7 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
                                 response->is_operator, response->body, response->body_bytes, &answer);
     } else {
         tarn_session_pages_make(&gateway->sessions, &gateway->makers, response->body, response->body_bytes,
-                                &connection->address, &answer);
+                                response->key, &connection->address, &answer);
     }
     return respond_answer(response, wsi, 0);
 }
@@ -493,8 +507,24 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
     if (!is_get(wsi)) {
         return refuse_method(response, wsi, "GET, HEAD, POST");
     }
-    tarn_session_pages_list(&gateway->sessions, &answer);
+    read_key(wsi, response->key);
+    tarn_session_pages_list(&gateway->sessions, response->key, &answer);
     return respond_answer(response, wsi, 0);
+}
+
+/// As begin_session, a body is read before the answer.
+static int refuse_host(tarn_http_response *response, struct lws *wsi)
+{
+    const long declared = declared_bytes(wsi);
+    if (declared < 1 || declared > TARN_GATEWAY_BODY_BYTES_MAX || response->ends) {
+        response->ends = true;
+        return respond_text(response, wsi, 421, WRONG_HOST);
+    }
+    response->refusal = 421;
+    response->refusal_sentence = WRONG_HOST;
+    response->expects = true;
+    response->body_bytes = 0;
+    return 0;
 }
 
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
@@ -503,6 +533,9 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     response->ends = response->expects = response->is_move = response->is_scene = false;
     // Bodies in pieces are read by nobody; what is left of one mustn't pass for a request.
     response->ends = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
+    if (!host_is_own(gateway, wsi)) {
+        return refuse_host(response, wsi);
+    }
     const int about_sessions = respond_sessions(gateway, response, wsi, path);
     if (about_sessions != -2) {
         return about_sessions;
@@ -586,6 +619,9 @@ static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
 int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)
 {
     char wanted[32];
+    if (!host_is_own(gateway, wsi)) {
+        return refuse_upgrade(wsi, 421, WRONG_HOST);
+    }
     if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_UPGRADE) <= 0 || strcasecmp(wanted, "websocket") != 0) {
         return refuse_upgrade(wsi, 400, "only an upgrade to a WebSocket is possible");
     }

@@ -16,10 +16,31 @@ void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, con
     answer->byte_count = tarn_session_error_write(sentence, answer->text, sizeof answer->text);
 }
 
-static bool may_create(const tarn_sessions *all)
+static bool is_owners(const tarn_session *session, const tarn_key key)
 {
-    return all->options->anyone_creates && tarn_session_count(all) < all->options->sessions_max &&
-           tarn_session_has_room(all);
+    tarn_role role = TARN_ROLE_WATCH;
+    return tarn_role_of_key(&session->keys, key, &role) && role == TARN_ROLE_OWN;
+}
+
+/// Whether a key is the owners' of some session.
+static bool owns_some(const tarn_sessions *all, const tarn_key key)
+{
+    bool found = false;
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        found |= all->sessions[i].id != 0 && is_owners(&all->sessions[i], key);
+    }
+    return found;
+}
+
+static bool is_creator(const tarn_sessions *all, const tarn_key key)
+{
+    const tarn_creators creators = all->options->creators;
+    return creators == TARN_CREATORS_EVERYONE || (creators == TARN_CREATORS_OWNERS && owns_some(all, key));
+}
+
+static bool may_create(const tarn_sessions *all, const tarn_key key)
+{
+    return is_creator(all, key) && tarn_session_count(all) < all->options->sessions_max && tarn_session_has_room(all);
 }
 
 static tarn_session_info info_of(const tarn_session *session)
@@ -40,7 +61,7 @@ static tarn_session_info info_of(const tarn_session *session)
                                .device = session->worker != NULL ? session->worker->hello.device : ""};
 }
 
-void tarn_session_pages_list(const tarn_sessions *all, tarn_session_answer *answer)
+void tarn_session_pages_list(const tarn_sessions *all, const tarn_key key, tarn_session_answer *answer)
 {
     tarn_session_info infos[TARN_GATEWAY_SESSIONS_MAX];
     uint32_t count = 0;
@@ -52,7 +73,7 @@ void tarn_session_pages_list(const tarn_sessions *all, tarn_session_answer *answ
     }
     const tarn_ipc_worker_hello *told = &all->workers->told;
     answer->status = 200;
-    answer->byte_count = tarn_session_list_write(infos, count, told->scenes, told->scene_count, may_create(all),
+    answer->byte_count = tarn_session_list_write(infos, count, told->scenes, told->scene_count, may_create(all, key),
                                                  answer->text, sizeof answer->text);
 }
 
@@ -79,11 +100,15 @@ static bool may_make(tarn_session_makers *makers, const struct in6_addr *address
 
 /// @return false: it was refused
 static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const tarn_session_request *request,
-                          const struct in6_addr *address, tarn_session_answer *answer)
+                          const tarn_key key, const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_text why;
-    if (!all->options->anyone_creates) {
+    if (all->options->creators == TARN_CREATORS_NOBODY) {
         tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
+    } else if (!is_creator(all, key)) {
+        tarn_session_pages_refuse(answer, 403,
+                                  "only who owns a tank here makes another one; an owners' link leads to this page "
+                                  "with its key");
     } else if (!tarn_own_scene_is_listed(&all->workers->told, request->scene)) {
         snprintf(why, sizeof why, "scene: there is no scene \"%s\"", request->scene);
         tarn_session_pages_refuse(answer, 400, why);
@@ -107,7 +132,7 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
 }
 
 void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
-                             const struct in6_addr *address, tarn_session_answer *answer)
+                             const tarn_key key, const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_session_request request;
     tarn_session *session;
@@ -116,7 +141,7 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
         tarn_session_pages_refuse(answer, 400, why);
         return;
     }
-    if (!check_request(all, makers, &request, address, answer)) {
+    if (!check_request(all, makers, &request, key, address, answer)) {
         return;
     }
     const tarn_session_plan plan = {.title = request.name,
@@ -146,12 +171,6 @@ static tarn_session *find(tarn_sessions *all, const char *name, tarn_session_ans
         tarn_session_pages_refuse(answer, 404, "there is no such session");
     }
     return session;
-}
-
-static bool is_owners(const tarn_session *session, const tarn_key key)
-{
-    tarn_role role = TARN_ROLE_WATCH;
-    return tarn_role_of_key(&session->keys, key, &role) && role == TARN_ROLE_OWN;
 }
 
 void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key key, tarn_session_answer *answer)

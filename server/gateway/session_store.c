@@ -30,6 +30,12 @@ static void on_found(void *user, const tarn_store_found *found)
              found->box_fd > 0 ? found->scene : found->about->begun_as);
 }
 
+/// Whoever comes to a tank of an earlier start may do no more than this start allows.
+static tarn_role guests_of(const tarn_gateway_options *options, const tarn_session_about *about)
+{
+    return (tarn_role)about->guests < options->guests_max ? (tarn_role)about->guests : options->guests_max;
+}
+
 /// @param plan  what is said elsewhere than in the store
 static tarn_status open_found(tarn_sessions *all, found_sessions *found, uint32_t i, const tarn_session_plan *plan)
 {
@@ -40,7 +46,7 @@ static tarn_status open_found(tarn_sessions *all, found_sessions *found, uint32_
                                    .scene = found->of[i].scene,
                                    .begun_as = about->begun_as,
                                    .salt = about->salt,
-                                   .guests = plan != NULL ? plan->guests : (tarn_role)about->guests,
+                                   .guests = plan != NULL ? plan->guests : guests_of(all->options, about),
                                    .is_kept = about->is_kept,
                                    .is_listed = about->is_listed};
     const tarn_status status = tarn_session_open(all, &own, &session);

@@ -114,17 +114,19 @@ static bool listen_to(server_process *server)
 
 static void start(server_process *server, const char *const *arguments, spawn_how how)
 {
-    const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1"};
-    int n = 4;
+    // Requests that tests write themselves are for the host "a".
+    const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1", "--name", "a"};
+    int n = 6;
     for (; arguments != NULL && *arguments != NULL && n < SERVER_ARGUMENTS_MAX - 1; arguments++) {
         list[n++] = *arguments;
     }
     spawn(server, list, how);
     uint64_t until_ns = deadline_ns();
     while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
-        char *address = strstr(server->out, "://127.0.0.1:"); // http or https
-        if (address != NULL && strchr(address, '\n') != NULL) {
-            server->port = (uint16_t)atoi(address + strlen("://127.0.0.1:"));
+        char *address = strstr(server->out, "://"); // http or https
+        const char *port = address != NULL && strchr(address, '\n') != NULL ? strchr(address + 3, ':') : NULL;
+        if (port != NULL) {
+            server->port = (uint16_t)atoi(port + 1);
             return;
         }
     }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { ANSWER_BYTES = 8192 };
@@ -39,6 +40,46 @@ static void take_text(const char *key, char *text, size_t text_bytes)
     assert_non_null(found);
     found += strlen(quoted);
     snprintf(text, text_bytes, "%.*s", (int)strcspn(found, "\""), found);
+}
+
+/// Joins for a moment. @return the role that was given; -1: the server said no
+static int role_of(const char *session, const char *key)
+{
+    ws_client client;
+    ws_message raw;
+    tarn_message message = {.kind = TARN_MESSAGE_JOIN};
+    assert_int_equal(ws_client_open(&client, server.port, "/ws", "tarn.v1", NULL), 101);
+    ws_client_hello(&client);
+    snprintf(message.join.session, sizeof message.join.session, "%s", session);
+    snprintf(message.join.key, sizeof message.join.key, "%s", key);
+    assert_int_equal(ws_client_tell(&client, &message), 0);
+    do {
+        assert_int_equal(ws_client_next(&client, &raw, WS_CLIENT_WAIT_MS), 1);
+    } while (raw.opcode != WS_BINARY || tarn_message_read(raw.bytes, raw.byte_count, &message, NULL) != TARN_OK ||
+             (message.kind != TARN_MESSAGE_JOINED && message.kind != TARN_MESSAGE_ERROR));
+    ws_client_close(&client);
+    return message.kind == TARN_MESSAGE_JOINED ? (int)message.joined.role : -1;
+}
+
+static const char *bearer(const char *key)
+{
+    static char header[1024];
+    snprintf(header, sizeof header, "%s%s%s%s", json, key[0] ? "Authorization: Bearer " : "", key,
+             key[0] ? "\r\n" : "");
+    return header;
+}
+
+/// @return the status of the answer
+static int make_tank(const char *key)
+{
+    return server_request(server.port, "POST", "/sessions", bearer(key), "{\"scene\":\"small-pool\"}", answer,
+                          sizeof answer);
+}
+
+static bool may_create(const char *key)
+{
+    assert_int_equal(server_request(server.port, "GET", "/sessions", bearer(key), NULL, answer, sizeof answer), 200);
+    return strstr(answer, "\"create\":true") != NULL;
 }
 
 static void test_the_owners_link_is_printed_on_a_terminal_alone(void **state)
@@ -105,12 +146,217 @@ static void test_a_session_that_is_not_listed_has_no_name_in_logs(void **state)
     assert_null(strstr(server.err, own));
 }
 
+static void test_what_is_open_beyond_this_machine(void **state)
+{
+    (void)state;
+    const struct {
+        const char *arguments[8];
+        const char *says;
+        tarn_role guest;
+        int makes; ///< the status of a request to make a tank that has no key
+    } cases[] = {
+        {{NULL},
+         "whoever reaches it, from this machine, may watch, play and own; everybody makes further tanks",
+         TARN_ROLE_OWN,
+         201},
+        {{"--host", "0.0.0.0", NULL},
+         "whoever reaches it may watch and play; links let own; owners make further tanks",
+         TARN_ROLE_PLAY,
+         403},
+        {{"--host", "0.0.0.0", "--open", NULL},
+         "whoever reaches it may watch, play and own; everybody makes further tanks",
+         TARN_ROLE_OWN,
+         201},
+        {{"--host", "0.0.0.0", "--open", "--guests", "own", "--create", "nobody", NULL},
+         "whoever reaches it may watch, play and own; nobody makes further tanks",
+         TARN_ROLE_OWN,
+         403},
+        {{"--host", "0.0.0.0", "--guests", "watch", "--create", "everyone", NULL},
+         "whoever reaches it may watch; links let play and own; everybody makes further tanks",
+         TARN_ROLE_WATCH,
+         201},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *arguments[16] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--store", store};
+        for (int a = 0; cases[i].arguments[a] != NULL; a++) {
+            arguments[6 + a] = cases[i].arguments[a];
+        }
+        server_start(&server, arguments);
+        assert_int_equal(role_of("main", ""), cases[i].guest);
+        assert_int_equal(make_tank(""), cases[i].makes);
+        char key[64];
+        server_owners_key(store, key, sizeof key);
+        assert_int_equal(role_of("main", key), TARN_ROLE_OWN);
+        server_stop(&server);
+        if (strstr(server.out, cases[i].says) == NULL) {
+            fail_msg("\"%s\" isn't in: %s", cases[i].says, server.out);
+        }
+    }
+}
+
+static void test_owners_make_tanks(void **state)
+{
+    (void)state;
+    char own[64], play[64], made[64];
+    const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--create", "owners",
+                                     "--guests", "watch",          "--store", store,        NULL};
+    server_start(&server, arguments);
+    server_owners_key(store, own, sizeof own);
+    assert_int_equal(make_tank(""), 403);
+    assert_non_null(strstr(answer, "only who owns a tank here makes another one"));
+    assert_int_equal(make_tank("0123456789abcdef0123456789abcdef"), 403);
+    assert_int_equal(make_tank(own), 201);
+    take_text("own", made, sizeof made);
+    take_text("play", play, sizeof play);
+    assert_int_equal(make_tank(play), 403);
+    assert_int_equal(make_tank(made), 201);
+    assert_false(may_create(""));
+    assert_false(may_create(play));
+    assert_true(may_create(own));
+    server_stop(&server);
+}
+
+/// A tank that was made when guests owned is none of everybody's when more people reach it.
+static void test_guests_of_earlier_tanks_may_no_more_than_now(void **state)
+{
+    (void)state;
+    char name[64];
+    const char *arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--store", store,
+                               NULL,       "0.0.0.0",        NULL};
+    server_start(&server, arguments);
+    assert_int_equal(make_tank(""), 201);
+    take_text("session", name, sizeof name);
+    assert_int_equal(role_of(name, ""), TARN_ROLE_OWN);
+    usleep(300000);
+    server_stop(&server);
+    arguments[6] = "--host";
+    server_start(&server, arguments);
+    assert_int_equal(role_of(name, ""), TARN_ROLE_PLAY);
+    server_stop(&server);
+}
+
+/// Sends a request as it stands. @return the status of the answer
+static int ask(const char *request)
+{
+    const int fd = ws_connect(server.port);
+    int status = 0, have = 0;
+    assert_true(fd >= 0);
+    ws_send_raw(fd, request, strlen(request));
+    while (status != 101 && have < ANSWER_BYTES - 1) {
+        const ssize_t got = recv(fd, answer + have, (size_t)(ANSWER_BYTES - 1 - have), 0);
+        if (got <= 0) {
+            break;
+        }
+        have += (int)got;
+        answer[have] = 0;
+        sscanf(answer, "HTTP/1.%*d %d", &status);
+    }
+    close(fd);
+    return status;
+}
+
+static void test_requests_name_this_machine(void **state)
+{
+    (void)state;
+    char own[256] = "", local[300], text[512];
+    gethostname(own, sizeof own - 1);
+    snprintf(local, sizeof local, "%s.local", own);
+    const char *const arguments[] = {"--scenes", TARN_TEST_SCENES,
+                                     "--scene",  "small-pool",
+                                     "--name",   "Tank.Example",
+                                     "--name",   "2001:db8::7",
+                                     "--origin", "https://pages.example:444",
+                                     NULL};
+    const struct {
+        const char *host;
+        int status;
+    } cases[] = {
+        {"127.0.0.1", 200},
+        {"127.0.0.1:1", 200},
+        {"127.1.2.3", 200},
+        {"localhost:80", 200},
+        {"LOCALHOST", 200},
+        {"localhost.", 200},
+        {"a.localhost", 200},
+        {"[::1]:8080", 200},
+        {"[::ffff:127.0.0.1]", 200},
+        {own, 200},
+        {"tank.example", 200},
+        {"tank.example.:443", 200},
+        {"[2001:db8::7]:1", 200},
+        {"[2001:DB8:0::7]", 200},
+        {"pages.example", 200},
+        {"evil.example", 421},
+        {"tank.example.evil", 421},
+        {"xtank.example", 421},
+        {"tank.exampl", 421},
+        {"localhost.evil", 421},
+        {"127.0.0.1.evil", 421},
+        {"192.0.2.9", 421},
+        {"[2001:db8::8]", 421},
+        {"[::1", 421},
+        {"[::1]x", 421},
+        {"localhost:80x", 421},
+        {"local host", 421},
+        {":80", 421},
+        {".localhost", 421},
+        {"user@localhost", 421},
+    };
+    server_start(&server, arguments);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(text, sizeof text, "GET /sessions HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", cases[i].host);
+        const int status = ask(text);
+        if (status != cases[i].status) {
+            fail_msg("the host \"%s\" was answered with %d", cases[i].host, status);
+        }
+        snprintf(text, sizeof text,
+                 "GET /ws HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                 "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                 "Sec-WebSocket-Protocol: tarn.v1\r\n\r\n",
+                 cases[i].host);
+        assert_int_equal(ask(text), status == 200 ? 101 : 421);
+    }
+    assert_int_equal(
+        ask("POST /sessions HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"), 421);
+    assert_non_null(strstr(answer, "421 Misdirected Request"));
+    assert_non_null(strstr(answer, "may add this one with --name"));
+    server_stop(&server);
+    assert_non_null(strstr(server.err, "a request for the host evil.example was refused; --name would allow it"));
+}
+
+/// @return whether tarnd refused to start with exit status 2 and said this
+static bool refuses(const char *const *arguments, const char *says)
+{
+    server_spawn(&server, arguments);
+    return server_wait(&server) == 2 && strstr(server.err, says) != NULL;
+}
+
+static void test_rights_that_can_not_be_meant_are_refused(void **state)
+{
+    (void)state;
+    assert_true(refuses((const char *[]){"--host", "0.0.0.0", "--guests", "own", NULL},
+                        "allowed are watch and play, or own with --open"));
+    assert_true(refuses((const char *[]){"--guests", "own", "--host", "192.0.2.1", NULL}, "with --host 192.0.2.1"));
+    assert_true(refuses((const char *[]){"--create", "some", NULL}, "allowed are everyone, owners and nobody"));
+    assert_true(refuses((const char *[]){"--name", "a:80", NULL}, "--name: found \"a:80\""));
+    assert_true(refuses((const char *[]){"--name", "", NULL}, "--name: found \"\""));
+    assert_true(refuses((const char *[]){"--name", "a", "--name=a", "--name=a", "--name=a", "--name=a", "--name=a",
+                                         "--name=a", "--name=a", "--name=a", "--name=a", "--name=a", "--name=a",
+                                         "--name=a", "--name=a", "--name=a", "--name=a", "--name=a", NULL},
+                        "--name: given more than 16 times"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_owners_link_is_printed_on_a_terminal_alone, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_a_session_that_is_not_listed_has_no_name_in_logs, make_store,
                                         remove_store),
+        cmocka_unit_test_setup_teardown(test_what_is_open_beyond_this_machine, make_store, remove_store),
+        cmocka_unit_test_setup_teardown(test_owners_make_tanks, make_store, remove_store),
+        cmocka_unit_test_setup_teardown(test_guests_of_earlier_tanks_may_no_more_than_now, make_store, remove_store),
+        cmocka_unit_test(test_requests_name_this_machine),
+        cmocka_unit_test(test_rights_that_can_not_be_meant_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

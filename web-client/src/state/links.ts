@@ -16,6 +16,13 @@ export function linkTo(here: string, session: string, key: string): string {
   return url.href;
 }
 
+/** The start page, where an owner's key lets make more tanks. @param base  its address, without a query */
+export function startPage(base: string, ownKey: string): string {
+  const url = new URL(base);
+  if (ownKey !== "") url.hash = new URLSearchParams({ key: ownKey }).toString();
+  return url.href;
+}
+
 /** The key in an address; "": there is none. Links of old have it before the '#'. */
 export function keyIn(address: URL): string {
   const key = new URLSearchParams(address.hash.slice(1)).get("key") ?? address.searchParams.get("key") ?? "";
