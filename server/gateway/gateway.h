@@ -12,6 +12,7 @@
 #include "server/gateway/metrics.h"
 #include "server/gateway/move.h"
 #include "server/gateway/pages.h"
+#include "server/gateway/passes.h"
 #include "server/gateway/reach.h"
 #include "server/gateway/refused_origins.h"
 #include "server/gateway/scene_pages.h"
@@ -44,6 +45,7 @@ typedef struct tarn_gateway {
     tarn_workers workers;
     tarn_sessions sessions;
     tarn_move move;
+    tarn_passes passes;
     tarn_session_makers makers;
     tarn_viewer_list viewers;
     tarn_reach reach;

@@ -2,6 +2,7 @@
 #ifndef TARN_SERVER_GATEWAY_HELP_H
 #define TARN_SERVER_GATEWAY_HELP_H
 
+#include "server/common/token.h"
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/viewer_rate.h"
 
@@ -31,7 +32,8 @@ _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_P
                    TARN_GATEWAY_WORKER_BACKOFF_MS == 100 && TARN_GATEWAY_WORKER_FAILURES_MAX == 8 &&
                    TARN_GATEWAY_WORKERS_MAX == 16 && TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX == 2500 &&
                    TARN_GATEWAY_DRAIN_S_MAX == 25 && TARN_GATEWAY_TLS_FILE_BYTES_MAX == 1 << 20 &&
-                   TARN_GATEWAY_TLS_CHAIN_MAX == 8 && TARN_GATEWAY_NAMES_MAX == 16 && TARN_GATEWAY_REDIRECTS_MAX == 64,
+                   TARN_GATEWAY_TLS_CHAIN_MAX == 8 && TARN_GATEWAY_NAMES_MAX == 16 && TARN_TOKEN_KEYS_MAX == 16 &&
+                   TARN_PASS_BYTES_MAX == 512 && TARN_GATEWAY_REDIRECTS_MAX == 64,
                "the help text states these limits");
 _Static_assert(1000 * TARN_GATEWAY_DRAIN_S_MAX + TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX + TARN_GATEWAY_END_MS_MAX < 30000,
                "deploy/tarnd.service leaves 30 seconds");

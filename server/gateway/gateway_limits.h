@@ -77,6 +77,8 @@ enum {
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
     TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
 
+    TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
+
     // the store
     TARN_GATEWAY_STORE_DURABILITY_MS = 100,        ///< of what happens, that a power cut may cost; --durability
     TARN_GATEWAY_STORE_STATE_MS_MIN = 2000,        ///< between two states of a tank that are put

@@ -255,6 +255,7 @@ static void on_tick(uv_timer_t *timer)
     tarn_workers_tick(&gateway.workers, now_ns);
     tarn_listener_tick(&gateway.listener, now_ns);
     tarn_listener_tick(&gateway.redirects, now_ns);
+    tarn_passes_tick(&gateway.passes, now_ns);
     tarn_viewer_tick(&gateway.viewers, now_ns);
     tarn_session_tick(&gateway.sessions, now_ns);
     tarn_move_tick(&gateway.move, now_ns);
@@ -359,6 +360,7 @@ static void connect_parts(void)
     sessions->options = &gateway.options;
     sessions->workers = &gateway.workers;
     sessions->metrics = &gateway.metrics;
+    sessions->passes = &gateway.passes;
     sessions->show = tarn_web_show;
     gateway.move.sessions = sessions;
     gateway.viewers.sessions = sessions;
@@ -431,6 +433,9 @@ static tarn_status start(tarn_text why)
         return TARN_E_MEMORY;
     }
     status = open_store(why);
+    if (status == TARN_OK) {
+        status = tarn_passes_open(&gateway.passes, &gateway.options, why);
+    }
     if (status == TARN_OK) {
         status = tarn_session_open_all(&gateway.sessions, &plan);
     }

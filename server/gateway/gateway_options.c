@@ -1,9 +1,9 @@
 // tarnd's options by argp; what they say together is checked at the end of parsing. Start at option_list.
 #include "server/gateway/gateway_options.h"
 #include "server/common/option_number.h"
+#include "server/common/role_word.h"
 #include "server/gateway/gateway_help.h"
 #include "server/gateway/reach.h"
-#include "server/gateway/role.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -31,6 +31,7 @@ enum {
     OPTION_STORE,
     OPTION_DURABILITY,
     OPTION_CREATE,
+    OPTION_TOKEN_KEYS,
     OPTION_DRAIN,
     OPTION_LOG,
     OPTION_LOG_FORMAT,
@@ -71,6 +72,10 @@ static const struct argp_option option_list[] = {
     {"create", OPTION_CREATE, "everyone|owners|nobody", 0,
      "Who may make more tanks; owners: with the key by which one is owned (default everyone; owners where other "
      "machines reach the address)",
+     1},
+    {"token-keys", OPTION_TOKEN_KEYS, "FILE", 0,
+     "Keys of those who issue tokens (tarn token), at most 16 lines of a name and 32 to 64 bytes in base64url; a token "
+     "has at most 512 bytes (default with --store DIR: DIR/secret)",
      1},
     {"sessions-max", OPTION_SESSIONS, "N", 0, "Tanks at once, 1 to 64 (default 8); each worker takes 16", 1},
     {"keep-empty", OPTION_KEEP, "S", 0,
@@ -191,6 +196,9 @@ static bool parse_session_option(int key, const char *text, struct argp_state *s
         return true;
     case OPTION_KEEP:
         options->keep_empty_s = (uint32_t)tarn_option_number(state, "keep-empty", text, 1, 86400);
+        return true;
+    case OPTION_TOKEN_KEYS:
+        options->token_keys = text;
         return true;
     case OPTION_STORE:
         options->store = text;

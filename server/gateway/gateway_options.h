@@ -38,6 +38,7 @@ typedef struct tarn_gateway_options {
     tarn_role guests;       ///< what those may who come without a key
     tarn_role guests_max;   ///< in tanks of an earlier start, too
     uint32_t sessions_max;  ///< 1..TARN_GATEWAY_SESSIONS_MAX
+    const char *token_keys; ///< file that tokens are checked with; NULL: the store's secret, where there is a store
     const char *store;      ///< where sessions are kept; NULL: nowhere
     uint32_t durability_ms; ///< of what happens, that a power cut may cost
     uint32_t keep_empty_s;  ///< that a tank lasts with nobody in it

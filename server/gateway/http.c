@@ -355,15 +355,15 @@ static bool is_json(struct lws *wsi)
 
 _Static_assert(TARN_GATEWAY_BODY_BYTES_MAX == 1024, "a sentence states this limit");
 
-/// The key that a request has. @param key  with zeros behind its end
-static void read_key(struct lws *wsi, tarn_key key)
+/// The key or the token that a request has; empty: none.
+static void read_pass(struct lws *wsi, tarn_pass pass)
 {
     static const char bearer[] = "Bearer ";
-    char text[sizeof bearer - 1 + sizeof(tarn_key)] = "";
-    memset(key, 0, sizeof(tarn_key));
+    char text[sizeof bearer - 1 + sizeof(tarn_pass)] = "";
+    pass[0] = 0;
     if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_AUTHORIZATION) > 0 &&
         strncmp(text, bearer, sizeof bearer - 1) == 0) {
-        snprintf(key, sizeof(tarn_key), "%s", text + sizeof bearer - 1);
+        snprintf(pass, sizeof(tarn_pass), "%s", text + sizeof bearer - 1);
     }
 }
 
@@ -388,7 +388,7 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
         return refuse_json(response, wsi, 413, "the body is too large; allowed are 1024 bytes");
     }
     response->refusal = 0;
-    read_key(wsi, response->key);
+    read_pass(wsi, response->pass);
     if (!origin_is_allowed(gateway, wsi)) {
         response->refusal = 403;
         response->refusal_sentence = "pages of this origin may make and move no tanks";
@@ -413,7 +413,7 @@ static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struc
     response->is_move = true;
     response->is_operator = tarn_listener_is_loopback(&connection->address) && !is_proxied(wsi) &&
                             lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_plain(host);
-    read_key(wsi, response->key);
+    read_pass(wsi, response->pass);
     snprintf(response->moved, sizeof response->moved, "%.*s", (int)name_bytes, name);
     if (declared_bytes(wsi) > 0 || response->ends) {
         return begin_session(gateway, response, wsi);
@@ -421,7 +421,7 @@ static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struc
     if (!origin_is_allowed(gateway, wsi)) {
         return refuse_json(response, wsi, 403, "pages of this origin may make and move no tanks");
     }
-    tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->key, response->is_operator,
+    tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->pass, response->is_operator,
                             "", 0, &answer);
     return respond_answer(response, wsi, 1); // libwebsockets would wait for a body
 }
@@ -449,23 +449,23 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
     if (response->refusal) {
         tarn_session_pages_refuse(&answer, response->refusal, response->refusal_sentence);
     } else if (response->is_move) {
-        tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->key,
+        tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->pass,
                                 response->is_operator, response->body, response->body_bytes, &answer);
     } else {
         tarn_session_pages_make(&gateway->sessions, &gateway->makers, response->body, response->body_bytes,
-                                response->key, &connection->address, &answer);
+                                response->pass, &connection->address, &answer);
     }
     return respond_answer(response, wsi, 0);
 }
 
 static int end_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name)
 {
-    tarn_key key;
+    tarn_pass pass;
     if (!origin_is_allowed(gateway, wsi)) {
         return refuse_json(response, wsi, 403, "pages of this origin may end no tanks");
     }
-    read_key(wsi, key);
-    tarn_session_pages_end(&gateway->sessions, name, key, &answer);
+    read_pass(wsi, pass);
+    tarn_session_pages_end(&gateway->sessions, name, pass, &answer);
     return respond_answer(response, wsi, 0);
 }
 
@@ -507,8 +507,8 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
     if (!is_get(wsi)) {
         return refuse_method(response, wsi, "GET, HEAD, POST");
     }
-    read_key(wsi, response->key);
-    tarn_session_pages_list(&gateway->sessions, response->key, &answer);
+    read_pass(wsi, response->pass);
+    tarn_session_pages_list(&gateway->sessions, response->pass, &answer);
     return respond_answer(response, wsi, 0);
 }
 

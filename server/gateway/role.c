@@ -1,14 +1,11 @@
 // Keys from a secret, compared in constant time, and which message asks for which role.
 #include "server/gateway/role.h"
-
-#include <string.h>
-
-static const char *const words[TARN_ROLE_COUNT] = {"watch", "play", "own"};
+#include "server/common/role_word.h"
 
 void tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes)
 {
     for (int role = 0; role < TARN_ROLE_COUNT; role++) {
-        tarn_secret_key(secret, salt, salt_bytes, words[role], keys->keys[role]);
+        tarn_secret_key(secret, salt, salt_bytes, tarn_role_word((tarn_role)role), keys->keys[role]);
     }
 }
 
@@ -26,16 +23,6 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
         }
     }
     return found;
-}
-
-int tarn_role_find(const char *word)
-{
-    for (int role = 0; role < TARN_ROLE_COUNT; role++) {
-        if (strcmp(words[role], word) == 0) {
-            return role;
-        }
-    }
-    return -1;
 }
 
 static tarn_role needed(const tarn_message *message)

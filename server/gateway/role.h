@@ -17,9 +17,6 @@ void tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const 
 /// @param key  with zeros behind its end  @return false: it is none of these
 bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *role);
 
-/// The role of a word ("watch"). @return -1 for a word that is none
-int tarn_role_find(const char *word);
-
 /// Whether a role may send a message.
 bool tarn_role_may(tarn_role role, const tarn_message *message);
 

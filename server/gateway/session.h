@@ -92,7 +92,8 @@ typedef struct tarn_sessions {
     /// Shows a frame to viewers to whom one is due (web.h). @param viewer_count  0..TARN_VIEWERS_MAX
     void (*show)(struct tarn_viewer *const *viewers, uint32_t viewer_count);
     tarn_session sessions[TARN_GATEWAY_SESSIONS_MAX];
-    tarn_secret secret;       ///< what keys are made from
+    tarn_secret secret; ///< what keys are made from
+    struct tarn_passes *passes;
     struct tarn_store *store; ///< that keeps them (tank_store.h); NULL: none
     uint64_t store_due_ns;    ///< when it is looked at again
     bool store_fails;         ///< as owners were told

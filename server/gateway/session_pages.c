@@ -4,6 +4,7 @@
 #include "server/common/log.h"
 #include "server/common/scene.h"
 #include "server/gateway/own_scene.h"
+#include "server/gateway/passes.h"
 #include "server/gateway/session_json.h"
 #include "server/gateway/turn_taking.h"
 
@@ -16,31 +17,43 @@ void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, con
     answer->byte_count = tarn_session_error_write(sentence, answer->text, sizeof answer->text);
 }
 
-static bool is_owners(const tarn_session *session, const tarn_key key)
+static bool is_owners(const tarn_session *session, const char *pass)
 {
-    tarn_role role = TARN_ROLE_WATCH;
-    return tarn_role_of_key(&session->keys, key, &role) && role == TARN_ROLE_OWN;
+    tarn_grant grant;
+    tarn_text why;
+    return tarn_passes_admit(session->all->passes, session, pass, &grant, why) == TARN_OK &&
+           grant.role == TARN_ROLE_OWN;
 }
 
-/// Whether a key is the owners' of some session.
-static bool owns_some(const tarn_sessions *all, const tarn_key key)
+/// Whether a pass is the owners' of some session. Of a token the signature is looked at once.
+static bool owns_some(const tarn_sessions *all, const char *pass)
 {
+    tarn_token token = {.role = TARN_ROLE_WATCH};
+    tarn_text why;
+    const bool is_token = tarn_pass_is_token(pass);
     bool found = false;
+    if (is_token && tarn_passes_token(all->passes, pass, &token, why) != TARN_OK) {
+        return false;
+    }
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        found |= all->sessions[i].id != 0 && is_owners(&all->sessions[i], key);
+        const tarn_session *session = &all->sessions[i];
+        if (session->id != 0) {
+            found |= is_token ? token.role == TARN_ROLE_OWN && strcmp(token.session, session->name) == 0
+                              : is_owners(session, pass);
+        }
     }
     return found;
 }
 
-static bool is_creator(const tarn_sessions *all, const tarn_key key)
+static bool is_creator(const tarn_sessions *all, const char *pass)
 {
     const tarn_creators creators = all->options->creators;
-    return creators == TARN_CREATORS_EVERYONE || (creators == TARN_CREATORS_OWNERS && owns_some(all, key));
+    return creators == TARN_CREATORS_EVERYONE || (creators == TARN_CREATORS_OWNERS && owns_some(all, pass));
 }
 
-static bool may_create(const tarn_sessions *all, const tarn_key key)
+static bool may_create(const tarn_sessions *all, const char *pass)
 {
-    return is_creator(all, key) && tarn_session_count(all) < all->options->sessions_max && tarn_session_has_room(all);
+    return is_creator(all, pass) && tarn_session_count(all) < all->options->sessions_max && tarn_session_has_room(all);
 }
 
 static tarn_session_info info_of(const tarn_session *session)
@@ -61,7 +74,7 @@ static tarn_session_info info_of(const tarn_session *session)
                                .device = session->worker != NULL ? session->worker->hello.device : ""};
 }
 
-void tarn_session_pages_list(const tarn_sessions *all, const tarn_key key, tarn_session_answer *answer)
+void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_session_answer *answer)
 {
     tarn_session_info infos[TARN_GATEWAY_SESSIONS_MAX];
     uint32_t count = 0;
@@ -73,7 +86,7 @@ void tarn_session_pages_list(const tarn_sessions *all, const tarn_key key, tarn_
     }
     const tarn_ipc_worker_hello *told = &all->workers->told;
     answer->status = 200;
-    answer->byte_count = tarn_session_list_write(infos, count, told->scenes, told->scene_count, may_create(all, key),
+    answer->byte_count = tarn_session_list_write(infos, count, told->scenes, told->scene_count, may_create(all, pass),
                                                  answer->text, sizeof answer->text);
 }
 
@@ -100,12 +113,12 @@ static bool may_make(tarn_session_makers *makers, const struct in6_addr *address
 
 /// @return false: it was refused
 static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const tarn_session_request *request,
-                          const tarn_key key, const struct in6_addr *address, tarn_session_answer *answer)
+                          const char *pass, const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_text why;
     if (all->options->creators == TARN_CREATORS_NOBODY) {
         tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
-    } else if (!is_creator(all, key)) {
+    } else if (!is_creator(all, pass)) {
         tarn_session_pages_refuse(answer, 403,
                                   "only who owns a tank here makes another one; an owners' link leads to this page "
                                   "with its key");
@@ -132,7 +145,7 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
 }
 
 void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
-                             const tarn_key key, const struct in6_addr *address, tarn_session_answer *answer)
+                             const char *pass, const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_session_request request;
     tarn_session *session;
@@ -141,7 +154,7 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
         tarn_session_pages_refuse(answer, 400, why);
         return;
     }
-    if (!check_request(all, makers, &request, key, address, answer)) {
+    if (!check_request(all, makers, &request, pass, address, answer)) {
         return;
     }
     const tarn_session_plan plan = {.title = request.name,
@@ -173,13 +186,13 @@ static tarn_session *find(tarn_sessions *all, const char *name, tarn_session_ans
     return session;
 }
 
-void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key key, tarn_session_answer *answer)
+void tarn_session_pages_end(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer)
 {
     tarn_session *session = find(all, name, answer);
     if (session == NULL) {
         return;
     }
-    if (!is_owners(session, key)) {
+    if (!is_owners(session, pass)) {
         tarn_session_pages_refuse(answer, 403, "only with the owners' key may this tank be ended");
     } else if (session->is_kept) {
         tarn_session_pages_refuse(answer, 409, "this tank lasts as long as the server");
@@ -190,8 +203,8 @@ void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key
     }
 }
 
-void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const tarn_key key,
-                             bool is_operator, const char *body, size_t body_bytes, tarn_session_answer *answer)
+void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const char *pass, bool is_operator,
+                             const char *body, size_t body_bytes, tarn_session_answer *answer)
 {
     int worker;
     tarn_text why;
@@ -199,7 +212,7 @@ void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *na
     if (session == NULL) {
         return;
     }
-    if (!is_operator && !is_owners(session, key)) {
+    if (!is_operator && !is_owners(session, pass)) {
         tarn_session_pages_refuse(answer, 403, "only with the owners' key may this tank be moved");
     } else if (tarn_session_move_read(body, body_bytes, all->workers->count, &worker, why) != TARN_OK) {
         tarn_session_pages_refuse(answer, 400, why);

@@ -40,19 +40,19 @@ typedef struct tarn_session_answer {
     char text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
 } tarn_session_answer;
 
-// The key is the one that came with a request, with zeros behind its end; empty: none came.
+// The pass is the key or the token that came with a request; empty: none came.
 
-void tarn_session_pages_list(const tarn_sessions *all, const tarn_key key, tarn_session_answer *answer);
+void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_session_answer *answer);
 
 /// @param body  of the request  @param address  whose it is
 void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
-                             const tarn_key key, const struct in6_addr *address, tarn_session_answer *answer);
+                             const char *pass, const struct in6_addr *address, tarn_session_answer *answer);
 
-void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key key, tarn_session_answer *answer);
+void tarn_session_pages_end(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer);
 
 /// @param is_operator  the request comes from this machine
-void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const tarn_key key,
-                             bool is_operator, const char *body, size_t body_bytes, tarn_session_answer *answer);
+void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const char *pass, bool is_operator,
+                             const char *body, size_t body_bytes, tarn_session_answer *answer);
 
 /// Refuses with a status and a sentence.
 void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, const char *sentence);

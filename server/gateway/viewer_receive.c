@@ -65,10 +65,12 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
         return;
     }
     viewer->role = session->guests;
-    if (join->key[0] && !tarn_role_of_key(&session->keys, join->key, &viewer->role)) {
-        tarn_viewer_fail(viewer, TARN_ERROR_KEY,
-                         "the key of this link opens nothing here; it may be mistyped, or of a tank that is no more");
-        return;
+    if (join->key[0]) {
+        if (tarn_passes_admit(viewer->all->sessions->passes, session, join->key, &viewer->grant, why) != TARN_OK) {
+            tarn_viewer_fail(viewer, TARN_ERROR_KEY, why);
+            return;
+        }
+        viewer->role = viewer->grant.role;
     }
     viewer->is_preview = join->preview;
     if (viewer->is_preview) {

@@ -26,6 +26,7 @@ int tool_check(int argc, char **argv);
 int tool_load(int argc, char **argv);
 int tool_kinect(int argc, char **argv);
 int tool_top(int argc, char **argv);
+int tool_token(int argc, char **argv);
 
 /// Where a command is told to run.
 typedef struct tool_device {

@@ -11,8 +11,8 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"run", tool_run},   {"bench", tool_bench},   {"check", tool_check},
-                {"load", tool_load}, {"kinect", tool_kinect}, {"top", tool_top}};
+} commands[] = {{"run", tool_run},       {"bench", tool_bench}, {"check", tool_check}, {"load", tool_load},
+                {"kinect", tool_kinect}, {"top", tool_top},     {"token", tool_token}};
 
 typedef struct tool_arguments {
     int (*run)(int argc, char **argv);
@@ -33,11 +33,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                 return 0;
             }
         }
-        argp_error(state, "found the command \"%s\", allowed are run, bench, check, load, kinect and top", argument);
+        argp_error(state, "found the command \"%s\", allowed are run, bench, check, load, kinect, top and token",
+                   argument);
         return 0;
     }
     if (key == ARGP_KEY_NO_ARGS) {
-        argp_error(state, "a command is missing, allowed are run, bench, check, load, kinect and top");
+        argp_error(state, "a command is missing, allowed are run, bench, check, load, kinect, top and token");
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -63,6 +64,7 @@ int main(int argc, char **argv)
                "  load   open viewers to a running server and measure what they receive\n"
                "  kinect let people before a depth camera move a running server's fluid\n"
                "  top    show the tanks of a running server, anew each second\n"
+               "  token  mint, list and revoke tokens, which open a tank to somebody for a time\n"
                "\n"
                "`tarn COMMAND --help` describes a command. A SCENE is a path to a .json file or the name of a scene "
                "that came with Tarn, such as dam-break.",

@@ -120,7 +120,7 @@ run 2 run "$folder/small.json" --device tpu
 run 2 run
 says 'the scene is missing'
 run 2 frobnicate
-says 'allowed are run, bench, check, load, kinect and top'
+says 'allowed are run, bench, check, load, kinect, top and token'
 run 2
 run 1 run no-such-scene
 says 'no-such-scene'

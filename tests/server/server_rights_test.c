@@ -1,12 +1,17 @@
 // Who gets in: what a link gives away, and where the key in it may be found.
+#include "server/common/clock.h"
+#include "server/common/token_files.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { ANSWER_BYTES = 8192 };
@@ -42,28 +47,35 @@ static void take_text(const char *key, char *text, size_t text_bytes)
     snprintf(text, text_bytes, "%.*s", (int)strcspn(found, "\""), found);
 }
 
-/// Joins for a moment. @return the role that was given; -1: the server said no
-static int role_of(const char *session, const char *key)
+/// Joins and stays. @return the answer: joined, or an error
+static tarn_message come(ws_client *client, const char *session, const char *pass)
 {
-    ws_client client;
     ws_message raw;
     tarn_message message = {.kind = TARN_MESSAGE_JOIN};
-    assert_int_equal(ws_client_open(&client, server.port, "/ws", "tarn.v1", NULL), 101);
-    ws_client_hello(&client);
+    assert_int_equal(ws_client_open(client, server.port, "/ws", "tarn.v1", NULL), 101);
+    ws_client_hello(client);
     snprintf(message.join.session, sizeof message.join.session, "%s", session);
-    snprintf(message.join.key, sizeof message.join.key, "%s", key);
-    assert_int_equal(ws_client_tell(&client, &message), 0);
+    snprintf(message.join.key, sizeof message.join.key, "%s", pass);
+    assert_int_equal(ws_client_tell(client, &message), 0);
     do {
-        assert_int_equal(ws_client_next(&client, &raw, WS_CLIENT_WAIT_MS), 1);
+        assert_int_equal(ws_client_next(client, &raw, WS_CLIENT_WAIT_MS), 1);
     } while (raw.opcode != WS_BINARY || tarn_message_read(raw.bytes, raw.byte_count, &message, NULL) != TARN_OK ||
              (message.kind != TARN_MESSAGE_JOINED && message.kind != TARN_MESSAGE_ERROR));
+    return message;
+}
+
+/// Joins for a moment. @return the role that was given; -1: the server said no
+static int role_of(const char *session, const char *pass)
+{
+    ws_client client;
+    const tarn_message message = come(&client, session, pass);
     ws_client_close(&client);
     return message.kind == TARN_MESSAGE_JOINED ? (int)message.joined.role : -1;
 }
 
 static const char *bearer(const char *key)
 {
-    static char header[1024];
+    static char header[1200];
     snprintf(header, sizeof header, "%s%s%s%s", json, key[0] ? "Authorization: Bearer " : "", key,
              key[0] ? "\r\n" : "");
     return header;
@@ -98,7 +110,7 @@ static void test_the_owners_link_is_printed_on_a_terminal_alone(void **state)
     assert_null(strstr(server.err, key));
 
     server_start_on_terminal(&server, arguments);
-    char link[64];
+    char link[128];
     snprintf(link, sizeof link, "?session=main#key=%s owns that tank", key);
     server_stop(&server); // a terminal gets it line by line
     assert_non_null(strstr(server.out, link));
@@ -346,6 +358,177 @@ static void test_rights_that_can_not_be_meant_are_refused(void **state)
                         "--name: given more than 16 times"));
 }
 
+/// Runs `tarn token` in the store's folder. @return its exit status
+static int tool(const char *arguments, char *out, size_t out_bytes)
+{
+    char command[512];
+    snprintf(command, sizeof command, "%s token %s --store %s 2>/dev/null", TARN_TEST_TOOL, arguments, store);
+    FILE *pipe = popen(command, "re");
+    assert_non_null(pipe);
+    const size_t got = fread(out, 1, out_bytes - 1, pipe);
+    out[got] = 0;
+    out[strcspn(out, "\n")] = 0;
+    return WEXITSTATUS(pclose(pipe));
+}
+
+static void start_with_store(const char *option, const char *value)
+{
+    const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--guests", "watch",
+                                     "--create", "owners",         "--store", store,        option,     value,
+                                     NULL};
+    server_start(&server, arguments);
+}
+
+static void test_tokens_open_what_keys_open(void **state)
+{
+    (void)state;
+    static const char *const roles[] = {"watch", "play", "own"};
+    char pass[1024], words[128], path[96], name[64];
+    ws_client client;
+    start_with_store(NULL, NULL);
+    for (int role = 0; role < TARN_ROLE_COUNT; role++) {
+        snprintf(words, sizeof words, "mint --session main --role %s --expires 1h", roles[role]);
+        assert_int_equal(tool(words, pass, sizeof pass), 0);
+        const tarn_message joined = come(&client, "main", pass);
+        assert_int_equal(joined.kind, TARN_MESSAGE_JOINED);
+        assert_int_equal(joined.joined.role, role);
+        // Keys would outlive it.
+        assert_string_equal(joined.joined.watch_key, "");
+        assert_string_equal(joined.joined.own_key, "");
+        ws_client_close(&client);
+        assert_int_equal(make_tank(pass), role == TARN_ROLE_OWN ? 201 : 403);
+        assert_int_equal(may_create(pass), role == TARN_ROLE_OWN);
+    }
+    assert_int_equal(make_tank(pass), 201);
+    take_text("session", name, sizeof name);
+    snprintf(path, sizeof path, "/sessions/%s", name);
+    assert_int_equal(server_request(server.port, "DELETE", path, bearer(pass), NULL, answer, sizeof answer), 403);
+    snprintf(words, sizeof words, "mint --session %s --role own", name);
+    assert_int_equal(tool(words, pass, sizeof pass), 0);
+    assert_int_equal(role_of(name, pass), TARN_ROLE_OWN);
+    assert_int_equal(server_request(server.port, "DELETE", path, bearer(pass), NULL, answer, sizeof answer), 200);
+    server_stop(&server);
+    assert_null(strstr(server.err, strrchr(pass, '.'))); // no signature in a log
+}
+
+static void expect_refused(const char *pass, const char *sentence)
+{
+    ws_client client;
+    const tarn_message message = come(&client, "main", pass);
+    assert_int_equal(message.kind, TARN_MESSAGE_ERROR);
+    assert_int_equal(message.error.code, TARN_ERROR_KEY);
+    if (strstr(message.error.text, sentence) == NULL) {
+        fail_msg("instead of \"%s\": %s", sentence, message.error.text);
+    }
+    assert_int_equal(ws_client_wait_close(&client), 4012);
+    ws_client_close(&client);
+    assert_int_equal(make_tank(pass), 403);
+}
+
+static void test_wrong_tokens_open_nothing(void **state)
+{
+    (void)state;
+    char pass[1024], other[1024];
+    start_with_store(NULL, NULL);
+    assert_int_equal(tool("mint --session main --role own", pass, sizeof pass), 0);
+    assert_int_equal(tool("mint --session elsewhere --role own", other, sizeof other), 0);
+    expect_refused(other, "the token is for another session");
+    snprintf(strrchr(other, '.'), 64, "%s", strrchr(pass, '.'));
+    expect_refused(other, "the token's signature is wrong");
+    expect_refused("eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.e30.", "the token's alg is \"none\", allowed is HS256");
+    expect_refused("a.b.c.d", "the token has 4 parts");
+    assert_int_equal(role_of("main", pass), TARN_ROLE_OWN);
+    server_stop(&server);
+}
+
+/// Waits until a viewer is closed. @return how long that took, ms
+static unsigned wait_for_close(ws_client *client)
+{
+    const uint64_t since_ns = tarn_clock_monotonic_ns();
+    assert_int_equal(ws_client_wait_close(client), 4012);
+    return (unsigned)((tarn_clock_monotonic_ns() - since_ns) / 1000000);
+}
+
+static void test_who_came_by_a_token_goes_with_it(void **state)
+{
+    (void)state;
+    enum { A_SECOND_MS = 1000, LASTS_MS = 3000 };
+    char revoked[1024], lasting[1024], short_lived[1024], line[4096], id[64], words[128];
+    ws_client one, other, third;
+    tarn_message message;
+    start_with_store(NULL, NULL);
+    assert_int_equal(tool("mint --session main --role own --note mine", revoked, sizeof revoked), 0);
+    assert_int_equal(tool("mint --session main --role play", lasting, sizeof lasting), 0);
+    assert_int_equal(come(&one, "main", revoked).kind, TARN_MESSAGE_JOINED);
+    assert_int_equal(come(&other, "main", lasting).kind, TARN_MESSAGE_JOINED);
+    snprintf(words, sizeof words, "%s/tokens", store);
+    FILE *issued = fopen(words, "re");
+    assert_non_null(issued);
+    assert_non_null(fgets(line, sizeof line, issued));
+    fclose(issued);
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(line, "\t"), line);
+    snprintf(words, sizeof words, "revoke %s", id);
+    assert_int_equal(tool(words, line, sizeof line), 0);
+    assert_true(wait_for_close(&one) <= A_SECOND_MS);
+    ws_client_close(&one);
+    expect_refused(revoked, "the token was revoked");
+
+    const uint64_t since_ns = tarn_clock_monotonic_ns();
+    assert_int_equal(tool("mint --session main --role play --expires 3s", short_lived, sizeof short_lived), 0);
+    assert_int_equal(come(&third, "main", short_lived).kind, TARN_MESSAGE_JOINED);
+    wait_for_close(&third);
+    const uint64_t lasted_ms = (tarn_clock_monotonic_ns() - since_ns) / 1000000;
+    assert_true(lasted_ms > LASTS_MS - A_SECOND_MS && lasted_ms <= LASTS_MS + A_SECOND_MS);
+    ws_client_close(&third);
+    expect_refused(short_lived, "the token has expired");
+    // Another one, and who has it, stay; and it all lasts through a restart.
+    message = (tarn_message){.kind = TARN_MESSAGE_PING};
+    assert_int_equal(ws_client_tell(&other, &message), 0);
+    assert_true(ws_client_wait(&other, TARN_MESSAGE_PONG, &message));
+    ws_client_close(&other);
+    server_stop(&server);
+    assert_non_null(strstr(server.err, "closed with 4012: the token of this link was revoked"));
+    assert_non_null(strstr(server.err, "closed with 4012: the token of this link has expired"));
+    start_with_store(NULL, NULL);
+    expect_refused(revoked, "the token was revoked");
+    assert_int_equal(role_of("main", lasting), TARN_ROLE_PLAY);
+    server_stop(&server);
+}
+
+static void test_keys_of_issuers_take_turns(void **state)
+{
+    (void)state;
+    char file[128], old[1024], new[1024], words[1024];
+    snprintf(file, sizeof file, "%s/issuers", store);
+    const int fd = open(file, O_WRONLY | O_CREAT, 0600);
+    static const char one[] = "2025 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
+    static const char both[] = "2026 BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA\n"
+                               "2025 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
+    assert_int_equal(write(fd, one, sizeof one - 1), sizeof one - 1);
+    snprintf(words, sizeof words, "%s token mint --session main --role own --secret %s 2>/dev/null", TARN_TEST_TOOL,
+             file);
+    char *const tokens[] = {old, new};
+    for (int i = 0; i < 2; i++) {
+        FILE *pipe = popen(words, "re");
+        assert_non_null(fgets(tokens[i], 1024, pipe));
+        tokens[i][strcspn(tokens[i], "\n")] = 0;
+        assert_int_equal(pclose(pipe), 0);
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, both, sizeof both - 1, 0), sizeof both - 1);
+    }
+    start_with_store("--token-keys", file);
+    assert_int_equal(role_of("main", old), TARN_ROLE_OWN);
+    assert_int_equal(role_of("main", new), TARN_ROLE_OWN);
+    assert_int_equal(tool("mint --session main --role own", words, sizeof words), 0);
+    expect_refused(words, "the token's kid is \"0\", which is no key of this server");
+    server_stop(&server);
+    assert_int_equal(fchmod(fd, 0644), 0);
+    server_spawn(&server, (const char *[]){"--port", "0", "--token-keys", file, NULL});
+    assert_int_equal(server_wait(&server), 1);
+    assert_non_null(strstr(server.err, "others may read it (mode 644), allowed is 600"));
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +539,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_owners_make_tanks, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_guests_of_earlier_tanks_may_no_more_than_now, make_store, remove_store),
         cmocka_unit_test(test_requests_name_this_machine),
+        cmocka_unit_test_setup_teardown(test_tokens_open_what_keys_open, make_store, remove_store),
+        cmocka_unit_test_setup_teardown(test_wrong_tokens_open_nothing, make_store, remove_store),
+        cmocka_unit_test_setup_teardown(test_who_came_by_a_token_goes_with_it, make_store, remove_store),
+        cmocka_unit_test_setup_teardown(test_keys_of_issuers_take_turns, make_store, remove_store),
         cmocka_unit_test(test_rights_that_can_not_be_meant_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

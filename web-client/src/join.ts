@@ -18,7 +18,7 @@ import {
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { keyIn } from "./state/links.js";
 import { NewestFeed } from "./state/newest-feed.js";
-import { ERROR, KEY_BYTES } from "./tables/protocol-tables.js";
+import { ERROR, PASS_BYTES_MAX } from "./tables/protocol-tables.js";
 
 const PING_MS = 1000;
 
@@ -114,7 +114,7 @@ class JoinedTank implements Tank {
       },
     );
     const { conversation, link } = this.live;
-    conversation.introduction.key = options.key?.slice(0, KEY_BYTES) ?? keyIn(address);
+    conversation.introduction.key = options.key?.slice(0, PASS_BYTES_MAX) ?? keyIn(address);
     const ack = (at: FramePosition | null, needsKey: boolean): void => {
       if (at !== null) conversation.ack(at, needsKey);
     };

@@ -1,7 +1,7 @@
 // Links to a tank: the page's own address with a session and, for what guests may not do, a key. The key is behind the
 // '#', which browsers keep to themselves: servers and proxies on the way log what is before it.
 import type { Joined, Role } from "../protocol/messages.js";
-import { KEY_BYTES } from "../tables/protocol-tables.js";
+import { PASS_BYTES_MAX } from "../tables/protocol-tables.js";
 
 /**
  * A link by which others come to a session.
@@ -26,7 +26,7 @@ export function startPage(base: string, ownKey: string): string {
 /** The key in an address; "": there is none. Links of old have it before the '#'. */
 export function keyIn(address: URL): string {
   const key = new URLSearchParams(address.hash.slice(1)).get("key") ?? address.searchParams.get("key") ?? "";
-  return key.slice(0, KEY_BYTES);
+  return key.slice(0, PASS_BYTES_MAX);
 }
 
 /** An address of old with its key behind the '#'. @return null: it has none before it */
