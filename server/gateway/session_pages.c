@@ -17,16 +17,17 @@ void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, con
     answer->byte_count = tarn_session_error_write(sentence, answer->text, sizeof answer->text);
 }
 
-static bool is_owners(const tarn_session *session, const char *pass)
+/// Whether whoever has a pass may do something to a session over HTTP.
+static bool may(const tarn_session *session, const char *pass, tarn_act act)
 {
     tarn_grant grant;
     tarn_text why;
     return tarn_passes_admit(session->all->passes, session, pass, &grant, why) == TARN_OK &&
-           grant.role == TARN_ROLE_OWN;
+           tarn_role_may(grant.role, act);
 }
 
-/// Whether a pass is the owners' of some session. Of a token the signature is looked at once.
-static bool owns_some(const tarn_sessions *all, const char *pass)
+/// Whether a pass lets make tanks, by some session. Of a token the signature is looked at once.
+static bool makes_by_some(const tarn_sessions *all, const char *pass)
 {
     tarn_token token = {.role = TARN_ROLE_WATCH};
     tarn_text why;
@@ -38,8 +39,9 @@ static bool owns_some(const tarn_sessions *all, const char *pass)
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         const tarn_session *session = &all->sessions[i];
         if (session->id != 0) {
-            found |= is_token ? token.role == TARN_ROLE_OWN && strcmp(token.session, session->name) == 0
-                              : is_owners(session, pass);
+            found |= is_token
+                         ? tarn_role_may(token.role, TARN_ACT_HTTP_MAKE) && strcmp(token.session, session->name) == 0
+                         : may(session, pass, TARN_ACT_HTTP_MAKE);
         }
     }
     return found;
@@ -48,7 +50,7 @@ static bool owns_some(const tarn_sessions *all, const char *pass)
 static bool is_creator(const tarn_sessions *all, const char *pass)
 {
     const tarn_creators creators = all->options->creators;
-    return creators == TARN_CREATORS_EVERYONE || (creators == TARN_CREATORS_OWNERS && owns_some(all, pass));
+    return creators == TARN_CREATORS_EVERYONE || (creators == TARN_CREATORS_OWNERS && makes_by_some(all, pass));
 }
 
 static bool may_create(const tarn_sessions *all, const char *pass)
@@ -119,9 +121,7 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
     if (all->options->creators == TARN_CREATORS_NOBODY) {
         tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
     } else if (!is_creator(all, pass)) {
-        tarn_session_pages_refuse(answer, 403,
-                                  "only who owns a tank here makes another one; an owners' link leads to this page "
-                                  "with its key");
+        tarn_session_pages_refuse(answer, 403, tarn_role_refusal(TARN_ACT_HTTP_MAKE));
     } else if (!tarn_own_scene_is_listed(&all->workers->told, request->scene)) {
         snprintf(why, sizeof why, "scene: there is no scene \"%s\"", request->scene);
         tarn_session_pages_refuse(answer, 400, why);
@@ -192,8 +192,8 @@ void tarn_session_pages_end(tarn_sessions *all, const char *name, const char *pa
     if (session == NULL) {
         return;
     }
-    if (!is_owners(session, pass)) {
-        tarn_session_pages_refuse(answer, 403, "only with the owners' key may this tank be ended");
+    if (!may(session, pass, TARN_ACT_HTTP_END)) {
+        tarn_session_pages_refuse(answer, 403, tarn_role_refusal(TARN_ACT_HTTP_END));
     } else if (session->is_kept) {
         tarn_session_pages_refuse(answer, 409, "this tank lasts as long as the server");
     } else {
@@ -212,8 +212,8 @@ void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *na
     if (session == NULL) {
         return;
     }
-    if (!is_operator && !is_owners(session, pass)) {
-        tarn_session_pages_refuse(answer, 403, "only with the owners' key may this tank be moved");
+    if (!is_operator && !may(session, pass, TARN_ACT_HTTP_MOVE)) {
+        tarn_session_pages_refuse(answer, 403, tarn_role_refusal(TARN_ACT_HTTP_MOVE));
     } else if (tarn_session_move_read(body, body_bytes, all->workers->count, &worker, why) != TARN_OK) {
         tarn_session_pages_refuse(answer, 400, why);
     } else if (tarn_move_begin(move, session, worker, why) != TARN_OK) {

@@ -195,8 +195,8 @@ static bool needs_session(tarn_message_kind kind)
 static void on_joined(tarn_viewer *viewer, const tarn_message *message)
 {
     TARN_ASSERT(viewer->session != NULL);
-    if (!tarn_role_may(viewer->role, message)) {
-        tarn_viewer_error(viewer, TARN_ERROR_ROLE, tarn_role_refusal(message));
+    if (!tarn_role_may(viewer->role, tarn_act_of(message))) {
+        tarn_viewer_error(viewer, TARN_ERROR_ROLE, tarn_role_refusal(tarn_act_of(message)));
     } else if (message->kind == TARN_MESSAGE_INPUT) {
         on_input(viewer, message);
     } else if (message->kind == TARN_MESSAGE_ACK) {
