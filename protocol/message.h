@@ -32,6 +32,7 @@ enum {
     TARN_PRESENCES_MAX = 192,     ///< points in one `presences`
     TARN_COLOUR_MAX = 0xffffff,   ///< sRGB, red in the highest of three bytes
     TARN_KEY_BYTES = 32,          ///< of a role's key: 128 bits in hexadecimal digits
+    TARN_PASS_BYTES_MAX = 512,    ///< of what a viewer joins with: a role's key or a token
     TARN_SCENES_MAX = 64,
     TARN_PARAMETERS_MAX = 32,
     TARN_TOOLS_MAX = 16,                ///< of a session, those of newer servers included
@@ -68,7 +69,8 @@ typedef enum tarn_message_kind {
 
 typedef char tarn_name[TARN_NAME_BYTES_MAX + 1]; ///< NUL-terminated UTF-8
 typedef char tarn_text[TARN_TEXT_BYTES_MAX + 1];
-typedef char tarn_key[TARN_KEY_BYTES + 1]; ///< empty: none
+typedef char tarn_key[TARN_KEY_BYTES + 1];       ///< empty: none
+typedef char tarn_pass[TARN_PASS_BYTES_MAX + 1]; ///< a key or a token; empty: none
 
 /// What a viewer may do; each may what the ones before it may.
 typedef enum tarn_role {
@@ -90,7 +92,7 @@ typedef struct tarn_join {
     tarn_name session; ///< empty: the server's default session
     tarn_name viewer;  ///< display name; empty: the server picks one
     uint32_t colour;   ///< 0..TARN_COLOUR_MAX; 0: the server picks one
-    tarn_key key;      ///< of a role; empty: a guest
+    tarn_pass key;     ///< a role's, or a token; empty: a guest
     uint8_t preview;   ///< only a glimpse: it isn't one of those who are there, and watches
 } tarn_join;
 

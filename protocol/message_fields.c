@@ -54,7 +54,7 @@ static const tarn_field join_fields[] = {
     FIELD("session", STRING, OPTIONAL, 1, join.session, 0, TARN_NAME_BYTES_MAX),
     FIELD("viewer", STRING, OPTIONAL, 1, join.viewer, 0, TARN_NAME_BYTES_MAX),
     FIELD("colour", U32, OPTIONAL, 1, join.colour, 0, TARN_COLOUR_MAX),
-    FIELD("key", STRING, OPTIONAL, 1, join.key, 0, TARN_KEY_BYTES),
+    FIELD("key", STRING, OPTIONAL, 1, join.key, 0, TARN_PASS_BYTES_MAX),
     FIELD("preview", BOOL, OPTIONAL, 1, join.preview, 0, 1),
 };
 

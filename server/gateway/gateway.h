@@ -12,6 +12,8 @@
 #include "server/gateway/metrics.h"
 #include "server/gateway/move.h"
 #include "server/gateway/pages.h"
+#include "server/gateway/passes.h"
+#include "server/gateway/reach.h"
 #include "server/gateway/refused_origins.h"
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/service_manager.h"
@@ -43,9 +45,11 @@ typedef struct tarn_gateway {
     tarn_workers workers;
     tarn_sessions sessions;
     tarn_move move;
+    tarn_passes passes;
     tarn_session_makers makers;
     tarn_viewer_list viewers;
-    tarn_refused_origins refused_origins;
+    tarn_reach reach;
+    tarn_refused_origins refused_origins, refused_hosts;
     tarn_service_manager manager;
     bool serving;  ///< the first tank was made
     bool draining; ///< newcomers are refused, and it ends in a while

@@ -2,6 +2,7 @@
 #ifndef TARN_SERVER_GATEWAY_HELP_H
 #define TARN_SERVER_GATEWAY_HELP_H
 
+#include "server/common/token.h"
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/viewer_rate.h"
 
@@ -35,6 +36,7 @@ _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_P
                    TARN_GATEWAY_WORKERS_MAX == 16 && TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX == 2500 &&
                    TARN_GATEWAY_DRAIN_S_MAX == 20 && TARN_GATEWAY_TLS_FILE_BYTES_MAX == 1 << 20 &&
                    TARN_GATEWAY_TLS_CHAIN_MAX == 8 && TARN_GATEWAY_REDIRECTS_MAX == 64 &&
+                   TARN_GATEWAY_NAMES_MAX == 16 && TARN_TOKEN_KEYS_MAX == 16 && TARN_PASS_BYTES_MAX == 512 &&
                    TARN_GATEWAY_STORE_MAX_MB == 2000 && TARN_GATEWAY_STORE_AGE_S == 30 * 86400 &&
                    TARN_GATEWAY_STORE_AGE_S_MIN == 3600,
                "the help text states these limits");

@@ -41,6 +41,7 @@ enum {
     TARN_GATEWAY_ORIGINS_MAX = 16,
     TARN_GATEWAY_PROXIES_MAX = 16,       ///< --trusted-proxy
     TARN_GATEWAY_SHARE = 4,              ///< one address may have 1/4 of viewers' places and of tanks, this machine all
+    TARN_GATEWAY_NAMES_MAX = 16,         ///< that --name gives
     TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
     TARN_GATEWAY_TX_BYTES = 2000000,     ///< that one send may take
 
@@ -102,6 +103,8 @@ enum {
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
     TARN_GATEWAY_FRAME_MS_MAX = 10000,  ///< between frames of a tank that is watched, for /healthz
     TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
+
+    TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
 
     // the store
     TARN_GATEWAY_STORE_DURABILITY_MS = 100,        ///< of what happens, that a power cut may cost; --durability

@@ -13,6 +13,7 @@
 #include "server/common/printable.h"
 #include "server/common/scene.h"
 #include "server/common/standard_files.h"
+#include "server/gateway/announcement.h"
 #include "server/gateway/descriptors.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
@@ -115,32 +116,6 @@ static void fail_start(const char *sentence)
     end(1);
 }
 
-static void announce(void)
-{
-    const char *host = gateway.options.host;
-    bool is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
-    if (is_any) {
-        host = "localhost"; // nobody can open the address that means all
-    }
-    bool is_v6 = strchr(host, ':') != NULL;
-    char address[300];
-    snprintf(address, sizeof address, "http%s://%s%s%s:%u/", tarn_tls_is_on(&gateway.tls) ? "s" : "", is_v6 ? "[" : "",
-             host, is_v6 ? "]" : "", gateway.listener.port);
-    printf("tarnd is serving on %s%s\n", address, is_any ? " and on every address of this machine" : "");
-    printf("its first tank is at %s?session=%s\n", address, FIRST_SESSION);
-    if (gateway.options.guests != TARN_ROLE_OWN) {
-        printf("who opens %s?session=%s&key=%s owns that tank\n", address, FIRST_SESSION,
-               tarn_session_find(&gateway.sessions, "")->keys.keys[TARN_ROLE_OWN]);
-    }
-    if (gateway.options.redirect_port >= 0) {
-        printf("who comes to port %u without TLS is sent there\n", gateway.redirects.port);
-    }
-    if (tarn_tls_is_on(&gateway.tls)) {
-        printf("its certificate's SHA-256 fingerprint is %s\n", gateway.tls.pair.fingerprint);
-    }
-    fflush(stdout);
-}
-
 /// The first tank is there: from now on viewers may come.
 static void serve(void)
 {
@@ -154,7 +129,7 @@ static void serve(void)
     }
     if (status == TARN_OK) {
         tarn_service_manager_ready(&gateway.manager);
-        announce();
+        tarn_announce(&gateway);
         tarn_session_place_all(&gateway.sessions);
     } else {
         fail_start(why);
@@ -289,6 +264,7 @@ static void on_tick(uv_timer_t *timer)
     tarn_workers_tick(&gateway.workers, now_ns);
     tarn_listener_tick(&gateway.listener, now_ns);
     tarn_listener_tick(&gateway.redirects, now_ns);
+    tarn_passes_tick(&gateway.passes, now_ns);
     tarn_viewer_tick(&gateway.viewers, now_ns);
     tarn_session_tick(&gateway.sessions, now_ns);
     tarn_session_pulse_tick(&gateway.sessions, now_ns);
@@ -397,10 +373,12 @@ static uint32_t share_of(uint32_t places)
 static void connect_parts(void)
 {
     tarn_sessions *sessions = &gateway.sessions;
+    tarn_reach_find(&gateway.reach, &gateway.options);
     sessions->options = &gateway.options;
     sessions->workers = &gateway.workers;
     sessions->metrics = &gateway.metrics;
     sessions->per_address_max = share_of(gateway.options.sessions_max);
+    sessions->passes = &gateway.passes;
     sessions->show = tarn_web_show;
     gateway.move.sessions = sessions;
     gateway.viewers.sessions = sessions;
@@ -480,6 +458,9 @@ static tarn_status start(tarn_text why)
         return TARN_E_MEMORY;
     }
     status = open_store(why);
+    if (status == TARN_OK) {
+        status = tarn_passes_open(&gateway.passes, &gateway.options, why);
+    }
     if (status == TARN_OK) {
         status = tarn_session_open_all(&gateway.sessions, &plan, why);
     }

@@ -1,8 +1,9 @@
 // tarnd's options by argp; what they say together is checked at the end of parsing. Start at option_list.
 #include "server/gateway/gateway_options.h"
 #include "server/common/option_number.h"
+#include "server/common/role_word.h"
 #include "server/gateway/gateway_help.h"
-#include "server/gateway/role.h"
+#include "server/gateway/reach.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -22,6 +23,8 @@ enum {
     OPTION_FPS,
     OPTION_ORIGIN,
     OPTION_PROXY,
+    OPTION_NAME,
+    OPTION_OPEN,
     OPTION_TIMEOUT,
     OPTION_GUESTS,
     OPTION_SESSIONS,
@@ -31,6 +34,7 @@ enum {
     OPTION_STORE_MAX,
     OPTION_STORE_AGE,
     OPTION_CREATE,
+    OPTION_TOKEN_KEYS,
     OPTION_DRAIN,
     OPTION_LOG,
     OPTION_LOG_FORMAT,
@@ -46,6 +50,12 @@ static const struct argp_option option_list[] = {
     {"port", OPTION_PORT, "N", 0, "Port to listen on (default 8080; 0: any free one)", 0},
     {"origin", OPTION_ORIGIN, "URL", 0,
      "Also accept viewers from pages of this origin, and let them read scenes; may be repeated", 0},
+    {"name", OPTION_NAME, "HOST", 0,
+     "A name or address, besides this machine's own, by which it is reached; requests that name another host are "
+     "refused; may be given 16 times",
+     0},
+    {"open", OPTION_OPEN, NULL, 0,
+     "Whoever reaches the address may do everything, as on this machine: beyond it --guests own needs this", 0},
     {"tls-cert", OPTION_TLS_CERT, "FILE", 0,
      "Speak https with this certificate (PEM: its own first, then those that it was issued by); SIGHUP reads it again",
      0},
@@ -62,8 +72,17 @@ static const struct argp_option option_list[] = {
      0},
     {"client", OPTION_CLIENT, "DIR", 0, "The page's files (default: ../share/tarn/client next to the program)", 0},
     {"scene", OPTION_SCENE, "NAME|FILE", 0, "What the session starts with (default dam-break)", 1},
-    {"guests", OPTION_GUESTS, "watch|play|own", 0, "What those may who come without a key (default own)", 1},
-    {"create", OPTION_CREATE, "everyone|nobody", 0, "Who may make more tanks from the start page (default everyone)",
+    {"guests", OPTION_GUESTS, "watch|play|own", 0,
+     "What those may who come without a key (default own; play where "
+     "other machines reach the address)",
+     1},
+    {"create", OPTION_CREATE, "everyone|owners|nobody", 0,
+     "Who may make more tanks; owners: with the key by which one is owned (default everyone; owners where other "
+     "machines reach the address)",
+     1},
+    {"token-keys", OPTION_TOKEN_KEYS, "FILE", 0,
+     "Keys of those who issue tokens (tarn token), at most 16 lines of a name and 32 to 64 bytes in base64url; a token "
+     "has at most 512 bytes (default with --store DIR: DIR/secret)",
      1},
     {"sessions-max", OPTION_SESSIONS, "N", 0, "Tanks at once, 1 to 64 (default 8); each worker takes 16", 1},
     {"keep-empty", OPTION_KEEP, "S", 0,
@@ -128,6 +147,54 @@ static void add_proxy(struct argp_state *state, tarn_gateway_options *options, c
     }
 }
 
+static void add_name(struct argp_state *state, tarn_gateway_options *options, const char *name)
+{
+    if (options->name_count == TARN_GATEWAY_NAMES_MAX) {
+        argp_error(state, "--name: given more than %d times", TARN_GATEWAY_NAMES_MAX);
+    } else if (!tarn_reach_name_valid(name)) {
+        argp_error(state, "--name: found \"%s\", allowed is a host's name or an address, without a port", name);
+    } else {
+        options->names[options->name_count++] = name;
+    }
+}
+
+// Whether these were said: what isn't depends on the address.
+static bool guests_are_given, creators_are_given;
+
+static void parse_creators(const char *text, struct argp_state *state)
+{
+    static const char *const words[] = {"nobody", "owners", "everyone"};
+    tarn_gateway_options *options = state->input;
+    for (int i = 0; i <= TARN_CREATORS_EVERYONE; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            options->creators = (tarn_creators)i;
+            creators_are_given = true;
+            return;
+        }
+    }
+    argp_error(state, "--create: found \"%s\", allowed are everyone, owners and nobody", text);
+}
+
+/// Beyond this machine everybody plays and nobody owns, unless somebody says so.
+static void settle_rights(struct argp_state *state)
+{
+    tarn_gateway_options *options = state->input;
+    options->is_local = tarn_reach_is_local(options->host);
+    const bool is_free = options->is_local || options->is_open;
+    options->guests_max = is_free ? TARN_ROLE_OWN : TARN_ROLE_PLAY;
+    if (!guests_are_given) {
+        options->guests = options->guests_max;
+    } else if (options->guests > options->guests_max) {
+        argp_error(state,
+                   "--guests: found own with --host %s, where whoever reaches this machine could then change and end "
+                   "everything; allowed are watch and play, or own with --open, which says that it is meant so",
+                   options->host);
+    }
+    if (!creators_are_given) {
+        options->creators = is_free ? TARN_CREATORS_EVERYONE : TARN_CREATORS_OWNERS;
+    }
+}
+
 /// @return false: none of these
 static bool parse_session_option(int key, const char *text, struct argp_state *state)
 {
@@ -139,19 +206,20 @@ static bool parse_session_option(int key, const char *text, struct argp_state *s
             argp_error(state, "--guests: found \"%s\", allowed are watch, play and own", text);
         }
         options->guests = (tarn_role)role;
+        guests_are_given = true;
         return true;
     }
     case OPTION_CREATE:
-        if (strcmp(text, "everyone") && strcmp(text, "nobody")) {
-            argp_error(state, "--create: found \"%s\", allowed are everyone and nobody", text);
-        }
-        options->anyone_creates = strcmp(text, "everyone") == 0;
+        parse_creators(text, state);
         return true;
     case OPTION_SESSIONS:
         options->sessions_max = (uint32_t)tarn_option_number(state, "sessions-max", text, 1, TARN_GATEWAY_SESSIONS_MAX);
         return true;
     case OPTION_KEEP:
         options->keep_empty_s = (uint32_t)tarn_option_number(state, "keep-empty", text, 1, 86400);
+        return true;
+    case OPTION_TOKEN_KEYS:
+        options->token_keys = text;
         return true;
     case OPTION_STORE:
         options->store = text;
@@ -251,6 +319,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_END:
         check_tls_options(state);
+        settle_rights(state);
         return 0;
     case OPTION_PORT:
         options->port = (uint16_t)tarn_option_number(state, "port", text, 0, 65535);
@@ -288,6 +357,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_PROXY:
         add_proxy(state, options, text);
+        return 0;
+    case OPTION_NAME:
+        add_name(state, options, text);
+        return 0;
+    case OPTION_OPEN:
+        options->is_open = true;
         return 0;
     case OPTION_TIMEOUT:
         options->worker_timeout_s = (uint32_t)tarn_option_number(state, "worker-timeout", text, 1, 600);
@@ -333,11 +408,9 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
                                       .scene = "dam-break",
                                       .devices = {1, {{TARN_DEVICE_CHOOSE_AUTO, 0}}},
                                       .worker_timeout_s = TARN_GATEWAY_WORKER_TIMEOUT_S,
-                                      .guests = TARN_ROLE_OWN,
                                       .sessions_max = TARN_GATEWAY_SESSIONS,
                                       .durability_ms = TARN_GATEWAY_STORE_DURABILITY_MS,
                                       .keep_empty_s = TARN_GATEWAY_KEEP_EMPTY_S,
-                                      .anyone_creates = true,
                                       .log_level = TARN_LOG_INFO,
                                       .log_format = TARN_LOG_TEXT};
     options->store_limit.bytes_max = TARN_GATEWAY_STORE_MAX_MB * (uint64_t)1000000;

@@ -11,8 +11,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/// Who may make tanks.
+typedef enum tarn_creators {
+    TARN_CREATORS_NOBODY = 0,
+    TARN_CREATORS_OWNERS = 1, ///< who owns one
+    TARN_CREATORS_EVERYONE = 2,
+} tarn_creators;
+
 typedef struct tarn_gateway_options {
     const char *host;
+    bool is_local; ///< only this machine reaches that
+    bool is_open;  ///< or whoever reaches it may do everything
+    const char *names[TARN_GATEWAY_NAMES_MAX];
+    uint32_t name_count;
     uint16_t port;                         ///< 0: any free one
     const char *tls_certificate, *tls_key; ///< files, both or none; NULL: none
     bool tls_self_signed;                  ///< instead of them one that is made and kept in
@@ -27,12 +38,14 @@ typedef struct tarn_gateway_options {
     uint32_t fps;                          ///< 0: the worker's own
     uint32_t worker_timeout_s;
     tarn_role guests;       ///< what those may who come without a key
+    tarn_role guests_max;   ///< in tanks of an earlier start, too
     uint32_t sessions_max;  ///< 1..TARN_GATEWAY_SESSIONS_MAX
+    const char *token_keys; ///< file that tokens are checked with; NULL: the store's secret, where there is a store
     const char *store;      ///< where sessions are kept; NULL: nowhere
     uint32_t durability_ms; ///< of what happens, that a power cut may cost
     uint32_t keep_empty_s;  ///< that a tank lasts with nobody in it
-    bool anyone_creates;    ///< tanks
-    uint32_t drain_s;       ///< 0..TARN_GATEWAY_DRAIN_S_MAX, from SIGTERM on
+    tarn_creators creators;
+    uint32_t drain_s; ///< 0..TARN_GATEWAY_DRAIN_S_MAX, from SIGTERM on
     const char *origins[TARN_GATEWAY_ORIGINS_MAX];
     uint32_t origin_count;
     tarn_proxies proxies;

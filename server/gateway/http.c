@@ -79,6 +79,7 @@ static void add_reason(header_writer *writer, unsigned status)
                          : status == 414 ? "URI Too Long"
                          : status == 415 ? "Unsupported Media Type"
                          : status == 417 ? "Expectation Failed"
+                         : status == 421 ? "Misdirected Request"
                          : status == 426 ? "Upgrade Required"
                          : status == 429 ? "Too Many Requests"
                          : status == 431 ? "Request Header Fields Too Large"
@@ -306,10 +307,21 @@ static bool host_is_plain(const char *host)
            strcasecmp(name, "localhost") == 0;
 }
 
-static bool listens_on_loopback(const tarn_gateway *gateway)
+/// Whether a request names this server as its host. Programs that speak HTTP/1.0 may name none; browsers always do.
+static bool host_is_own(tarn_gateway *gateway, struct lws *wsi)
 {
-    const char *host = gateway->options.host;
-    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcasecmp(host, "localhost") == 0;
+    char host[TARN_REFUSED_ORIGIN_BYTES] = "(too long)";
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_HOST) <= 0) {
+        return true;
+    }
+    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
+        tarn_reach_takes(&gateway->reach, host, lws_get_socket_fd(wsi))) {
+        return true;
+    }
+    if (tarn_refused_origins_tell(&gateway->refused_hosts, host, tarn_clock_monotonic_ns())) {
+        tarn_log_warn("a request for the host %s was refused; --name would allow it", host);
+    }
+    return false;
 }
 
 /// Whether an origin is this host's, with the scheme that a trusted proxy says the client used.
@@ -327,9 +339,10 @@ static bool is_own_origin(const tarn_gateway *gateway, struct lws *wsi, const ch
            strncasecmp(origin, scheme, strlen(scheme)) == 0;
 }
 
-/// Whether a page of this origin may connect. Programs that are no browsers send no origin. A server that only this
-/// machine can reach trusts no names but its own: a page elsewhere whose name leads here (DNS rebinding) would else
-/// pass for one of ours.
+static const char WRONG_HOST[] = "this server goes by another name; its operator may add this one with --name";
+
+/// Whether a page of this origin may connect: one of this server's, whose host was looked at before (host_is_own), or
+/// of an --origin. Programs that are no browsers send no origin.
 static bool origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
 {
     char origin[TARN_REFUSED_ORIGIN_BYTES], host[256];
@@ -339,8 +352,7 @@ static bool origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
     if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0) {
         return false;
     }
-    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && is_own_origin(gateway, wsi, origin, host) &&
-        (!listens_on_loopback(gateway) || host_is_plain(host))) {
+    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && is_own_origin(gateway, wsi, origin, host)) {
         return true;
     }
     if (named_origin(gateway, wsi) != NULL) {
@@ -387,15 +399,15 @@ static bool is_json(struct lws *wsi)
 
 _Static_assert(TARN_GATEWAY_BODY_BYTES_MAX == 1024, "a sentence states this limit");
 
-/// The key that a request has. @param key  with zeros behind its end
-static void read_key(struct lws *wsi, tarn_key key)
+/// The key or the token that a request has; empty: none.
+static void read_pass(struct lws *wsi, tarn_pass pass)
 {
     static const char bearer[] = "Bearer ";
-    char text[sizeof bearer - 1 + sizeof(tarn_key)] = "";
-    memset(key, 0, sizeof(tarn_key));
+    char text[sizeof bearer - 1 + sizeof(tarn_pass)] = "";
+    pass[0] = 0;
     if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_AUTHORIZATION) > 0 &&
         strncmp(text, bearer, sizeof bearer - 1) == 0) {
-        snprintf(key, sizeof(tarn_key), "%s", text + sizeof bearer - 1);
+        snprintf(pass, sizeof(tarn_pass), "%s", text + sizeof bearer - 1);
     }
 }
 
@@ -411,6 +423,7 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
         return refuse_json(response, wsi, 413, "the body is too large; allowed are 1024 bytes");
     }
     response->refusal = 0;
+    read_pass(wsi, response->pass);
     if (!origin_is_allowed(gateway, wsi)) {
         response->refusal = 403;
         response->refusal_sentence = "pages of this origin may make and move no tanks";
@@ -435,7 +448,7 @@ static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struc
     response->is_move = true;
     response->is_operator = tarn_listener_is_loopback(&connection->address) && !connection->gate.head.is_proxied &&
                             lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_plain(host);
-    read_key(wsi, response->key);
+    read_pass(wsi, response->pass);
     snprintf(response->moved, sizeof response->moved, "%.*s", (int)name_bytes, name);
     if (declared_bytes(wsi) > 0 || response->ends) {
         return begin_session(gateway, response, wsi);
@@ -443,7 +456,7 @@ static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struc
     if (!origin_is_allowed(gateway, wsi)) {
         return refuse_json(response, wsi, 403, "pages of this origin may make and move no tanks");
     }
-    tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->key, response->is_operator,
+    tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->pass, response->is_operator,
                             "", 0, &answer);
     return respond_answer(response, wsi, 1); // libwebsockets would wait for a body
 }
@@ -476,23 +489,23 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
     if (response->refusal) {
         tarn_session_pages_refuse(&answer, response->refusal, response->refusal_sentence);
     } else if (response->is_move) {
-        tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->key,
+        tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->pass,
                                 response->is_operator, response->body, response->body_bytes, &answer);
     } else {
         tarn_session_pages_make(&gateway->sessions, &gateway->makers, response->body, response->body_bytes,
-                                &connection->client, &answer);
+                                response->pass, &connection->client, &answer);
     }
     return respond_answer(response, wsi, 0);
 }
 
 static int end_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name)
 {
-    tarn_key key;
+    tarn_pass pass;
     if (!origin_is_allowed(gateway, wsi)) {
         return refuse_json(response, wsi, 403, "pages of this origin may end no tanks");
     }
-    read_key(wsi, key);
-    tarn_session_pages_end(&gateway->sessions, name, key, &answer);
+    read_pass(wsi, pass);
+    tarn_session_pages_end(&gateway->sessions, name, pass, &answer);
     return respond_answer(response, wsi, 0);
 }
 
@@ -534,7 +547,8 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
     if (!is_get(wsi)) {
         return refuse_method(response, wsi, "GET, HEAD, POST");
     }
-    tarn_session_pages_list(&gateway->sessions, &answer);
+    read_pass(wsi, response->pass);
+    tarn_session_pages_list(&gateway->sessions, response->pass, &answer);
     return respond_answer(response, wsi, 0);
 }
 
@@ -556,6 +570,21 @@ static int refuse_request(tarn_http_response *response, struct lws *wsi, const c
                        : respond_text(response, wsi, head->status, head->why);
 }
 
+/// As begin_session, a body is read before the answer.
+static int refuse_host(tarn_http_response *response, struct lws *wsi)
+{
+    const long declared = declared_bytes(wsi);
+    if (declared < 1 || declared > TARN_GATEWAY_BODY_BYTES_MAX || response->ends) {
+        response->ends = true;
+        return respond_text(response, wsi, 421, WRONG_HOST);
+    }
+    response->refusal = 421;
+    response->refusal_sentence = WRONG_HOST;
+    response->expects = true;
+    response->body_bytes = 0;
+    return 0;
+}
+
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
     tarn_connection *connection = connection_of(wsi);
@@ -565,6 +594,9 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     response->ends = response->expects = response->is_move = response->is_scene = false;
     if (head->status != 0) {
         return refuse_request(response, wsi, path, head);
+    }
+    if (!host_is_own(gateway, wsi)) {
+        return refuse_host(response, wsi);
     }
     const int about_sessions = respond_sessions(gateway, response, wsi, path);
     if (about_sessions != -2) {
@@ -632,6 +664,9 @@ static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
 int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi)
 {
     tarn_connection *connection = connection_of(wsi);
+    if (!host_is_own(gateway, wsi)) {
+        return refuse_upgrade(wsi, 421, WRONG_HOST);
+    }
     if (!origin_is_allowed(gateway, wsi)) {
         return refuse_upgrade(wsi, 403, "pages of this origin may not connect");
     }

@@ -22,7 +22,7 @@ typedef struct tarn_http_response {
     bool expects;            ///< a body that makes a session, or
     bool is_move;            ///< moves one:
     bool is_operator;        ///< for whoever sits at this machine, or has
-    tarn_key key;            ///< this one
+    tarn_pass pass;          ///< this one
     tarn_name moved;         ///< which it is
     bool is_scene;           ///< or a file that one names
     const char *shared_with; ///< the origin whose pages may read that; NULL: none but this server's

@@ -67,8 +67,8 @@ static void fail(tarn_move *move, const char *sentence)
 {
     tarn_log_of(
         TARN_LOG_WARN,
-        (tarn_log_subject){.session = move->session->name, .tank = move->id, .worker = (int)move->from->index + 1},
-        "the tank of \"%s\" stays with worker %u: %s", move->session->name, move->from->index, sentence);
+        (tarn_log_subject){.session = move->session->label, .tank = move->id, .worker = (int)move->from->index + 1},
+        "the tank of \"%s\" stays with worker %u: %s", move->session->label, move->from->index, sentence);
     move->sessions->metrics->moves_failed_total++;
     move->owes_go_on = move->phase != TARN_MOVE_MAKES;
     move->phase = TARN_MOVE_ENDS;
@@ -215,8 +215,8 @@ static tarn_status on_state(tarn_move *move, const tarn_ipc_message *message)
     }
     tarn_log_of(
         TARN_LOG_INFO,
-        (tarn_log_subject){.session = move->session->name, .tank = move->id, .worker = (int)move->to->index + 1},
-        "the tank of \"%s\" is now with worker %u; it stood for %.0f ms", move->session->name, move->to->index,
+        (tarn_log_subject){.session = move->session->label, .tank = move->id, .worker = (int)move->to->index + 1},
+        "the tank of \"%s\" is now with worker %u; it stood for %.0f ms", move->session->label, move->to->index,
         1e-6 * (double)(tarn_clock_monotonic_ns() - move->since_ns));
     move->sessions->metrics->moves_total++;
     unload(move, move->from);

@@ -1,14 +1,12 @@
-// Keys from a secret, compared in constant time, and which message asks for which role.
+// Keys from a secret, compared in constant time, and which act asks for which role.
 #include "server/gateway/role.h"
-
-#include <string.h>
-
-static const char *const words[TARN_ROLE_COUNT] = {"watch", "play", "own"};
+#include "protocol/assert.h"
+#include "server/common/role_word.h"
 
 void tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes)
 {
     for (int role = 0; role < TARN_ROLE_COUNT; role++) {
-        tarn_secret_key(secret, salt, salt_bytes, words[role], keys->keys[role]);
+        tarn_secret_key(secret, salt, salt_bytes, tarn_role_word((tarn_role)role), keys->keys[role]);
     }
 }
 
@@ -28,35 +26,76 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
     return found;
 }
 
-int tarn_role_find(const char *word)
+static const tarn_role needed[TARN_ACT_COUNT] = {
+#define X(act, role) [TARN_ACT_##act] = TARN_ROLE_##role,
+    TARN_ACTS(X)
+#undef X
+};
+
+static tarn_act act_of_input(tarn_input_kind kind)
 {
-    for (int role = 0; role < TARN_ROLE_COUNT; role++) {
-        if (strcmp(words[role], word) == 0) {
-            return role;
-        }
-    }
-    return -1;
+    static const tarn_act acts[TARN_INPUT_COUNT] = {
+        [TARN_INPUT_POINTER] = TARN_ACT_POINTER,     [TARN_INPUT_CONTROLLER] = TARN_ACT_CONTROLLER,
+        [TARN_INPUT_HAND] = TARN_ACT_HAND,           [TARN_INPUT_ORIENTATION] = TARN_ACT_ORIENTATION,
+        [TARN_INPUT_PARAMETER] = TARN_ACT_PARAMETER, [TARN_INPUT_MOTION] = TARN_ACT_MOTION,
+    };
+    TARN_ASSERT(kind < TARN_INPUT_COUNT);
+    return acts[kind];
 }
 
-static tarn_role needed(const tarn_message *message)
+static tarn_act act_of_control(tarn_control_action action)
 {
-    if (message->kind == TARN_MESSAGE_CONTROL) {
-        return TARN_ROLE_OWN;
-    }
-    if (message->kind != TARN_MESSAGE_INPUT) {
-        return TARN_ROLE_WATCH;
-    }
-    return message->input.kind == TARN_INPUT_PARAMETER ? TARN_ROLE_OWN : TARN_ROLE_PLAY;
+    static const tarn_act acts[TARN_CONTROL_COUNT] = {
+        [TARN_CONTROL_PAUSE] = TARN_ACT_PAUSE, [TARN_CONTROL_RESUME] = TARN_ACT_RESUME,
+        [TARN_CONTROL_STEP] = TARN_ACT_STEP,   [TARN_CONTROL_RESET] = TARN_ACT_RESET,
+        [TARN_CONTROL_LOAD] = TARN_ACT_LOAD,
+    };
+    TARN_ASSERT(action < TARN_CONTROL_COUNT);
+    return acts[action];
 }
 
-bool tarn_role_may(tarn_role role, const tarn_message *message)
+tarn_act tarn_act_of(const tarn_message *message)
 {
-    return role >= needed(message);
+    switch (message->kind) {
+    case TARN_MESSAGE_HELLO:
+        return TARN_ACT_HELLO;
+    case TARN_MESSAGE_JOIN:
+        return TARN_ACT_JOIN;
+    case TARN_MESSAGE_ACK:
+        return TARN_ACT_ACK;
+    case TARN_MESSAGE_PING:
+        return TARN_ACT_PING;
+    case TARN_MESSAGE_VIEW:
+        return TARN_ACT_VIEW;
+    case TARN_MESSAGE_PRESENCE:
+        return TARN_ACT_PRESENCE;
+    case TARN_MESSAGE_PROFILE:
+        return TARN_ACT_PROFILE;
+    case TARN_MESSAGE_INPUT:
+        return act_of_input(message->input.kind);
+    default:
+        TARN_ASSERT(message->kind == TARN_MESSAGE_CONTROL);
+        return act_of_control(message->control.action);
+    }
 }
 
-const char *tarn_role_refusal(const tarn_message *message)
+bool tarn_role_may(tarn_role role, tarn_act act)
 {
-    return needed(message) == TARN_ROLE_OWN
-               ? "only its owners may pause, step, reset or change this tank; ask one of them for a link to own it"
-               : "whoever just watches may not touch the water; ask somebody here for a link to play";
+    return role >= needed[act];
+}
+
+const char *tarn_role_refusal(tarn_act act)
+{
+    switch (act) {
+    case TARN_ACT_HTTP_MAKE:
+        return "only who owns a tank here makes another one; an owners' link leads to this page with its key";
+    case TARN_ACT_HTTP_END:
+        return "only with the owners' key may this tank be ended";
+    case TARN_ACT_HTTP_MOVE:
+        return "only with the owners' key may this tank be moved";
+    default:
+        return needed[act] == TARN_ROLE_OWN
+                   ? "only its owners may pause, step, reset or change this tank; ask one of them for a link to own it"
+                   : "whoever just watches may not touch the water; ask somebody here for a link to play";
+    }
 }

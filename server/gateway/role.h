@@ -17,13 +17,51 @@ void tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const 
 /// @param key  with zeros behind its end  @return false: it is none of these
 bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *role);
 
-/// The role of a word ("watch"). @return -1 for a word that is none
-int tarn_role_find(const char *word);
+/// Everything that somebody may ask of a session: X(act, the least role that may).
+///
+/// | | watch | play | own |
+/// |---|---|---|---|
+/// | hello, join, ack, ping, view, presence, profile; GET and HEAD | yes | yes | yes |
+/// | inputs but parameters | | yes | yes |
+/// | parameters, controls; POST /sessions where owners make tanks, DELETE, POST move | | | yes |
+#define TARN_ACTS(X)                                                                                                   \
+    X(HELLO, WATCH)                                                                                                    \
+    X(JOIN, WATCH)                                                                                                     \
+    X(ACK, WATCH)                                                                                                      \
+    X(PING, WATCH)                                                                                                     \
+    X(VIEW, WATCH)                                                                                                     \
+    X(PRESENCE, WATCH)                                                                                                 \
+    X(PROFILE, WATCH)                                                                                                  \
+    X(POINTER, PLAY)                                                                                                   \
+    X(CONTROLLER, PLAY)                                                                                                \
+    X(HAND, PLAY)                                                                                                      \
+    X(ORIENTATION, PLAY)                                                                                               \
+    X(MOTION, PLAY)                                                                                                    \
+    X(PARAMETER, OWN)                                                                                                  \
+    X(PAUSE, OWN)                                                                                                      \
+    X(RESUME, OWN)                                                                                                     \
+    X(STEP, OWN)                                                                                                       \
+    X(RESET, OWN)                                                                                                      \
+    X(LOAD, OWN)                                                                                                       \
+    X(HTTP_READ, WATCH) /* GET, HEAD */                                                                                \
+    X(HTTP_MAKE, OWN)   /* POST /sessions, of some session */                                                          \
+    X(HTTP_END, OWN)    /* DELETE /sessions/NAME */                                                                    \
+    X(HTTP_MOVE, OWN)   /* POST /sessions/NAME/move */
 
-/// Whether a role may send a message.
-bool tarn_role_may(tarn_role role, const tarn_message *message);
+typedef enum tarn_act {
+#define X(act, role) TARN_ACT_##act,
+    TARN_ACTS(X)
+#undef X
+        TARN_ACT_COUNT
+} tarn_act;
+
+/// What a message asks for. @param message  that clients send (tarn_message_from_client)
+tarn_act tarn_act_of(const tarn_message *message);
+
+/// Whether a role may.
+bool tarn_role_may(tarn_role role, tarn_act act);
 
 /// What whoever may not is told.
-const char *tarn_role_refusal(const tarn_message *message);
+const char *tarn_role_refusal(tarn_act act);
 
 #endif

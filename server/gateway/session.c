@@ -537,7 +537,7 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
 static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
 {
     const tarn_log_subject subject = {
-        .session = session->name, .tank = session->id, .worker = (int)session->worker->index + 1};
+        .session = session->label, .tank = session->id, .worker = (int)session->worker->index + 1};
     if (refused->code == TARN_ERROR_WORKER) {
         tarn_log_of(TARN_LOG_WARN, subject, "%s", refused->text);
         tell_error(session, TARN_ERROR_WORKER, refused->text);

@@ -33,6 +33,8 @@ typedef struct tarn_session {
     struct tarn_sessions *all; ///< whose it is
     uint32_t id;               ///< place in the low 8 bits, generation above; 0: free. The worker's name for the tank
     tarn_name name;
+    tarn_name
+        label; ///< for logs and metrics: the name, or a number where that isn't listed, since it opens the session
     tarn_name title; ///< for people; empty: none
     tarn_role_keys keys;
     uint8_t salt[TARN_SESSION_SALT_BYTES];          ///< of the keys
@@ -94,7 +96,8 @@ typedef struct tarn_sessions {
     /// Shows a frame to viewers to whom one is due (web.h). @param viewer_count  0..TARN_VIEWERS_MAX
     void (*show)(struct tarn_viewer *const *viewers, uint32_t viewer_count);
     tarn_session sessions[TARN_GATEWAY_SESSIONS_MAX];
-    tarn_secret secret;       ///< what keys are made from
+    tarn_secret secret; ///< what keys are made from
+    struct tarn_passes *passes;
     struct tarn_store *store; ///< that keeps them (tank_store.h); NULL: none
     uint64_t store_due_ns;    ///< when it is looked at again
     bool has_ended;           ///< one of them, since they were looked at

@@ -61,6 +61,11 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     session->left_since_ns = session->empty_since_ns = tarn_clock_monotonic_ns();
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
     session->id = ++all->generation << TARN_SESSION_PLACE_BITS | place;
+    if (session->is_listed) {
+        snprintf(session->label, sizeof session->label, "%s", session->name);
+    } else {
+        snprintf(session->label, sizeof session->label, "unlisted-%u", all->generation);
+    }
     return TARN_OK;
 }
 
@@ -90,8 +95,8 @@ void tarn_session_end(tarn_session *session, const char *sentence)
     const tarn_ipc_message message = {.kind = TARN_IPC_UNLOAD, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_UNLOAD};
     TARN_ASSERT(session->id != 0);
-    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.session = session->name, .tank = session->id},
-                "the session \"%s\" ends: %s", session->name, sentence);
+    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.session = session->label, .tank = session->id},
+                "the session \"%s\" ends: %s", session->label, sentence);
     while (session->viewer_count > 0) {
         tarn_viewer *viewer = session->viewers[0];
         tarn_session_leave(session, viewer);

@@ -5,6 +5,7 @@
 #include "server/common/scene.h"
 #include "server/gateway/listener.h"
 #include "server/gateway/own_scene.h"
+#include "server/gateway/passes.h"
 #include "server/gateway/session_json.h"
 #include "server/gateway/turn_taking.h"
 
@@ -17,10 +18,45 @@ void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, con
     answer->byte_count = tarn_session_error_write(sentence, answer->text, sizeof answer->text);
 }
 
-static bool may_create(const tarn_sessions *all)
+/// Whether whoever has a pass may do something to a session over HTTP.
+static bool may(const tarn_session *session, const char *pass, tarn_act act)
 {
-    return all->options->anyone_creates && tarn_session_count(all) < all->options->sessions_max &&
-           tarn_session_has_room(all);
+    tarn_grant grant;
+    tarn_text why;
+    return tarn_passes_admit(session->all->passes, session, pass, &grant, why) == TARN_OK &&
+           tarn_role_may(grant.role, act);
+}
+
+/// Whether a pass lets make tanks, by some session. Of a token the signature is looked at once.
+static bool makes_by_some(const tarn_sessions *all, const char *pass)
+{
+    tarn_token token = {.role = TARN_ROLE_WATCH};
+    tarn_text why;
+    const bool is_token = tarn_pass_is_token(pass);
+    bool found = false;
+    if (is_token && tarn_passes_token(all->passes, pass, &token, why) != TARN_OK) {
+        return false;
+    }
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        const tarn_session *session = &all->sessions[i];
+        if (session->id != 0) {
+            found |= is_token
+                         ? tarn_role_may(token.role, TARN_ACT_HTTP_MAKE) && strcmp(token.session, session->name) == 0
+                         : may(session, pass, TARN_ACT_HTTP_MAKE);
+        }
+    }
+    return found;
+}
+
+static bool is_creator(const tarn_sessions *all, const char *pass)
+{
+    const tarn_creators creators = all->options->creators;
+    return creators == TARN_CREATORS_EVERYONE || (creators == TARN_CREATORS_OWNERS && makes_by_some(all, pass));
+}
+
+static bool may_create(const tarn_sessions *all, const char *pass)
+{
+    return is_creator(all, pass) && tarn_session_count(all) < all->options->sessions_max && tarn_session_has_room(all);
 }
 
 static tarn_session_info info_of(const tarn_session *session)
@@ -41,7 +77,7 @@ static tarn_session_info info_of(const tarn_session *session)
                                .device = session->worker != NULL ? session->worker->hello.device : ""};
 }
 
-void tarn_session_pages_list(const tarn_sessions *all, tarn_session_answer *answer)
+void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_session_answer *answer)
 {
     tarn_session_info infos[TARN_GATEWAY_SESSIONS_MAX];
     uint32_t count = 0;
@@ -53,7 +89,7 @@ void tarn_session_pages_list(const tarn_sessions *all, tarn_session_answer *answ
     }
     const tarn_ipc_worker_hello *told = &all->workers->told;
     answer->status = 200;
-    answer->byte_count = tarn_session_list_write(infos, count, told->scenes, told->scene_count, may_create(all),
+    answer->byte_count = tarn_session_list_write(infos, count, told->scenes, told->scene_count, may_create(all, pass),
                                                  answer->text, sizeof answer->text);
 }
 
@@ -89,11 +125,13 @@ static bool has_share(const tarn_sessions *all, const struct in6_addr *address)
 
 /// @return false: it was refused
 static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const tarn_session_request *request,
-                          const struct in6_addr *address, tarn_session_answer *answer)
+                          const char *pass, const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_text why;
-    if (!all->options->anyone_creates) {
+    if (all->options->creators == TARN_CREATORS_NOBODY) {
         tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
+    } else if (!is_creator(all, pass)) {
+        tarn_session_pages_refuse(answer, 403, tarn_role_refusal(TARN_ACT_HTTP_MAKE));
     } else if (!tarn_own_scene_is_listed(&all->workers->told, request->scene)) {
         snprintf(why, sizeof why, "scene: there is no scene \"%s\"", request->scene);
         tarn_session_pages_refuse(answer, 400, why);
@@ -126,7 +164,7 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
 }
 
 void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
-                             const struct in6_addr *address, tarn_session_answer *answer)
+                             const char *pass, const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_session_request request;
     tarn_session *session;
@@ -135,7 +173,7 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
         tarn_session_pages_refuse(answer, 400, why);
         return;
     }
-    if (!check_request(all, makers, &request, address, answer)) {
+    if (!check_request(all, makers, &request, pass, address, answer)) {
         return;
     }
     const tarn_session_plan plan = {.title = request.name,
@@ -152,8 +190,8 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
         return;
     }
     tarn_session_make_tank(session);
-    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.session = session->name, .tank = session->id},
-                "the session \"%s\" begins: %s", session->name, request.scene);
+    tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.session = session->label, .tank = session->id},
+                "the session \"%s\" begins: %s", session->label, request.scene);
     answer->status = 201;
     answer->byte_count = tarn_session_made_write(session->name, &session->keys, answer->text, sizeof answer->text);
 }
@@ -168,20 +206,14 @@ static tarn_session *find(tarn_sessions *all, const char *name, tarn_session_ans
     return session;
 }
 
-static bool is_owners(const tarn_session *session, const tarn_key key)
-{
-    tarn_role role = TARN_ROLE_WATCH;
-    return tarn_role_of_key(&session->keys, key, &role) && role == TARN_ROLE_OWN;
-}
-
-void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key key, tarn_session_answer *answer)
+void tarn_session_pages_end(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer)
 {
     tarn_session *session = find(all, name, answer);
     if (session == NULL) {
         return;
     }
-    if (!is_owners(session, key)) {
-        tarn_session_pages_refuse(answer, 403, "only with the owners' key may this tank be ended");
+    if (!may(session, pass, TARN_ACT_HTTP_END)) {
+        tarn_session_pages_refuse(answer, 403, tarn_role_refusal(TARN_ACT_HTTP_END));
     } else if (session->is_kept) {
         tarn_session_pages_refuse(answer, 409, "this tank lasts as long as the server");
     } else {
@@ -191,8 +223,8 @@ void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key
     }
 }
 
-void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const tarn_key key,
-                             bool is_operator, const char *body, size_t body_bytes, tarn_session_answer *answer)
+void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const char *pass, bool is_operator,
+                             const char *body, size_t body_bytes, tarn_session_answer *answer)
 {
     int worker;
     tarn_text why;
@@ -200,8 +232,8 @@ void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *na
     if (session == NULL) {
         return;
     }
-    if (!is_operator && !is_owners(session, key)) {
-        tarn_session_pages_refuse(answer, 403, "only with the owners' key may this tank be moved");
+    if (!is_operator && !may(session, pass, TARN_ACT_HTTP_MOVE)) {
+        tarn_session_pages_refuse(answer, 403, tarn_role_refusal(TARN_ACT_HTTP_MOVE));
     } else if (tarn_session_move_read(body, body_bytes, all->workers->count, &worker, why) != TARN_OK) {
         tarn_session_pages_refuse(answer, 400, why);
     } else if (tarn_move_begin(move, session, worker, why) != TARN_OK) {

@@ -1,7 +1,8 @@
 /// Sessions over HTTP:
 ///
-///     GET    /sessions          those that are listed
-///     POST   /sessions          makes one: 201 with its name and its keys
+///     GET    /sessions          those that are listed, and whether who asks may make one
+///     POST   /sessions          makes one: 201 with its name and its keys. Where only owners make tanks, with the key
+///                               by which some session is owned
 ///     DELETE /sessions/NAME     ends one, with "Authorization: Bearer" and its owners' key
 ///     POST   /sessions/NAME/move  moves its tank to another worker: 202 with that one's number. With the owners' key,
 ///     or
@@ -39,18 +40,19 @@ typedef struct tarn_session_answer {
     char text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
 } tarn_session_answer;
 
-void tarn_session_pages_list(const tarn_sessions *all, tarn_session_answer *answer);
+// The pass is the key or the token that came with a request; empty: none came.
+
+void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_session_answer *answer);
 
 /// @param body  of the request  @param address  whose it is
 void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
-                             const struct in6_addr *address, tarn_session_answer *answer);
+                             const char *pass, const struct in6_addr *address, tarn_session_answer *answer);
 
-/// @param key  that came with the request, with zeros behind its end
-void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key key, tarn_session_answer *answer);
+void tarn_session_pages_end(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer);
 
 /// @param is_operator  the request comes from this machine
-void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const tarn_key key,
-                             bool is_operator, const char *body, size_t body_bytes, tarn_session_answer *answer);
+void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const char *pass, bool is_operator,
+                             const char *body, size_t body_bytes, tarn_session_answer *answer);
 
 /// Refuses with a status and a sentence.
 void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, const char *sentence);

@@ -11,6 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/// Whoever comes to a tank of an earlier start may do no more than this start allows.
+static tarn_role guests_of(const tarn_gateway_options *options, const tarn_session_about *about)
+{
+    return (tarn_role)about->guests < options->guests_max ? (tarn_role)about->guests : options->guests_max;
+}
+
 /// Opens a session as it was found. @param plan  what is said elsewhere than in the store; NULL: nothing
 static tarn_status open_found(tarn_sessions *all, const tarn_store_found *found, const tarn_session_plan *plan)
 {
@@ -21,7 +27,7 @@ static tarn_status open_found(tarn_sessions *all, const tarn_store_found *found,
                                    .scene = found->scene,
                                    .begun_as = about->begun_as,
                                    .salt = about->salt,
-                                   .guests = plan != NULL ? plan->guests : (tarn_role)about->guests,
+                                   .guests = plan != NULL ? plan->guests : guests_of(all->options, about),
                                    .is_kept = about->is_kept,
                                    .is_listed = about->is_listed};
     int box_fd = found->box_fd;
@@ -33,7 +39,7 @@ static tarn_status open_found(tarn_sessions *all, const tarn_store_found *found,
     session->box_fd = box_fd;
     session->was_made = true;
     session->epoch_served = found->epoch;
-    tarn_log_info("the session \"%s\" is back", session->name);
+    tarn_log_info("the session \"%s\" is back", session->label);
     return TARN_OK;
 }
 

@@ -132,7 +132,7 @@ static uint32_t frames_in_flight(const tarn_session *session)
 static void tell_session(const tarn_session *session, tarn_metrics_session *told)
 {
     const tarn_ipc_report *report = &session->report;
-    write_label(session, told->label, sizeof told->label);
+    snprintf(told->label, sizeof told->label, "%s", session->label);
     told->worker = session->worker != NULL ? (int)session->worker->index : -1;
     told->values[TARN_SESSION_METRIC_VIEWERS] = session->viewer_count;
     told->values[TARN_SESSION_METRIC_FRAMES_RECEIVED] = (double)session->counts.frames_received;

@@ -4,6 +4,8 @@
 ///
 ///     DIR/lock          held by the one tarnd that uses DIR
 ///     DIR/secret        what keys are made from (secret.h)
+///     DIR/owner-link    the link by which the first tank is owned (announcement.h)
+///     DIR/tokens, DIR/revoked  (server/common/token_files.h)
 ///     DIR/NAME.tank     a session
 ///     DIR/NAME.damaged  one that could not be read, set aside with what SQLite keeps beside it
 #ifndef TARN_SERVER_GATEWAY_TANK_STORE_H

@@ -3,6 +3,7 @@
 #include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/gateway/session.h"
 
 #include <libwebsockets.h>
 
@@ -170,18 +171,24 @@ void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
 void tarn_viewer_tick(tarn_viewer_list *all, uint64_t now_ns)
 {
     const uint64_t handshake_ns = TARN_GATEWAY_HANDSHAKE_MS_MAX * (uint64_t)1000000;
+    tarn_text why;
     const uint64_t close_ns = TARN_GATEWAY_CLOSE_MS_MAX * (uint64_t)1000000;
     const uint32_t left_out = tarn_log_meter_left_out(&all->closed_log, now_ns);
     if (left_out > 0) {
         tarn_log_info("%u more viewers were closed; they are not listed one by one", left_out);
     }
     for (tarn_viewer *viewer = all->first; viewer != NULL; viewer = viewer->next) {
-        if (viewer->phase < TARN_VIEWER_JOINED && now_ns - viewer->since_ns > handshake_ns) {
+        if (viewer->phase == TARN_VIEWER_CLOSING) {
+            if (now_ns > viewer->closing_since_ns && now_ns - viewer->closing_since_ns > close_ns) {
+                lws_set_timeout(viewer->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
+                lws_cancel_service(lws_get_context(viewer->wsi)); // or it looks at its timeouts when a socket moves
+            }
+        } else if (viewer->phase == TARN_VIEWER_JOINED) {
+            if (tarn_passes_is_over(all->sessions->passes, &viewer->grant, why)) {
+                tarn_viewer_fail(viewer, TARN_ERROR_KEY, why);
+            }
+        } else if (now_ns - viewer->since_ns > handshake_ns) {
             tarn_viewer_fail(viewer, TARN_ERROR_ORDER, "hello and join did not come in time");
-        }
-        if (viewer->phase == TARN_VIEWER_CLOSING && now_ns - viewer->closing_since_ns > close_ns) {
-            lws_set_timeout(viewer->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
-            lws_cancel_service(lws_get_context(viewer->wsi)); // or it looks at its timeouts when a socket moves
         }
     }
 }

@@ -17,6 +17,7 @@
 #include "server/gateway/fanout.h"
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/log_meter.h"
+#include "server/gateway/passes.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/viewer_flight.h"
 #include "server/gateway/viewer_rate.h"
@@ -59,6 +60,7 @@ typedef struct tarn_viewer {
     tarn_name name;
     uint32_t colour;
     tarn_role role;
+    tarn_grant grant;   ///< by which it has the role, unless it is a guest
     uint8_t is_preview; ///< not one of those who are there
     tarn_presence presence;
     uint64_t presence_ns;    ///< when it changed

@@ -78,10 +78,12 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
         return;
     }
     viewer->role = session->guests;
-    if (join->key[0] && !tarn_role_of_key(&session->keys, join->key, &viewer->role)) {
-        tarn_viewer_fail(viewer, TARN_ERROR_KEY,
-                         "the key of this link opens nothing here; it may be mistyped, or of a tank that is no more");
-        return;
+    if (join->key[0]) {
+        if (tarn_passes_admit(viewer->all->sessions->passes, session, join->key, &viewer->grant, why) != TARN_OK) {
+            tarn_viewer_fail(viewer, TARN_ERROR_KEY, why);
+            return;
+        }
+        viewer->role = viewer->grant.role;
     }
     viewer->is_preview = join->preview;
     if (viewer->is_preview) {
@@ -100,8 +102,7 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
         return;
     }
     if (status != TARN_OK) {
-        snprintf(why, sizeof why, "the session \"%s\" is full; allowed are %d viewers", session->name,
-                 TARN_VIEWERS_MAX);
+        snprintf(why, sizeof why, "this session is full; allowed are %d viewers", TARN_VIEWERS_MAX);
         tarn_viewer_fail(viewer, TARN_ERROR_FULL, why);
         return;
     }
@@ -213,8 +214,8 @@ static bool needs_session(tarn_message_kind kind)
 static void on_joined(tarn_viewer *viewer, const tarn_message *message)
 {
     TARN_ASSERT(viewer->session != NULL);
-    if (!tarn_role_may(viewer->role, message)) {
-        tarn_viewer_error(viewer, TARN_ERROR_ROLE, tarn_role_refusal(message));
+    if (!tarn_role_may(viewer->role, tarn_act_of(message))) {
+        tarn_viewer_error(viewer, TARN_ERROR_ROLE, tarn_role_refusal(tarn_act_of(message)));
     } else if (message->kind == TARN_MESSAGE_INPUT) {
         on_input(viewer, message);
     } else if (message->kind == TARN_MESSAGE_ACK) {

@@ -62,7 +62,8 @@ static void fill_stages(const tarn_session *session, float stages_ms[TARN_PONG_S
     }
 }
 
-/// Keys go to those who may pass on what they give: owners all, players what isn't more than theirs.
+/// Keys go to those who may pass on what they give: owners all, players what isn't more than theirs. Who came by a
+/// token gets none, since they would outlive it.
 static void fill_joined(const tarn_viewer *viewer, tarn_joined *joined)
 {
     const tarn_session *session = viewer->session;
@@ -72,11 +73,12 @@ static void fill_joined(const tarn_viewer *viewer, tarn_joined *joined)
     joined->viewer_id = viewer->id;
     memcpy(joined->viewer, viewer->name, sizeof joined->viewer);
     joined->role = viewer->role;
-    if (viewer->role >= TARN_ROLE_PLAY) {
+    const bool passes_on = viewer->grant.token[0] == 0;
+    if (passes_on && viewer->role >= TARN_ROLE_PLAY) {
         memcpy(joined->watch_key, keys[TARN_ROLE_WATCH], sizeof joined->watch_key);
         memcpy(joined->play_key, keys[TARN_ROLE_PLAY], sizeof joined->play_key);
     }
-    if (viewer->role >= TARN_ROLE_OWN) {
+    if (passes_on && viewer->role >= TARN_ROLE_OWN) {
         memcpy(joined->own_key, keys[TARN_ROLE_OWN], sizeof joined->own_key);
     }
     joined->state = session->state;

@@ -28,6 +28,7 @@ int tool_kinect(int argc, char **argv);
 int tool_top(int argc, char **argv);
 int tool_session(int argc, char **argv);
 int tool_replay(int argc, char **argv);
+int tool_token(int argc, char **argv);
 
 /// Where a command is told to run.
 typedef struct tool_device {

@@ -63,7 +63,7 @@ static const struct argp_option option_list[] = {
     {"url", 'u', "URL", 0,
      "The server: HOST, HOST:PORT, ws://HOST:PORT/ws or wss://HOST:PORT/ws (default 127.0.0.1:8080)", 1},
     {"session", OPTION_SESSION, "NAME", 0, "The session to join (default: the server's default session)", 1},
-    {"key", OPTION_KEY, "KEY", 0, "The key of a link for playing; without it a guest's role counts", 1},
+    {"key", OPTION_KEY, "KEY", 0, "The key of a link for playing, or a token; without it a guest's role counts", 1},
     {"camera", OPTION_NUMBER, "N", 0, "Number of this camera where one viewer has several, 0 to 3 (default 0)", 1},
     {"region", OPTION_REGION, "X,Y,W,H", 0,
      "The rectangle that the picture fills: left, bottom, width and height in metres (default: all of the tank's "

@@ -11,8 +11,9 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"run", tool_run},       {"bench", tool_bench}, {"check", tool_check},     {"load", tool_load},
-                {"kinect", tool_kinect}, {"top", tool_top},     {"session", tool_session}, {"replay", tool_replay}};
+} commands[] = {{"run", tool_run},     {"bench", tool_bench},     {"check", tool_check},
+                {"load", tool_load},   {"kinect", tool_kinect},   {"top", tool_top},
+                {"token", tool_token}, {"session", tool_session}, {"replay", tool_replay}};
 
 typedef struct tool_arguments {
     int (*run)(int argc, char **argv);
@@ -33,13 +34,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                 return 0;
             }
         }
-        argp_error(state,
-                   "found the command \"%s\", allowed are run, bench, check, load, kinect, top, session and replay",
-                   argument);
+        argp_error(
+            state,
+            "found the command \"%s\", allowed are run, bench, check, load, kinect, top, token, session and replay",
+            argument);
         return 0;
     }
     if (key == ARGP_KEY_NO_ARGS) {
-        argp_error(state, "a command is missing, allowed are run, bench, check, load, kinect, top, session and replay");
+        argp_error(state,
+                   "a command is missing, allowed are run, bench, check, load, kinect, top, token, session and replay");
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -65,6 +68,7 @@ int main(int argc, char **argv)
                "  load   open viewers to a running server and measure what they receive\n"
                "  kinect let people before a depth camera move a running server's fluid\n"
                "  top    show the tanks of a running server, anew each second\n"
+               "  token  mint, list and revoke tokens, which open a tank to somebody for a time\n"
                "  session list, show, verify, export and delete sessions that a server keeps\n"
                "  replay make the steps of a kept session again, and compare them\n"
                "\n"

@@ -202,10 +202,13 @@ static bool see_key(stream_client *client, uint64_t step)
     return true;
 }
 
-static void compare_all(int steps, lockstep_result *result)
+/// Compares the tanks, whole as they are seen now.
+static uint32_t compare_tanks(int steps)
 {
+    uint32_t differing = 0;
     for (int t = 0; t < LOCKSTEP_TANKS; t++) {
         stream_client *a = &hurt.clients[t], *b = &whole.clients[t];
+        a->wants_key = b->wants_key = true;
         const char *differs = !see_key(b, (uint64_t)steps)   ? "the undisturbed one shows no key frame"
                               : !see_key(a, (uint64_t)steps) ? "there is no key frame"
                                                              : difference(a, b);
@@ -213,7 +216,16 @@ static void compare_all(int steps, lockstep_result *result)
             fprintf(stderr, "tank %d differs: %s (steps %llu and %llu of %d)\n", t, differs,
                     (unsigned long long)a->frame.head.step, (unsigned long long)b->frame.head.step, steps);
         }
-        result->tanks_differ += differs != NULL;
+        differing += differs != NULL;
+        a->wants_key = b->wants_key = false;
+    }
+    return differing;
+}
+
+static void count_all(int steps, lockstep_result *result)
+{
+    for (int t = 0; t < LOCKSTEP_TANKS; t++) {
+        const stream_client *a = &hurt.clients[t];
         result->inputs_lost += a->frame.head.step != (uint64_t)steps;
         result->viewers_gone += a->ws.close_code != 0;
         result->inputs += a->ws.sequence;
@@ -239,14 +251,19 @@ void lockstep_run(const char *const *options, int signal, int moments, unsigned 
         if (struck_ns != 0) {
             served_ns = tarn_clock_monotonic_ns();
             result->back_s[result->moments++] = 1e-9 * (double)(served_ns - struck_ns);
+            result->tanks_differ = compare_tanks(step);
+            if (result->tanks_differ > 0) {
+                fprintf(stderr, "after moment %d, in step %d, before message %d\n", result->moments, step, at);
+                goes_on = false;
+            }
         }
         steps_left -= result->moments == moments;
     }
-    for (int t = 0; t < LOCKSTEP_TANKS; t++) {
-        hurt.clients[t].wants_key = whole.clients[t].wants_key = true;
+    if (result->tanks_differ == 0) {
+        (void)make_step(++step, signal, -1, &seed);
+        result->tanks_differ = compare_tanks(step);
     }
-    (void)make_step(++step, signal, -1, &seed);
-    compare_all(step, result);
+    count_all(step, result);
     close_side(&hurt);
     close_side(&whole);
 }

@@ -48,7 +48,7 @@ static void make_tanks(void)
 {
     static char answer[ANSWER_BYTES];
     snprintf(links[0].session, sizeof links[0].session, "main");
-    text_of(server.out, "key=", links[0].key, sizeof links[0].key);
+    server_owners_key(dir, links[0].key, sizeof links[0].key);
     for (int t = 1; t < OUTAGE_TANKS; t++) {
         assert_int_equal(server_request(server.port, "POST", "/sessions", "Content-Type: application/json\r\n",
                                         t == 1 ? "{\"scene\":\"small-dam\"}" : "{\"scene\":\"small-pool\"}", answer,

@@ -192,6 +192,9 @@ static void a_server_with_tls_hears_it_too(void **state)
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
+#define K16 "0123456789abcdef"
+#define K64 K16 K16 K16 K16
+#define K256 K64 K64 K64 K64
     static const struct {
         const char *options, *says;
         int status;
@@ -208,7 +211,7 @@ static void what_is_wrong_is_said(void **state)
         {"--frames x --corners 1,2", "--corners: found \"1,2\"", TARN_EXIT_USAGE},
         {"--frames x --url ftp://localhost/", "--url: found the scheme", TARN_EXIT_USAGE},
         {"--v4l2 /dev/null --loop", "found --loop, allowed with --frames only", TARN_EXIT_USAGE},
-        {"--frames x --key 012345678901234567890123456789012", "allowed are 1 to 32 bytes", TARN_EXIT_USAGE},
+        {"--frames x --key " K256 K256 "k", "allowed are 1 to 512 bytes", TARN_EXIT_USAGE},
         {"--frames /nowhere/x", "the recording \"/nowhere/x\" can't be played: /nowhere/x/INDEX.txt: No such file", 1},
     };
     bridge_process b;

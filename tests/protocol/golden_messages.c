@@ -25,6 +25,14 @@ static void join(tarn_message *m)
         .session = "", .viewer = "Zoë", .colour = 0xff8000, .key = "0123456789abcdef0123456789abcdef", .preview = 1};
 }
 
+static void join_with_token(tarn_message *m)
+{
+    m->join = (tarn_join){.session = "main",
+                          .key = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6IjAifQ."
+                                 "eyJqdGkiOiJhYmMiLCJzZXNzaW9uIjoibWFpbiIsInJvbGUiOiJwbGF5In0."
+                                 "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"};
+}
+
 static void pointer(tarn_message *m)
 {
     m->input.sequence = 1;
@@ -332,6 +340,7 @@ static const struct {
 } messages[] = {
     {"message-hello", TARN_MESSAGE_HELLO, hello},
     {"message-join", TARN_MESSAGE_JOIN, join},
+    {"message-join-token", TARN_MESSAGE_JOIN, join_with_token},
     {"message-input-pointer", TARN_MESSAGE_INPUT, pointer},
     {"message-input-pointer-dye", TARN_MESSAGE_INPUT, pointer_with_dye},
     {"message-input-controller", TARN_MESSAGE_INPUT, controller},

@@ -422,7 +422,12 @@ static void what_viewers_say_of_themselves_is_checked(void **context)
     assert_string_equal(m.profile.name, "Ada");
     assert_int_equal(m.profile.colour, 0);
     refused("{'t':'profile','colour':16777216}", TARN_E_LIMIT, "colour");
-    refused("{'t':'join','key':'0123456789abcdef0123456789abcdef0'}", TARN_E_LIMIT, "key");
+#define PASS_OF_256                                                                                                    \
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
+    "0123456789abcdef0123456789abcdef"
+    assert_int_equal(strlen(taken("{'t':'join','key':'" PASS_OF_256 PASS_OF_256 "'}").join.key), TARN_PASS_BYTES_MAX);
+    refused("{'t':'join','key':'" PASS_OF_256 PASS_OF_256 "0'}", TARN_E_LIMIT, "key");
 }
 
 #define SOLID(number, shape, like, half, colour)                                                                       \

@@ -188,6 +188,7 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_PRESENCES_MAX),
         LIMIT(TARN_COLOUR_MAX),
         LIMIT(TARN_KEY_BYTES),
+        LIMIT(TARN_PASS_BYTES_MAX),
         LIMIT(TARN_SCENES_MAX),
         LIMIT(TARN_PARAMETERS_MAX),
         LIMIT(TARN_TOOLS_MAX),

@@ -120,7 +120,7 @@ run 2 run "$folder/small.json" --device tpu
 run 2 run
 says 'the scene is missing'
 run 2 frobnicate
-says 'allowed are run, bench, check, load, kinect, top, session and replay'
+says 'allowed are run, bench, check, load, kinect, top, token, session and replay'
 run 2
 run 1 run no-such-scene
 says 'no-such-scene'

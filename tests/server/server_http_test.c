@@ -448,7 +448,7 @@ static void test_only_pages_of_this_server_may_connect(void **state)
         int status;
     } cases[] = {
         {"127.0.0.1:80", "http://127.0.0.1:80", 101}, {"localhost:80", "http://localhost:80", 101},
-        {"[::1]:80", "http://[::1]:80", 101},         {"evil.example:80", "http://evil.example:80", 403},
+        {"[::1]:80", "http://[::1]:80", 101},         {"evil.example:80", "http://evil.example:80", 421},
         {"127.0.0.1:80", "http://evil.example", 403}, {"127.0.0.1:80", "null", 403},
     };
     char request[1024];

@@ -3,6 +3,7 @@
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,16 +55,29 @@ static void run_child(const char *const *arguments, int out_fd, int err_fd)
     _exit(127);
 }
 
-static void spawn(server_process *server, const char *const *arguments, bool closed)
+typedef enum spawn_how {
+    SPAWN_PIPES,
+    SPAWN_CLOSED, ///< no standard input and no standard error
+    SPAWN_TERMINAL,
+} spawn_how;
+
+static void spawn(server_process *server, const char *const *arguments, spawn_how how)
 {
     int out[2], err[2];
     memset(server, 0, sizeof *server);
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    if (how == SPAWN_TERMINAL) {
+        out[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+        assert_true(out[0] >= 0 && grantpt(out[0]) == 0 && unlockpt(out[0]) == 0);
+        out[1] = open(ptsname(out[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
+        assert_true(out[1] >= 0);
+    } else {
+        assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    }
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
     server->pid = fork();
     assert_true(server->pid >= 0);
     if (server->pid == 0) {
-        run_child(arguments, out[1], closed ? -1 : err[1]);
+        run_child(arguments, out[1], how == SPAWN_CLOSED ? -1 : err[1]);
     }
     close(out[1]);
     close(err[1]);
@@ -72,7 +87,7 @@ static void spawn(server_process *server, const char *const *arguments, bool clo
 
 void server_spawn(server_process *server, const char *const *arguments)
 {
-    spawn(server, arguments, false);
+    spawn(server, arguments, SPAWN_PIPES);
 }
 
 /// Appends what a pipe has to a text. @return false at its end
@@ -103,10 +118,11 @@ static bool listen_to(server_process *server)
     return server->out_fd >= 0 || server->err_fd >= 0;
 }
 
-static void start(server_process *server, const char *const *arguments, bool closed)
+static void start(server_process *server, const char *const *arguments, spawn_how how)
 {
-    const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1"};
-    int n = 4;
+    // Requests that tests write themselves are for the hosts "a" and "b".
+    const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1", "--name", "a", "--name", "b"};
+    int n = 8;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     list[n++] = "--worker-timeout"; // one that is many times slower doesn't hang
     list[n++] = "20";
@@ -114,12 +130,13 @@ static void start(server_process *server, const char *const *arguments, bool clo
     for (; arguments != NULL && *arguments != NULL && n < SERVER_ARGUMENTS_MAX - 1; arguments++) {
         list[n++] = *arguments;
     }
-    spawn(server, list, closed);
+    spawn(server, list, how);
     uint64_t until_ns = deadline_ns();
     while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
-        char *address = strstr(server->out, "://127.0.0.1:"); // http or https
-        if (address != NULL && strchr(address, '\n') != NULL) {
-            server->port = (uint16_t)atoi(address + strlen("://127.0.0.1:"));
+        char *address = strstr(server->out, "://"); // http or https
+        const char *port = address != NULL && strchr(address, '\n') != NULL ? strchr(address + 3, ':') : NULL;
+        if (port != NULL) {
+            server->port = (uint16_t)atoi(port + 1);
             return;
         }
     }
@@ -128,12 +145,34 @@ static void start(server_process *server, const char *const *arguments, bool clo
 
 void server_start(server_process *server, const char *const *arguments)
 {
-    start(server, arguments, false);
+    start(server, arguments, SPAWN_PIPES);
 }
 
 void server_start_closed(server_process *server, const char *const *arguments)
 {
-    start(server, arguments, true);
+    start(server, arguments, SPAWN_CLOSED);
+}
+
+void server_start_on_terminal(server_process *server, const char *const *arguments)
+{
+    start(server, arguments, SPAWN_TERMINAL);
+}
+
+void server_owners_key(const char *store, char *key, size_t key_bytes)
+{
+    char path[512], link[512] = "";
+    struct stat about;
+    snprintf(path, sizeof path, "%s/owner-link", store);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(link, sizeof link, file));
+    assert_int_equal(fstat(fileno(file), &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0600);
+    fclose(file);
+    const char *found = strstr(link, "#key=");
+    assert_non_null(found);
+    found += strlen("#key=");
+    snprintf(key, key_bytes, "%.*s", (int)strcspn(found, "\n"), found);
 }
 
 const char *server_said(server_process *server)
@@ -142,6 +181,20 @@ const char *server_said(server_process *server)
     while (poll(&said, 1, 100) > 0 && drain(server->err_fd, server->err)) {
     }
     return server->err;
+}
+
+int server_remove_store(const char *store)
+{
+    char path[512];
+    DIR *opened = opendir(store);
+    for (const struct dirent *entry; opened != NULL && (entry = readdir(opened)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", store, entry->d_name);
+        unlink(path);
+    }
+    if (opened != NULL) {
+        closedir(opened);
+    }
+    return rmdir(store);
 }
 
 int server_wait(server_process *server)

@@ -3,6 +3,7 @@
 #define TARN_TESTS_SERVER_SERVER_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -24,11 +25,22 @@ void server_spawn(server_process *server, const char *const *arguments);
 /// Starts it on a free port and waits until it serves; asserts.
 void server_start(server_process *server, const char *const *arguments);
 
+/// As server_start, with a terminal as its standard output.
+void server_start_on_terminal(server_process *server, const char *const *arguments);
+
 /// As server_start, without standard input and standard error.
 void server_start_closed(server_process *server, const char *const *arguments);
 
 /// What it and its workers have said on stderr so far.
 const char *server_said(server_process *server);
+
+/// The key in the owners' link of its first tank, which is in its store's folder. Asserts that its user alone may read
+/// it.
+/// @param key  room for a key
+void server_owners_key(const char *store, char *key, size_t key_bytes);
+
+/// Removes a store's folder with the files in it. @return 0, or -1: it is still there
+int server_remove_store(const char *store);
 
 /// Waits for its end. @return the exit status, or 128 + signal; -1: it did not end
 int server_wait(server_process *server);

@@ -41,12 +41,7 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
     (void)state;
-    DIR *opened = opendir(dir);
-    for (const struct dirent *entry; opened != NULL && (entry = readdir(opened)) != NULL;) {
-        unlink(in_dir(entry->d_name));
-    }
-    closedir(opened);
-    return rmdir(dir);
+    return server_remove_store(dir);
 }
 
 static void start(const char *scene, const char *guests)
@@ -167,8 +162,7 @@ static void test_a_killed_server_comes_back_with_its_tanks_and_links(void **stat
     stream_client first, mine;
     char name[64], own[64], play_key[64], first_own[64];
     start("small-dam", "watch");
-    snprintf(first_own, sizeof first_own, "%s", strstr(server.out, "key=") + strlen("key="));
-    first_own[strcspn(first_own, " \n")] = 0;
+    server_owners_key(dir, first_own, sizeof first_own);
     assert_int_equal(server_request(server.port, "POST", "/sessions", json,
                                     "{\"scene\":\"small-pool\",\"name\":\"Ada's\",\"listed\":true}", answer,
                                     sizeof answer),
@@ -235,8 +229,7 @@ static void test_another_scene_begins_afresh_with_the_same_links(void **state)
     stream_client client;
     char own[64];
     start("small-dam", "watch");
-    snprintf(own, sizeof own, "%s", strstr(server.out, "key=") + strlen("key="));
-    own[strcspn(own, " \n")] = 0;
+    server_owners_key(dir, own, sizeof own);
     assert_int_equal(join(&client, "main", own), TARN_ROLE_OWN);
     play(&client, 20);
     // A scene that an owner loads is kept like any other.

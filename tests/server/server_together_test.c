@@ -14,13 +14,15 @@ enum { ANSWER_BYTES = 16384, TANKS_MAX = 4, KEEP_EMPTY_S = 1, MADE_PER_MINUTE = 
 
 static server_process server;
 static char answer[ANSWER_BYTES];
+static char store[] = "/tmp/tarn-together-XXXXXX";
 
 static int start(void **state)
 {
     (void)state;
-    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool",     "--guests",
-                                            "watch",    "--keep-empty",   "1",       "--sessions-max", "4",
-                                            NULL};
+    const char *const arguments[] = {
+        "--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--guests", "watch", "--keep-empty",
+        "1",        "--sessions-max", "4",       "--store",    store,      NULL};
+    assert_non_null(mkdtemp(store));
     server_start(&server, arguments);
     return 0;
 }
@@ -29,24 +31,12 @@ static int stop(void **state)
 {
     (void)state;
     server_stop(&server);
-    return 0;
+    return server_remove_store(store);
 }
 
-/// The key with which the server's first tank is owned, as it says when it starts.
 static void own_key(tarn_key key)
 {
-    const char *found = strstr(server.out, "&key=");
-    for (int i = 0; found == NULL && i < 200; i++) {
-        size_t have = strlen(server.out);
-        usleep(20000);
-        ssize_t got = read(server.out_fd, server.out + have, sizeof server.out - have - 1);
-        if (got > 0) {
-            server.out[have + (size_t)got] = 0;
-        }
-        found = strstr(server.out, "&key=");
-    }
-    assert_non_null(found);
-    snprintf(key, sizeof(tarn_key), "%.32s", found + strlen("&key="));
+    server_owners_key(store, key, sizeof(tarn_key));
     assert_int_equal(strlen(key), TARN_KEY_BYTES);
 }
 

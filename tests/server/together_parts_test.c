@@ -70,11 +70,67 @@ static void test_the_largest_list_fits_an_answer(void **state)
     assert_int_equal(tarn_session_list_write(infos, 1, (const tarn_name *)scenes, 1, true, text, 20), 0);
 }
 
+/// What each role may, act by act, in the order of roles.
+static const char *const may[TARN_ACT_COUNT] = {
+    [TARN_ACT_HELLO] = "yyy",     [TARN_ACT_JOIN] = "yyy",        [TARN_ACT_ACK] = "yyy",
+    [TARN_ACT_PING] = "yyy",      [TARN_ACT_VIEW] = "yyy",        [TARN_ACT_PRESENCE] = "yyy",
+    [TARN_ACT_PROFILE] = "yyy",   [TARN_ACT_POINTER] = "nyy",     [TARN_ACT_CONTROLLER] = "nyy",
+    [TARN_ACT_HAND] = "nyy",      [TARN_ACT_ORIENTATION] = "nyy", [TARN_ACT_MOTION] = "nyy",
+    [TARN_ACT_PARAMETER] = "nny", [TARN_ACT_PAUSE] = "nny",       [TARN_ACT_RESUME] = "nny",
+    [TARN_ACT_STEP] = "nny",      [TARN_ACT_RESET] = "nny",       [TARN_ACT_LOAD] = "nny",
+    [TARN_ACT_HTTP_READ] = "yyy", [TARN_ACT_HTTP_MAKE] = "nny",   [TARN_ACT_HTTP_END] = "nny",
+    [TARN_ACT_HTTP_MOVE] = "nny",
+};
+
+static void test_each_role_may_what_the_table_says(void **state)
+{
+    (void)state;
+    for (int act = 0; act < TARN_ACT_COUNT; act++) {
+        assert_non_null(may[act]);
+        for (int role = 0; role < TARN_ROLE_COUNT; role++) {
+            if (tarn_role_may((tarn_role)role, (tarn_act)act) != (may[act][role] == 'y')) {
+                fail_msg("act %d, role %d: expected %c", act, role, may[act][role]);
+            }
+        }
+        assert_true(strlen(tarn_role_refusal((tarn_act)act)) > 20);
+    }
+}
+
+static void test_each_message_is_an_act_of_its_own(void **state)
+{
+    (void)state;
+    bool seen[TARN_ACT_COUNT] = {false};
+    int count = 0;
+    for (int kind = TARN_MESSAGE_HELLO; kind <= TARN_MESSAGE_PROFILE; kind++) {
+        const int kinds = kind == TARN_MESSAGE_INPUT     ? (int)TARN_INPUT_COUNT
+                          : kind == TARN_MESSAGE_CONTROL ? (int)TARN_CONTROL_COUNT
+                                                         : 1;
+        assert_true(tarn_message_from_client((tarn_message_kind)kind));
+        for (int k = 0; k < kinds; k++, count++) {
+            tarn_message message = {.kind = (tarn_message_kind)kind};
+            if (kind == TARN_MESSAGE_INPUT) {
+                message.input.kind = (tarn_input_kind)k;
+            } else if (kind == TARN_MESSAGE_CONTROL) {
+                message.control.action = (tarn_control_action)k;
+            }
+            const tarn_act act = tarn_act_of(&message);
+            assert_false(seen[act]);
+            seen[act] = true;
+        }
+    }
+    for (int act = 0; act < TARN_ACT_HTTP_READ; act++) {
+        assert_true(seen[act]);
+    }
+    assert_int_equal(count, TARN_ACT_HTTP_READ);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_are_random_and_whole),
         cmocka_unit_test(test_the_largest_list_fits_an_answer),
+        cmocka_unit_test(test_each_role_may_what_the_table_says),
+        cmocka_unit_test(test_each_message_is_an_act_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

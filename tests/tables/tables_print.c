@@ -88,7 +88,7 @@ static void print_limits(void)
     const tarn_shape *view = message_of(TARN_MESSAGE_VIEW);
     printf("\n// Limits.\n");
     printf("export const NAME_BYTES_MAX = %d;\n", TARN_NAME_BYTES_MAX);
-    printf("export const KEY_BYTES = %d;\n", TARN_KEY_BYTES);
+    printf("export const PASS_BYTES_MAX = %d;\n", TARN_PASS_BYTES_MAX);
     printf("export const TOOLS_MAX = %d;\n", TARN_TOOLS_MAX);
     printf("export const CHANNELS_MAX = %d;\n", TARN_CHANNELS_MAX);
     printf("export const FIELDS_MAX = %d;\n", TARN_FIELDS_MAX);

@@ -77,8 +77,8 @@ function connect(values: SettingValues, events: ConversationEvents): Live {
     events,
   );
   const { conversation, link } = live;
-  const query = new URLSearchParams(window.location.search);
-  conversation.introduction = introductionOf(query, new IdentityShelf(() => window.localStorage));
+  const address = new URL(window.location.href);
+  conversation.introduction = introductionOf(address, new IdentityShelf(() => window.localStorage));
   conversation.view(document.hidden, ceilings(values));
   if (values.recording === "") link.start();
   return live;

@@ -16,8 +16,9 @@ import {
   type SessionState,
 } from "./protocol/messages.js";
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
+import { keyIn } from "./state/links.js";
 import { NewestFeed } from "./state/newest-feed.js";
-import { ERROR, KEY_BYTES } from "./tables/protocol-tables.js";
+import { ERROR, PASS_BYTES_MAX } from "./tables/protocol-tables.js";
 
 const PING_MS = 1000;
 
@@ -61,7 +62,7 @@ export interface Tank {
   close(): void;
 }
 
-/** Joins the tank that an address of a Tarn page names: https://host/?session=NAME. @throws where it is no address */
+/** Joins the tank that an address of a Tarn page names: https://host/?session=NAME#key=KEY. @throws where it is no address */
 export function join(address: string, options: JoinOptions = {}): Tank {
   return new JoinedTank(new URL(address, document.baseURI), options);
 }
@@ -113,10 +114,7 @@ class JoinedTank implements Tank {
       },
     );
     const { conversation, link } = this.live;
-    conversation.introduction.key = (options.key ?? address.searchParams.get("key") ?? "").slice(
-      0,
-      KEY_BYTES,
-    );
+    conversation.introduction.key = options.key?.slice(0, PASS_BYTES_MAX) ?? keyIn(address);
     const ack = (at: FramePosition | null, needsKey: boolean): void => {
       if (at !== null) conversation.ack(at, needsKey);
     };

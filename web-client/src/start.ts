@@ -1,15 +1,27 @@
 // The page's entry: which of its two halves the address asks for. Each loads without the other.
 //
-//     ?session=NAME [&key=KEY]   a tank            otherwise   the start page with all of them
+//     ?session=NAME [#key=KEY]   a tank            otherwise   the start page with all of them
 import { type Arrival, arrive } from "./arrival.js";
 import { findGraphics } from "./graphics.js";
+import { keyIn, withHiddenKey } from "./state/links.js";
 
+hideKey();
 const query = new URLSearchParams(window.location.search);
 const TANK = ["session", "recording", "display"];
 let arrival: Arrival | null = null;
 
 /** Lets what has come be heard. */
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
+/** Puts the key where it is logged by nobody. Another key in the same page's address is another person's. */
+function hideKey(): void {
+  const hidden = withHiddenKey(window.location.href);
+  if (hidden !== null) window.history.replaceState(null, "", hidden);
+  const key = keyIn(new URL(window.location.href));
+  window.addEventListener("hashchange", () => {
+    if (keyIn(new URL(window.location.href)) !== key) window.location.reload();
+  });
+}
 
 async function start(): Promise<void> {
   if (TANK.some((name) => query.has(name))) {

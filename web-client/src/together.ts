@@ -6,6 +6,7 @@ import type { Conversation } from "./protocol/conversation.js";
 import type { Joined, PresencePoint, ServerMessage, Tool } from "./protocol/messages.js";
 import { PeopleMarkers, type PeopleView } from "./render/people.js";
 import { IdentityShelf } from "./state/identity.js";
+import { startPage } from "./state/links.js";
 import { PresenceSender, PresenceTracks } from "./state/presence.js";
 import { PeopleList } from "./ui/people-list.js";
 
@@ -33,6 +34,7 @@ export class Together {
   private readonly sender: PresenceSender;
   private readonly tracks = new PresenceTracks();
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
+  private readonly all = document.createElement("a");
   private readonly ending = document.createElement("button");
   private ownId = 0;
   /** Where the person under a headset is; null: nobody wears one. */
@@ -71,6 +73,7 @@ export class Together {
     this.sender.reset();
     this.tracks.clear();
     document.body.dataset.role = message.role;
+    this.all.href = startPage(new URL("./", document.baseURI).href, message.ownKey);
     this.ending.hidden = message.ownKey === "" || message.session === LASTING_SESSION;
     if (this.query.get("display") === "1") void this.display();
   }
@@ -123,7 +126,7 @@ export class Together {
 
   private links(): HTMLElement {
     const links = document.createElement("nav");
-    const all = document.createElement("a");
+    const { all } = this;
     all.href = "./";
     all.textContent = "All tanks";
     const share = document.createElement("button");

@@ -27,7 +27,7 @@ typedef struct kinect_link {
     const char *command; ///< begins what is said
     load_target target;
     tarn_name session;
-    tarn_key key;
+    tarn_pass key;
     tarn_name viewer;
 
     uv_loop_t *loop;

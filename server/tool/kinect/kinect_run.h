@@ -17,7 +17,7 @@ typedef struct kinect_options {
     depth_choice source;
     load_target target;
     tarn_name session;
-    tarn_key key;
+    tarn_pass key;
     uint32_t number; ///< of this camera among the viewer's, `source` of the message
     bool has_region;
     float region_m[4]; ///< left, bottom, width, height in the tank's front

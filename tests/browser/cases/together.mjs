@@ -153,11 +153,38 @@ test("a link to watch can't push, one to play can't pause, one to own can both",
 
 test("a link with a wrong key says so", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
-  const page = await world.open(`${server.url}?session=main&key=0123456789abcdef0123456789abcdef`);
+  const page = await world.open(`${server.url}?session=main#key=0123456789abcdef0123456789abcdef`);
   await until(
     async () => (await page.locator("#notice").textContent()).includes("This link doesn't fit"),
     "the page says that the link is wrong",
   );
+});
+
+test("a link of old works, and its key goes where nobody logs it", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL, args: ["--guests", "watch"] });
+  const made = await fetch(`${server.url}sessions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ scene: "small-pool" }),
+  }).then((response) => response.json());
+  const asked = [];
+  const here = `${server.url}?session=${made.session}`;
+  const page = await world.open(`${here}&key=${made.keys.play}&quality=low`, {
+    prepare: async (blank) => blank.on("request", (request) => asked.push(request.url())),
+  });
+  const comesTo = (role) => page.waitForFunction((word) => document.body.dataset.role === word, role);
+  await comesTo("play");
+  assertEqual(page.url(), `${here}&quality=low#key=${made.keys.play}`, "the address");
+  assertEqual(
+    asked.slice(1).filter((url) => url.includes(made.keys.play)),
+    [],
+    "requests with the key after the page's own",
+  );
+  // The same page with another key is another person's.
+  await page.goto(`${here}&quality=low#key=${made.keys.own}`);
+  await comesTo("own");
+  await page.goto(here);
+  await comesTo("watch");
 });
 
 test("a tank that isn't there is named, and the way leads to the others", async (world) => {
@@ -199,7 +226,7 @@ test("the start page shows live tanks and makes one", async (world) => {
     "Enter in the name leads to the scenes",
   );
   await lobby.locator('[data-scene="waterfall"]').click();
-  await lobby.waitForURL(/session=[a-z0-9]{10}&key=[0-9a-f]{32}/);
+  await lobby.waitForURL(/session=[a-z0-9]{10}#key=[0-9a-f]{32}/);
   await until(
     () => lobby.evaluate(() => (window.tarn?.framesDecoded ?? 0) > 1),
     "the new tank shows frames",
@@ -231,7 +258,7 @@ test("an owner ends a tank after being asked, and everybody hears of it", async 
   }).then((response) => response.json());
   const owner = await world.watch(cheap(server.url));
   assertEqual(await owner.locator("#end").isVisible(), false, "the first tank can be ended");
-  await owner.goto(`${server.url}?session=${made.session}&key=${made.keys.own}`);
+  await owner.goto(`${server.url}?session=${made.session}#key=${made.keys.own}`);
   await owner.locator("#end").waitFor();
   const guest = await world.open(`${server.url}?session=${made.session}&key=${made.keys.play}`);
   await until(() => guest.evaluate(() => document.body.dataset.role === "play"), "a player joins", 30_000);

@@ -4,6 +4,7 @@ import wasmUrl from "../codec/codec.wasm?url";
 import DecodeWorker from "../codec/decode-worker.js?worker";
 import { socketUrlBeside } from "../protocol/live.js";
 import { clipName } from "../protocol/messages.js";
+import { keyIn, linkTo } from "../state/links.js";
 import { SceneTexts } from "../state/scene-texts.js";
 import { NAME_BYTES_MAX } from "../tables/protocol-tables.js";
 import { Glimpse, type GlimpseEnvironment } from "./glimpse.js";
@@ -50,6 +51,7 @@ class Lobby {
   private readonly watcher = new IntersectionObserver((entries) => this.seen(entries));
   private environment: GlimpseEnvironment | null = null;
   private scenesShown = "";
+  private readonly key = keyIn(new URL(window.location.href));
   private readonly texts = new SceneTexts((path) => inPage(`scenes/${path}`));
 
   constructor(page: HTMLElement) {
@@ -100,7 +102,7 @@ class Lobby {
 
   private async refresh(): Promise<void> {
     try {
-      const found = await listSessions(inPage);
+      const found = await listSessions(inPage, this.key);
       await this.texts.read(found.sessions.map(({ scene }) => scene));
       this.show(found);
       this.say("");
@@ -209,11 +211,8 @@ class Lobby {
     button.disabled = true;
     this.refusal.textContent = "";
     try {
-      const { session, ownKey } = await makeSession(inPage, scene, clipName(this.name.value));
-      const target = new URL("./", document.baseURI);
-      target.searchParams.set("session", session);
-      target.searchParams.set("key", ownKey);
-      window.location.assign(target.href);
+      const { session, ownKey } = await makeSession(inPage, scene, clipName(this.name.value), this.key);
+      window.location.assign(linkTo(new URL("./", document.baseURI).href, session, ownKey));
     } catch (error) {
       this.refusal.textContent = (error as Error).message;
       this.refusal.scrollIntoView({ block: "nearest" });

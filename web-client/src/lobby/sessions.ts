@@ -33,8 +33,9 @@ export class SessionsError extends Error {}
 
 type Fetch = (path: string, init?: RequestInit) => Promise<Response>;
 
-export async function listSessions(fetch: Fetch): Promise<SessionList> {
-  const answer = await ask(fetch, "sessions");
+/** @param key  by which who asks may own a tank, and so perhaps make another; "": none */
+export async function listSessions(fetch: Fetch, key: string): Promise<SessionList> {
+  const answer = await ask(fetch, "sessions", { headers: withKey(key) });
   const list = answer.sessions;
   if (!Array.isArray(list)) throw new SessionsError("The server's list of tanks can't be read.");
   return {
@@ -46,9 +47,15 @@ export async function listSessions(fetch: Fetch): Promise<SessionList> {
   };
 }
 
-export async function makeSession(fetch: Fetch, scene: string, name: string): Promise<MadeSession> {
+/** @param key  as above */
+export async function makeSession(
+  fetch: Fetch,
+  scene: string,
+  name: string,
+  key: string,
+): Promise<MadeSession> {
   const body = JSON.stringify(name === "" ? { scene } : { scene, name });
-  const headers = { "content-type": "application/json" };
+  const headers = { "content-type": "application/json", ...withKey(key) };
   const answer = await ask(fetch, "sessions", { method: "POST", headers, body });
   const keys = isObject(answer.keys) ? answer.keys : {};
   if (typeof answer.session !== "string" || typeof keys.own !== "string")
@@ -61,8 +68,11 @@ export const LASTING_SESSION = "main";
 
 /** Ends a tank, for everybody in it. @param ownKey  its owners' */
 export async function endSession(fetch: Fetch, session: string, ownKey: string): Promise<void> {
-  const headers = { authorization: `Bearer ${ownKey}` };
-  await ask(fetch, `sessions/${encodeURIComponent(session)}`, { method: "DELETE", headers });
+  await ask(fetch, `sessions/${encodeURIComponent(session)}`, { method: "DELETE", headers: withKey(ownKey) });
+}
+
+function withKey(key: string): Record<string, string> {
+  return key === "" ? {} : { authorization: `Bearer ${key}` };
 }
 
 async function ask(fetch: Fetch, path: string, init?: RequestInit): Promise<Record<string, unknown>> {

@@ -1,6 +1,7 @@
 // The name and colour that somebody chose, kept by the browser from one visit to the next.
 import type { Introduction } from "../protocol/conversation.js";
 import { clipName } from "../protocol/messages.js";
+import { keyIn } from "./links.js";
 
 /** What of a Storage is needed; a browser may refuse to have one. */
 export interface Shelf {
@@ -10,7 +11,6 @@ export interface Shelf {
 
 const NAME = "tarn.name";
 const COLOUR = "tarn.colour";
-const KEY_CHARACTERS_MAX = 32;
 
 export class IdentityShelf {
   constructor(private readonly shelf: () => Shelf) {}
@@ -44,11 +44,11 @@ export class IdentityShelf {
 }
 
 /** What a page says of its person when it joins: what the address says, before what the browser kept. */
-export function introductionOf(query: URLSearchParams, shelf: IdentityShelf): Introduction {
+export function introductionOf(address: URL, shelf: IdentityShelf): Introduction {
   return {
-    viewer: clipName(query.get("name") ?? "") || clipName(shelf.name),
+    viewer: clipName(address.searchParams.get("name") ?? "") || clipName(shelf.name),
     colour: shelf.colour,
-    key: (query.get("key") ?? "").slice(0, KEY_CHARACTERS_MAX),
+    key: keyIn(address),
     preview: false,
   };
 }

@@ -1,5 +1,7 @@
-// Links to a tank: the page's own address with a session and, for what guests may not do, a key.
+// Links to a tank: the page's own address with a session and, for what guests may not do, a key. The key is behind the
+// '#', which browsers keep to themselves: servers and proxies on the way log what is before it.
 import type { Joined, Role } from "../protocol/messages.js";
+import { PASS_BYTES_MAX } from "../tables/protocol-tables.js";
 
 /**
  * A link by which others come to a session.
@@ -10,7 +12,34 @@ export function linkTo(here: string, session: string, key: string): string {
   url.search = "";
   url.hash = "";
   url.searchParams.set("session", session);
-  if (key !== "") url.searchParams.set("key", key);
+  if (key !== "") url.hash = new URLSearchParams({ key }).toString();
+  return url.href;
+}
+
+/** The start page, where an owner's key lets make more tanks. @param base  its address, without a query */
+export function startPage(base: string, ownKey: string): string {
+  const url = new URL(base);
+  if (ownKey !== "") url.hash = new URLSearchParams({ key: ownKey }).toString();
+  return url.href;
+}
+
+/** The key in an address; "": there is none. Links of old have it before the '#'. */
+export function keyIn(address: URL): string {
+  const key = new URLSearchParams(address.hash.slice(1)).get("key") ?? address.searchParams.get("key") ?? "";
+  return key.slice(0, PASS_BYTES_MAX);
+}
+
+/** An address of old with its key behind the '#'. @return null: it has none before it */
+export function withHiddenKey(address: string): string | null {
+  const url = new URL(address);
+  if (!url.searchParams.has("key")) return null;
+  const key = keyIn(url);
+  url.searchParams.delete("key");
+  if (key !== "") {
+    const hash = new URLSearchParams(url.hash.slice(1));
+    hash.set("key", key);
+    url.hash = hash.toString();
+  }
   return url.href;
 }
 

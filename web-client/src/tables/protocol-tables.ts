@@ -27,7 +27,7 @@ export const PARTS = ["cursor", "head", "hand_left", "hand_right"] as const;
 
 // Limits.
 export const NAME_BYTES_MAX = 63;
-export const KEY_BYTES = 32;
+export const PASS_BYTES_MAX = 512;
 export const TOOLS_MAX = 16;
 export const CHANNELS_MAX = 8;
 export const FIELDS_MAX = 8;

@@ -1,0 +1,308 @@
+// Lines are appended under a lock and in one write each: who reads meanwhile gets whole lines.
+#include "server/common/token_files.h"
+#include "server/common/printable.h"
+#include "server/common/role_word.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    KEYS_FILE_BYTES_MAX = 4096,
+    RAW_SECRET_BYTES = 32,
+    LINE_BYTES_MAX = 512, // of what was issued
+};
+
+static tarn_status fail(tarn_text why, const char *path, const char *sentence, tarn_status status)
+{
+    snprintf(why, sizeof(tarn_text), "%.300s: %.200s", path, sentence);
+    return status;
+}
+
+/// @return its bytes; -1: it can't be read, which why says
+static ssize_t read_private(const char *path, char *text, size_t text_bytes, tarn_text why)
+{
+    struct stat file;
+    char sentence[96];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        fail(why, path, strerror(errno), TARN_E_IO);
+        return -1;
+    }
+    ssize_t got = -1;
+    if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
+        fail(why, path, "it is no file that can be read", TARN_E_IO);
+    } else if ((file.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        snprintf(sentence, sizeof sentence, "others may read it (mode %03o), allowed is 600",
+                 (unsigned)file.st_mode & 0777);
+        fail(why, path, sentence, TARN_E_MALFORMED);
+    } else {
+        got = read(fd, text, text_bytes);
+        if (got < 0) {
+            fail(why, path, strerror(errno), TARN_E_IO);
+        }
+    }
+    close(fd);
+    return got;
+}
+
+/// @param line  "NAME SECRET"  @return NULL, or what is wrong with it
+static const char *add_key(tarn_token_keys *keys, char *line)
+{
+    uint8_t secret[KEYS_FILE_BYTES_MAX];
+    size_t secret_bytes;
+    char *rest, *name = strtok_r(line, " \t\r", &rest), *text = strtok_r(NULL, " \t\r", &rest);
+    if (name == NULL || name[0] == '#') {
+        return NULL;
+    }
+    if (!tarn_token_word_valid(name, TARN_TOKEN_KEY_NAME_BYTES_MAX)) {
+        return "a key's name has 1 to 16 letters, digits, - and _";
+    }
+    if (text == NULL || strtok_r(NULL, " \t\r", &rest) != NULL) {
+        return "allowed are a name and a secret with a space between them";
+    }
+    if (tarn_base64url_read(text, strlen(text), secret, &secret_bytes) != TARN_OK) {
+        return "the secret isn't base64url without padding";
+    }
+    if (secret_bytes < TARN_TOKEN_SECRET_BYTES_MIN || secret_bytes > TARN_TOKEN_SECRET_BYTES_MAX) {
+        return "the secret doesn't have 32 to 64 bytes";
+    }
+    if (keys->count == TARN_TOKEN_KEYS_MAX) {
+        return "there are more than 16 keys";
+    }
+    for (uint32_t i = 0; i < keys->count; i++) {
+        if (strcmp(keys->keys[i].name, name) == 0) {
+            return "the key's name is there twice";
+        }
+    }
+    tarn_token_key *key = &keys->keys[keys->count++];
+    snprintf(key->name, sizeof key->name, "%s", name);
+    memcpy(key->secret, secret, secret_bytes);
+    key->secret_bytes = (uint32_t)secret_bytes;
+    return NULL;
+}
+
+_Static_assert(TARN_TOKEN_KEYS_MAX == 16 && TARN_TOKEN_KEY_NAME_BYTES_MAX == 16 && TARN_TOKEN_SECRET_BYTES_MIN == 32 &&
+                   TARN_TOKEN_SECRET_BYTES_MAX == 64 && TARN_TOKENS_REVOKED_MAX == 4096 &&
+                   TARN_TOKENS_ISSUED_MAX == 4096,
+               "sentences state these limits");
+
+tarn_status tarn_token_keys_read(tarn_token_keys *keys, const char *path, tarn_text why)
+{
+    char text[KEYS_FILE_BYTES_MAX + 1], sentence[128];
+    memset(keys, 0, sizeof *keys);
+    const ssize_t got = read_private(path, text, sizeof text, why);
+    if (got < 0) {
+        return TARN_E_IO;
+    }
+    if (got == RAW_SECRET_BYTES) {
+        keys->count = 1;
+        keys->keys[0].name[0] = '0';
+        keys->keys[0].secret_bytes = RAW_SECRET_BYTES;
+        memcpy(keys->keys[0].secret, text, RAW_SECRET_BYTES);
+        return TARN_OK;
+    }
+    if (got == (ssize_t)sizeof text || memchr(text, 0, (size_t)got) != NULL) {
+        return fail(why, path, "these are no keys for tokens: allowed are lines of at most 4096 bytes in all",
+                    TARN_E_MALFORMED);
+    }
+    text[got] = 0;
+    int number = 0;
+    for (char *line = text, *end; line != NULL; line = end) {
+        end = strchr(line, '\n');
+        if (end != NULL) {
+            *end++ = 0;
+        }
+        number++;
+        const char *wrong = add_key(keys, line);
+        if (wrong != NULL) {
+            snprintf(sentence, sizeof sentence, "line %d: %s", number, wrong);
+            return fail(why, path, sentence, TARN_E_MALFORMED);
+        }
+    }
+    return keys->count > 0 ? TARN_OK : fail(why, path, "there is no key in it", TARN_E_MALFORMED);
+}
+
+/// Reads lines, without their ends. @return -1: it can't be read; 0: there is no such file or no line is left
+static int for_each_line(const char *path, void (*take)(void *user, char *line), void *user)
+{
+    char line[LINE_BYTES_MAX];
+    struct stat about;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        return errno == ENOENT ? 0 : -1;
+    }
+    FILE *file = fstat(fd, &about) == 0 && S_ISREG(about.st_mode) ? fdopen(fd, "r") : NULL;
+    if (file == NULL) {
+        close(fd);
+        errno = EINVAL;
+        return -1;
+    }
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = 0;
+        take(user, line);
+    }
+    const int failed = ferror(file);
+    fclose(file);
+    return failed ? -1 : 0;
+}
+
+typedef struct revoked_reading {
+    tarn_tokens_revoked list;
+    int wrong, over;
+} revoked_reading;
+
+static void take_revoked(void *user, char *line)
+{
+    revoked_reading *reading = user;
+    if (line[0] == 0) {
+        return;
+    }
+    if (!tarn_token_word_valid(line, TARN_TOKEN_ID_BYTES_MAX)) {
+        reading->wrong++;
+    } else if (reading->list.count == TARN_TOKENS_REVOKED_MAX) {
+        reading->over++;
+    } else if (!tarn_tokens_revoked_has(&reading->list, line)) {
+        snprintf(reading->list.ids[reading->list.count++], sizeof(tarn_token_id), "%.32s", line);
+    }
+}
+
+tarn_status tarn_tokens_revoked_read(tarn_tokens_revoked *revoked, const char *path, tarn_text why)
+{
+    static revoked_reading reading; // large; one thread reads
+    char sentence[96];
+    memset(&reading, 0, sizeof reading);
+    if (for_each_line(path, take_revoked, &reading) != 0) {
+        return fail(why, path, strerror(errno), TARN_E_IO);
+    }
+    *revoked = reading.list;
+    if (reading.over > 0) {
+        snprintf(sentence, sizeof sentence, "found %d ids behind the first 4096, which is all that count",
+                 reading.over);
+        return fail(why, path, sentence, TARN_E_LIMIT);
+    }
+    if (reading.wrong > 0) {
+        snprintf(sentence, sizeof sentence, "%d lines are no ids of tokens", reading.wrong);
+        return fail(why, path, sentence, TARN_E_MALFORMED);
+    }
+    return TARN_OK;
+}
+
+bool tarn_tokens_revoked_has(const tarn_tokens_revoked *revoked, const char *id)
+{
+    for (uint32_t i = 0; i < revoked->count; i++) {
+        if (strcmp(revoked->ids[i], id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Gives a new file the owner of its folder.
+static int open_for_lines(const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat about;
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path + 1) : 1, slash != NULL ? path : ".");
+    if (fd >= 0 && geteuid() == 0 && stat(folder, &about) == 0 && fchown(fd, about.st_uid, about.st_gid) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static void count_line(void *user, char *line)
+{
+    (void)line;
+    ++*(int *)user;
+}
+
+/// @param id  NULL, or whose line is not added again
+static tarn_status append(const char *path, const char *line, int lines_max, const char *id, tarn_text why)
+{
+    static tarn_tokens_revoked revoked;
+    int lines = 0;
+    const int fd = open_for_lines(path);
+    tarn_status status = TARN_OK;
+    if (fd < 0 || flock(fd, LOCK_EX) != 0 || for_each_line(path, count_line, &lines) != 0) {
+        status = fail(why, path, strerror(errno), TARN_E_IO);
+    } else if (id != NULL && tarn_tokens_revoked_read(&revoked, path, why) != TARN_E_IO &&
+               tarn_tokens_revoked_has(&revoked, id)) {
+        // there it is
+    } else if (lines >= lines_max) {
+        status = fail(why, path, "it has 4096 lines, which is all that count: take those of expired tokens out",
+                      TARN_E_LIMIT);
+    } else if (write(fd, line, strlen(line)) != (ssize_t)strlen(line) || fsync(fd) != 0) {
+        status = fail(why, path, strerror(errno), TARN_E_IO);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return status;
+}
+
+tarn_status tarn_tokens_revoke(const char *path, const char *id, tarn_text why)
+{
+    char line[TARN_TOKEN_ID_BYTES_MAX + 2];
+    snprintf(line, sizeof line, "%s\n", id);
+    return append(path, line, TARN_TOKENS_REVOKED_MAX, id, why);
+}
+
+tarn_status tarn_tokens_note(const char *path, const tarn_token_issued *issued, tarn_text why)
+{
+    char line[LINE_BYTES_MAX];
+    const tarn_token *token = &issued->token;
+    snprintf(line, sizeof line, "%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%s\n", token->id, tarn_role_word(token->role),
+             token->session, token->issued_s, token->until_s, issued->note);
+    return append(path, line, TARN_TOKENS_ISSUED_MAX, NULL, why);
+}
+
+typedef struct issued_reading {
+    void (*found)(void *user, const tarn_token_issued *issued);
+    void *user;
+    int count;
+} issued_reading;
+
+static void take_issued(void *user, char *line)
+{
+    issued_reading *reading = user;
+    tarn_token_issued issued = {0};
+    char *fields[6] = {line};
+    for (int i = 1; i < 6; i++) {
+        char *tab = strchr(fields[i - 1], '\t');
+        if (tab == NULL) {
+            return;
+        }
+        *tab = 0;
+        fields[i] = tab + 1;
+    }
+    const int role = tarn_role_find(fields[1]);
+    if (!tarn_token_word_valid(fields[0], TARN_TOKEN_ID_BYTES_MAX) || role < 0 || !tarn_is_printable(fields[2]) ||
+        !tarn_is_printable(fields[5]) || reading->count == TARN_TOKENS_ISSUED_MAX) {
+        return;
+    }
+    reading->count++;
+    snprintf(issued.token.id, sizeof issued.token.id, "%.32s", fields[0]);
+    issued.token.role = (tarn_role)role;
+    snprintf(issued.token.session, sizeof issued.token.session, "%.63s", fields[2]);
+    issued.token.issued_s = strtoll(fields[3], NULL, 10);
+    issued.token.until_s = strtoll(fields[4], NULL, 10);
+    snprintf(issued.note, sizeof issued.note, "%.100s", fields[5]);
+    reading->found(reading->user, &issued);
+}
+
+tarn_status tarn_tokens_issued_read(const char *path, void (*found)(void *user, const tarn_token_issued *issued),
+                                    void *user, tarn_text why)
+{
+    issued_reading reading = {found, user, 0};
+    return for_each_line(path, take_issued, &reading) == 0 ? TARN_OK : fail(why, path, strerror(errno), TARN_E_IO);
+}

@@ -1,0 +1,90 @@
+// Where it serves, what for, and the owners' link: start at tarn_announce.
+#include "server/gateway/announcement.h"
+#include "server/common/log.h"
+#include "server/gateway/gateway.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char LINK_FILE[] = "owner-link";
+
+enum { LINK_BYTES = 512, LINK_PATH_BYTES = 4200 };
+
+/// Makes the file whole under another name first, so that whoever reads it finds a link. @return false: the disk fails
+static bool keep_link(const char *path, const char *link)
+{
+    char made[LINK_PATH_BYTES + 4];
+    snprintf(made, sizeof made, "%s.new", path);
+    const int fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool is_kept = fd >= 0 && fchmod(fd, 0600) == 0 && dprintf(fd, "%s\n", link) > 0 && rename(made, path) == 0;
+    if (!is_kept) {
+        tarn_log_warn("%s: the owners' link can't be kept there: %s", path, strerror(errno));
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_kept;
+}
+
+static void say_link(const tarn_gateway *gateway, const char *first, const char *key)
+{
+    char link[LINK_BYTES], path[LINK_PATH_BYTES] = "";
+    snprintf(link, sizeof link, "%s#key=%s", first, key);
+    bool is_kept = false;
+    if (gateway->options.store != NULL) {
+        snprintf(path, sizeof path, "%s/%s", gateway->options.store, LINK_FILE);
+        is_kept = keep_link(path, link);
+    }
+    if (gateway->options.guests == TARN_ROLE_OWN) {
+        return; // who comes owns it
+    }
+    if (isatty(STDOUT_FILENO)) {
+        printf("who opens %s owns that tank\n", link);
+    } else if (is_kept) {
+        printf("the link by which that tank is owned is in %s\n", path);
+    } else {
+        printf("the link by which that tank is owned is printed on terminals only; with --store DIR it is in "
+               "DIR/%s\n",
+               LINK_FILE);
+    }
+}
+
+/// One line that says what is open, and to whom.
+static void say_rights(const tarn_gateway_options *options)
+{
+    static const char *const guests[TARN_ROLE_COUNT] = {"may watch; links let play and own",
+                                                        "may watch and play; links let own", "may watch, play and own"};
+    static const char *const creators[] = {"nobody makes", "owners make", "everybody makes"};
+    printf("whoever reaches it%s %s; %s further tanks\n", options->is_local ? ", from this machine," : "",
+           guests[options->guests], creators[options->creators]);
+}
+
+void tarn_announce(tarn_gateway *gateway)
+{
+    const tarn_session *session = tarn_session_find(&gateway->sessions, "");
+    const char *host = gateway->options.host;
+    bool is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+    if (is_any) {
+        host = "localhost"; // nobody can open the address that means all
+    }
+    bool is_v6 = strchr(host, ':') != NULL;
+    char address[300], first[400];
+    snprintf(address, sizeof address, "http%s://%s%s%s:%u/", tarn_tls_is_on(&gateway->tls) ? "s" : "", is_v6 ? "[" : "",
+             host, is_v6 ? "]" : "", gateway->listener.port);
+    snprintf(first, sizeof first, "%s?session=%s", address, session->name);
+    printf("tarnd is serving on %s%s\n", address, is_any ? " and on every address of this machine" : "");
+    printf("its first tank is at %s\n", first);
+    say_rights(&gateway->options);
+    say_link(gateway, first, session->keys.keys[TARN_ROLE_OWN]);
+    if (gateway->options.redirect_port >= 0) {
+        printf("who comes to port %u without TLS is sent there\n", gateway->redirects.port);
+    }
+    if (tarn_tls_is_on(&gateway->tls)) {
+        printf("its certificate's SHA-256 fingerprint is %s\n", gateway->tls.pair.fingerprint);
+    }
+    fflush(stdout);
+}

@@ -1,0 +1,54 @@
+/// What somebody may do who comes with a pass: a session's key, or a token (server/common/token.h). Keys last as long
+/// as their session; tokens until they expire or stand in the store's `revoked`, which is looked at twice a second.
+#ifndef TARN_SERVER_GATEWAY_PASSES_H
+#define TARN_SERVER_GATEWAY_PASSES_H
+
+#include "server/common/token_files.h"
+#include "server/gateway/gateway_options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+struct tarn_session;
+
+typedef struct tarn_passes {
+    tarn_token_keys keys;
+    tarn_tokens_revoked revoked;
+    uint32_t revoked_generation; ///< changes with it
+    char revoked_path[4200];     ///< empty: tokens can't be revoked
+    struct timespec seen_at;     ///< of the file as it was read
+    int64_t seen_bytes;          ///< -1: there was none
+    uint64_t due_ns;             ///< when it is looked at again
+} tarn_passes;
+
+/// What a pass gives.
+typedef struct tarn_grant {
+    tarn_role role;
+    tarn_token_id token; ///< empty: it was a key
+    int64_t until_s;     ///< since 1970, of a token; 0: for ever
+    uint32_t checked;    ///< the generation of what is revoked, of which it isn't
+} tarn_grant;
+
+/// Reads the keys of tokens, and what is revoked. After the store was opened, whose secret is a key.
+/// @return TARN_OK, TARN_E_IO or TARN_E_MALFORMED, with a sentence in why
+tarn_status tarn_passes_open(tarn_passes *passes, const tarn_gateway_options *options, tarn_text why);
+
+/// Reads again what is revoked, where it has changed.
+void tarn_passes_tick(tarn_passes *passes, uint64_t now_ns);
+
+/// Whether a pass is meant for a token: keys have no dots.
+bool tarn_pass_is_token(const char *pass);
+
+/// Reads a token of any session that is valid now. @return TARN_OK, or another with a sentence in why
+tarn_status tarn_passes_token(const tarn_passes *passes, const char *pass, tarn_token *token, tarn_text why);
+
+/// What a pass gives in a session. @param pass  not empty
+/// @return TARN_OK, or another with a sentence in why for whoever has it
+tarn_status tarn_passes_admit(const tarn_passes *passes, const struct tarn_session *session, const char *pass,
+                              tarn_grant *grant, tarn_text why);
+
+/// Whether what was granted is over, with a sentence in why.
+bool tarn_passes_is_over(const tarn_passes *passes, tarn_grant *grant, tarn_text why);
+
+#endif
