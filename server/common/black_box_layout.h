@@ -17,7 +17,7 @@
 
 enum {
     TARN_BLACK_BOX_MAGIC = 0x42425254,
-    TARN_BLACK_BOX_VERSION = 3,
+    TARN_BLACK_BOX_VERSION = 4,
     TARN_BLACK_BOX_PAGE_BYTES = 4096,
     TARN_BLACK_BOX_LOG_BYTES = 8 << 20, ///< of one half; where it is full a state is due
     TARN_BLACK_BOX_RECORD_ALIGN = 8,

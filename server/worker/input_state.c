@@ -527,20 +527,50 @@ bool tarn_input_state_is_heard(const tarn_input_state *state)
     return is_heard;
 }
 
-void tarn_input_state_thrown(tarn_input_state *state, const tarn_tool_throw *thrown, uint32_t body)
+void tarn_input_state_throws(tarn_input_state *state, const tarn_tool_throw *throws, uint32_t count)
 {
-    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
-        if (state->sources[i].body == body) {
-            state->sources[i].holds = false;
+    for (uint32_t i = 0; i < count; i++) {
+        tarn_input_source *thrower = &state->sources[throws[i].source];
+        if (thrower->viewer_id != 0 && thrower->press == throws[i].press) {
+            thrower->throws = i + 1;
         }
     }
-    tarn_input_source *thrower = &state->sources[thrown->source];
-    if (thrower->viewer_id == 0 || thrower->press != thrown->press) {
-        return;
+}
+
+bool tarn_input_state_awaits_bodies(const tarn_input_state *state)
+{
+    bool awaits = false;
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+        awaits |= state->sources[i].viewer_id != 0 && state->sources[i].throws > 0;
     }
+    return awaits;
+}
+
+/// It is in the thrower's hand until that lets go.
+static void take_in_hand(tarn_input_source *thrower, uint32_t body)
+{
     thrower->holds = true;
     thrower->body = body;
     memset(thrower->point_m, 0, sizeof thrower->point_m);
+}
+
+bool tarn_input_state_thrown(tarn_input_state *state, const uint32_t *bodies, uint32_t count)
+{
+    bool has_thrown = false;
+    for (uint32_t n = 0; n < count; n++) {
+        for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+            state->sources[i].holds &= state->sources[i].body != bodies[n];
+        }
+    }
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+        tarn_input_source *thrower = &state->sources[i];
+        if (thrower->viewer_id != 0 && thrower->throws > 0 && thrower->throws <= count) {
+            take_in_hand(thrower, bodies[thrower->throws - 1]);
+        }
+        has_thrown |= thrower->throws > 0;
+        thrower->throws = 0;
+    }
+    return has_thrown;
 }
 
 /// Where a source's way in this step begins, and its speed: the hand's own, however slow the tank is.

@@ -48,7 +48,8 @@ typedef struct tarn_input_source {
     float velocity_m_s[3];
     float radius_m, strength;
     uint32_t colour;
-    bool stands; ///< a wall of this pointer stands on the floor below it
+    uint32_t throws; ///< which of this step's throws is its, from 1; 0: none, or it is settled
+    bool stands;     ///< a wall of this pointer stands on the floor below it
     tarn_tool_trail trail;
     tarn_input_pointer pointer; ///< a pointer's newest message; radius 0 where the press came with a moved tank
 } tarn_input_source;
@@ -97,9 +98,15 @@ bool tarn_input_state_has(const tarn_input_state *state, uint32_t viewer_id, uin
 /// Removes a viewer; what it holds is released.
 void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id);
 
-/// A body has come into the tank: whoever held the one whose number it has lets go.
-/// @param thrown  as it was latched; who threw it in holds it as long as that press lasts
-void tarn_input_state_thrown(tarn_input_state *state, const tarn_tool_throw *thrown, uint32_t body);
+/// The next step throws these, as they were latched: each is to be held by who threw it in.
+void tarn_input_state_throws(tarn_input_state *state, const tarn_tool_throw *throws, uint32_t count);
+
+/// Whether the bodies of a step's throws haven't come yet.
+bool tarn_input_state_awaits_bodies(const tarn_input_state *state);
+
+/// Bodies have come into the tank, in the order of the throws: whoever held one whose number they have lets go, and who
+/// threw one in holds it as long as that press lasts. @return whether anybody does
+bool tarn_input_state_thrown(tarn_input_state *state, const uint32_t *bodies, uint32_t count);
 
 /// The hands on bodies in the next step; before tarn_input_state_latch, which lets go of what was released. Where more
 /// hold something than may act in a step, the rest wait. @return how many

@@ -60,6 +60,7 @@ static void source(byte_codec *codec, tarn_input_source *of)
     value_within(codec, &of->radius_m, 0.0009f, 10.0f); // a viewer's is 0.001 at least, which no float is
     value_within(codec, &of->strength, 0.0f, 1.0f);
     u32(codec, &of->colour);
+    of->throws = word(codec, of->throws, TARN_STEP_THROWS_MAX + 1);
     flag(codec, &of->stands);
     flag(codec, &of->trail.begun);
     values(codec, of->trail.anchor_m, 3);

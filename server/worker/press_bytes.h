@@ -10,7 +10,7 @@
 #include "server/common/ipc.h"
 #include "server/worker/input_state.h"
 
-enum { TARN_PRESS_VERSION = 1 };
+enum { TARN_PRESS_VERSION = 2 };
 
 #define TARN_PRESS_VALUE_MAX 1e6f ///< of a coordinate, metres, or a speed
 

@@ -69,6 +69,10 @@ tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest
             status = load(tank, rest);
         }
     }
+    if (status == TARN_OK && tarn_input_state_awaits_bodies(&tank->inputs)) { // it ended amid the last step
+        uint32_t thrown[TARN_STEP_THROWS_MAX];
+        (void)tarn_input_state_thrown(&tank->inputs, thrown, tarn_tank_thrown(tank->tank, thrown));
+    }
     tarn_black_box_set_busy(box, false);
     if (status != TARN_OK) {
         return status;

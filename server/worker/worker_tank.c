@@ -71,7 +71,8 @@ static void let_go(tarn_worker_tank *tank)
     tarn_input_state_latch_notes(&tank->inputs);
 }
 
-/// What came before a start isn't done again after it, nor is what viewers hold from then on lost. The log is empty.
+/// Behind a start: what came before it isn't done again, nor is what viewers hold from then on lost. There must be
+/// room.
 static void log_presses(tarn_worker_tank *tank)
 {
     static uint8_t presses[TARN_IPC_PRESSES_BYTES_MAX];
@@ -509,12 +510,16 @@ static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
     }
     tell_refused(tank, link, &tools, &refusals);
     if (status == TARN_OK) {
+        tarn_input_state_throws(&tank->inputs, tools.throws, tools.throw_count);
         status = take(tank, input);
     }
     uint32_t thrown[TARN_STEP_THROWS_MAX];
     const uint32_t thrown_count = status == TARN_OK ? tarn_tank_thrown(tank->tank, thrown) : 0;
-    for (uint32_t i = 0; i < thrown_count; i++) {
-        tarn_input_state_thrown(&tank->inputs, &tools.throws[i], thrown[i]);
+    if (tarn_input_state_thrown(&tank->inputs, thrown, thrown_count) && status == TARN_OK) {
+        status = tarn_snapshot_make_room(&tank->snapshot, tank->tank, tank->step + 1);
+        if (status == TARN_OK) {
+            log_presses(tank); // what was written with the step couldn't know the bodies' numbers
+        }
     }
     tank->added_changed |= tarn_tank_added_changes(tank->tank) != changes;
     tank->state_changed |= input->parameter_count > 0;

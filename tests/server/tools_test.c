@@ -278,7 +278,8 @@ static void test_a_press_throws_one_body_in_and_holds_it(void **unused)
     assert_float_equal(step.throws[0].center_m[0], 2, 1e-6);
     assert_true(step.throws[0].center_m[1] >= 2 - 1e-5f); // above the liquid
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
-    tarn_input_state_thrown(&state, &step.throws[0], 5);
+    tarn_input_state_throws(&state, &step.throws[0], 1);
+    tarn_input_state_thrown(&state, (const uint32_t[]){5}, 1);
     input = tool_press(2, TARN_TOOL_THROW, 3, 1);
     input.pointer.phase = TARN_PHASE_MOVE;
     take(&state, 1, &input, &map);
@@ -292,7 +293,8 @@ static void test_a_press_throws_one_body_in_and_holds_it(void **unused)
     take(&state, 2, &input, &map);
     tarn_input_state_latch(&state, map.size_m, dt_s, &step);
     assert_int_equal(step.throw_count, 1);
-    tarn_input_state_thrown(&state, &step.throws[0], 5);
+    tarn_input_state_throws(&state, &step.throws[0], 1);
+    tarn_input_state_thrown(&state, (const uint32_t[]){5}, 1);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
     assert_float_equal(grabs[0].target_m[0], 1, 1e-5);
     input.pointer.phase = TARN_PHASE_UP;
@@ -311,7 +313,8 @@ static void test_a_press_throws_one_body_in_and_holds_it(void **unused)
     const tarn_tool_throw thrown = step.throws[0];
     input = tool_press(5, TARN_TOOL_THROW, 2, 1);
     take(&state, 2, &input, &map);
-    tarn_input_state_thrown(&state, &thrown, 7);
+    tarn_input_state_throws(&state, &thrown, 1);
+    tarn_input_state_thrown(&state, (const uint32_t[]){7}, 1);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
     tarn_input_state_latch(&state, map.size_m, dt_s, &step);
     assert_int_equal(step.throw_count, 1);
@@ -333,7 +336,8 @@ static void test_a_press_throws_one_body_in_and_holds_it(void **unused)
     tarn_input_state_latch(&state, map.size_m, dt_s, &step);
     assert_int_equal(step.throw_count, 1);
     assert_float_equal(step.throws[0].velocity_m_s[1], 3, 0);
-    tarn_input_state_thrown(&state, &step.throws[0], 6);
+    tarn_input_state_throws(&state, &step.throws[0], 1);
+    tarn_input_state_thrown(&state, (const uint32_t[]){6}, 1);
     take(&state, 3, &held, &map);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
     held.controller.trigger = 0;
