@@ -19,10 +19,6 @@ target_compile_options(tarn_options INTERFACE
     # The same bits everywhere: no contraction into fused multiply-add that nobody wrote.
     $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off -fno-math-errno -fvisibility=hidden>)
 target_compile_definitions(tarn_options INTERFACE _GNU_SOURCE TARN_VERSION="${PROJECT_VERSION}")
-if(CMAKE_C_COMPILER_ID STREQUAL GNU)
-    # It takes stores behind a check of the room, or of an unrolled loop, for ones into what lies in front (byte_codec.h).
-    target_compile_options(tarn_options INTERFACE $<$<COMPILE_LANGUAGE:C>:-Wno-stringop-overflow>)
-endif()
 if(TARN_SANITIZE)
     # Places and names are all that a report says; where variables lie takes longer to compute than the code.
     target_compile_options(tarn_options INTERFACE -g1)

@@ -41,6 +41,11 @@ static inline void refuse_when(byte_codec *codec, bool wrong)
     }
 }
 
+// gcc takes the stores behind a check of the room, or of an unrolled loop, for ones into what lies in front.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
 static inline void integer(byte_codec *codec, void *value, size_t size)
 {
     uint8_t *bytes = advance(codec, size);
@@ -56,6 +61,10 @@ static inline void integer(byte_codec *codec, void *value, size_t size)
         memcpy(value, bytes, size);
     }
 }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 static inline void u32(byte_codec *codec, uint32_t *value)
 {
