@@ -200,6 +200,9 @@ static void send_wrong_frame(ws_client *client)
 static void reconnect(ws_client *client)
 {
     ws_client_close(client);
+    if (!server_runs(&server)) {
+        fail_msg("the server has ended:\n%s", server_said(&server));
+    }
     ws_client_enter(client, server.port);
     reconnected++;
 }

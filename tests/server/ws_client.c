@@ -389,7 +389,9 @@ void ws_client_enter(ws_client *client, uint16_t port)
     assert_int_equal(ws_client_hello(client), 0);
     assert_true(ws_client_wait(client, TARN_MESSAGE_WELCOME, &message));
     assert_int_equal(ws_client_join(client, ""), 0);
-    assert_true(ws_client_wait(client, TARN_MESSAGE_JOINED, &message));
+    if (!ws_client_wait(client, TARN_MESSAGE_JOINED, &message)) {
+        fail_msg("nobody said joined; closed with %u: %s", client->close_code, client->close_reason);
+    }
 }
 
 int ws_client_control(ws_client *client, tarn_control_action action, const char *scene)

@@ -229,7 +229,7 @@ test("a phone that is tilted tilts the tank, once it was asked for", async (worl
 
 test("settings are written into the address and survive a reload", async (world) => {
   const server = await world.fake({ particles: 500 });
-  const page = await world.watch(address(server, "?key=kept&particles=400"));
+  const page = await world.watch(address(server, "?particles=400#key=kept"));
   const view = server.received.find((m) => m.t === "view");
   assertEqual(view?.particles, 400, "the ceiling that the server hears");
   await page.keyboard.press("6");
@@ -239,7 +239,8 @@ test("settings are written into the address and survive a reload", async (world)
   await until(() => query(page).yaw !== undefined && query(page).readout === "0", "the address has it");
   const { radiusM } = await look(page, "radiusM");
   const settings = query(page);
-  assertEqual([settings.key, settings.particles, settings.tool], ["kept", "400", "dye"], "the address");
+  assertEqual([settings.particles, settings.tool], ["400", "dye"], "the address");
+  assertEqual(new URL(page.url()).hash, "#key=kept", "what is behind the address");
   assertEqual(Number(settings.radius), Number(radiusM.toFixed(3)), "the radius in the address");
   await page.reload();
   await until(() => page.evaluate(() => (window.tarn?.framesDecoded ?? 0) > 1), "frames are decoded");
@@ -247,6 +248,7 @@ test("settings are written into the address and survive a reload", async (world)
   assertEqual([after.tool, after.radiusM], ["dye", Number(settings.radius)], "after the reload");
   assert(await page.locator("#readout").isHidden(), "the measurements are still hidden");
   assertEqual(query(page), settings, "the address after the reload");
+  assertEqual(new URL(page.url()).hash, "#key=kept", "and what is behind it");
 });
 
 test("a kiosk's address hides what isn't water; what is wrong in one is said", async (world) => {
