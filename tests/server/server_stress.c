@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { VIEWERS = 2, MESSAGE_BYTES_MAX = 4096 };
 
@@ -197,13 +198,27 @@ static void send_wrong_frame(ws_client *client)
     ws_send_raw(client->fd, noise, random_below(sizeof noise));
 }
 
+/// Who comes back too often is told so (JOIN_BURST), and tries again.
 static void reconnect(ws_client *client)
 {
+    tarn_message message;
     ws_client_close(client);
-    if (!server_runs(&server)) {
-        fail_msg("the server has ended:\n%s", server_said(&server));
+    for (;;) {
+        if (!server_runs(&server)) {
+            fail_msg("the server has ended:\n%s", server_said(&server));
+        }
+        assert_int_equal(ws_client_open(client, server.port, "/ws", "tarn.v1", NULL), 101);
+        assert_int_equal(ws_client_hello(client), 0);
+        assert_int_equal(ws_client_join(client, ""), 0);
+        if (ws_client_wait(client, TARN_MESSAGE_JOINED, &message)) {
+            break;
+        }
+        if (client->close_code != 4000 + TARN_ERROR_FULL) {
+            fail_msg("nobody said joined; closed with %u: %s", client->close_code, client->close_reason);
+        }
+        ws_client_close(client);
+        usleep(50000);
     }
-    ws_client_enter(client, server.port);
     reconnected++;
 }
 
