@@ -134,7 +134,6 @@ static tarn_status copy(const tarn_box_follower *follower, const tarn_black_box_
 static bool still_counts(const tarn_box_follower *follower, const tarn_black_box_head *head)
 {
     tarn_black_box_head now;
-    atomic_thread_fence(memory_order_seq_cst);
     if (look(follower->fd, &now) != TARN_OK || now.counts != head->counts) {
         return false;
     }

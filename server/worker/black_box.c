@@ -110,8 +110,7 @@ static void let_count(tarn_black_box *box, uint32_t half, uint64_t state_bytes, 
 {
     box_half *of = &box->head->halves[half];
     const uint8_t *presses = (const uint8_t *)box->head + box->presses_at;
-    atomic_store(&of->log_bytes, 0); // whoever still reads it sees that before it is written anew
-    atomic_thread_fence(memory_order_seq_cst);
+    (void)atomic_exchange(&of->log_bytes, 0); // whoever still reads it sees that before it is written anew
     of->state_bytes = state_bytes;
     of->step = step;
     atomic_store(&of->log_bytes,
