@@ -68,11 +68,6 @@ struct tarn_store {
     bool is_too_large;
 };
 
-const char *tarn_store_dir(const tarn_store *store)
-{
-    return store->dir;
-}
-
 static void path_of(const tarn_store *store, const char *name, const char *suffix, char path[4096])
 {
     snprintf(path, 4096, "%s/%.1024s%s", store->dir, name, suffix);

@@ -78,17 +78,9 @@ static void close_side(side *of)
 
 static void point(ws_client *client, uint32_t pointer, tarn_tool tool, tarn_phase phase, float x, float z)
 {
-    tarn_message message = {.kind = TARN_MESSAGE_INPUT};
-    message.input.sequence = ++client->sequence;
-    message.input.kind = TARN_INPUT_POINTER;
-    message.input.pointer = (tarn_input_pointer){.pointer_id = pointer,
-                                                 .phase = phase,
-                                                 .tool = tool,
-                                                 .origin_m = {x, 3, z},
-                                                 .direction = {0, -1, 0},
-                                                 .radius_m = tool == TARN_TOOL_PUSH ? 0.3f : 0.12f,
-                                                 .strength = 1};
-    (void)ws_client_tell(client, &message); // whether it went away is seen in the end
+    const float radius_m = tool == TARN_TOOL_PUSH ? 0.3f : 0.12f;
+    (void)ws_client_point(client, pointer, tool, phase, (const float[]){x, z},
+                          radius_m); // whether it went away is seen in the end
 }
 
 /// What is done in a step of a tank: drawn from the step alone, so that both servers get the same.

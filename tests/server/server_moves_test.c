@@ -119,17 +119,8 @@ static void wait_contained(stream_client *client, uint32_t sequence)
 
 static void point(ws_client *client, uint32_t pointer, tarn_tool tool, tarn_phase phase, float x, float z)
 {
-    tarn_message message = {.kind = TARN_MESSAGE_INPUT};
-    message.input.sequence = ++client->sequence;
-    message.input.kind = TARN_INPUT_POINTER;
-    message.input.pointer = (tarn_input_pointer){.pointer_id = pointer,
-                                                 .phase = phase,
-                                                 .tool = tool,
-                                                 .origin_m = {x, 3, z},
-                                                 .direction = {0, -1, 0},
-                                                 .radius_m = tool == TARN_TOOL_PUSH ? 0.3f : 0.15f,
-                                                 .strength = 1};
-    assert_int_equal(ws_client_tell(client, &message), 0);
+    assert_int_equal(
+        ws_client_point(client, pointer, tool, phase, (const float[]){x, z}, tool == TARN_TOOL_PUSH ? 0.3f : 0.15f), 0);
 }
 
 static float parameter_of(const stream_client *client, const char *name)

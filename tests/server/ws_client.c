@@ -417,6 +417,22 @@ int ws_client_pointer(ws_client *client, tarn_phase phase, const float origin_m[
     return ws_client_tell(client, &message);
 }
 
+int ws_client_point(ws_client *client, uint32_t pointer, tarn_tool tool, tarn_phase phase, const float at_m[2],
+                    float radius_m)
+{
+    tarn_message message = {.kind = TARN_MESSAGE_INPUT};
+    message.input.sequence = ++client->sequence;
+    message.input.kind = TARN_INPUT_POINTER;
+    message.input.pointer = (tarn_input_pointer){.pointer_id = pointer,
+                                                 .phase = phase,
+                                                 .tool = tool,
+                                                 .origin_m = {at_m[0], 3, at_m[1]},
+                                                 .direction = {0, -1, 0},
+                                                 .radius_m = radius_m,
+                                                 .strength = 1};
+    return ws_client_tell(client, &message);
+}
+
 int ws_client_parameter(ws_client *client, const char *name, float value)
 {
     tarn_message message = {.kind = TARN_MESSAGE_INPUT};

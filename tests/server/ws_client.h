@@ -112,6 +112,9 @@ void ws_client_enter(ws_client *client, uint16_t port);
 int ws_client_control(ws_client *client, tarn_control_action action, const char *scene);
 int ws_client_pointer(ws_client *client, tarn_phase phase, const float origin_m[3], const float direction[3],
                       float radius_m);
+/// A pointer from above. @param at_m  x and z
+int ws_client_point(ws_client *client, uint32_t pointer, tarn_tool tool, tarn_phase phase, const float at_m[2],
+                    float radius_m);
 int ws_client_parameter(ws_client *client, const char *name, float value);
 
 /// Opens a frame. @return TARN_OK or why it isn't one
