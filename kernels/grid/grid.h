@@ -110,7 +110,7 @@ typedef struct grid_counters {
     uint64_t closed_excess[REGIONS_MAX]; ///< sum of the right side over them, two's complement, 2^-EXCESS_BITS
     uint32_t go;                         ///< the solver's loop goes on
     uint32_t failed;      ///< the solve in progress came to something that isn't finite: it is not applied
-    uint32_t broken;      ///< velocities out of all bounds have come to a solve since the tank was seeded
+    uint32_t broken;      ///< values out of all bounds have come to particles or to a solve since the tank was seeded
     uint32_t unconverged; ///< pressure solves that ended by their cap on iterations, since the tank was seeded
     uint32_t iterations;  ///< of the solve in progress
     uint32_t pressure_iterations;

@@ -34,9 +34,16 @@ TILE_FN particle_share share_of(const liquid_args *args, const deposit_scratch *
     p.weight = args->scale.weight_scale * s->scale[particle_cell(store, particle)];
     p.mass = mixed ? p.weight * args->scale.liquid_mass[store->attribute[particle] & (LIQUIDS_MAX - 1)] : p.weight;
     const float unit = p.mass / SPEED_MAX;
-    p.momentum = store->velocity[c][particle] * unit;
+    const float velocity = store->velocity[c][particle];
+    int is_sound = tile_abs_f32(velocity) <= SPEED_MAX;
+    p.momentum = velocity * unit;
     for (int a = 0; a < 3; a++) {
-        p.slope[a] = affine ? store->affine[3 * c + a][particle] * unit : 0.0f;
+        const float slope = affine ? store->affine[3 * c + a][particle] : 0.0f;
+        is_sound &= tile_abs_f32(slope) <= SLOPE_MAX;
+        p.slope[a] = slope * unit;
+    }
+    if (!is_sound) { // rounded, it would pass for a fast one
+        global_or_u32(&args->tank.grid.m.counters->broken, 1);
     }
     return p;
 }

@@ -237,7 +237,7 @@ static bool particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
             }
         }
         for (int k = 0; k < 9 && arrays->affine[0] != NULL; k++) {
-            if (!(fabsf(arrays->affine[k][i]) <= 4.0f * SPEED_MAX)) {
+            if (!(fabsf(arrays->affine[k][i]) <= SLOPE_MAX)) {
                 return false;
             }
         }

@@ -28,6 +28,7 @@ enum {
 
 #define CELL_PARTICLES_MAX_LOWEST 32.0f ///< of cell_particles_max
 #define CARRIED_LIMIT 1e9f              ///< of what a particle carries, its magnitude
+#define SLOPE_MAX (4.0f * SPEED_MAX)    ///< of an affine particle, 1 / step: more than any gathering leaves
 
 typedef struct tank_push {
     float center[3]; ///< cells

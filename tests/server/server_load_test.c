@@ -143,7 +143,8 @@ static void a_server_with_tls_is_loaded_by_https(void **state)
     snprintf(certificate, sizeof certificate, "%s/a.crt", folder);
     snprintf(key, sizeof key, "%s/a.key", folder);
     tls_files_write(certificate, key, &(tls_plan){0});
-    server_start(&server, (const char *[]){"--scene", "dam-break", "--tls-cert", certificate, "--tls-key", key, NULL});
+    server_start(&server, (const char *[]){"--scene", "small-pool", "--scenes", TARN_TEST_SCENES, "--threads", "1",
+                                           "--tls-cert", certificate, "--tls-key", key, NULL});
     const int status = load_from("https://", &server, text, sizeof text);
     json_error_t error;
     json_t *report = json_loads(text, 0, &error);
