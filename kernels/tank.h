@@ -352,6 +352,9 @@ uint32_t tarn_tank_bodies(const tarn_tank *tank, tarn_body_state *bodies);
 /// The whole state that later steps depend on, as bytes: restored into a tank of the same description, on any device,
 /// it continues bit for bit.
 size_t tarn_tank_save_bytes_max(const tarn_tank *tank);
+
+/// @return TARN_OK; TARN_E_UNSTABLE: some of it is no number, or out of all bounds, so that it couldn't be loaded;
+///         TARN_E_SPACE, TARN_E_MEMORY or TARN_E_DEVICE
 tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, size_t *byte_count);
 
 /// @return TARN_OK, TARN_E_MALFORMED (not of such a tank; the tank is as it was), TARN_E_MEMORY or TARN_E_DEVICE: after

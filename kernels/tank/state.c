@@ -48,6 +48,81 @@ static void list_host(tank_arrays *arrays, void *list[STATE_ARRAY_COUNT])
     }
 }
 
+// ------------------------------------------------------------------------------------------------------------- numbers
+
+/// The largest magnitude of an array's values; 0: they are no fractions.
+static float bound_of(int array)
+{
+    if (array >= STATE_VELOCITY && array < STATE_VELOCITY + 3) {
+        return SPEED_MAX;
+    }
+    if (array >= STATE_AFFINE && array < STATE_AFFINE + 9) {
+        return SLOPE_MAX;
+    }
+    return array >= STATE_CARRIED && array < STATE_CARRIED + CARRIED_MAX ? CARRIED_LIMIT : 0.0f;
+}
+
+/// Whether no value is beyond a magnitude, or no number.
+static bool values_fit(const tarn_tank *tank, const void *values, size_t count, float bound)
+{
+    const uint8_t *bytes = values;
+    for (size_t first = 0; first < count; first += PARTICLES_AT_ONCE) {
+        const size_t end = count - first < PARTICLES_AT_ONCE ? count : first + PARTICLES_AT_ONCE;
+        uint32_t most = 0;
+        for (size_t i = first; i < end; i++) { // magnitudes order as integers, what is no number last
+            uint32_t bits;
+            memcpy(&bits, bytes + i * sizeof bits, sizeof bits);
+            most = tile_max_u32(most, bits & 0x7fffffffu);
+        }
+        if (most > tile_bits_f32(bound)) {
+            return false;
+        }
+        tarn_queue_yield(tank->grid.queue);
+    }
+    return true;
+}
+
+/// Whether positions lie in the tank, and in order, tank_place looks.
+static bool particles_fit(const tarn_tank *tank, tank_arrays *arrays)
+{
+    void *list[STATE_ARRAY_COUNT];
+    list_host(arrays, list);
+    for (int i = 0; i < STATE_ARRAY_COUNT; i++) {
+        if (list[i] != NULL && bound_of(i) > 0.0f && !values_fit(tank, list[i], arrays->count, bound_of(i))) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; arrays->attribute != NULL && i < arrays->count; i++) {
+        if ((arrays->attribute[i] & 0xff) >= tank_kinds(tank)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+#define BODY_VALUE_MAX 1e5f ///< cells, cells per step^2 and the like: more is no state of a body
+
+static bool bodies_fit(const grid_body_state *bodies, uint32_t count)
+{
+    for (uint32_t b = 0; b < count; b++) {
+        const float *values = (const float *)&bodies[b], *q = bodies[b].rotation;
+        for (size_t i = 0; i < sizeof bodies[b] / sizeof *values; i++) {
+            if (!(fabsf(values[i]) <= BODY_VALUE_MAX)) {
+                return false;
+            }
+        }
+        for (int a = 0; a < 3; a++) {
+            if (fabsf(bodies[b].velocity[a]) > BODY_SPEED_MAX || fabsf(bodies[b].spin[a]) > BODY_SPIN_MAX) {
+                return false;
+            }
+        }
+        if (fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) > 1e-4f) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // -------------------------------------------------------------------------------------------------------------- saving
 
 /// Of a tile's cells, the first ones, those that may lie in the tank: a flat tank has one layer of them.
@@ -129,6 +204,9 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
     tank_state state;
     *byte_count = 0;
     fill(tank, &state);
+    if (!bodies_fit(state.bodies, state.body_count)) {
+        return TARN_E_UNSTABLE;
+    }
     list_device(tank, arrays);
     for (int i = 0; i < STATE_ARRAY_COUNT; i++) {
         if (arrays[i] != NULL) {
@@ -143,7 +221,12 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
     }
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < state.array_count && status == TARN_OK; i++) {
-        status = tarn_queue_download(tank->grid.queue, bytes + at + i * each, arrays[state.arrays[i]], each);
+        uint8_t *to = bytes + at + i * each;
+        const float bound = bound_of(state.arrays[i]);
+        status = tarn_queue_download(tank->grid.queue, to, arrays[state.arrays[i]], each);
+        if (status == TARN_OK && bound > 0.0f && !values_fit(tank, to, tank->particle_count, bound)) {
+            status = TARN_E_UNSTABLE;
+        }
     }
     if (status == TARN_OK && tiles > 0) {
         status = save_tiles(tank, &state, bytes + at + state.array_count * each);
@@ -222,58 +305,6 @@ static bool state_fits(const tarn_tank *tank, const tank_state *state)
     return fits && speed >= 0.0f && speed <= SPEED_MAX && liquid >= 0.0f && liquid <= SPEED_MAX &&
            grid_added_fits(&tank->grid, &state->added) &&
            state->body_count == tank->grid.own_body_count + state->added.thrown_count;
-}
-
-/// Velocities within bounds; whether positions lie in the tank, and in order, tank_place looks.
-static bool particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
-{
-    for (uint32_t i = 0; i < arrays->count; i++) {
-        if (i % PARTICLES_AT_ONCE == 0) {
-            tarn_queue_yield(tank->grid.queue);
-        }
-        for (int a = 0; a < 3; a++) {
-            if (!(fabsf(arrays->velocity[a][i]) <= SPEED_MAX)) {
-                return false;
-            }
-        }
-        for (int k = 0; k < 9 && arrays->affine[0] != NULL; k++) {
-            if (!(fabsf(arrays->affine[k][i]) <= SLOPE_MAX)) {
-                return false;
-            }
-        }
-        for (int k = 0; k < CARRIED_MAX && arrays->carried[k] != NULL; k++) {
-            if (!(fabsf(arrays->carried[k][i]) <= CARRIED_LIMIT)) {
-                return false;
-            }
-        }
-        if (arrays->attribute != NULL && (arrays->attribute[i] & 0xff) >= tank_kinds(tank)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-#define BODY_VALUE_MAX 1e5f ///< cells, cells per step^2 and the like: more is no state of a body
-
-static bool bodies_fit(const grid_body_state *bodies, uint32_t count)
-{
-    for (uint32_t b = 0; b < count; b++) {
-        const float *values = (const float *)&bodies[b], *q = bodies[b].rotation;
-        for (size_t i = 0; i < sizeof bodies[b] / sizeof *values; i++) {
-            if (!(fabsf(values[i]) <= BODY_VALUE_MAX)) {
-                return false;
-            }
-        }
-        for (int a = 0; a < 3; a++) {
-            if (fabsf(bodies[b].velocity[a]) > BODY_SPEED_MAX || fabsf(bodies[b].spin[a]) > BODY_SPIN_MAX) {
-                return false;
-            }
-        }
-        if (fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) > 1e-4f) {
-            return false;
-        }
-    }
-    return true;
 }
 
 // ------------------------------------------------------------------------------------------------------------- loading

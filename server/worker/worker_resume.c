@@ -82,3 +82,20 @@ tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest
     }
     return tarn_worker_tank_go_on(tank, rest->epoch + is_set_back, step, rest->number);
 }
+
+tarn_status tarn_worker_redo(tarn_worker_tank *tank)
+{
+    tarn_snapshot *snapshot = &tank->snapshot;
+    const uint64_t steps_since = snapshot->steps_since; // counts steps that viewers have seen, too
+    uint64_t state_bytes, step = 0;
+    const uint8_t *state = tarn_black_box_state(&snapshot->box, &state_bytes, &step);
+    if (state == NULL) {
+        return TARN_E_STATE;
+    }
+    tarn_status status = tarn_tank_load(tank->tank, state, (size_t)state_bytes);
+    if (status == TARN_OK) {
+        status = replay(tank, &step);
+    }
+    snapshot->steps_since = steps_since;
+    return status;
+}

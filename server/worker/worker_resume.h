@@ -14,4 +14,10 @@
 ///         tank is to be reset; or TARN_E_DEVICE
 tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest *rest);
 
+/// Makes the steps since the newest state again, that of the newest input included: what went wrong then need not go
+/// wrong again, where it was the memory or the device and not the simulation. Frames, presses and the epoch go on. Job.
+/// @return TARN_OK: the tank is as if nothing had happened; else it is to be set back or reset: TARN_E_STATE (there is
+///         no state), or what the load or a step came to
+tarn_status tarn_worker_redo(tarn_worker_tank *tank);
+
 #endif

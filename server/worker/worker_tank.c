@@ -79,6 +79,22 @@ static void log_presses(tarn_worker_tank *tank)
     tarn_black_box_log_presses(&tank->snapshot.box, presses, tarn_tank_presses_write(tank, presses));
 }
 
+/// Says what a step, or the state behind it, came to where it is sound at the second try.
+static tarn_status try_again(tarn_worker_tank *tank, tarn_status status)
+{
+    if (status != TARN_E_UNSTABLE) {
+        return status;
+    }
+    const tarn_status again = tarn_worker_redo(tank);
+    if (again == TARN_OK) {
+        tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id},
+                    "tank %u, step %llu: it became unstable, and was sound when it was made again: a fault of the "
+                    "memory or of the device",
+                    tank->id, (unsigned long long)tank->step + 1);
+    }
+    return again == TARN_OK || again == TARN_E_DEVICE ? again : status;
+}
+
 /// Takes an input, which goes into the black box first, with what viewers hold from then on.
 static tarn_status take(tarn_worker_tank *tank, const tarn_step_input *input)
 {
@@ -89,7 +105,7 @@ static tarn_status take(tarn_worker_tank *tank, const tarn_step_input *input)
     }
     const uint32_t presses_bytes = tarn_tank_presses_write(tank, presses);
     tarn_black_box_log(&tank->snapshot.box, input, presses, presses_bytes);
-    return tarn_tank_step(tank->tank, input);
+    return try_again(tank, tarn_tank_step(tank->tank, input));
 }
 
 /// Lets what acts at once come to pass now, while the clock stands.
@@ -526,7 +542,8 @@ static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
     if (thrown_count > 0) {
         list_bodies(tank);
     }
-    return status == TARN_OK ? tarn_snapshot_stepped(&tank->snapshot, tank->tank, tank->step + 1) : status;
+    return status == TARN_OK ? try_again(tank, tarn_snapshot_stepped(&tank->snapshot, tank->tank, tank->step + 1))
+                             : status;
 }
 
 /// Why a step failed, for people.

@@ -19,11 +19,13 @@ typedef struct fault_row {
 } fault_row;
 
 static const char *const spinning[] = {"--worker", TARN_TEST_SPINNING_WORKER, NULL};
+static const char *const poisoned[] = {"--worker", TARN_TEST_POISONED_WORKER, "--devices", "cpu", NULL};
 
 static const fault_row rows[] = {
     {"killed", "worker: kill -9", NULL, SIGKILL, 200, 1},
     {"stopped", "worker: SIGSTOP", NULL, SIGSTOP, 20, 2},
     {"spinning", "worker: spins in a step", spinning, SIGUSR1, 20, 2},
+    {"poisoned", "a velocity that is no number", poisoned, SIGUSR1, 40, 1},
     {"outage", "server: kill -9, --store", NULL, 0, 100, 5},
 };
 

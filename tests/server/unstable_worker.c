@@ -1,6 +1,7 @@
 // tarn-worker with a simulation that fails, for `tarnd --worker`: the linker puts this tarn_tank_step in front of the
-// kernels' own (--wrap). TARN_UNSTABLE_CALLS names the calls that fail, ascending: "150,170".
+// kernels' own (--wrap). TARN_UNSTABLE_CALLS names the calls that fail, ascending: "150,170". Made again they fail again.
 #include "kernels/step_input.h"
+#include "server/worker/worker_resume.h"
 
 #include <stdlib.h>
 
@@ -22,5 +23,13 @@ tarn_status __wrap_tarn_tank_step(tarn_tank *tank, const tarn_step_input *input)
         return status;
     }
     calls = *end == ',' ? end + 1 : end;
+    return TARN_E_UNSTABLE;
+}
+
+tarn_status __wrap_tarn_worker_redo(tarn_worker_tank *tank);
+
+tarn_status __wrap_tarn_worker_redo(tarn_worker_tank *tank)
+{
+    (void)tank;
     return TARN_E_UNSTABLE;
 }
