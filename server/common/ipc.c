@@ -66,7 +66,7 @@ static void load(byte_codec *codec, tarn_ipc_load *message)
     u32(codec, &message->viewer_id);
     u32(codec, &message->sequence);
     u8_up_to(codec, &message->paused, 1);
-    u8_up_to(codec, &message->resumes, 1);
+    u8_up_to(codec, &message->resumes, TARN_IPC_RESUMES_BOX);
     box(codec, &message->box);
     text(codec, message->scene, sizeof message->scene);
 }

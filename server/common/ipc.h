@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 13, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 14, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -87,11 +87,19 @@ typedef struct tarn_ipc_worker_hello {
     tarn_name scenes[TARN_SCENES_MAX];
 } tarn_ipc_worker_hello;
 
+/// What a tank that is to be made begins with.
+enum tarn_ipc_resumes {
+    TARN_IPC_RESUMES_NOT = 0, ///< it starts afresh
+    TARN_IPC_RESUMES = 1,     ///< it was there: it goes on from what is in its box
+    TARN_IPC_RESUMES_BOX = 2, ///< the same of the box that goes along, which was filled (tarn_box_fill) and is its own
+                              ///< from then on; where that can't be, it goes on as it was, under the new epoch
+};
+
 typedef struct tarn_ipc_load {
     uint32_t epoch;               ///< of the tank when it is made
     uint32_t viewer_id, sequence; ///< who asked; 0: the gateway
     uint8_t paused;
-    uint8_t resumes; ///< the tank was there: it goes on from what is in its box, else it starts afresh
+    uint8_t resumes; ///< tarn_ipc_resumes
     int box;         ///< written: a descriptor that goes along, of the tank's black box (server/worker/black_box.h); 0:
                      ///< none. Read: 1 where one does
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];

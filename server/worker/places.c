@@ -135,7 +135,16 @@ static void load(tarn_places *places, uint32_t id, const tarn_ipc_load *message)
     if (place == NULL) {
         place = open_place(places, id, message->viewer_id, message->sequence);
     }
-    take_box(places, place, message->box);
+    if (place != NULL && place->tank.next_box_fd > 0) { // which this load takes the place of
+        close(place->tank.next_box_fd);
+        place->tank.next_box_fd = 0;
+    }
+    if (place != NULL && message->resumes == TARN_IPC_RESUMES_BOX && message->box > 0) {
+        const int fd = tarn_worker_link_take_fd(places->link);
+        place->tank.next_box_fd = fd > 0 ? fd : 0;
+    } else {
+        take_box(places, place, message->box);
+    }
     if (place == NULL) {
         return;
     }

@@ -49,6 +49,7 @@ typedef struct tarn_worker_tank {
     tarn_step_input next;    ///< what the next step has been told besides
     tarn_step_input latched; ///< all that the present one was told
     int box_fd;              ///< owned, of the snapshot's memory; 0: none yet
+    int next_box_fd;         ///< owned: of the load that is asked for, where it goes on from that; 0: none
     tarn_snapshot snapshot;
     tarn_text notice; ///< for all viewers, until the gateway has it
     tarn_step_pause pause_asked;
@@ -74,7 +75,7 @@ typedef struct tarn_worker_tank {
 } tarn_worker_tank;
 
 /// Makes the tank from a scene, or makes it anew; a tank that is there stays as it is on failure. Where load->resumes,
-/// it goes on from what is in its black box. Job.
+/// it goes on from what is in its black box, or in next_box_fd, which becomes its box. Job.
 /// @param scenes_dir  where names of scenes are looked up; load->scene with a '/' or ".json" is a path
 /// @param why  on failure a sentence
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
