@@ -184,7 +184,7 @@ static tarn_status load_box(tarn_worker_tank *tank, tarn_device *device, const c
                                                                           : TARN_E_NOT_FOUND;
     if (status == TARN_OK) {
         status = tarn_snapshot_keep_anew(&tank->snapshot, tank->tank, tank->step);
-        if (load->viewer_id != 0) {
+        if (load->resumes == TARN_IPC_GOES_BACK) {
             pause_as_asked(tank, load->paused);
         }
     }
@@ -213,7 +213,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
                                   const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
                                   tarn_text why)
 {
-    if (load->resumes == TARN_IPC_RESUMES_BOX && tank->next_box_fd > 0) {
+    if (load->resumes >= TARN_IPC_RESUMES_BOX && tank->next_box_fd > 0) {
         return load_box(tank, device, scenes_dir, options, load, jobs, why);
     }
     tarn_status status = make(tank, device, scenes_dir, options, load, jobs, &tank->box_fd, why);

@@ -38,6 +38,12 @@ tarn_status tarn_worker_tank_look(tarn_worker_tank *tank)
     return tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes);
 }
 
+static void start_pace(tarn_worker_tank *tank, uint64_t now_ns)
+{
+    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+    tarn_pace_set_speed(&tank->pace, tank->speed > 0.0f ? tank->speed : 1.0f);
+}
+
 void tarn_worker_tank_begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_t now_ns)
 {
     // A tank that was set back has gone on to an epoch that the gateway didn't know when it chose this one.
@@ -50,7 +56,7 @@ void tarn_worker_tank_begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t ste
     tank->too_large_told = false;
     tank->added_changed = false;
     list_bodies(tank);
-    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+    start_pace(tank, now_ns);
 }
 
 void tarn_worker_tank_let_go(tarn_worker_tank *tank)
@@ -170,7 +176,16 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
     if (tank->paused && !was_paused) {
         tarn_frame_plan_ask(&tank->plan); // whoever comes needs no other until it goes on
     }
-    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+    start_pace(tank, now_ns);
+}
+
+void tarn_worker_tank_set_speed(tarn_worker_tank *tank, float speed, uint64_t now_ns)
+{
+    tank->speed = speed == 1.0f ? 0.0f : speed;
+    if (tank->tank != NULL) { // or it begins with it
+        start_pace(tank, now_ns);
+        tank->state_changed = true;
+    }
 }
 
 void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *audience, uint64_t now_ns)
@@ -181,7 +196,7 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *
         tarn_frame_plan_ask(&tank->plan); // a paused tank has no other frame to come
     }
     if (tank->viewer_count == 0 && audience->viewer_count > 0 && tank->tank != NULL) { // or it begins with all this
-        tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+        start_pace(tank, now_ns);
         tank->frame_wanted = true;
         tarn_frame_plan_hurry(&tank->plan, now_ns);
         tarn_frame_plan_ask(&tank->plan);
@@ -284,7 +299,7 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 bool tarn_worker_tank_is_late(const tarn_worker_tank *tank, uint64_t now_ns)
 {
     return tank->tank != NULL && tank->handover.phase == TARN_HANDOVER_NONE && is_stepping(tank) &&
-           tank->pace.due_ns + tank->pace.dt_ns < now_ns;
+           tank->pace.due_ns + tank->pace.period_ns < now_ns;
 }
 
 /// The solids that tools put in or take away.
@@ -458,6 +473,7 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
     session->worker_ready = 1;
     session->cell_m = desc->cell_m;
     session->dt_s = desc->dt_s;
+    session->speed = tank->speed;
     for (int axis = 0; axis < 3; axis++) {
         session->size_m[axis] = desc->cell_m * (float)desc->cells[axis];
     }

@@ -60,6 +60,7 @@ typedef struct tarn_worker_tank {
     tarn_name field;   ///< the same
     uint64_t step;     ///< since the tank started afresh
     tarn_pace pace;
+    float speed; ///< that its clock is to have; 0: 1
     tarn_frame_rates rates;
     bool is_crowded;    ///< another tank of the worker is late
     bool frame_wanted;  ///< although no step is made: the tank was reset, paused, or got its first viewer
@@ -92,6 +93,9 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
 tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint32_t number);
 
 void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control);
+/// Lets the tank's clock go at another speed. @param speed  TARN_SPEED_MIN..TARN_SPEED_MAX
+void tarn_worker_tank_set_speed(tarn_worker_tank *tank, float speed, uint64_t now_ns);
+
 void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *audience, uint64_t now_ns);
 
 /// Takes one input of a viewer. @param why  on failure a sentence for the viewer
