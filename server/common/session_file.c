@@ -355,12 +355,13 @@ static tarn_status put_log(tarn_session_file *file, const tarn_box_news *news, c
 
 static tarn_status drop_old(const tarn_session_file *file, tarn_text why)
 {
-    char sql[256];
+    char sql[512];
     const long long newest = file->state - TARN_SESSION_FILE_STATES,
                     last = file->oldest - 1 < newest ? file->oldest - 1 : newest;
     snprintf(sql, sizeof sql,
              "DELETE FROM log WHERE state <= %lld; DELETE FROM states WHERE id <= %lld; "
-             "DELETE FROM moments WHERE state <= %lld;",
+             "DELETE FROM moments WHERE state <= %lld; "
+             "DELETE FROM marks WHERE at_ns < (SELECT min(at_ns) FROM moments);",
              last, last, last);
     return run(file, sql, why);
 }

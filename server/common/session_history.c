@@ -57,7 +57,7 @@ static uint64_t dt_of(int64_t found)
     return found > 0 && found <= UINT32_MAX ? (uint64_t)found : TARN_SESSION_DT_NS_GUESS;
 }
 
-/// @param bound  "SELECT ... WHERE ..." up to the order, for ?1
+/// @param sql  gives a state, its moment and its step's length; ?1 is the bound
 static tarn_status find_moment(tarn_session_file *file, const char *sql, int64_t bound, tarn_session_moment *moment,
                                tarn_text why)
 {
@@ -154,7 +154,6 @@ tarn_status tarn_session_history_keep(tarn_session_file *file, const tarn_sessio
                                       tarn_text why)
 {
     tarn_session_moment oldest = {0};
-    sqlite3_stmt *row;
     int64_t by_bytes = 0;
     const uint64_t from_ns = now_ns > rule->ns_max ? now_ns - rule->ns_max : 0;
     tarn_status status =
@@ -167,13 +166,13 @@ tarn_status tarn_session_history_keep(tarn_session_file *file, const tarn_sessio
         return status;
     }
     tarn_session_file_keep_from(file, by_bytes > oldest.state ? by_bytes : oldest.state);
-    const int code = ask(file, "DELETE FROM marks WHERE at_ns < (SELECT min(at_ns) FROM moments)", 0, 0, &row);
-    return finish(file, row, code == SQLITE_DONE ? SQLITE_ROW : code, why);
+    return TARN_OK;
 }
 
 tarn_status tarn_session_history_rest(tarn_session_file *file, uint64_t *at_ns, tarn_session_rest *rest, tarn_text why)
 {
-    static const char sql[] = "SELECT state, at_ns, dt_ns FROM moments WHERE at_ns <= ?1 ORDER BY state DESC LIMIT 1";
+    static const char sql[] =
+        "SELECT state, at_ns, dt_ns FROM moments WHERE at_ns - dt_ns / 2 <= ?1 ORDER BY state DESC LIMIT 1";
     tarn_session_moment moment = {0};
     tarn_status status = find_moment(file, sql, (int64_t)*at_ns, &moment, why);
     if (status == TARN_E_NOT_FOUND) {
@@ -182,7 +181,8 @@ tarn_status tarn_session_history_rest(tarn_session_file *file, uint64_t *at_ns, 
     if (status != TARN_OK) {
         return status;
     }
-    const uint64_t steps = (*at_ns - moment.at_ns + moment.dt_ns / 2) / moment.dt_ns;
+    const uint64_t behind_ns = *at_ns > moment.at_ns ? *at_ns - moment.at_ns : 0,
+                   steps = (behind_ns + moment.dt_ns / 2) / moment.dt_ns;
     status = tarn_session_file_rest_of(file, moment.state, steps, rest, why);
     if (status == TARN_OK) {
         rest->log.count = tarn_box_log_let_go(rest->log.bytes, rest->log.count);

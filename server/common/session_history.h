@@ -44,13 +44,13 @@ typedef struct tarn_session_keep_rule {
 /// @return TARN_OK, TARN_E_MALFORMED, TARN_E_IO or TARN_E_MEMORY
 tarn_status tarn_session_history_span(tarn_session_file *file, tarn_session_span *span, tarn_text why);
 
-/// What of the past is older than the newest state that is to be put may go: says so to the file, and takes marks away
-/// that lie before what is kept. @param now_ns  the newest moment
+/// What is too old or too much may go with the next state that is put, and marks that lie before what is kept then:
+/// says so to the file. @param now_ns  the newest moment
 tarn_status tarn_session_history_keep(tarn_session_file *file, const tarn_session_keep_rule *rule, uint64_t now_ns,
                                       tarn_text why);
 
-/// What a tank goes on from to be as it was: the newest state that is not behind a moment, and the log up to the step
-/// that comes closest to it. @param at_ns  receives the moment of that step
+/// What a tank goes on from to be as it was: the newest state that isn't behind a moment, or less than half a step, and
+/// the log up to the step that comes closest. @param at_ns  receives the moment of that step
 /// @return TARN_OK, TARN_E_NOT_FOUND: nothing as old is kept; TARN_E_MALFORMED: it is damaged; TARN_E_IO or
 /// TARN_E_MEMORY, each with a sentence
 tarn_status tarn_session_history_rest(tarn_session_file *file, uint64_t *at_ns, tarn_session_rest *rest, tarn_text why);

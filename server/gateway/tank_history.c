@@ -34,14 +34,21 @@ bool tarn_past_mail_take(tarn_past_mail *mail, tarn_store_reply *reply)
     return has_reply;
 }
 
-tarn_status tarn_tank_history_open(tarn_tank_history *history, tarn_session_file *file, tarn_text why)
+/// What is too old or too much may go with the next state.
+static tarn_status look(tarn_tank_history *history, tarn_session_file *file, const tarn_session_keep_rule *rule,
+                        tarn_text why)
 {
     const tarn_status status = tarn_session_history_span(file, &history->span, why);
-    history->has_span = status == TARN_OK;
+    return status == TARN_OK ? tarn_session_history_keep(file, rule, history->span.until_ns, why) : status;
+}
+
+tarn_status tarn_tank_history_open(tarn_tank_history *history, tarn_session_file *file,
+                                   const tarn_session_keep_rule *rule, tarn_text why)
+{
     history->steps_since = 0;
     history->dt_ns = TARN_SESSION_DT_NS_GUESS;
     history->step_ns = 0;
-    return status;
+    return look(history, file, rule, why);
 }
 
 bool tarn_tank_history_wants_state(const tarn_tank_history *history, uint64_t since_ns)
@@ -56,15 +63,18 @@ static uint64_t steps_of(const tarn_box_bytes *log)
     return tarn_box_log_steps(log->bytes, log->count);
 }
 
+/// A box may say it of the tank that is about to be made in it: a step's length changes with a state.
 static uint32_t dt_of(const tarn_tank_history *history, const tarn_box_news *news)
 {
-    return news->dt_ns != 0 ? news->dt_ns : history->dt_ns;
+    return news->has_state && news->dt_ns != 0 ? news->dt_ns : history->dt_ns;
 }
 
-// What comes before a state is of the tank that was there before it.
+// What comes before a state is of the tank that was there before it. One that is made anew has a moment of its own:
+// that of the last step belongs to the other.
 void tarn_tank_history_date(const tarn_tank_history *history, tarn_box_news *news)
 {
-    news->at_ns = history->span.until_ns + steps_of(&news->before) * history->dt_ns;
+    const bool has_other = news->is_anew && history->span.state_count > 0;
+    news->at_ns = history->span.until_ns + (steps_of(&news->before) + has_other) * history->dt_ns;
     news->dt_ns = dt_of(history, news);
 }
 
@@ -76,16 +86,7 @@ tarn_status tarn_tank_history_note(tarn_tank_history *history, tarn_session_file
     history->span.until_ns = news->at_ns + steps * dt_of(history, news);
     history->dt_ns = dt_of(history, news);
     history->step_ns = news->step_ns != 0 ? news->step_ns : history->step_ns;
-    if (!news->has_state) {
-        return TARN_OK;
-    }
-    const uint64_t until_ns = history->span.until_ns;
-    tarn_status status = tarn_session_history_keep(file, rule, until_ns, why);
-    if (status == TARN_OK) {
-        status = tarn_session_history_span(file, &history->span, why);
-        history->span.until_ns = until_ns;
-    }
-    return status;
+    return news->has_state ? look(history, file, rule, why) : TARN_OK;
 }
 
 /// The epoch is whoever's who takes the box.
@@ -115,7 +116,6 @@ void tarn_tank_history_grant(tarn_tank_history *history, tarn_session_file *file
 {
     tarn_session_span *span = &history->span;
     tarn_text ignored;
-    const uint64_t until_ns = span->until_ns;
     memset(reply, 0, sizeof *reply);
     reply->at_ns = wish->at_ns;
     if (wish->kind != TARN_STORE_WISH_UNMARK &&
@@ -139,5 +139,4 @@ void tarn_tank_history_grant(tarn_tank_history *history, tarn_session_file *file
         break;
     }
     (void)tarn_session_history_span(file, span, ignored); // with the marks as they are now
-    span->until_ns = until_ns;
 }

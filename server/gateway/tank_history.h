@@ -13,7 +13,6 @@
 
 typedef struct tarn_tank_history {
     tarn_session_span span;
-    bool has_span;        ///< it was read from the file
     uint64_t steps_since; ///< the newest state
     uint32_t dt_ns, step_ns;
 } tarn_tank_history;
@@ -60,8 +59,9 @@ bool tarn_past_mail_wish(tarn_past_mail *mail, const tarn_store_wish *wish);
 /// @return false: there is no reply
 bool tarn_past_mail_take(tarn_past_mail *mail, tarn_store_reply *reply);
 
-/// Reads what a file has. @return TARN_OK, or what tarn_session_history_span returned
-tarn_status tarn_tank_history_open(tarn_tank_history *history, tarn_session_file *file, tarn_text why);
+/// Reads what a file has, and says what of it is kept. @return TARN_OK, or what tarn_session_history_span returned
+tarn_status tarn_tank_history_open(tarn_tank_history *history, tarn_session_file *file,
+                                   const tarn_session_keep_rule *rule, tarn_text why);
 
 /// Whether the steps since the newest state took long enough for another. @param since_ns  that it is old
 bool tarn_tank_history_wants_state(const tarn_tank_history *history, uint64_t since_ns);

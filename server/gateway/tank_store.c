@@ -217,6 +217,18 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
     return slot->id != 0;
 }
 
+/// Of the past that is kept each tank that is there may have the same part.
+static tarn_session_keep_rule rule_of(const tarn_store *store)
+{
+    uint32_t count = 0;
+    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
+        count += store->slots[place].id != 0;
+    }
+    return (tarn_session_keep_rule){.ns_max = store->history_ns,
+                                    .bytes_max = store->limit.bytes_max / 100 * TARN_GATEWAY_HISTORY_SHARE /
+                                                 (count > 0 ? count : 1)};
+}
+
 static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_session_about *about, tarn_text why)
 {
     tarn_status status = TARN_OK;
@@ -226,7 +238,8 @@ static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_ses
         memcpy(slot->path, path, sizeof path);
         status = tarn_session_file_open(slot->path, &slot->file, why);
         if (status == TARN_OK) {
-            status = tarn_tank_history_open(&slot->history, slot->file, why);
+            const tarn_session_keep_rule rule = rule_of(store);
+            status = tarn_tank_history_open(&slot->history, slot->file, &rule, why);
         }
     }
     return status == TARN_OK ? tarn_session_file_put_about(slot->file, about, why) : status;
@@ -248,18 +261,6 @@ static bool wants_state(const store_slot *slot, uint64_t now_ns)
     return (now_ns >= slot->state_due_ns && since_ns >= least_ns &&
             tarn_tank_history_wants_state(&slot->history, since_ns)) ||
            slot->log_bytes >= TARN_GATEWAY_STORE_LOG_BYTES;
-}
-
-/// Of the past that is kept each tank that is there may have the same part.
-static tarn_session_keep_rule rule_of(const tarn_store *store)
-{
-    uint32_t count = 0;
-    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
-        count += store->slots[place].id != 0;
-    }
-    return (tarn_session_keep_rule){.ns_max = store->history_ns,
-                                    .bytes_max = store->limit.bytes_max / 100 * TARN_GATEWAY_HISTORY_SHARE /
-                                                 (count > 0 ? count : 1)};
 }
 
 /// Whether a tank that begins anew is to wait: somebody may start it afresh again and again.
