@@ -313,6 +313,10 @@ typedef struct tarn_added_info {
     uint32_t colour;     ///< 0..TARN_COLOUR_MAX
 } tarn_added_info;
 
+/// How fast a tank's clock may go: seconds of its time in a second.
+#define TARN_SPEED_MIN 0.05f
+#define TARN_SPEED_MAX 4.0f
+
 /// State of the session. Sent as part of `joined`, and as `state` whenever it changes.
 typedef struct tarn_session_state {
     tarn_name scene;
@@ -321,6 +325,7 @@ typedef struct tarn_session_state {
     float size_m[3];      ///< of the tank
     float cell_m;
     float dt_s;
+    float speed; ///< TARN_SPEED_MIN..TARN_SPEED_MAX, that owners want of the tank's clock; 0: 1
     uint32_t parameter_count;
     tarn_parameter_info parameters[TARN_PARAMETERS_MAX];
     tarn_name model; ///< what the tank holds; empty: not known, and neither are tools and channels

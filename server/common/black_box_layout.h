@@ -44,6 +44,8 @@ typedef struct tarn_black_box_head {
     atomic_uint deaths; ///< amid work, since the newest state
     atomic_uint is_busy;
     tarn_black_box_half halves[2];
+    atomic_uint dt_ns;   ///< of the tank's time, in a step; 0: not known
+    atomic_uint step_ns; ///< that a step took of late; 0: not known
 } tarn_black_box_head;
 
 _Static_assert(sizeof(tarn_black_box_head) <= TARN_BLACK_BOX_PAGE_BYTES, "the head has a page");
@@ -82,6 +84,13 @@ typedef struct tarn_black_box_record {
     const uint8_t *input, *presses;
     uint32_t input_bytes, presses_bytes; ///< 0: none
 } tarn_black_box_record;
+
+/// Whether a record makes a step: an input's second byte are its flags, the lowest of which says that no time passes
+/// (tarn_step_input_write).
+static inline bool tarn_black_box_record_steps(const tarn_black_box_record *record)
+{
+    return record->input_bytes >= 2 && (record->input[1] & 1) == 0;
+}
 
 /// The record at `at`, which goes on. @return false: no whole one is there
 static inline bool tarn_black_box_record_next(const uint8_t *log, size_t byte_count, size_t *at,

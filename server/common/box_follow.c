@@ -175,6 +175,8 @@ tarn_status tarn_box_follow(tarn_box_follower *follower, bool wants_state, tarn_
     follower->log_bytes = head.halves[head.counts & 1].log_bytes;
     news->epoch = head.epoch;
     news->number = head.number;
+    news->dt_ns = head.dt_ns;
+    news->step_ns = head.step_ns;
     return news->has_state || news->before.count > 0 || news->log.count > 0 ? TARN_OK : TARN_E_NOT_FOUND;
 }
 
@@ -185,6 +187,41 @@ size_t tarn_box_log_whole(const uint8_t *log, size_t byte_count)
     while (tarn_black_box_record_next(log, byte_count, &at, &record)) {
     }
     return at;
+}
+
+size_t tarn_box_log_up_to(const uint8_t *log, size_t byte_count, uint64_t *steps)
+{
+    const uint64_t wanted = *steps;
+    size_t at = 0;
+    tarn_black_box_record record;
+    *steps = 0;
+    while (*steps < wanted && tarn_black_box_record_next(log, byte_count, &at, &record)) {
+        *steps += tarn_black_box_record_steps(&record);
+    }
+    return at;
+}
+
+uint64_t tarn_box_log_steps(const uint8_t *log, size_t byte_count)
+{
+    uint64_t steps = UINT64_MAX;
+    (void)tarn_box_log_up_to(log, byte_count, &steps);
+    return steps;
+}
+
+size_t tarn_box_log_let_go(uint8_t *log, size_t byte_count)
+{
+    size_t at = 0, kept = 0;
+    tarn_black_box_record record;
+    while (tarn_black_box_record_next(log, byte_count, &at, &record)) {
+        const tarn_black_box_record_head head = {.input_bytes = record.input_bytes};
+        if (record.input_bytes == 0) {
+            continue;
+        }
+        memmove(log + kept + sizeof head, record.input, record.input_bytes); // shorter than it was, so never ahead
+        memcpy(log + kept, &head, sizeof head);
+        kept = (size_t)tarn_black_box_record_end(kept, &head);
+    }
+    return kept;
 }
 
 static tarn_status write_at(int fd, uint64_t at, const void *from, size_t byte_count)
@@ -226,4 +263,9 @@ tarn_status tarn_box_fill(int fd, const tarn_box_state *state, uint32_t epoch, u
             write_at(fd, tarn_black_box_state_at(0, state->state_bytes_max), state->bytes.bytes, state->bytes.count);
     }
     return status == TARN_OK ? write_at(fd, 0, &head, sizeof head) : status;
+}
+
+tarn_status tarn_box_set_epoch(int fd, uint32_t epoch)
+{
+    return write_at(fd, offsetof(tarn_black_box_head, epoch), &epoch, sizeof epoch);
 }

@@ -32,6 +32,9 @@ typedef struct tarn_box_news {
     tarn_box_state state;
     tarn_box_bytes log;     ///< records since, or of all where there is no state
     uint32_t epoch, number; ///< of the tank and of its newest frame, by the end
+    uint32_t dt_ns;         ///< of the tank's time, in a step; 0: not known
+    uint32_t step_ns;       ///< that a step took of late; 0: not known
+    uint64_t at_ns;         ///< the state's moment (session_history.h); whoever puts it says so
 } tarn_box_news;
 
 typedef struct tarn_box_follower {
@@ -59,6 +62,19 @@ tarn_status tarn_box_bytes_make_room(tarn_box_bytes *bytes, size_t room);
 
 /// How many bytes of whole records a log begins with.
 size_t tarn_box_log_whole(const uint8_t *log, size_t byte_count);
+
+/// How many steps the whole records of a log make.
+uint64_t tarn_box_log_steps(const uint8_t *log, size_t byte_count);
+
+/// How many bytes of a log lead to its `steps`th step. @param steps  receives how many these make, where there are
+/// fewer
+size_t tarn_box_log_up_to(const uint8_t *log, size_t byte_count, uint64_t *steps);
+
+/// Takes out of whole records what viewers hold. @return how many bytes are left
+size_t tarn_box_log_let_go(uint8_t *log, size_t byte_count);
+
+/// The tank of a filled box goes on under another epoch. @return TARN_OK or TARN_E_IO
+tarn_status tarn_box_set_epoch(int fd, uint32_t epoch);
 
 /// Lays out an empty box so that a worker goes on from a state and its log (tarn_ipc_load's `resumes`).
 /// @param log  whole records, at most TARN_BLACK_BOX_LOG_BYTES

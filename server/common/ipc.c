@@ -66,7 +66,7 @@ static void load(byte_codec *codec, tarn_ipc_load *message)
     u32(codec, &message->viewer_id);
     u32(codec, &message->sequence);
     u8_up_to(codec, &message->paused, 1);
-    u8_up_to(codec, &message->resumes, 1);
+    u8_up_to(codec, &message->resumes, TARN_IPC_GOES_BACK);
     box(codec, &message->box);
     text(codec, message->scene, sizeof message->scene);
 }
@@ -139,6 +139,7 @@ static void state(byte_codec *codec, tarn_ipc_state *message)
     }
     f32(codec, &session->cell_m);
     f32(codec, &session->dt_s);
+    f32(codec, &session->speed);
     count_up_to(codec, &session->parameter_count, TARN_PARAMETERS_MAX);
     for (uint32_t i = 0; codec->status == TARN_OK && i < session->parameter_count; i++) {
         tarn_parameter_info *parameter = &session->parameters[i];
@@ -196,6 +197,10 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_PRESENT:
         present(codec, &message->present);
+        return true;
+    case TARN_IPC_SPEED:
+        f32(codec, &message->speed.speed);
+        refuse_when(codec, !(message->speed.speed >= TARN_SPEED_MIN && message->speed.speed <= TARN_SPEED_MAX));
         return true;
     case TARN_IPC_RESET:
         u32(codec, &message->reset.epoch);

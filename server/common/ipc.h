@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 13, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 14, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -58,6 +58,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_STATE_WANTED = 14, ///< up to where its bytes may be sent
     TARN_IPC_GO_ON = 15,        ///< it need stand no longer: nothing came of it
     TARN_IPC_PRESENT = 16,      ///< who is there still, of those whose presses a tank was brought back with
+    TARN_IPC_SPEED = 17,        ///< how fast the tank's clock goes
     // worker to gateway
     TARN_IPC_WORKER_HELLO = 32, ///< first
     TARN_IPC_STATE = 33,        ///< the tank was made or changed
@@ -87,11 +88,20 @@ typedef struct tarn_ipc_worker_hello {
     tarn_name scenes[TARN_SCENES_MAX];
 } tarn_ipc_worker_hello;
 
+/// What a tank that is to be made begins with.
+enum tarn_ipc_resumes {
+    TARN_IPC_RESUMES_NOT = 0, ///< it starts afresh
+    TARN_IPC_RESUMES = 1,     ///< it was there: it goes on from what is in its box
+    TARN_IPC_RESUMES_BOX = 2, ///< the same of the box that goes along, which was filled (tarn_box_fill) and is its own
+                              ///< from then on; where that can't be, it goes on as it was, under the new epoch
+    TARN_IPC_GOES_BACK = 3,   ///< the same, and it is paused as `paused` says, however it was then
+};
+
 typedef struct tarn_ipc_load {
     uint32_t epoch;               ///< of the tank when it is made
     uint32_t viewer_id, sequence; ///< who asked; 0: the gateway
     uint8_t paused;
-    uint8_t resumes; ///< the tank was there: it goes on from what is in its box, else it starts afresh
+    uint8_t resumes; ///< tarn_ipc_resumes
     int box;         ///< written: a descriptor that goes along, of the tank's black box (server/worker/black_box.h); 0:
                      ///< none. Read: 1 where one does
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
@@ -127,6 +137,10 @@ typedef struct tarn_ipc_present {
     uint32_t viewer_count;
     uint32_t viewer_ids[TARN_VIEWERS_MAX];
 } tarn_ipc_present;
+
+typedef struct tarn_ipc_speed {
+    float speed; ///< TARN_SPEED_MIN..TARN_SPEED_MAX
+} tarn_ipc_speed;
 
 typedef struct tarn_ipc_ping {
     uint32_t id;
@@ -209,6 +223,7 @@ typedef struct tarn_ipc_message {
         tarn_ipc_input input;
         tarn_ipc_viewer_gone viewer_gone;
         tarn_ipc_present present;
+        tarn_ipc_speed speed;
         tarn_ipc_ping ping; ///< and pong
         tarn_ipc_restore restore;
         tarn_ipc_save save; ///< and made

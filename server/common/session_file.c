@@ -2,6 +2,8 @@
 #include "server/common/session_file.h"
 #include "protocol/assert.h"
 #include "server/common/black_box_layout.h"
+#include "server/common/session_history.h"
+#include "server/common/session_moments.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -32,8 +34,10 @@ static const char schema[] = "CREATE TABLE about(id INTEGER PRIMARY KEY CHECK(id
 struct tarn_session_file {
     sqlite3 *db;
     ZSTD_CCtx *compressor;
-    tarn_box_bytes plain, packed; ///< of one frame
-    int64_t state;                ///< the newest; 0: none is in it
+    tarn_box_bytes plain, sorted, packed; ///< of one frame
+    int64_t state;                        ///< the newest; 0: none is in it
+    int64_t oldest;                       ///< state that is kept, beside the newest few
+    uint64_t log_bytes;                   ///< behind it, packed
     char path[4096];
 };
 
@@ -128,6 +132,9 @@ static tarn_status set_up(tarn_session_file *file, tarn_text why)
                  APPLICATION_ID, VERSION, schema);
         status = run(file, sql, why);
     }
+    if (status == TARN_OK) {
+        status = run(file, tarn_session_history_schema, why);
+    }
     return status == TARN_OK ? ask(file, "SELECT max(id) FROM states", &file->state, why) : status;
 }
 
@@ -196,6 +203,7 @@ static tarn_status open_with(const char *path, int flags,
         snprintf(why, sizeof(tarn_text), "out of memory");
         return TARN_E_MEMORY;
     }
+    made->oldest = INT64_MAX;
     ZSTD_CCtx_setParameter(made->compressor, ZSTD_c_compressionLevel, LEVEL);
     ZSTD_CCtx_setParameter(made->compressor, ZSTD_c_checksumFlag, 1);
     struct stat found;
@@ -239,21 +247,31 @@ void tarn_session_file_close(tarn_session_file *file)
     sqlite3_close(file->db);
     ZSTD_freeCCtx(file->compressor);
     tarn_box_bytes_free(&file->plain);
+    tarn_box_bytes_free(&file->sorted);
     tarn_box_bytes_free(&file->packed);
     free(file);
 }
 
 // ------------------------------------------------------------------------------------------------------------ frames
 
-/// Packs what lies in `plain`. @return where, receives how many bytes; NULL: there is no memory
-static const uint8_t *pack(tarn_session_file *file, size_t *byte_count)
+/// Packs what lies in `plain`, a state or something small.
+/// @return where, receives how many bytes; NULL: there is no memory
+static const uint8_t *pack(tarn_session_file *file, bool is_state, size_t *byte_count)
 {
-    if (tarn_box_bytes_make_room(&file->packed, ZSTD_compressBound(file->plain.count)) != TARN_OK) {
+    const tarn_box_bytes *from = is_state ? &file->sorted : &file->plain;
+    const size_t mark_bytes = is_state ? TARN_SESSION_SORTED_BYTES : 0, plain_bytes = file->plain.count;
+    if (tarn_box_bytes_make_room(&file->packed, mark_bytes + ZSTD_compressBound(plain_bytes)) != TARN_OK ||
+        (is_state && tarn_box_bytes_make_room(&file->sorted, plain_bytes) != TARN_OK)) {
         return NULL;
     }
-    *byte_count =
-        ZSTD_compress2(file->compressor, file->packed.bytes, file->packed.room, file->plain.bytes, file->plain.count);
-    return ZSTD_isError(*byte_count) ? NULL : file->packed.bytes;
+    if (is_state) {
+        tarn_session_mark_sorted(file->packed.bytes);
+        tarn_session_sort(file->plain.bytes, plain_bytes, file->sorted.bytes);
+    }
+    const size_t packed = ZSTD_compress2(file->compressor, file->packed.bytes + mark_bytes,
+                                         file->packed.room - mark_bytes, from->bytes, plain_bytes);
+    *byte_count = mark_bytes + packed;
+    return ZSTD_isError(packed) ? NULL : file->packed.bytes;
 }
 
 /// Puts a head and what is behind it into `plain`.
@@ -281,12 +299,12 @@ static tarn_status unpack(tarn_session_file *file, sqlite3_stmt *row, int column
 // ------------------------------------------------------------------------------------------------------------ writing
 
 /// Runs a statement whose parameters are two numbers and what lies in `plain`.
-static tarn_status insert(tarn_session_file *file, const char *sql, int64_t first, int64_t second, uint64_t *put_bytes,
-                          tarn_text why)
+static tarn_status insert_as(tarn_session_file *file, bool is_state, const char *sql, int64_t first, int64_t second,
+                             uint64_t *put_bytes, tarn_text why)
 {
     sqlite3_stmt *statement = NULL;
     size_t byte_count = 0;
-    const uint8_t *bytes = pack(file, &byte_count);
+    const uint8_t *bytes = pack(file, is_state, &byte_count);
     if (bytes == NULL) {
         snprintf(why, sizeof(tarn_text), "%.300s: out of memory", file->path);
         return TARN_E_MEMORY;
@@ -300,6 +318,12 @@ static tarn_status insert(tarn_session_file *file, const char *sql, int64_t firs
     sqlite3_finalize(statement);
     *put_bytes = byte_count;
     return status;
+}
+
+static tarn_status insert(tarn_session_file *file, const char *sql, int64_t first, int64_t second, uint64_t *put_bytes,
+                          tarn_text why)
+{
+    return insert_as(file, false, sql, first, second, put_bytes, why);
 }
 
 tarn_status tarn_session_file_put_about(tarn_session_file *file, const tarn_session_about *about, tarn_text why)
@@ -316,22 +340,35 @@ tarn_status tarn_session_file_put_about(tarn_session_file *file, const tarn_sess
 static tarn_status put_log(tarn_session_file *file, const tarn_box_news *news, const tarn_box_bytes *log, tarn_text why)
 {
     const tarn_session_head head = {.state = file->state, .epoch = news->epoch, .number = news->number};
-    uint64_t put_bytes;
+    uint64_t put_bytes = 0;
     if (log->count == 0 || file->state == 0) {
         return TARN_OK;
     }
-    const tarn_status status = lay_out(file, &head, false, log);
-    return status == TARN_OK ? insert(file, "INSERT INTO log(state, frame) SELECT ?1, ?3 WHERE ?2 = ?1", file->state,
-                                      file->state, &put_bytes, why)
-                             : status;
+    tarn_status status = lay_out(file, &head, false, log);
+    if (status == TARN_OK) {
+        status = insert(file, "INSERT INTO log(state, frame) SELECT ?1, ?3 WHERE ?2 = ?1", file->state, file->state,
+                        &put_bytes, why);
+    }
+    file->log_bytes += put_bytes;
+    return status;
 }
 
 static tarn_status drop_old(const tarn_session_file *file, tarn_text why)
 {
-    char sql[256];
-    snprintf(sql, sizeof sql, "DELETE FROM log WHERE state <= %lld; DELETE FROM states WHERE id <= %lld;",
-             (long long)file->state - TARN_SESSION_FILE_STATES, (long long)file->state - TARN_SESSION_FILE_STATES);
+    char sql[512];
+    const long long newest = file->state - TARN_SESSION_FILE_STATES,
+                    last = file->oldest - 1 < newest ? file->oldest - 1 : newest;
+    snprintf(sql, sizeof sql,
+             "DELETE FROM log WHERE state <= %lld; DELETE FROM states WHERE id <= %lld; "
+             "DELETE FROM moments WHERE state <= %lld; "
+             "DELETE FROM marks WHERE at_ns < (SELECT min(at_ns) FROM moments);",
+             last, last, last);
     return run(file, sql, why);
+}
+
+void tarn_session_file_keep_from(tarn_session_file *file, int64_t state)
+{
+    file->oldest = state;
 }
 
 static tarn_status put_state(tarn_session_file *file, const tarn_box_news *news, uint64_t *put_bytes, tarn_text why)
@@ -344,11 +381,16 @@ static tarn_status put_state(tarn_session_file *file, const tarn_box_news *news,
     memcpy(head.scene, news->state.scene, sizeof head.scene);
     tarn_status status = lay_out(file, &head, true, &news->state.bytes);
     if (status == TARN_OK) {
-        status = insert(file, "INSERT INTO states(id, follows, frame) VALUES(?1, ?2, ?3)", head.state, !news->is_anew,
-                        put_bytes, why);
+        status = insert_as(file, true, "INSERT INTO states(id, follows, frame) VALUES(?1, ?2, ?3)", head.state,
+                           !news->is_anew, put_bytes, why);
+    }
+    if (status == TARN_OK) {
+        const tarn_session_moment moment = {head.state, news->at_ns, news->dt_ns, *put_bytes + file->log_bytes};
+        status = tarn_session_moment_put(file->db, &moment) ? TARN_OK : failed(file, why);
     }
     if (status == TARN_OK) {
         file->state = head.state;
+        file->log_bytes = 0;
         status = drop_old(file, why);
     }
     return status;
@@ -368,6 +410,7 @@ static void give_back(tarn_session_file *file)
 {
     if (file->plain.room > ROOM_BYTES_KEPT || file->packed.room > ROOM_BYTES_KEPT) {
         tarn_box_bytes_free(&file->plain);
+        tarn_box_bytes_free(&file->sorted);
         tarn_box_bytes_free(&file->packed);
     }
 }
@@ -376,6 +419,7 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
                                   tarn_text why)
 {
     const int64_t state = file->state;
+    const uint64_t log_bytes = file->log_bytes;
     tarn_text ignored;
     *state_bytes = 0;
     tarn_status status = run(file, "BEGIN IMMEDIATE", why);
@@ -389,6 +433,7 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
     if (status != TARN_OK) {
         (void)run(file, "ROLLBACK", ignored);
         file->state = state;
+        file->log_bytes = log_bytes;
     }
     give_back(file);
     return status;
@@ -453,8 +498,9 @@ static tarn_status read_state(tarn_session_file *file, sqlite3_stmt *row, tarn_s
     return status;
 }
 
-/// Takes a batch. @return TARN_OK, TARN_E_MALFORMED: the log ends before it, TARN_E_LIMIT or TARN_E_MEMORY
-static tarn_status read_batch(tarn_session_file *file, sqlite3_stmt *row, tarn_session_rest *rest)
+/// Takes a batch. @param steps_left  how many steps of it are taken at most; goes on
+/// @return TARN_OK, TARN_E_MALFORMED: the log ends before it, TARN_E_LIMIT or TARN_E_MEMORY
+static tarn_status read_batch(tarn_session_file *file, sqlite3_stmt *row, uint64_t *steps_left, tarn_session_rest *rest)
 {
     tarn_session_head head;
     const uint8_t *log = NULL;
@@ -463,6 +509,11 @@ static tarn_status read_batch(tarn_session_file *file, sqlite3_stmt *row, tarn_s
     if (status == TARN_OK) {
         status = tarn_session_batch_read(file->plain.bytes, file->plain.count, sqlite3_column_int64(row, 1), &head,
                                          &log, &byte_count);
+    }
+    if (status == TARN_OK && *steps_left != UINT64_MAX) {
+        uint64_t steps = *steps_left;
+        byte_count = tarn_box_log_up_to(log, byte_count, &steps);
+        *steps_left -= steps;
     }
     if (status == TARN_OK && rest->log.count + byte_count > TARN_BLACK_BOX_LOG_BYTES) {
         status = TARN_E_LIMIT;
@@ -480,7 +531,9 @@ static tarn_status read_batch(tarn_session_file *file, sqlite3_stmt *row, tarn_s
 }
 
 /// The log from a state on, past those that could not be read, as far as each follows from the one before.
-static tarn_status read_log(tarn_session_file *file, int64_t state, tarn_session_rest *rest, tarn_text why)
+/// @param steps  at most; UINT64_MAX: all of it
+static tarn_status read_log(tarn_session_file *file, int64_t state, uint64_t steps, tarn_session_rest *rest,
+                            tarn_text why)
 {
     static const char sql[] =
         "SELECT log.id, log.state, log.frame FROM log WHERE log.state >= ?1 AND NOT EXISTS "
@@ -492,21 +545,67 @@ static tarn_status read_log(tarn_session_file *file, int64_t state, tarn_session
     if (code == SQLITE_OK) {
         code = sqlite3_bind_int64(row, 1, state);
     }
-    while (code == SQLITE_OK && status == TARN_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
+    while (code == SQLITE_OK && status == TARN_OK && steps > 0 && (code = sqlite3_step(row)) == SQLITE_ROW) {
         const int64_t id = sqlite3_column_int64(row, 0);
-        status = last != 0 && id != last + 1 ? TARN_E_MALFORMED : read_batch(file, row, rest);
+        status = last != 0 && id != last + 1 ? TARN_E_MALFORMED : read_batch(file, row, &steps, rest);
         last = id;
         code = SQLITE_OK;
     }
     if (status != TARN_OK && status != TARN_E_MEMORY) {
         rest->damaged++; // the tank is as it was before
         status = TARN_OK;
-    } else if (code != SQLITE_DONE) {
+    } else if (code != SQLITE_DONE && steps > 0) {
         rest->damaged++;
         (void)failed(file, why);
     }
     sqlite3_finalize(row);
     return status;
+}
+
+tarn_status tarn_session_file_rest_of(tarn_session_file *file, int64_t state, uint64_t steps, tarn_session_rest *rest,
+                                      tarn_text why)
+{
+    sqlite3_stmt *row = NULL;
+    memset(rest, 0, sizeof *rest);
+    int code = sqlite3_prepare_v2(file->db, "SELECT id, follows, frame FROM states WHERE id = ?1", -1, &row, NULL);
+    if (code == SQLITE_OK && (code = sqlite3_bind_int64(row, 1, state)) == SQLITE_OK) {
+        code = sqlite3_step(row);
+    }
+    tarn_status status = code == SQLITE_ROW    ? read_state(file, row, rest)
+                         : code == SQLITE_DONE ? TARN_E_NOT_FOUND
+                                               : failed(file, why);
+    sqlite3_finalize(row);
+    if (code == SQLITE_ROW || code == SQLITE_DONE) {
+        snprintf(why, sizeof(tarn_text), "%.300s: state %lld: %s", file->path, (long long)state,
+                 tarn_status_text(status));
+    }
+    if (status == TARN_OK) {
+        status = read_log(file, state, steps, rest, why);
+    }
+    if (status == TARN_OK && rest->damaged > 0) {
+        snprintf(why, sizeof(tarn_text), "%.300s: the log behind state %lld is damaged", file->path, (long long)state);
+        status = TARN_E_MALFORMED;
+    }
+    if (status != TARN_OK) {
+        tarn_session_rest_free(rest);
+    }
+    give_back(file);
+    return status;
+}
+
+struct sqlite3 *tarn_session_file_database(tarn_session_file *file)
+{
+    return file->db;
+}
+
+tarn_status tarn_session_file_failed(const tarn_session_file *file, tarn_text why)
+{
+    return failed(file, why);
+}
+
+int64_t tarn_session_file_newest(const tarn_session_file *file)
+{
+    return file->state;
 }
 
 tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *rest, tarn_text why)
@@ -529,7 +628,7 @@ tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *r
     }
     sqlite3_finalize(row);
     if (status == TARN_OK) {
-        status = read_log(file, state, rest, why);
+        status = read_log(file, state, UINT64_MAX, rest, why);
     } else if (status == TARN_E_MALFORMED) {
         snprintf(why, sizeof(tarn_text), "%.300s: none of its %u states can be read", file->path, rest->damaged);
         status = TARN_E_NOT_FOUND;

@@ -4,6 +4,7 @@
 ///     about   one row: who may what, by salt and not by key
 ///     states  newest last; `follows`: the log of the one before leads to it
 ///     log     batches of the black box's records behind a state
+///     moments, marks  where states lie in the session's time, and what people call a moment (session_history.h)
 ///
 /// A state and its log give the very step at which the last batch was written. Not thread-safe: one thread, one file.
 #ifndef TARN_SERVER_COMMON_SESSION_FILE_H
@@ -14,7 +15,7 @@
 #include <stdbool.h>
 
 enum {
-    TARN_SESSION_FILE_STATES = 4,       ///< that are kept, with the log since the oldest
+    TARN_SESSION_FILE_STATES = 4,       ///< the newest, that are always kept, with the log since the oldest
     TARN_SESSION_FILE_CACHE_KIB = 2048, ///< of SQLite's pages
 };
 
@@ -38,10 +39,17 @@ tarn_status tarn_session_file_put_about(tarn_session_file *file, const tarn_sess
 /// @return TARN_OK, TARN_E_NOT_FOUND (none is in it), TARN_E_MALFORMED or TARN_E_IO
 tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about *about, tarn_text why);
 
-/// Appends what came, and syncs. Older states than TARN_SESSION_FILE_STATES go.
+/// Appends what came, and syncs. States that tarn_session_file_keep_from doesn't keep go.
 /// @param state_bytes  receives what the state took, compressed; 0: there was none
 tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *news, uint64_t *state_bytes,
                                   tarn_text why);
+
+/// Which states are kept with the log behind them, beside the newest TARN_SESSION_FILE_STATES, which are all at first.
+/// @param state  the oldest of them
+void tarn_session_file_keep_from(tarn_session_file *file, int64_t state);
+
+/// The newest state that is in it; 0: none is.
+int64_t tarn_session_file_newest(const tarn_session_file *file);
 
 /// What there is to go on from.
 typedef struct tarn_session_rest {
@@ -55,6 +63,12 @@ typedef struct tarn_session_rest {
 /// TARN_E_MEMORY
 tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *rest, tarn_text why);
 void tarn_session_rest_free(tarn_session_rest *rest);
+
+/// A state, and the log as far as so many steps lead, or less where it ends.
+/// @return TARN_OK, TARN_E_NOT_FOUND: it isn't there, TARN_E_MALFORMED: it is damaged, or the log is, TARN_E_IO or
+/// TARN_E_MEMORY
+tarn_status tarn_session_file_rest_of(tarn_session_file *file, int64_t state, uint64_t steps, tarn_session_rest *rest,
+                                      tarn_text why);
 
 /// A state, or a batch of the log, as it lies in a file; zero before the first.
 typedef struct tarn_session_row {
@@ -75,5 +89,10 @@ tarn_status tarn_session_file_next_batch(tarn_session_file *file, tarn_session_r
 /// Lets SQLite look through the whole of it. @param found  is called with each damage, at most 20
 tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void *user, const char *sentence),
                                     void *user, tarn_text why);
+
+// For session_history.h: SQLite's own, and what its newest failure is.
+struct sqlite3;
+struct sqlite3 *tarn_session_file_database(tarn_session_file *file);
+tarn_status tarn_session_file_failed(const tarn_session_file *file, tarn_text why);
 
 #endif

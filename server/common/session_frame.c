@@ -116,7 +116,7 @@ tarn_status tarn_session_batch_read(const uint8_t *bytes, size_t byte_count, int
     return is_batch ? TARN_OK : TARN_E_MALFORMED;
 }
 
-tarn_status tarn_session_unpack(const void *packed, size_t packed_bytes, tarn_box_bytes *plain)
+static tarn_status unpack(const void *packed, size_t packed_bytes, tarn_box_bytes *plain)
 {
     const unsigned long long bytes =
         packed != NULL ? ZSTD_getFrameContentSize(packed, packed_bytes) : ZSTD_CONTENTSIZE_ERROR;
@@ -134,4 +134,62 @@ tarn_status tarn_session_unpack(const void *packed, size_t packed_bytes, tarn_bo
     }
     plain->count = got;
     return TARN_OK;
+}
+
+static const uint8_t sorted_mark[TARN_SESSION_SORTED_BYTES] = {'T', 'S', 'o', '1'};
+
+void tarn_session_mark_sorted(uint8_t mark[TARN_SESSION_SORTED_BYTES])
+{
+    memcpy(mark, sorted_mark, sizeof sorted_mark);
+}
+
+// The bytes behind the last whole word stay as they are.
+void tarn_session_sort(const uint8_t *plain, size_t byte_count, uint8_t *sorted)
+{
+    const size_t words = byte_count / 4;
+    uint8_t before[4] = {0};
+    for (size_t i = 0; i < words; i++) {
+        for (size_t k = 0; k < 4; k++) {
+            sorted[k * words + i] = plain[4 * i + k] ^ before[k];
+            before[k] = plain[4 * i + k];
+        }
+    }
+    memcpy(sorted + 4 * words, plain + 4 * words, byte_count - 4 * words);
+}
+
+static void put_in_order(const uint8_t *sorted, size_t byte_count, uint8_t *plain)
+{
+    const size_t words = byte_count / 4;
+    uint8_t before[4] = {0};
+    for (size_t i = 0; i < words; i++) {
+        for (size_t k = 0; k < 4; k++) {
+            before[k] ^= sorted[k * words + i];
+            plain[4 * i + k] = before[k];
+        }
+    }
+    memcpy(plain + 4 * words, sorted + 4 * words, byte_count - 4 * words);
+}
+
+static tarn_status unpack_sorted(const uint8_t *packed, size_t packed_bytes, tarn_box_bytes *plain)
+{
+    tarn_box_bytes sorted = {0};
+    tarn_status status = unpack(packed, packed_bytes, &sorted);
+    if (status == TARN_OK) {
+        status = tarn_box_bytes_make_room(plain, sorted.count);
+    }
+    if (status == TARN_OK) {
+        put_in_order(sorted.bytes, sorted.count, plain->bytes);
+        plain->count = sorted.count;
+    }
+    tarn_box_bytes_free(&sorted);
+    return status;
+}
+
+tarn_status tarn_session_unpack(const void *packed, size_t packed_bytes, tarn_box_bytes *plain)
+{
+    plain->count = 0;
+    const bool is_sorted = packed_bytes > sizeof sorted_mark && memcmp(packed, sorted_mark, sizeof sorted_mark) == 0;
+    return is_sorted
+               ? unpack_sorted((const uint8_t *)packed + sizeof sorted_mark, packed_bytes - sizeof sorted_mark, plain)
+               : unpack(packed, packed_bytes, plain);
 }

@@ -1,5 +1,7 @@
 /// What lies in a session's file (session_file.h): zstd frames, each with a checksum, of what the session is, of a
-/// state of its tank, or of a batch of the log behind one. Works on memory alone, and trusts nothing that it reads.
+/// state of its tank, or of a batch of the log behind one. A state's is sorted by significance first, with a mark in
+/// front of it: particles that lie beside each other have like floats, whose higher bytes then compress. Works on
+/// memory alone, and trusts nothing that it reads.
 #ifndef TARN_SERVER_COMMON_SESSION_FRAME_H
 #define TARN_SERVER_COMMON_SESSION_FRAME_H
 
@@ -12,6 +14,7 @@ enum {
     TARN_SESSION_SALT_BYTES = 16,
     TARN_SESSION_HEAD_BYTES_MAX = 2048,
     TARN_SESSION_ABOUT_BYTES_MAX = 4096,
+    TARN_SESSION_SORTED_BYTES = 4, ///< of the mark in front of a frame whose bytes are sorted
     TARN_SESSION_FRAME_BYTES_MAX = TARN_SESSION_HEAD_BYTES_MAX + TARN_IPC_STATE_BYTES_MAX, ///< unpacked
 };
 
@@ -51,6 +54,13 @@ tarn_status tarn_session_state_read(const uint8_t *bytes, size_t byte_count, int
                                     const uint8_t **content, size_t *content_bytes);
 tarn_status tarn_session_batch_read(const uint8_t *bytes, size_t byte_count, int64_t row, tarn_session_head *head,
                                     const uint8_t **content, size_t *content_bytes);
+
+/// Sorts bytes by their significance in 32-bit words, each of which is told from the one before by exclusive or.
+/// @param sorted  room for as many; apart from `plain`
+void tarn_session_sort(const uint8_t *plain, size_t byte_count, uint8_t *sorted);
+
+/// Writes the mark of a frame whose bytes are sorted.
+void tarn_session_mark_sorted(uint8_t mark[TARN_SESSION_SORTED_BYTES]);
 
 /// Unpacks a frame. @param plain  is overwritten
 /// @return TARN_OK, TARN_E_MALFORMED: it is damaged, or TARN_E_MEMORY

@@ -109,7 +109,15 @@ enum {
     // the store
     TARN_GATEWAY_STORE_DURABILITY_MS = 100,        ///< of what happens, that a power cut may cost; --durability
     TARN_GATEWAY_STORE_STATE_MS_MIN = 2000,        ///< between two states of a tank that are put
-    TARN_GATEWAY_STORE_STATE_BYTES_PER_S = 250000, ///< of a tank's states, in the long run: 15 MB a minute
+    TARN_GATEWAY_STORE_STATE_MS_MAX = 10000,       ///< the same, at most, of a tank that is stepped
+    TARN_GATEWAY_STORE_REPLAY_MS = 800,            ///< that the steps behind a state take, before the next one is put
+    TARN_GATEWAY_STORE_STATE_BYTES_PER_S = 290000, ///< of a tank's states, in the long run: 17.4 MB a minute
+    TARN_GATEWAY_STORE_STATE_SAVED_MS = 5000,      ///< of these bytes that weren't used a tank may use later
+    TARN_GATEWAY_HISTORY_MINUTES = 60,             ///< of a tank's past that are kept; --history
+    TARN_GATEWAY_HISTORY_MINUTES_MAX = 1440,       ///< allowed for it
+    TARN_GATEWAY_HISTORY_SHARE = 80,               ///< percent of --store-max, that all tanks' pasts may take
+    TARN_GATEWAY_SPEED_MS = 1000,                  ///< before a worker is told again how fast a tank's clock is to go
+    TARN_GATEWAY_HISTORY_WAIT_MS_MAX = 10000,      ///< for the store to find a moment
     TARN_GATEWAY_STORE_ROOM_BYTES = 64 << 20,      ///< that the store holds on to for the next state
     TARN_GATEWAY_STORE_RETRY_MS = 1000,            ///< after the disk failed
     TARN_GATEWAY_STORE_LOOK_MS = 1000,             ///< before owners are told that it fails

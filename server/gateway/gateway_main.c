@@ -20,6 +20,7 @@
 #include "server/gateway/session_pulse.h"
 #include "server/gateway/session_store.h"
 #include "server/gateway/tank_store.h"
+#include "server/gateway/time_machine.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/web.h"
 #include "server/gateway/welcome.h"
@@ -270,6 +271,7 @@ static void on_tick(uv_timer_t *timer)
     tarn_session_pulse_tick(&gateway.sessions, now_ns);
     tarn_move_tick(&gateway.move, now_ns);
     tarn_session_store_tick(&gateway.sessions, now_ns);
+    tarn_time_machine_tick(&gateway.sessions, now_ns);
     tarn_session_sweep(&gateway.sessions);
     tell_manager(now_ns);
     if (gateway.ending) {
@@ -397,8 +399,8 @@ static tarn_status open_store(tarn_text why)
         snprintf(why, sizeof(tarn_text), "there are no random numbers");
         return tarn_secret_draw(&gateway.sessions.secret);
     }
-    const tarn_status status =
-        tarn_store_open(&gateway.sessions.store, options->store, options->durability_ms, &options->store_limit, why);
+    const tarn_status status = tarn_store_open(&gateway.sessions.store, options->store, options->durability_ms,
+                                               &options->store_limit, options->history_minutes, why);
     snprintf(path, sizeof path, "%s/secret", options->store);
     return status == TARN_OK ? tarn_secret_keep(&gateway.sessions.secret, path, why) : status;
 }

@@ -31,6 +31,7 @@ enum {
     OPTION_KEEP,
     OPTION_STORE,
     OPTION_DURABILITY,
+    OPTION_HISTORY,
     OPTION_STORE_MAX,
     OPTION_STORE_AGE,
     OPTION_CREATE,
@@ -91,6 +92,11 @@ static const struct argp_option option_list[] = {
      "Keep tanks and links in this folder, so that they outlive the program (default: nowhere)", 1},
     {"durability", OPTION_DURABILITY, "MS", 0,
      "Milliseconds of what happens, 10 to 10000, that a power cut may cost (default 100); with --store", 1},
+    {"history", OPTION_HISTORY, "MINUTES", 0,
+     "Minutes of each tank's time, 0 to 1440, that owners can go back; all tanks' pasts take at most 80 % of "
+     "--store-max "
+     "(default 60); with --store",
+     1},
     {"store-max", OPTION_STORE_MAX, "SIZE", 0,
      "Bytes, or with k, M or G, that the folder may take; where it takes more, the oldest .damaged files go (default "
      "2G)",
@@ -226,6 +232,10 @@ static bool parse_session_option(int key, const char *text, struct argp_state *s
         return true;
     case OPTION_DURABILITY:
         options->durability_ms = (uint32_t)tarn_option_number(state, "durability", text, 10, 10000);
+        return true;
+    case OPTION_HISTORY:
+        options->history_minutes =
+            (uint32_t)tarn_option_number(state, "history", text, 0, TARN_GATEWAY_HISTORY_MINUTES_MAX);
         return true;
     case OPTION_STORE_MAX:
         options->store_limit.bytes_max = tarn_option_bytes(state, "store-max", text);
@@ -409,6 +419,7 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
                                       .devices = {1, {{TARN_DEVICE_CHOOSE_AUTO, 0}}},
                                       .worker_timeout_s = TARN_GATEWAY_WORKER_TIMEOUT_S,
                                       .sessions_max = TARN_GATEWAY_SESSIONS,
+                                      .history_minutes = TARN_GATEWAY_HISTORY_MINUTES,
                                       .durability_ms = TARN_GATEWAY_STORE_DURABILITY_MS,
                                       .keep_empty_s = TARN_GATEWAY_KEEP_EMPTY_S,
                                       .log_level = TARN_LOG_INFO,

@@ -37,13 +37,14 @@ typedef struct tarn_gateway_options {
     uint32_t threads;                      ///< of each CPU worker; 0: its share of the processors
     uint32_t fps;                          ///< 0: the worker's own
     uint32_t worker_timeout_s;
-    tarn_role guests;       ///< what those may who come without a key
-    tarn_role guests_max;   ///< in tanks of an earlier start, too
-    uint32_t sessions_max;  ///< 1..TARN_GATEWAY_SESSIONS_MAX
-    const char *token_keys; ///< file that tokens are checked with; NULL: the store's secret, where there is a store
-    const char *store;      ///< where sessions are kept; NULL: nowhere
-    uint32_t durability_ms; ///< of what happens, that a power cut may cost
-    uint32_t keep_empty_s;  ///< that a tank lasts with nobody in it
+    tarn_role guests;         ///< what those may who come without a key
+    tarn_role guests_max;     ///< in tanks of an earlier start, too
+    uint32_t sessions_max;    ///< 1..TARN_GATEWAY_SESSIONS_MAX
+    const char *token_keys;   ///< file that tokens are checked with; NULL: the store's secret, where there is a store
+    const char *store;        ///< where sessions are kept; NULL: nowhere
+    uint32_t history_minutes; ///< of tanks' pasts that are kept
+    uint32_t durability_ms;   ///< of what happens, that a power cut may cost
+    uint32_t keep_empty_s;    ///< that a tank lasts with nobody in it
     tarn_creators creators;
     uint32_t drain_s; ///< 0..TARN_GATEWAY_DRAIN_S_MAX, from SIGTERM on
     const char *origins[TARN_GATEWAY_ORIGINS_MAX];

@@ -488,6 +488,9 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
     response->expects = false;
     if (response->refusal) {
         tarn_session_pages_refuse(&answer, response->refusal, response->refusal_sentence);
+    } else if (response->time != TARN_TIME_PAGE_NONE) {
+        tarn_time_page_answer(&gateway->sessions, &gateway->makers, response->time, response->moved, response->pass,
+                              response->body, response->body_bytes, &connection->client, &answer);
     } else if (response->is_move) {
         tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->pass,
                                 response->is_operator, response->body, response->body_bytes, &answer);
@@ -522,6 +525,25 @@ static bool is_get(struct lws *wsi)
     return lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) > 0 || lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
 }
 
+/// A request about a session's time: with a body, or none to look at it.
+static int respond_time(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name,
+                        const char *verb)
+{
+    const bool is_look = tarn_time_page_find(verb) == TARN_TIME_PAGE_HISTORY;
+    response->time = tarn_time_page_find(verb);
+    snprintf(response->moved, sizeof response->moved, "%.*s", (int)(verb - name), name);
+    if (is_look ? !is_get(wsi) : lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) <= 0) {
+        return refuse_method(response, wsi, tarn_time_page_methods(response->time));
+    }
+    if (!is_look) {
+        return begin_session(gateway, response, wsi);
+    }
+    read_pass(wsi, response->pass);
+    tarn_time_page_answer(&gateway->sessions, &gateway->makers, response->time, response->moved, response->pass, "", 0,
+                          &connection_of(wsi)->client, &answer);
+    return respond_answer(response, wsi, 0);
+}
+
 /// @return -2: the request is about something else
 static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
@@ -537,6 +559,9 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
         return lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0
                    ? begin_move(gateway, response, wsi, name, (size_t)(verb - name))
                    : refuse_method(response, wsi, "POST");
+    }
+    if (tarn_time_page_find(verb) != TARN_TIME_PAGE_NONE) {
+        return respond_time(gateway, response, wsi, name, verb);
     }
     if (path[root] == '/' && lws_hdr_total_length(wsi, WSI_TOKEN_DELETE_URI) > 0) {
         return end_session(gateway, response, wsi, name);
@@ -561,10 +586,12 @@ static int refuse_request(tarn_http_response *response, struct lws *wsi, const c
     if (head->status == 405) {
         const char *verb = is_sessions && path[root] ? strchr(path + root + 1, '/') : NULL;
         return refuse_method(response, wsi,
-                             verb != NULL && strcmp(verb, "/move") == 0 ? "POST"
-                             : is_sessions && path[root]                ? "DELETE"
-                             : is_sessions                              ? "GET, HEAD, POST"
-                                                                        : "GET, HEAD");
+                             tarn_time_page_find(verb) != TARN_TIME_PAGE_NONE
+                                 ? tarn_time_page_methods(tarn_time_page_find(verb))
+                             : verb != NULL && strcmp(verb, "/move") == 0 ? "POST"
+                             : is_sessions && path[root]                  ? "DELETE"
+                             : is_sessions                                ? "GET, HEAD, POST"
+                                                                          : "GET, HEAD");
     }
     return is_sessions ? refuse_json(response, wsi, head->status, head->why)
                        : respond_text(response, wsi, head->status, head->why);
@@ -592,6 +619,7 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     connection->client = tarn_proxies_client(&gateway->options.proxies, &connection->address, head);
     tarn_http_release(response);
     response->ends = response->expects = response->is_move = response->is_scene = false;
+    response->time = TARN_TIME_PAGE_NONE;
     if (head->status != 0) {
         return refuse_request(response, wsi, path, head);
     }

@@ -5,6 +5,8 @@
 
 #include "server/gateway/gateway_limits.h"
 
+#include "server/gateway/time_pages.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +26,7 @@ typedef struct tarn_http_response {
     bool is_operator;        ///< for whoever sits at this machine, or has
     tarn_pass pass;          ///< this one
     tarn_name moved;         ///< which it is
+    tarn_time_page time;     ///< or is about its time
     bool is_scene;           ///< or a file that one names
     const char *shared_with; ///< the origin whose pages may read that; NULL: none but this server's
     const char *allows;      ///< the methods that an answer of 405 names

@@ -93,6 +93,13 @@ const char *tarn_role_refusal(tarn_act act)
         return "only with the owners' key may this tank be ended";
     case TARN_ACT_HTTP_MOVE:
         return "only with the owners' key may this tank be moved";
+    case TARN_ACT_HTTP_HISTORY:
+    case TARN_ACT_HTTP_REWIND:
+    case TARN_ACT_HTTP_FORK:
+    case TARN_ACT_HTTP_MARKS:
+        return "only with the owners' key may this tank's past be seen or gone back to";
+    case TARN_ACT_HTTP_SPEED:
+        return "only with the owners' key may this tank's clock be set";
     default:
         return needed[act] == TARN_ROLE_OWN
                    ? "only its owners may pause, step, reset or change this tank; ask one of them for a link to own it"

@@ -24,6 +24,7 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
 /// | hello, join, ack, ping, view, presence, profile; GET and HEAD | yes | yes | yes |
 /// | inputs but parameters | | yes | yes |
 /// | parameters, controls; POST /sessions where owners make tanks, DELETE, POST move | | | yes |
+/// | GET history, POST rewind, fork, marks, speed | | | yes |
 #define TARN_ACTS(X)                                                                                                   \
     X(HELLO, WATCH)                                                                                                    \
     X(JOIN, WATCH)                                                                                                     \
@@ -43,10 +44,15 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
     X(STEP, OWN)                                                                                                       \
     X(RESET, OWN)                                                                                                      \
     X(LOAD, OWN)                                                                                                       \
-    X(HTTP_READ, WATCH) /* GET, HEAD */                                                                                \
-    X(HTTP_MAKE, OWN)   /* POST /sessions, of some session */                                                          \
-    X(HTTP_END, OWN)    /* DELETE /sessions/NAME */                                                                    \
-    X(HTTP_MOVE, OWN)   /* POST /sessions/NAME/move */
+    X(HTTP_READ, WATCH)  /* GET, HEAD */                                                                               \
+    X(HTTP_MAKE, OWN)    /* POST /sessions, of some session */                                                         \
+    X(HTTP_END, OWN)     /* DELETE /sessions/NAME */                                                                   \
+    X(HTTP_MOVE, OWN)    /* POST /sessions/NAME/move */                                                                \
+    X(HTTP_HISTORY, OWN) /* GET /sessions/NAME/history */                                                              \
+    X(HTTP_REWIND, OWN)  /* POST /sessions/NAME/rewind, and so on */                                                   \
+    X(HTTP_FORK, OWN)                                                                                                  \
+    X(HTTP_MARKS, OWN)                                                                                                 \
+    X(HTTP_SPEED, OWN)
 
 typedef enum tarn_act {
 #define X(act, role) TARN_ACT_##act,

@@ -172,8 +172,7 @@ void tarn_session_ask_for_key(tarn_session *session)
     session->all->metrics->keys_asked_total++;
 }
 
-/// Lets the worker make the tank. @param load  but for the epoch
-static tarn_status send_load(tarn_session *session, const tarn_ipc_load *load)
+tarn_status tarn_session_send_load(tarn_session *session, const tarn_ipc_load *load)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_LOAD, .tank = session->id, .load = *load};
     TARN_ASSERT(session->id != 0);
@@ -182,7 +181,7 @@ static tarn_status send_load(tarn_session *session, const tarn_ipc_load *load)
     if (status == TARN_OK) {
         session->epoch++;
         session->pending = true;
-        session->resumes = load->resumes != 0;
+        session->resumes = load->resumes == TARN_IPC_RESUMES || load->resumes == TARN_IPC_RESUMES_BOX;
     }
     return status;
 }
@@ -335,7 +334,7 @@ static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_
         }
         tarn_ipc_load load = {.viewer_id = viewer->id, .sequence = control->sequence};
         snprintf(load.scene, sizeof load.scene, "%s", scene);
-        if (send_load(session, &load) == TARN_OK) {
+        if (tarn_session_send_load(session, &load) == TARN_OK) {
             snprintf(session->scene_asked, sizeof session->scene_asked, "%s", scene);
         } else {
             too_fast(viewer);
@@ -430,13 +429,14 @@ void tarn_session_make_tank(tarn_session *session)
     tarn_session_box_open(&session->box_fd);
     const bool resumes = session->was_made && !session->is_afresh_asked;
     tarn_ipc_load load = {.paused = session->state.paused, .resumes = resumes, .box = session->box_fd};
+    load.resumes += resumes && session->past.is_filled; // TARN_IPC_RESUMES_BOX
     snprintf(load.scene, sizeof load.scene, "%s", session->scene);
     session->is_afresh_asked = false;
     if (!resumes) {
         session->gone_count = 0; // the worker doesn't know them
         tarn_worker_sent_forget(&session->worker->sent, session->id);
     }
-    send_load(session, &load);
+    tarn_session_send_load(session, &load);
     send_audience(session, audience(session));
     tarn_session_keep(session);
 }
@@ -457,7 +457,7 @@ void tarn_session_place_all(tarn_sessions *all)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &all->sessions[i];
-        if (session->id != 0 && session->worker == NULL && tarn_session_place(session)) {
+        if (session->id != 0 && session->worker == NULL && !session->past.awaits && tarn_session_place(session)) {
             tarn_session_make_tank(session);
         }
     }
@@ -497,6 +497,7 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
         session->audience_told = 0;
         session->key_asked_ns = 0;
         session->scene_asked[0] = 0;
+        tarn_session_past_stays(session);
         session->report = (tarn_ipc_report){0};
         session->report_ns = 0;
         session->share = 0;
@@ -527,6 +528,7 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
             memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
         }
         session->scene_asked[0] = 0;
+        tarn_session_past_arrives(session);
     }
     session->state = state->session;
     session->state.worker_ready = 1;
@@ -545,6 +547,7 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
     }
     tarn_error_code code = refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
     if (code == TARN_ERROR_SCENE) {
+        tarn_session_past_stays(session);
         session->pending = session->resumes = false;
         session->scene_asked[0] = 0;
     }

@@ -19,6 +19,7 @@
 #include "server/gateway/role.h"
 #include "server/gateway/secret.h"
 #include "server/gateway/session_counts.h"
+#include "server/gateway/session_past.h"
 #include "server/gateway/stages.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/workers.h"
@@ -48,6 +49,7 @@ typedef struct tarn_session {
     tarn_worker_queue *held;                        ///< what viewers do to it while it stands; NULL: goes to the worker
     bool was_made;                                  ///< its tank has been there
     int box_fd;                                     ///< owned: its black box (server/worker/black_box.h); 0: none
+    tarn_session_past past;                         ///< what is being done with it
     bool is_failing;                                ///< it can't be kept, as its owners were told
     int kept_fd;                                    ///< the box that the store has
     bool resumes;                                   ///< it is being brought back from there
@@ -146,6 +148,10 @@ void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int 
 
 /// Sends the worker what a session's tank is made from.
 void tarn_session_make_tank(tarn_session *session);
+
+/// Lets the worker make the tank anew. @param load  but for the epoch, which is the session's next
+/// @return TARN_OK, or why the worker isn't told
+tarn_status tarn_session_send_load(tarn_session *session, const tarn_ipc_load *load);
 
 /// Viewers that are there, without those who take a glimpse.
 uint32_t tarn_session_people(const tarn_session *session);

@@ -9,7 +9,8 @@ void tarn_session_keep(tarn_session *session)
 {
     tarn_session_about about = {
         .guests = (uint32_t)session->guests, .is_kept = session->is_kept, .is_listed = session->is_listed};
-    if (session->all->store == NULL || session->box_fd <= 0 || session->kept_fd == session->box_fd) {
+    if (session->all->store == NULL || session->box_fd <= 0 || session->kept_fd == session->box_fd ||
+        session->past.is_filled) {
         return;
     }
     memcpy(about.name, session->name, sizeof about.name);

@@ -4,7 +4,8 @@
 
 #include "server/gateway/session.h"
 
-/// The session's tank has a box: it is kept from now on, if there is a store. To be called until it is.
+/// The session's tank has a box: it is kept from now on, if there is a store, and the box isn't what the store filled
+/// and no worker has gone on from yet. To be called until it is.
 void tarn_session_keep(tarn_session *session);
 
 #endif

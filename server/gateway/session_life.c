@@ -86,6 +86,7 @@ tarn_status tarn_session_open(tarn_sessions *all, const tarn_session_plan *plan,
 void tarn_session_close(tarn_session *session)
 {
     tarn_session_box_close(&session->box_fd);
+    tarn_session_box_close(&session->past.box_fd);
     tarn_fanout_free(&session->fanout);
     session->id = 0;
 }
@@ -115,6 +116,7 @@ void tarn_session_end(tarn_session *session, const char *sentence)
     session->all->has_ended = true;
     session->moves_to = NULL;
     session->held = NULL;
+    tarn_session_box_close(&session->past.box_fd);
     tarn_session_box_close(&session->box_fd);
     if (session->all->store != NULL) {
         tarn_store_drop(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->name);

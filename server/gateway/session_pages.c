@@ -123,17 +123,17 @@ static bool has_share(const tarn_sessions *all, const struct in6_addr *address)
     return count < all->per_address_max || tarn_listener_is_loopback(address);
 }
 
-/// @return false: it was refused
-static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const tarn_session_request *request,
-                          const char *pass, const struct in6_addr *address, tarn_session_answer *answer)
+/// @param scene  that it is to be made from; NULL: what is there  @return false: it was refused
+static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const char *scene, const char *pass,
+                          const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_text why;
     if (all->options->creators == TARN_CREATORS_NOBODY) {
         tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
     } else if (!is_creator(all, pass)) {
         tarn_session_pages_refuse(answer, 403, tarn_role_refusal(TARN_ACT_HTTP_MAKE));
-    } else if (!tarn_own_scene_is_listed(&all->workers->told, request->scene)) {
-        snprintf(why, sizeof why, "scene: there is no scene \"%s\"", request->scene);
+    } else if (scene != NULL && !tarn_own_scene_is_listed(&all->workers->told, scene)) {
+        snprintf(why, sizeof why, "scene: there is no scene \"%s\"", scene);
         tarn_session_pages_refuse(answer, 400, why);
     } else if (tarn_session_count(all) >= all->options->sessions_max) {
         snprintf(why, sizeof why, "there are %u tanks, which is all this server takes; try again when one has ended",
@@ -163,6 +163,12 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
     return false;
 }
 
+bool tarn_session_pages_may_make(tarn_sessions *all, tarn_session_makers *makers, const char *pass,
+                                 const struct in6_addr *address, tarn_session_answer *answer)
+{
+    return check_request(all, makers, NULL, pass, address, answer);
+}
+
 void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
                              const char *pass, const struct in6_addr *address, tarn_session_answer *answer)
 {
@@ -173,7 +179,7 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
         tarn_session_pages_refuse(answer, 400, why);
         return;
     }
-    if (!check_request(all, makers, &request, pass, address, answer)) {
+    if (!check_request(all, makers, request.scene, pass, address, answer)) {
         return;
     }
     const tarn_session_plan plan = {.title = request.name,
@@ -202,6 +208,17 @@ static tarn_session *find(tarn_sessions *all, const char *name, tarn_session_ans
     tarn_session *session = name[0] ? tarn_session_find(all, name) : NULL;
     if (session == NULL) {
         tarn_session_pages_refuse(answer, 404, "there is no such session");
+    }
+    return session;
+}
+
+tarn_session *tarn_session_pages_open_to(tarn_sessions *all, const char *name, const char *pass, tarn_act act,
+                                         tarn_session_answer *answer)
+{
+    tarn_session *session = find(all, name, answer);
+    if (session != NULL && !may(session, pass, act)) {
+        tarn_session_pages_refuse(answer, 403, tarn_role_refusal(act));
+        return NULL;
     }
     return session;
 }

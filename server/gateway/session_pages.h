@@ -54,6 +54,16 @@ void tarn_session_pages_end(tarn_sessions *all, const char *name, const char *pa
 void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const char *pass, bool is_operator,
                              const char *body, size_t body_bytes, tarn_session_answer *answer);
 
+// For time_pages.h.
+
+/// The session that a pass lets do something over HTTP. @return NULL: there is none or it may not, which is the answer
+tarn_session *tarn_session_pages_open_to(tarn_sessions *all, const char *name, const char *pass, tarn_act act,
+                                         tarn_session_answer *answer);
+
+/// Whether whoever asks may make one more tank now, which is counted. @return false: not, which is the answer
+bool tarn_session_pages_may_make(tarn_sessions *all, tarn_session_makers *makers, const char *pass,
+                                 const struct in6_addr *address, tarn_session_answer *answer);
+
 /// Refuses with a status and a sentence.
 void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, const char *sentence);
 

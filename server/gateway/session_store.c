@@ -37,7 +37,7 @@ static tarn_status open_found(tarn_sessions *all, const tarn_store_found *found,
         return status;
     }
     session->box_fd = box_fd;
-    session->was_made = true;
+    session->was_made = session->past.is_filled = true;
     session->epoch_served = found->epoch;
     tarn_log_info("the session \"%s\" is back", session->label);
     return TARN_OK;
@@ -93,7 +93,7 @@ bool tarn_session_begin_anew(tarn_sessions *all)
     tarn_session_box_close(&first->box_fd);
     first->kept_fd = 0;
     first->id = ++all->generation << TARN_SESSION_PLACE_BITS | (first->id & TARN_SESSION_PLACE_MASK); // another tank
-    first->was_made = first->resumes = first->pending = false;
+    first->was_made = first->resumes = first->pending = first->past.is_filled = false;
     snprintf(first->scene, sizeof first->scene, "%s", all->options->scene);
     snprintf(first->begun_as, sizeof first->begun_as, "%s", all->options->scene);
     tarn_session_make_tank(first);
@@ -122,7 +122,8 @@ void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns)
         }
         tarn_session_keep(session); // for which there may have been no descriptor
         const bool is_failing =
-            tarn_store_fails(all->store, place) || (session->box_fd > 0 && session->kept_fd != session->box_fd);
+            tarn_store_fails(all->store, place) ||
+            (session->box_fd > 0 && session->kept_fd != session->box_fd && !session->past.is_filled);
         if (is_failing != session->is_failing) {
             session->is_failing = is_failing;
             tell_owners(session, is_failing

@@ -29,6 +29,7 @@ typedef struct store_asked {
     uint32_t changes;
     tarn_session_about about;
     int box_fd; // a descriptor of its own; 0: the thread has it
+    tarn_past_mail mail;
 } store_asked;
 
 /// What the thread has of a place.
@@ -38,7 +39,9 @@ typedef struct store_slot {
     uint64_t retry_ns;               // not before
     uint64_t state_due_ns, state_ns; // the next one, and how far apart the newest sets them
     uint64_t log_bytes;              // behind the newest
+    uint64_t put_ns;                 // when that was
     uint64_t looked_ns;              // at the box
+    tarn_tank_history history;
     tarn_session_file *file;
     tarn_box_follower follower; // fd 0: there is no box
     char path[4096];
@@ -49,11 +52,13 @@ struct tarn_store {
     int lock_fd;
     uint32_t commit_ms;
     tarn_store_limit limit;
+    uint64_t history_ns;
     int64_t opened_s; // since 1970
     pthread_t thread;
     pthread_mutex_t mutex; // of what follows
     pthread_cond_t wake;
     bool is_ending, has_ended;
+    bool is_wished; // something of some past, since the thread looked
     struct {
         tarn_name name;
         bool is_aside;                    // else it is to go
@@ -212,6 +217,18 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
     return slot->id != 0;
 }
 
+/// Of the past that is kept each tank that is there may have the same part.
+static tarn_session_keep_rule rule_of(const tarn_store *store)
+{
+    uint32_t count = 0;
+    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
+        count += store->slots[place].id != 0;
+    }
+    return (tarn_session_keep_rule){.ns_max = store->history_ns,
+                                    .bytes_max = store->limit.bytes_max / 100 * TARN_GATEWAY_HISTORY_SHARE /
+                                                 (count > 0 ? count : 1)};
+}
+
 static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_session_about *about, tarn_text why)
 {
     tarn_status status = TARN_OK;
@@ -220,6 +237,10 @@ static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_ses
         path_of(store, about->name, SUFFIX, path);
         memcpy(slot->path, path, sizeof path);
         status = tarn_session_file_open(slot->path, &slot->file, why);
+        if (status == TARN_OK) {
+            const tarn_session_keep_rule rule = rule_of(store);
+            status = tarn_tank_history_open(&slot->history, slot->file, &rule, why);
+        }
     }
     return status == TARN_OK ? tarn_session_file_put_about(slot->file, about, why) : status;
 }
@@ -232,10 +253,14 @@ static uint64_t state_after_ns(uint64_t state_bytes)
     return ns > min_ns ? ns : min_ns;
 }
 
-/// Whether the next state is to be put: its turn has come, or the log behind the last one has grown long.
+/// Whether the next state is to be put: it is worth it and its turn has come, or the log behind the last one has grown
+/// long.
 static bool wants_state(const store_slot *slot, uint64_t now_ns)
 {
-    return now_ns >= slot->state_due_ns || slot->log_bytes >= TARN_GATEWAY_STORE_LOG_BYTES;
+    const uint64_t since_ns = now_ns - slot->put_ns, least_ns = TARN_GATEWAY_STORE_STATE_MS_MIN * (uint64_t)1000000;
+    return (now_ns >= slot->state_due_ns && since_ns >= least_ns &&
+            tarn_tank_history_wants_state(&slot->history, since_ns)) ||
+           slot->log_bytes >= TARN_GATEWAY_STORE_LOG_BYTES;
 }
 
 /// Whether a tank that begins anew is to wait: somebody may start it afresh again and again.
@@ -251,8 +276,11 @@ static void note_commit(tarn_store *store, store_slot *slot, uint64_t state_byte
     const double took_s = 1e-9 * (double)(now_ns - begun_ns),
                  age_s = slot->looked_ns != 0 ? 1e-9 * (double)(now_ns - slot->looked_ns) : 0;
     if (store->news.has_state) {
+        const uint64_t saved_ns = TARN_GATEWAY_STORE_STATE_SAVED_MS * (uint64_t)1000000,
+                       from_ns = begun_ns > saved_ns ? begun_ns - saved_ns : 0;
         slot->state_ns = state_after_ns(state_bytes);
-        slot->state_due_ns = (slot->state_due_ns > begun_ns ? slot->state_due_ns : begun_ns) + slot->state_ns;
+        slot->state_due_ns = (slot->state_due_ns > from_ns ? slot->state_due_ns : from_ns) + slot->state_ns;
+        slot->put_ns = begun_ns;
         slot->log_bytes = 0;
     }
     slot->log_bytes += store->news.log.count;
@@ -282,12 +310,50 @@ static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns
                  tarn_status_text(status));
         return status;
     }
+    tarn_tank_history_date(&slot->history, &store->news);
     status = tarn_session_file_put(slot->file, &store->news, &state_bytes, why);
     if (status == TARN_OK) {
         note_commit(store, slot, state_bytes, now_ns);
         slot->looked_ns = now_ns;
+        const tarn_session_keep_rule rule = rule_of(store);
+        status = tarn_tank_history_note(&slot->history, slot->file, &store->news, &rule, why);
     }
     return status;
+}
+
+/// Does what is wished of a tank's past, and shows the gateway what that is. @param is_well  its file is
+static void serve_past(tarn_store *store, uint32_t place, bool is_well)
+{
+    store_slot *slot = &store->slots[place];
+    tarn_past_mail *mail = &store->asked[place].mail;
+    static tarn_store_reply reply; // large, and one thread's
+    pthread_mutex_lock(&store->mutex);
+    const tarn_store_wish wish = mail->wish;
+    pthread_mutex_unlock(&store->mutex);
+    const bool is_wished = wish.kind != TARN_STORE_WISH_NONE;
+    memset(&reply, 0, sizeof reply);
+    if (is_wished && is_well) {
+        tarn_tank_history_grant(&slot->history, slot->file, &wish, &reply);
+    } else if (is_wished) {
+        reply.status = TARN_E_STATE;
+        snprintf(reply.why, sizeof reply.why, "this tank isn't kept just now, so that its past can't be seen");
+    }
+    pthread_mutex_lock(&store->mutex);
+    const bool is_there = slot->id != 0 && slot->id == store->asked[place].id;
+    mail->has_past = is_there && is_well;
+    if (mail->has_past) {
+        mail->past = slot->history.span;
+    }
+    if (is_wished && is_there) {
+        mail->wish.kind = TARN_STORE_WISH_NONE;
+        mail->reply = reply;
+        mail->has_reply = true;
+        reply.box_fd = 0;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    if (reply.box_fd > 0) { // nobody's any more
+        close(reply.box_fd);
+    }
 }
 
 static void serve_place(tarn_store *store, uint32_t place, bool is_last)
@@ -301,6 +367,7 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
     }
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     if (now_ns < slot->retry_ns && !is_last) {
+        serve_past(store, place, false);
         return; // there is no file, so that all is put when it is tried again
     }
     tarn_status status = has_changed || slot->file == NULL ? put_about(store, slot, &about, why) : TARN_OK;
@@ -312,6 +379,7 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
     } else if (slot->is_failing) {
         note(store, slot, NULL);
     }
+    serve_past(store, place, slot->file != NULL);
 }
 
 static void run_round(tarn_store *store, bool is_last)
@@ -371,8 +439,10 @@ static void *run(void *user)
         until.tv_sec += (time_t)(store->commit_ms / 2000) + until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_mutex_lock(&store->mutex);
-        while (!store->is_ending && pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
+        while (!store->is_ending && !store->is_wished &&
+               pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
         }
+        store->is_wished = false;
         is_ending = store->is_ending;
         pthread_mutex_unlock(&store->mutex);
         run_round(store, is_ending);
@@ -428,7 +498,7 @@ static tarn_status start_thread(tarn_store *store, tarn_text why)
 }
 
 tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, const tarn_store_limit *limit,
-                            tarn_text why)
+                            uint32_t history_minutes, tarn_text why)
 {
     tarn_store *made = calloc(1, sizeof *made);
     *store = NULL;
@@ -439,6 +509,7 @@ tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit
     made->lock_fd = -1;
     made->commit_ms = commit_ms;
     made->limit = *limit;
+    made->history_ns = history_minutes * (uint64_t)60000000000;
     made->opened_s = (int64_t)time(NULL);
     tarn_status status = TARN_OK;
     if (dir[0] == 0 || (size_t)snprintf(made->dir, sizeof made->dir, "%s", dir) >= sizeof made->dir) {
@@ -594,7 +665,7 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
     pthread_mutex_lock(&store->mutex);
     store_asked *asked = &store->asked[place];
-    const int old_fd = asked->box_fd;
+    const int old_fd = asked->box_fd, reply_fd = tarn_past_mail_clear(&asked->mail);
     asked->id = 0;
     asked->is_failing = false;
     asked->box_fd = 0;
@@ -608,6 +679,42 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     if (old_fd > 0) {
         close(old_fd);
     }
+    if (reply_fd > 0) {
+        close(reply_fd);
+    }
+}
+
+bool tarn_store_past(tarn_store *store, uint32_t place, tarn_session_span *span)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    const tarn_past_mail *mail = &store->asked[place].mail;
+    const bool has_past = mail->has_past;
+    if (has_past) {
+        *span = mail->past;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return has_past;
+}
+
+bool tarn_store_wish_for(tarn_store *store, uint32_t place, const tarn_store_wish *wish)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && wish->kind != TARN_STORE_WISH_NONE);
+    pthread_mutex_lock(&store->mutex);
+    const bool is_taken = store->asked[place].id != 0 && tarn_past_mail_wish(&store->asked[place].mail, wish);
+    store->is_wished |= is_taken;
+    pthread_cond_signal(&store->wake);
+    pthread_mutex_unlock(&store->mutex);
+    return is_taken;
+}
+
+bool tarn_store_take_reply(tarn_store *store, uint32_t place, tarn_store_reply *reply)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    const bool has_reply = tarn_past_mail_take(&store->asked[place].mail, reply);
+    pthread_mutex_unlock(&store->mutex);
+    return has_reply;
 }
 
 void tarn_store_drop(tarn_store *store, uint32_t place, const char *name)
@@ -663,6 +770,10 @@ void tarn_store_close(tarn_store *store)
         slot_close(&store->slots[place]);
         if (store->asked[place].box_fd > 0) {
             close(store->asked[place].box_fd);
+        }
+        const int reply_fd = tarn_past_mail_clear(&store->asked[place].mail);
+        if (reply_fd > 0) {
+            close(reply_fd);
         }
     }
     tarn_box_news_free(&store->news);

@@ -13,6 +13,7 @@
 
 #include "server/common/session_file.h"
 #include "server/gateway/store_limit.h"
+#include "server/gateway/tank_history.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,9 +42,10 @@ typedef struct tarn_store_counts {
 /// Takes a folder, which is made where there is none.
 /// @param commit_ms  between two commits, 10..10000
 /// @param limit      on what the folder takes; is copied
+/// @param history_minutes  of tanks' pasts that are kept, 0..TARN_GATEWAY_HISTORY_MINUTES_MAX
 /// @return TARN_OK, TARN_E_IO, TARN_E_STATE (another tarnd uses it) or TARN_E_MEMORY, with a sentence in why
 tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, const tarn_store_limit *limit,
-                            tarn_text why);
+                            uint32_t history_minutes, tarn_text why);
 
 /// Looks for one session. @return TARN_OK; TARN_E_NOT_FOUND: there is none that can be read; or why it could not be
 /// looked at, which leaves its file as it is, with a sentence
@@ -68,6 +70,15 @@ void tarn_store_set_aside(tarn_store *store, uint32_t place, const char *name);
 
 /// Whether the session of a place can't be kept just now.
 bool tarn_store_fails(tarn_store *store, uint32_t place);
+
+/// What of a session's past is there, as it was committed last. @return false: nothing is yet
+bool tarn_store_past(tarn_store *store, uint32_t place, tarn_session_span *span);
+
+/// Has the thread do what is wished of a session's past, one wish at a time. @return false: one is being done already
+bool tarn_store_wish_for(tarn_store *store, uint32_t place, const tarn_store_wish *wish);
+
+/// Takes what came of the newest wish. @return false: nothing has yet
+bool tarn_store_take_reply(tarn_store *store, uint32_t place, tarn_store_reply *reply);
 
 void tarn_store_count(tarn_store *store, tarn_store_counts *counts);
 

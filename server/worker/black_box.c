@@ -118,6 +118,11 @@ static void let_count(tarn_black_box *box, uint32_t half, uint64_t state_bytes, 
     count(box, half, turns);
 }
 
+const char *tarn_black_box_scene(const tarn_black_box *box)
+{
+    return box->head->scene;
+}
+
 uint8_t *tarn_black_box_space(const tarn_black_box *box)
 {
     return state_of(box, other_half(box));
@@ -194,6 +199,12 @@ void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch)
 void tarn_black_box_set_number(tarn_black_box *box, uint32_t number)
 {
     atomic_store(&box->head->number, number);
+}
+
+void tarn_black_box_set_pace(tarn_black_box *box, uint32_t dt_ns, uint32_t step_ns)
+{
+    atomic_store(&box->head->dt_ns, dt_ns);
+    atomic_store(&box->head->step_ns, step_ns);
 }
 
 void tarn_black_box_set_busy(tarn_black_box *box, bool is_busy)

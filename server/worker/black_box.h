@@ -65,6 +65,9 @@ uint8_t *tarn_black_box_space(const tarn_black_box *box);
 /// @param is_anew  what counted before doesn't lead to it
 void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t step, bool is_anew);
 
+/// What its tank is made from; in the box.
+const char *tarn_black_box_scene(const tarn_black_box *box);
+
 /// The state that counts. @return NULL: none does
 const uint8_t *tarn_black_box_state(const tarn_black_box *box, uint64_t *state_bytes, uint64_t *step);
 
@@ -84,6 +87,9 @@ void tarn_black_box_log_presses(tarn_black_box *box, const uint8_t *presses, uin
 
 void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch);
 void tarn_black_box_set_number(tarn_black_box *box, uint32_t number);
+
+/// How long a step is in the tank's time, and of late in the world's; 0: not known.
+void tarn_black_box_set_pace(tarn_black_box *box, uint32_t dt_ns, uint32_t step_ns);
 
 /// The tank is being worked on, or isn't: an end of the process amid that may be its fault.
 void tarn_black_box_set_busy(tarn_black_box *box, bool is_busy);

@@ -135,7 +135,16 @@ static void load(tarn_places *places, uint32_t id, const tarn_ipc_load *message)
     if (place == NULL) {
         place = open_place(places, id, message->viewer_id, message->sequence);
     }
-    take_box(places, place, message->box);
+    if (place != NULL && place->tank.next_box_fd > 0) { // which this load takes the place of
+        close(place->tank.next_box_fd);
+        place->tank.next_box_fd = 0;
+    }
+    if (place != NULL && message->resumes >= TARN_IPC_RESUMES_BOX && message->box > 0) {
+        const int fd = tarn_worker_link_take_fd(places->link);
+        place->tank.next_box_fd = fd > 0 ? fd : 0;
+    } else {
+        take_box(places, place, message->box);
+    }
     if (place == NULL) {
         return;
     }
@@ -315,6 +324,9 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
         return TARN_OK;
     case TARN_IPC_INPUT:
         input(place, &message->input);
+        return TARN_OK;
+    case TARN_IPC_SPEED:
+        tarn_worker_tank_set_speed(&place->tank, message->speed.speed, now_ns);
         return TARN_OK;
     case TARN_IPC_PRESENT:
         present(place, &message->present);

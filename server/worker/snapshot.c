@@ -9,7 +9,18 @@ tarn_status tarn_snapshot_init(tarn_snapshot *snapshot, int fd, const tarn_tank 
 {
     memset(snapshot, 0, sizeof *snapshot);
     snapshot->steps_per_s = (uint64_t)fmaxf(1.0f, roundf(1.0f / dt_s));
-    return tarn_black_box_open(&snapshot->box, fd, tarn_tank_save_bytes_max(tank));
+    const tarn_status status = tarn_black_box_open(&snapshot->box, fd, tarn_tank_save_bytes_max(tank));
+    if (status == TARN_OK) {
+        tarn_snapshot_set_pace(snapshot, dt_s, 0.0f);
+    }
+    return status;
+}
+
+void tarn_snapshot_set_pace(tarn_snapshot *snapshot, float dt_s, float step_s)
+{
+    const float most_s = 4.0f; // of what 32 bits of nanoseconds have
+    tarn_black_box_set_pace(&snapshot->box, (uint32_t)((double)fminf(dt_s, most_s) * 1e9 + 0.5),
+                            (uint32_t)((double)fminf(step_s, most_s) * 1e9 + 0.5));
 }
 
 void tarn_snapshot_free(tarn_snapshot *snapshot)
@@ -52,6 +63,11 @@ tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint
 tarn_status tarn_snapshot_keep(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
 {
     return keep(snapshot, tank, step, false);
+}
+
+tarn_status tarn_snapshot_keep_anew(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
+{
+    return keep(snapshot, tank, step, true);
 }
 
 tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t byte_count, uint64_t *step)

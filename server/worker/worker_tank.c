@@ -1,24 +1,17 @@
-// What messages do to a tank, and what its jobs do: it is made, set back to its start, stepped and shown.
+// What messages do to a tank, and what its jobs do: it is set back to its start, stepped and shown.
 #include "server/worker/worker_tank.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/common/model_state.h"
 #include "server/worker/input_solids.h"
 #include "server/worker/tank_presses.h"
-#include "server/worker/worker_resume.h"
+#include "server/worker/tank_start.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_scene *read, tarn_text why)
-{
-    char path[4096];
-    tarn_status status = tarn_scene_resolve(scene, scenes_dir, path, sizeof path, why, sizeof(tarn_text));
-    return status == TARN_OK ? tarn_scene_read_file(path, read, why, sizeof(tarn_text)) : status;
-}
 
 /// Takes which bodies there are: the scene's, and what was thrown in.
 static void list_bodies(tarn_worker_tank *tank)
@@ -31,9 +24,7 @@ static void list_bodies(tarn_worker_tank *tank)
     tarn_body_map_update(&tank->bodies, bodies, body_count);
 }
 
-/// Takes what viewers' inputs meet until the next job ends: where up is, the tools, the bodies, which tiles hold
-/// liquid.
-static tarn_status look(tarn_worker_tank *tank)
+tarn_status tarn_worker_tank_look(tarn_worker_tank *tank)
 {
     tarn_pose pose;
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
@@ -47,8 +38,13 @@ static tarn_status look(tarn_worker_tank *tank)
     return tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes);
 }
 
-/// What every start has in common: a frame at once, a key frame.
-static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_t now_ns)
+static void start_pace(tarn_worker_tank *tank, uint64_t now_ns)
+{
+    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+    tarn_pace_set_speed(&tank->pace, tank->speed > 0.0f ? tank->speed : 1.0f);
+}
+
+void tarn_worker_tank_begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_t now_ns)
 {
     // A tank that was set back has gone on to an epoch that the gateway didn't know when it chose this one.
     tank->epoch = epoch > tank->epoch ? epoch : tank->epoch + 1;
@@ -60,20 +56,17 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_
     tank->too_large_told = false;
     tank->added_changed = false;
     list_bodies(tank);
-    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+    start_pace(tank, now_ns);
 }
 
-/// Forgets the presses and the motion of what was there before.
-static void let_go(tarn_worker_tank *tank)
+void tarn_worker_tank_let_go(tarn_worker_tank *tank)
 {
     tarn_input_state_release(&tank->inputs);
     tarn_input_motion_release(&tank->motion);
     tarn_input_state_latch_notes(&tank->inputs);
 }
 
-/// Behind a start: what came before it isn't done again, nor is what viewers hold from then on lost. There must be
-/// room.
-static void log_presses(tarn_worker_tank *tank)
+void tarn_worker_tank_log_presses(tarn_worker_tank *tank)
 {
     static uint8_t presses[TARN_IPC_PRESSES_BYTES_MAX];
     tarn_black_box_log_presses(&tank->snapshot.box, presses, tarn_tank_presses_write(tank, presses));
@@ -120,140 +113,6 @@ static tarn_status hold(tarn_worker_tank *tank)
     return status;
 }
 
-/// What a tank is made of, before it takes the place of what was there.
-typedef struct tank_parts {
-    tarn_scene *scene;
-    tarn_tank *tank;
-    tarn_tile_map map;
-    tarn_snapshot snapshot;
-    tarn_encoder *encoder;
-} tank_parts;
-
-static void parts_free(tank_parts *parts)
-{
-    tarn_encoder_destroy(parts->encoder);
-    tarn_snapshot_free(&parts->snapshot);
-    tarn_tank_destroy(parts->tank);
-    if (parts->scene != NULL) {
-        tarn_scene_free(parts->scene);
-    }
-    tarn_tile_map_free(&parts->map);
-    free(parts->scene);
-}
-
-/// @param box_fd  of the tank's black box; 0: receives one
-static tarn_status parts_make(tank_parts *parts, tarn_device *device, const tarn_scene *scene, int *box_fd,
-                              tarn_text why)
-{
-    tarn_encoder_desc encoder_desc;
-    char found[TARN_SCENE_WHY_BYTES] = "";
-    tarn_status status = tarn_tank_create(device, &scene->tank, &parts->tank, found, sizeof found);
-    if (status != TARN_OK) {
-        snprintf(why, sizeof(tarn_text), "scene \"%s\": %.400s", scene->name,
-                 found[0] ? found : tarn_status_text(status));
-        return status;
-    }
-    if (*box_fd <= 0) {
-        *box_fd = tarn_black_box_make();
-    }
-    status = tarn_tile_map_init(&parts->map, scene->tank.cells, scene->tank.cell_m);
-    if (status == TARN_OK) {
-        status = tarn_snapshot_init(&parts->snapshot, *box_fd, parts->tank, scene->tank.dt_s);
-    }
-    tarn_encoder_desc_default(&encoder_desc);
-    return status == TARN_OK ? tarn_encoder_create(parts->tank, &encoder_desc, &parts->encoder) : status;
-}
-
-/// They become the tank's, and what it had is no more.
-static void parts_take(tarn_worker_tank *tank, tank_parts *parts)
-{
-    tarn_encoder_destroy(tank->encoder);
-    tarn_tank_destroy(tank->tank);
-    tarn_tile_map_free(&tank->map);
-    tarn_scene_free(&tank->scene);
-    tarn_snapshot_free(&tank->snapshot);
-    tank->tank = parts->tank;
-    tank->encoder = parts->encoder;
-    tank->map = parts->map;
-    tank->snapshot = parts->snapshot;
-    tank->scene = *parts->scene;
-    free(parts->scene);
-}
-
-/// Begins with the tank as its scene has it.
-static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load)
-{
-    const tarn_step_input first = {.holds = true,
-                                   .pause = load->paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_KEEPS};
-    memset(&tank->next, 0, sizeof tank->next);
-    tarn_black_box_begin(&tank->snapshot.box, load->scene);
-    tarn_status status = tarn_tank_step(tank->tank, &first);
-    if (status == TARN_OK) {
-        status = tarn_snapshot_start(&tank->snapshot, tank->tank);
-    }
-    if (status != TARN_OK) {
-        return TARN_E_DEVICE; // what was there before is no more
-    }
-    tank->paused = load->paused;
-    tank->steps_asked = 0;
-    begin(tank, load->epoch, 0, tarn_clock_monotonic_ns());
-    log_presses(tank);
-    return look(tank);
-}
-
-/// Goes on from what a worker that is no more has left, where that can be.
-/// @return TARN_E_NOT_FOUND: the tank is to start afresh
-static tarn_status resume(tarn_worker_tank *tank, const tarn_ipc_load *load)
-{
-    tarn_black_box_rest rest;
-    if (!load->resumes) {
-        return TARN_E_NOT_FOUND;
-    }
-    tarn_status status = TARN_E_NOT_FOUND;
-    if (tarn_black_box_find(&tank->snapshot.box, load->scene, &rest)) {
-        status = tarn_worker_resume(tank, &rest);
-    }
-    if (status == TARN_OK || status == TARN_E_DEVICE) {
-        return status;
-    }
-    snprintf(tank->notice, sizeof tank->notice, "what was kept of \"%s\" is of no use (%s); the tank starts afresh",
-             tank->scene.name, tarn_status_text(status));
-    tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u: %s", tank->id, tank->notice);
-    let_go(tank);
-    return tarn_tank_reset(tank->tank) == TARN_OK ? TARN_E_NOT_FOUND : TARN_E_DEVICE;
-}
-
-tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
-                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
-                                  tarn_text why)
-{
-    tank_parts parts = {.scene = calloc(1, sizeof *parts.scene)};
-    snprintf(why, sizeof(tarn_text), "out of memory");
-    tarn_status status = TARN_E_MEMORY;
-    if (parts.scene != NULL) {
-        tarn_job *job = jobs->running;
-        tarn_jobs_leave(jobs);
-        status = scene_read(scenes_dir, load->scene, parts.scene, why);
-        tarn_jobs_return(job);
-    }
-    if (status == TARN_OK) {
-        status = parts_make(&parts, device, parts.scene, &tank->box_fd, why);
-    }
-    if (status != TARN_OK) {
-        parts_free(&parts);
-        return status;
-    }
-    parts_take(tank, &parts);
-    tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
-    tank->rates.period_ns = 1000000000u / (options->fps != 0 ? options->fps : TARN_WORKER_FPS);
-    tank->rates.step_ns = (uint64_t)((double)tank->scene.tank.dt_s * 1e9);
-    tank->rates.keeps_rate = options->fps != 0;
-    tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
-    let_go(tank);
-    status = resume(tank, load);
-    return status == TARN_E_NOT_FOUND ? start(tank, load) : status;
-}
-
 void tarn_worker_tank_free(tarn_worker_tank *tank)
 {
     tarn_encoder_destroy(tank->encoder);
@@ -265,6 +124,9 @@ void tarn_worker_tank_free(tarn_worker_tank *tank)
     if (tank->box_fd > 0) {
         close(tank->box_fd);
     }
+    if (tank->next_box_fd > 0) {
+        close(tank->next_box_fd);
+    }
     memset(tank, 0, sizeof *tank);
 }
 
@@ -275,14 +137,15 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
         return status;
     }
     tarn_input_state_latch_note(&tank->inputs, reset->viewer_id, reset->sequence);
-    begin(tank, reset->epoch, 0, tarn_clock_monotonic_ns()); // a newer epoch first: what is shown of it is never older
+    tarn_worker_tank_begin(tank, reset->epoch, 0,
+                           tarn_clock_monotonic_ns()); // a newer epoch first: what is shown of it is never older
     status = tarn_snapshot_start(&tank->snapshot, tank->tank);
     if (status != TARN_OK) {
         return TARN_E_DEVICE;
     }
-    status = look(tank);
+    status = tarn_worker_tank_look(tank);
     tarn_input_state_press_again(&tank->inputs, &tank->map, &tank->bodies);
-    log_presses(tank);
+    tarn_worker_tank_log_presses(tank);
     return status;
 }
 
@@ -292,8 +155,8 @@ tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint6
     tarn_black_box_set_number(&tank->snapshot.box, number);
     tank->epoch = 0;
     tank->paused = tarn_tank_paused(tank->tank);
-    begin(tank, epoch, step, tarn_clock_monotonic_ns());
-    return look(tank);
+    tarn_worker_tank_begin(tank, epoch, step, tarn_clock_monotonic_ns());
+    return tarn_worker_tank_look(tank);
 }
 
 void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control)
@@ -329,7 +192,16 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
     if (tank->paused && !was_paused) {
         tarn_frame_plan_ask(&tank->plan); // whoever comes needs no other until it goes on
     }
-    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+    start_pace(tank, now_ns);
+}
+
+void tarn_worker_tank_set_speed(tarn_worker_tank *tank, float speed, uint64_t now_ns)
+{
+    tank->speed = speed == 1.0f ? 0.0f : speed;
+    if (tank->tank != NULL) { // or it begins with it
+        start_pace(tank, now_ns);
+        tank->state_changed = true;
+    }
 }
 
 void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *audience, uint64_t now_ns)
@@ -340,7 +212,7 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *
         tarn_frame_plan_ask(&tank->plan); // a paused tank has no other frame to come
     }
     if (tank->viewer_count == 0 && audience->viewer_count > 0 && tank->tank != NULL) { // or it begins with all this
-        tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+        start_pace(tank, now_ns);
         tank->frame_wanted = true;
         tarn_frame_plan_hurry(&tank->plan, now_ns);
         tarn_frame_plan_ask(&tank->plan);
@@ -443,7 +315,7 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 bool tarn_worker_tank_is_late(const tarn_worker_tank *tank, uint64_t now_ns)
 {
     return tank->tank != NULL && tank->handover.phase == TARN_HANDOVER_NONE && is_stepping(tank) &&
-           tank->pace.due_ns + tank->pace.dt_ns < now_ns;
+           tank->pace.due_ns + tank->pace.period_ns < now_ns;
 }
 
 /// The solids that tools put in or take away.
@@ -534,7 +406,7 @@ static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
     if (tarn_input_state_thrown(&tank->inputs, thrown, thrown_count) && status == TARN_OK) {
         status = tarn_snapshot_make_room(&tank->snapshot, tank->tank, tank->step + 1);
         if (status == TARN_OK) {
-            log_presses(tank); // what was written with the step couldn't know the bodies' numbers
+            tarn_worker_tank_log_presses(tank); // what was written with the step couldn't know the bodies' numbers
         }
     }
     tank->added_changed |= tarn_tank_added_changes(tank->tank) != changes;
@@ -575,15 +447,15 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
     tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u, step %llu: %s: %s", tank->id,
                 (unsigned long long)failed, tarn_status_name(failure), tank->notice);
     tank->paused = tarn_tank_paused(tank->tank);
-    let_go(tank);
+    tarn_worker_tank_let_go(tank);
     tank->steps_asked = 0;
-    begin(tank, tank->epoch + 1, step, now_ns); // the newer epoch first
+    tarn_worker_tank_begin(tank, tank->epoch + 1, step, now_ns); // the newer epoch first
     if (is_kept) {
         tarn_black_box_back(&tank->snapshot.box);
     } else if (tarn_snapshot_start(&tank->snapshot, tank->tank) != TARN_OK) {
         return TARN_E_DEVICE;
     }
-    log_presses(tank);
+    tarn_worker_tank_log_presses(tank);
     return TARN_OK;
 }
 
@@ -618,6 +490,7 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
     session->worker_ready = 1;
     session->cell_m = desc->cell_m;
     session->dt_s = desc->dt_s;
+    session->speed = tank->speed;
     for (int axis = 0; axis < 3; axis++) {
         session->size_m[axis] = desc->cell_m * (float)desc->cells[axis];
     }
@@ -744,7 +617,7 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
     if (status == TARN_OK && tank->viewer_count > 0) {
         status = show(tank, link, jobs, is_step, tarn_clock_monotonic_ns());
     }
-    status = status == TARN_OK && is_step ? look(tank) : status;
+    status = status == TARN_OK && is_step ? tarn_worker_tank_look(tank) : status;
     tarn_black_box_set_busy(&tank->snapshot.box, false);
     return status;
 }
@@ -762,6 +635,9 @@ static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, ui
     report->encoder_bytes = tarn_encoder_bytes(tank->encoder);
     report->frames_replaced = link->slots[tank->slot].replaced;
     report->unconverged = simulated.unconverged;
+    if (tank->step_count > 0) {
+        tarn_snapshot_set_pace(&tank->snapshot, tank->scene.tank.dt_s, report->step_s);
+    }
     tank->step_ns = tank->encode_ns = 0;
     tank->step_count = tank->encode_count = 0;
 }

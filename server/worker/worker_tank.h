@@ -49,6 +49,7 @@ typedef struct tarn_worker_tank {
     tarn_step_input next;    ///< what the next step has been told besides
     tarn_step_input latched; ///< all that the present one was told
     int box_fd;              ///< owned, of the snapshot's memory; 0: none yet
+    int next_box_fd;         ///< owned: of the load that is asked for, where it goes on from that; 0: none
     tarn_snapshot snapshot;
     tarn_text notice; ///< for all viewers, until the gateway has it
     tarn_step_pause pause_asked;
@@ -59,6 +60,7 @@ typedef struct tarn_worker_tank {
     tarn_name field;   ///< the same
     uint64_t step;     ///< since the tank started afresh
     tarn_pace pace;
+    float speed; ///< that its clock is to have; 0: 1
     tarn_frame_rates rates;
     bool is_crowded;    ///< another tank of the worker is late
     bool frame_wanted;  ///< although no step is made: the tank was reset, paused, or got its first viewer
@@ -74,7 +76,7 @@ typedef struct tarn_worker_tank {
 } tarn_worker_tank;
 
 /// Makes the tank from a scene, or makes it anew; a tank that is there stays as it is on failure. Where load->resumes,
-/// it goes on from what is in its black box. Job.
+/// it goes on from what is in its black box, or in next_box_fd, which becomes its box. Job.
 /// @param scenes_dir  where names of scenes are looked up; load->scene with a '/' or ".json" is a path
 /// @param why  on failure a sentence
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
@@ -91,6 +93,9 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
 tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint32_t number);
 
 void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control);
+/// Lets the tank's clock go at another speed. @param speed  TARN_SPEED_MIN..TARN_SPEED_MAX
+void tarn_worker_tank_set_speed(tarn_worker_tank *tank, float speed, uint64_t now_ns);
+
 void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *audience, uint64_t now_ns);
 
 /// Takes one input of a viewer. @param why  on failure a sentence for the viewer

@@ -129,7 +129,7 @@ static void test_a_store_keeps_what_its_sessions_have(void **state)
     assert_non_null(mkdtemp(dir));
     put("out.tank", 1000, 0);
     put("bad.damaged", 1000, 0);
-    assert_int_equal(tarn_store_open(&store, dir, 1000, &limit, why), TARN_OK);
+    assert_int_equal(tarn_store_open(&store, dir, 1000, &limit, 60, why), TARN_OK);
     is_ahead = true;
     tarn_store_keep(store, 0, 1, &about, 0);
     tarn_store_close(store); // the last round is the first

@@ -1,0 +1,229 @@
+// Moments and marks, in tables of their own beside the states. Begin at tarn_session_history_rest.
+#include "server/common/session_history.h"
+#include "server/common/session_moments.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+const char tarn_session_history_schema[] =
+    "CREATE TABLE IF NOT EXISTS moments(state INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL CHECK(at_ns >= 0), "
+    "dt_ns INTEGER NOT NULL, bytes INTEGER NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS marks(id INTEGER PRIMARY KEY AUTOINCREMENT, at_ns INTEGER NOT NULL CHECK(at_ns >= 0), "
+    "name TEXT NOT NULL);";
+
+bool tarn_session_moment_put(sqlite3 *db, const tarn_session_moment *moment)
+{
+    sqlite3_stmt *statement = NULL;
+    const bool is_put =
+        sqlite3_prepare_v2(db, "INSERT OR REPLACE INTO moments(state, at_ns, dt_ns, bytes) VALUES(?1, ?2, ?3, ?4)", -1,
+                           &statement, NULL) == SQLITE_OK &&
+        sqlite3_bind_int64(statement, 1, moment->state) == SQLITE_OK &&
+        sqlite3_bind_int64(statement, 2, (int64_t)(moment->at_ns & TARN_SESSION_MOMENT_NS_MAX)) == SQLITE_OK &&
+        sqlite3_bind_int64(statement, 3, moment->dt_ns) == SQLITE_OK &&
+        sqlite3_bind_int64(statement, 4, (int64_t)moment->bytes) == SQLITE_OK && sqlite3_step(statement) == SQLITE_DONE;
+    sqlite3_finalize(statement);
+    return is_put;
+}
+
+/// A statement with up to two numbers, stepped once. @return SQLITE_ROW, SQLITE_DONE or what failed
+static int ask(tarn_session_file *file, const char *sql, int64_t first, int64_t second, sqlite3_stmt **statement)
+{
+    *statement = NULL;
+    int code = sqlite3_prepare_v2(tarn_session_file_database(file), sql, -1, statement, NULL);
+    const int count = code == SQLITE_OK ? sqlite3_bind_parameter_count(*statement) : 0;
+    if (code == SQLITE_OK && count > 0) {
+        code = sqlite3_bind_int64(*statement, 1, first);
+    }
+    if (code == SQLITE_OK && count > 1) {
+        code = sqlite3_bind_int64(*statement, 2, second);
+    }
+    return code == SQLITE_OK ? sqlite3_step(*statement) : code;
+}
+
+/// A row that was asked for is done with. @return TARN_OK, TARN_E_NOT_FOUND: there was none, or what failed
+static tarn_status finish(tarn_session_file *file, sqlite3_stmt *statement, int code, tarn_text why)
+{
+    const tarn_status status = code == SQLITE_ROW    ? TARN_OK
+                               : code == SQLITE_DONE ? TARN_E_NOT_FOUND
+                                                     : tarn_session_file_failed(file, why);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/// How long a step is behind a state whose box didn't say so.
+static uint64_t dt_of(int64_t found)
+{
+    return found > 0 && found <= UINT32_MAX ? (uint64_t)found : TARN_SESSION_DT_NS_GUESS;
+}
+
+/// @param sql  gives a state, its moment and its step's length; ?1 is the bound
+static tarn_status find_moment(tarn_session_file *file, const char *sql, int64_t bound, tarn_session_moment *moment,
+                               tarn_text why)
+{
+    sqlite3_stmt *row;
+    const int code = ask(file, sql, bound, 0, &row);
+    if (code == SQLITE_ROW) {
+        moment->state = sqlite3_column_int64(row, 0);
+        moment->at_ns = (uint64_t)sqlite3_column_int64(row, 1) & TARN_SESSION_MOMENT_NS_MAX;
+        moment->dt_ns = (uint32_t)dt_of(sqlite3_column_int64(row, 2));
+    }
+    return finish(file, row, code, why);
+}
+
+static tarn_status read_marks(tarn_session_file *file, tarn_session_span *span, tarn_text why)
+{
+    static const char sql[] = "SELECT id, at_ns, name FROM marks ORDER BY at_ns, id LIMIT ?1";
+    sqlite3_stmt *row;
+    int code = ask(file, sql, TARN_SESSION_MARKS_MAX, 0, &row);
+    span->mark_count = 0;
+    for (; code == SQLITE_ROW && span->mark_count < TARN_SESSION_MARKS_MAX; code = sqlite3_step(row)) {
+        tarn_session_mark *mark = &span->marks[span->mark_count];
+        const char *name = (const char *)sqlite3_column_text(row, 2);
+        const int64_t id = sqlite3_column_int64(row, 0);
+        if (name == NULL || id <= 0 || id > UINT32_MAX || strlen(name) > TARN_SESSION_MARK_BYTES_MAX) {
+            continue; // it is damaged
+        }
+        mark->id = (uint32_t)id;
+        mark->at_ns = (uint64_t)sqlite3_column_int64(row, 1) & TARN_SESSION_MOMENT_NS_MAX;
+        snprintf(mark->name, sizeof mark->name, "%s", name);
+        span->mark_count++;
+    }
+    const tarn_status status = finish(file, row, code == SQLITE_DONE ? SQLITE_ROW : code, why);
+    return status;
+}
+
+/// Counts the steps behind a state. @return TARN_OK, or what failed
+static tarn_status count_steps(tarn_session_file *file, int64_t state, uint64_t *steps, tarn_text why)
+{
+    tarn_session_row row = {0};
+    sqlite3_stmt *first;
+    const int code = ask(file, "SELECT min(id) FROM log WHERE state = ?1", state, 0, &first);
+    row.id = code == SQLITE_ROW ? sqlite3_column_int64(first, 0) - 1 : 0;
+    tarn_status status = finish(file, first, code, why);
+    *steps = 0;
+    while (status == TARN_OK && row.id >= 0 && (status = tarn_session_file_next_batch(file, &row, why)) == TARN_OK) {
+        *steps += row.is_whole && row.state == state ? tarn_box_log_steps(row.content, row.content_bytes) : 0;
+    }
+    return status == TARN_E_NOT_FOUND ? TARN_OK : status;
+}
+
+tarn_status tarn_session_history_span(tarn_session_file *file, tarn_session_span *span, tarn_text why)
+{
+    tarn_session_moment newest = {.dt_ns = TARN_SESSION_DT_NS_GUESS};
+    sqlite3_stmt *row;
+    uint64_t steps = 0;
+    memset(span, 0, sizeof *span);
+    int code = ask(file, "SELECT count(*), min(at_ns), sum(bytes) FROM moments", 0, 0, &row);
+    if (code == SQLITE_ROW) {
+        span->state_count = (uint32_t)sqlite3_column_int64(row, 0);
+        span->from_ns = (uint64_t)sqlite3_column_int64(row, 1) & TARN_SESSION_MOMENT_NS_MAX;
+        span->bytes = (uint64_t)sqlite3_column_int64(row, 2);
+    }
+    tarn_status status = finish(file, row, code, why);
+    if (status == TARN_OK && span->state_count > 0) {
+        status =
+            find_moment(file, "SELECT state, at_ns, dt_ns FROM moments ORDER BY state DESC LIMIT 1", 0, &newest, why);
+    }
+    if (status == TARN_OK && newest.state != 0 && newest.state == tarn_session_file_newest(file)) {
+        status = count_steps(file, newest.state, &steps, why);
+    }
+    span->until_ns = newest.at_ns + steps * newest.dt_ns;
+    return status == TARN_OK ? read_marks(file, span, why) : status;
+}
+
+/// The oldest state that is kept by its bytes. @return 0: all are
+static tarn_status oldest_by_bytes(tarn_session_file *file, const tarn_session_keep_rule *rule, int64_t *state,
+                                   tarn_text why)
+{
+    sqlite3_stmt *row;
+    uint64_t bytes = 0;
+    uint32_t count = 0;
+    int code = ask(file, "SELECT state, bytes FROM moments ORDER BY state DESC", 0, 0, &row);
+    *state = 0;
+    for (; code == SQLITE_ROW && *state == 0; code = *state == 0 ? sqlite3_step(row) : SQLITE_ROW) {
+        bytes += (uint64_t)sqlite3_column_int64(row, 1);
+        if (bytes > rule->bytes_max || ++count >= TARN_SESSION_STATES_MAX) {
+            *state = sqlite3_column_int64(row, 0);
+        }
+    }
+    return finish(file, row, code == SQLITE_DONE ? SQLITE_ROW : code, why);
+}
+
+tarn_status tarn_session_history_keep(tarn_session_file *file, const tarn_session_keep_rule *rule, uint64_t now_ns,
+                                      tarn_text why)
+{
+    tarn_session_moment oldest = {0};
+    int64_t by_bytes = 0;
+    const uint64_t from_ns = now_ns > rule->ns_max ? now_ns - rule->ns_max : 0;
+    tarn_status status =
+        find_moment(file, "SELECT state, at_ns, dt_ns FROM moments WHERE at_ns <= ?1 ORDER BY state DESC LIMIT 1",
+                    (int64_t)from_ns, &oldest, why);
+    if (status == TARN_OK || status == TARN_E_NOT_FOUND) {
+        status = oldest_by_bytes(file, rule, &by_bytes, why);
+    }
+    if (status != TARN_OK) {
+        return status;
+    }
+    tarn_session_file_keep_from(file, by_bytes > oldest.state ? by_bytes : oldest.state);
+    return TARN_OK;
+}
+
+tarn_status tarn_session_history_rest(tarn_session_file *file, uint64_t *at_ns, tarn_session_rest *rest, tarn_text why)
+{
+    static const char sql[] =
+        "SELECT state, at_ns, dt_ns FROM moments WHERE at_ns - dt_ns / 2 <= ?1 ORDER BY state DESC LIMIT 1";
+    tarn_session_moment moment = {0};
+    tarn_status status = find_moment(file, sql, (int64_t)*at_ns, &moment, why);
+    if (status == TARN_E_NOT_FOUND) {
+        snprintf(why, sizeof(tarn_text), "nothing is kept that is as old");
+    }
+    if (status != TARN_OK) {
+        return status;
+    }
+    const uint64_t behind_ns = *at_ns > moment.at_ns ? *at_ns - moment.at_ns : 0,
+                   steps = (behind_ns + moment.dt_ns / 2) / moment.dt_ns;
+    status = tarn_session_file_rest_of(file, moment.state, steps, rest, why);
+    if (status == TARN_OK) {
+        rest->log.count = tarn_box_log_let_go(rest->log.bytes, rest->log.count);
+        *at_ns = moment.at_ns + tarn_box_log_steps(rest->log.bytes, rest->log.count) * moment.dt_ns;
+    }
+    return status;
+}
+
+tarn_status tarn_session_history_mark(tarn_session_file *file, uint64_t at_ns, const char *name, uint32_t *id,
+                                      tarn_text why)
+{
+    sqlite3 *db = tarn_session_file_database(file);
+    sqlite3_stmt *row;
+    int code = ask(file, "SELECT count(*) FROM marks", 0, 0, &row);
+    const int64_t count = code == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
+    tarn_status status = finish(file, row, code, why);
+    if (status == TARN_OK && count >= TARN_SESSION_MARKS_MAX) {
+        snprintf(why, sizeof(tarn_text), "there are %d marks, which is all that are kept; take one away first",
+                 TARN_SESSION_MARKS_MAX);
+        status = TARN_E_LIMIT;
+    }
+    if (status != TARN_OK) {
+        return status;
+    }
+    code = sqlite3_prepare_v2(db, "INSERT INTO marks(at_ns, name) VALUES(?1, ?2)", -1, &row, NULL);
+    if (code == SQLITE_OK && (code = sqlite3_bind_int64(row, 1, (int64_t)at_ns)) == SQLITE_OK &&
+        (code = sqlite3_bind_text(row, 2, name, -1, SQLITE_STATIC)) == SQLITE_OK) {
+        code = sqlite3_step(row);
+    }
+    *id = (uint32_t)sqlite3_last_insert_rowid(db);
+    return finish(file, row, code == SQLITE_DONE ? SQLITE_ROW : code, why);
+}
+
+tarn_status tarn_session_history_unmark(tarn_session_file *file, uint32_t id, tarn_text why)
+{
+    sqlite3_stmt *row;
+    const int code = ask(file, "DELETE FROM marks WHERE id = ?1", id, 0, &row);
+    const tarn_status status = finish(file, row, code == SQLITE_DONE ? SQLITE_ROW : code, why);
+    if (status == TARN_OK && sqlite3_changes(tarn_session_file_database(file)) == 0) {
+        snprintf(why, sizeof(tarn_text), "there is no mark %u", id);
+        return TARN_E_NOT_FOUND;
+    }
+    return status;
+}

@@ -1,0 +1,66 @@
+/// A session's past, as its file has it (session_file.h): where each state lies in the session's time, what of it is
+/// kept, and marks. That time is what its tank's steps come to: it stands while nobody steps the tank, and goes on when
+/// it is set back, loaded anew or gone back with. So no moment is there twice, and a future that was left stays in the
+/// past.
+///
+///     moments  a state's id, its moment, a step's length, bytes
+///     marks    names of moments
+///
+/// One thread, one file.
+#ifndef TARN_SERVER_COMMON_SESSION_HISTORY_H
+#define TARN_SERVER_COMMON_SESSION_HISTORY_H
+
+#include "server/common/session_file.h"
+
+enum {
+    TARN_SESSION_MARKS_MAX = 64,
+    TARN_SESSION_MARK_BYTES_MAX = 40,    ///< of a mark's name: UTF-8, without the NUL
+    TARN_SESSION_STATES_MAX = 4096,      ///< that are kept, however short their time was
+    TARN_SESSION_DT_NS_GUESS = 16666667, ///< where a box doesn't say how long a step is
+};
+
+/// Moments are nanoseconds of a session's time; below this, so that they fit SQLite's integers: 292 years.
+#define TARN_SESSION_MOMENT_NS_MAX ((uint64_t)INT64_MAX)
+
+typedef struct tarn_session_mark {
+    uint32_t id; ///< not 0
+    uint64_t at_ns;
+    char name[TARN_SESSION_MARK_BYTES_MAX + 1];
+} tarn_session_mark;
+
+/// What of the past is there.
+typedef struct tarn_session_span {
+    uint64_t from_ns, until_ns; ///< the oldest state's moment; the end of the newest one's log
+    uint64_t bytes;             ///< of states and the log
+    uint32_t state_count, mark_count;
+    tarn_session_mark marks[TARN_SESSION_MARKS_MAX]; ///< by their moments
+} tarn_session_span;
+
+/// How much of it is kept. The newest TARN_SESSION_FILE_STATES always are.
+typedef struct tarn_session_keep_rule {
+    uint64_t ns_max, bytes_max;
+} tarn_session_keep_rule;
+
+/// @return TARN_OK, TARN_E_MALFORMED, TARN_E_IO or TARN_E_MEMORY
+tarn_status tarn_session_history_span(tarn_session_file *file, tarn_session_span *span, tarn_text why);
+
+/// What is too old or too much may go with the next state that is put, and marks that lie before what is kept then:
+/// says so to the file. @param now_ns  the newest moment
+tarn_status tarn_session_history_keep(tarn_session_file *file, const tarn_session_keep_rule *rule, uint64_t now_ns,
+                                      tarn_text why);
+
+/// What a tank goes on from to be as it was: the newest state that isn't behind a moment, or less than half a step, and
+/// the log up to the step that comes closest. @param at_ns  receives the moment of that step
+/// @return TARN_OK, TARN_E_NOT_FOUND: nothing as old is kept; TARN_E_MALFORMED: it is damaged; TARN_E_IO or
+/// TARN_E_MEMORY, each with a sentence
+tarn_status tarn_session_history_rest(tarn_session_file *file, uint64_t *at_ns, tarn_session_rest *rest, tarn_text why);
+
+/// Names a moment. @param name  1..TARN_SESSION_MARK_BYTES_MAX bytes
+/// @return TARN_OK, TARN_E_LIMIT: there are TARN_SESSION_MARKS_MAX, or as above
+tarn_status tarn_session_history_mark(tarn_session_file *file, uint64_t at_ns, const char *name, uint32_t *id,
+                                      tarn_text why);
+
+/// @return TARN_OK, TARN_E_NOT_FOUND: there is none of this number, or as above
+tarn_status tarn_session_history_unmark(tarn_session_file *file, uint32_t id, tarn_text why);
+
+#endif

@@ -1,0 +1,225 @@
+// A tank is made beside what was there, and takes its place when it is whole. Begin at tarn_worker_tank_load.
+#include "server/common/clock.h"
+#include "server/common/log.h"
+#include "server/worker/tank_start.h"
+#include "server/worker/worker_resume.h"
+#include "server/worker/worker_tank.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_scene *read, tarn_text why)
+{
+    char path[4096];
+    tarn_status status = tarn_scene_resolve(scene, scenes_dir, path, sizeof path, why, sizeof(tarn_text));
+    return status == TARN_OK ? tarn_scene_read_file(path, read, why, sizeof(tarn_text)) : status;
+}
+
+/// What a tank is made of, before it takes the place of what was there.
+typedef struct tank_parts {
+    tarn_scene *scene;
+    tarn_tank *tank;
+    tarn_tile_map map;
+    tarn_snapshot snapshot;
+    tarn_encoder *encoder;
+} tank_parts;
+
+static void parts_free(tank_parts *parts)
+{
+    tarn_encoder_destroy(parts->encoder);
+    tarn_snapshot_free(&parts->snapshot);
+    tarn_tank_destroy(parts->tank);
+    if (parts->scene != NULL) {
+        tarn_scene_free(parts->scene);
+    }
+    tarn_tile_map_free(&parts->map);
+    free(parts->scene);
+}
+
+/// @param box_fd  of the tank's black box; 0: receives one
+static tarn_status parts_make(tank_parts *parts, tarn_device *device, const tarn_scene *scene, int *box_fd,
+                              tarn_text why)
+{
+    tarn_encoder_desc encoder_desc;
+    char found[TARN_SCENE_WHY_BYTES] = "";
+    tarn_status status = tarn_tank_create(device, &scene->tank, &parts->tank, found, sizeof found);
+    if (status != TARN_OK) {
+        snprintf(why, sizeof(tarn_text), "scene \"%s\": %.400s", scene->name,
+                 found[0] ? found : tarn_status_text(status));
+        return status;
+    }
+    if (*box_fd <= 0) {
+        *box_fd = tarn_black_box_make();
+    }
+    status = tarn_tile_map_init(&parts->map, scene->tank.cells, scene->tank.cell_m);
+    if (status == TARN_OK) {
+        status = tarn_snapshot_init(&parts->snapshot, *box_fd, parts->tank, scene->tank.dt_s);
+    }
+    tarn_encoder_desc_default(&encoder_desc);
+    return status == TARN_OK ? tarn_encoder_create(parts->tank, &encoder_desc, &parts->encoder) : status;
+}
+
+/// They become the tank's, and what it had is no more.
+static void parts_take(tarn_worker_tank *tank, tank_parts *parts)
+{
+    tarn_encoder_destroy(tank->encoder);
+    tarn_tank_destroy(tank->tank);
+    tarn_tile_map_free(&tank->map);
+    tarn_scene_free(&tank->scene);
+    tarn_snapshot_free(&tank->snapshot);
+    tank->tank = parts->tank;
+    tank->encoder = parts->encoder;
+    tank->map = parts->map;
+    tank->snapshot = parts->snapshot;
+    tank->scene = *parts->scene;
+    free(parts->scene);
+}
+
+/// Begins with the tank as its scene has it.
+static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load)
+{
+    const tarn_step_input first = {.holds = true,
+                                   .pause = load->paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_KEEPS};
+    memset(&tank->next, 0, sizeof tank->next);
+    tarn_black_box_begin(&tank->snapshot.box, load->scene);
+    tarn_status status = tarn_tank_step(tank->tank, &first);
+    if (status == TARN_OK) {
+        status = tarn_snapshot_start(&tank->snapshot, tank->tank);
+    }
+    if (status != TARN_OK) {
+        return TARN_E_DEVICE; // what was there before is no more
+    }
+    tank->paused = load->paused;
+    tank->steps_asked = 0;
+    tarn_worker_tank_begin(tank, load->epoch, 0, tarn_clock_monotonic_ns());
+    tarn_worker_tank_log_presses(tank);
+    return tarn_worker_tank_look(tank);
+}
+
+/// Goes on from what a worker that is no more has left, where that can be.
+/// @return TARN_E_NOT_FOUND: the tank is to start afresh
+static tarn_status resume(tarn_worker_tank *tank, const tarn_ipc_load *load)
+{
+    tarn_black_box_rest rest;
+    if (!load->resumes) {
+        return TARN_E_NOT_FOUND;
+    }
+    tarn_status status = TARN_E_NOT_FOUND;
+    if (tarn_black_box_find(&tank->snapshot.box, load->scene, &rest)) {
+        status = tarn_worker_resume(tank, &rest);
+    }
+    if (status == TARN_OK || status == TARN_E_DEVICE) {
+        return status;
+    }
+    snprintf(tank->notice, sizeof tank->notice, "what was kept of \"%s\" is of no use (%s); the tank starts afresh",
+             tank->scene.name, tarn_status_text(status));
+    tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u: %s", tank->id, tank->notice);
+    tarn_worker_tank_let_go(tank);
+    return tarn_tank_reset(tank->tank) == TARN_OK ? TARN_E_NOT_FOUND : TARN_E_DEVICE;
+}
+
+/// @param box_fd  the tank's black box; 0: receives one
+static tarn_status make(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
+                        const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs, int *box_fd,
+                        tarn_text why)
+{
+    tank_parts parts = {.scene = calloc(1, sizeof *parts.scene)};
+    snprintf(why, sizeof(tarn_text), "out of memory");
+    tarn_status status = TARN_E_MEMORY;
+    if (parts.scene != NULL) {
+        tarn_job *job = jobs->running;
+        tarn_jobs_leave(jobs);
+        status = scene_read(scenes_dir, load->scene, parts.scene, why);
+        tarn_jobs_return(job);
+    }
+    if (status == TARN_OK) {
+        status = parts_make(&parts, device, parts.scene, box_fd, why);
+    }
+    if (status != TARN_OK) {
+        parts_free(&parts);
+        return status;
+    }
+    parts_take(tank, &parts);
+    tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
+    tank->rates.period_ns = 1000000000u / (options->fps != 0 ? options->fps : TARN_WORKER_FPS);
+    tank->rates.step_ns = (uint64_t)((double)tank->scene.tank.dt_s * 1e9);
+    tank->rates.keeps_rate = options->fps != 0;
+    tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
+    tarn_worker_tank_let_go(tank);
+    return TARN_OK;
+}
+
+/// The tank stands still, or goes on, as whoever asked for it wants; that is done to it in its first step.
+static void pause_as_asked(tarn_worker_tank *tank, bool is_paused)
+{
+    if (tank->paused != is_paused) {
+        tank->pause_asked = is_paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_ENDS;
+    }
+}
+
+/// Goes on from a box that was filled elsewhere. The first that is kept there is the tank as it then is: what led to it
+/// was made before. @return as tarn_worker_tank_load
+static tarn_status load_box(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
+                            const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
+                            tarn_text why)
+{
+    tarn_black_box_rest rest;
+    const int old_fd = tank->box_fd;
+    const bool was_there = tank->tank != NULL;
+    int box_fd = tank->next_box_fd;
+    char scene[TARN_IPC_SCENE_BYTES_MAX + 1] = "";
+    if (was_there) {
+        snprintf(scene, sizeof scene, "%s", tarn_black_box_scene(&tank->snapshot.box));
+    }
+    tank->next_box_fd = 0;
+    tarn_status status = make(tank, device, scenes_dir, options, load, jobs, &box_fd, why);
+    if (status != TARN_OK) {
+        close(box_fd);
+        return status;
+    }
+    tank->box_fd = box_fd;
+    status = tarn_black_box_find(&tank->snapshot.box, load->scene, &rest) ? tarn_worker_resume(tank, &rest)
+                                                                          : TARN_E_NOT_FOUND;
+    if (status == TARN_OK) {
+        status = tarn_snapshot_keep_anew(&tank->snapshot, tank->tank, tank->step);
+        if (load->resumes == TARN_IPC_GOES_BACK) {
+            pause_as_asked(tank, load->paused);
+        }
+    }
+    if (status == TARN_OK || status == TARN_E_DEVICE || !was_there) {
+        if (old_fd > 0) {
+            close(old_fd);
+        }
+        return status;
+    }
+    tarn_ipc_load back = {.epoch = load->epoch, .paused = load->paused, .resumes = TARN_IPC_RESUMES};
+    snprintf(back.scene, sizeof back.scene, "%s", scene);
+    snprintf(why, sizeof(tarn_text), "the tank can't be what it was then (%s): its scene may have changed since",
+             tarn_status_text(status));
+    tank->box_fd = old_fd;
+    tarn_text ignored;
+    const tarn_status returned = make(tank, device, scenes_dir, options, &back, jobs, &tank->box_fd, ignored);
+    close(box_fd);
+    if (returned == TARN_OK && tarn_black_box_find(&tank->snapshot.box, scene, &rest)) {
+        rest.epoch = load->epoch;
+        return tarn_worker_resume(tank, &rest) == TARN_E_DEVICE ? TARN_E_DEVICE : status;
+    }
+    return TARN_E_DEVICE; // the next worker makes it again
+}
+
+tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
+                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
+                                  tarn_text why)
+{
+    if (load->resumes >= TARN_IPC_RESUMES_BOX && tank->next_box_fd > 0) {
+        return load_box(tank, device, scenes_dir, options, load, jobs, why);
+    }
+    tarn_status status = make(tank, device, scenes_dir, options, load, jobs, &tank->box_fd, why);
+    if (status == TARN_OK) {
+        status = resume(tank, load);
+        status = status == TARN_E_NOT_FOUND ? start(tank, load) : status;
+    }
+    return status;
+}

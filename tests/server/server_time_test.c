@@ -1,0 +1,562 @@
+// The time machine: a tank is gone back with, forked, marked and slowed down, and its bits are those that it had.
+#include "server/common/clock.h"
+#include "tests/server/server_process.h"
+#include "tests/server/stream_client.h"
+#include "tests/server/test_cmocka.h"
+
+#include <math.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ANSWER_BYTES = 16384, COMMIT_MS = 50, HASH_DIGITS = 32, TRIES = 200 };
+
+static const char json[] = "Content-Type: application/json\r\n";
+
+static char dir[64];
+static char own[64];
+static server_process server;
+static char answer[ANSWER_BYTES];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/tarn-time-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    return server_remove_store(dir);
+}
+
+static void start(const char *scene, const char *minutes)
+{
+    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", scene,       "--guests", "watch", "--store",
+                                   dir,        "--durability",   "50",      "--history", minutes,    NULL};
+    server_start(&server, options);
+    server_owners_key(dir, own, sizeof own);
+}
+
+static void kill_server(void)
+{
+    assert_int_equal(kill(server.pid, SIGKILL), 0);
+    assert_int_equal(server_wait(&server), 128 + SIGKILL);
+}
+
+/// Joins, with its newest state as it is told. @return the role that was given
+static int join(stream_client *client, const char *session, const char *key, tarn_joined *joined)
+{
+    tarn_message message = {.kind = TARN_MESSAGE_JOIN};
+    memset(client, 0, sizeof *client);
+    assert_int_equal(ws_client_open(&client->ws, server.port, "/ws", "tarn.v1", NULL), 101);
+    assert_int_equal(ws_client_hello(&client->ws), 0);
+    snprintf(message.join.session, sizeof message.join.session, "%s", session);
+    snprintf(message.join.key, sizeof message.join.key, "%s", key);
+    assert_int_equal(ws_client_tell(&client->ws, &message), 0);
+    for (;;) {
+        ws_message raw;
+        assert_int_equal(ws_client_next(&client->ws, &raw, WS_CLIENT_WAIT_MS), 1);
+        if (raw.opcode == WS_BINARY && tarn_message_read(raw.bytes, raw.byte_count, &message, NULL) == TARN_OK &&
+            message.kind == TARN_MESSAGE_JOINED) {
+            if (joined != NULL) {
+                *joined = message.joined;
+            }
+            return (int)message.joined.role;
+        }
+    }
+}
+
+/// @param page  "history" and so on  @param key  NULL: none  @return the status
+static int ask(const char *session, const char *page, const char *key, const char *body)
+{
+    char target[128], headers[256] = "";
+    snprintf(target, sizeof target, "/sessions/%s/%s", session, page);
+    snprintf(headers, sizeof headers, "%s%s%s%s", body != NULL ? json : "", key != NULL ? "Authorization: Bearer " : "",
+             key != NULL ? key : "", key != NULL ? "\r\n" : "");
+    return server_request(server.port, body != NULL ? "POST" : "GET", target, headers, body, answer, sizeof answer);
+}
+
+/// As an owner of the first tank, until nothing else is being done with it.
+static int ask_t(const char *page, double t_s, const char *more)
+{
+    char body[512];
+    int status = 409;
+    snprintf(body, sizeof body, "{\"t\":%.6f%s}", t_s, more);
+    for (int i = 0; i < TRIES && status == 409; i++) {
+        status = ask("main", page, own, body);
+        usleep(status == 409 ? 20000 : 0);
+    }
+    return status;
+}
+
+static double number_of(const char *field)
+{
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "\"%s\":", field);
+    const char *at = strstr(answer, pattern);
+    assert_non_null(at);
+    return strtod(at + strlen(pattern), NULL);
+}
+
+static void text_of(const char *field, char *text, size_t text_bytes)
+{
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "\"%s\":\"", field);
+    const char *at = strstr(answer, pattern);
+    assert_non_null(at);
+    at += strlen(pattern);
+    snprintf(text, text_bytes, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+static void wait_for_commit(void)
+{
+    usleep(6 * COMMIT_MS * 1000);
+}
+
+/// The newest moment of the first tank, all of which is committed.
+static double now_s(void)
+{
+    wait_for_commit();
+    assert_int_equal(ask("main", "history", own, NULL), 200);
+    return number_of("until");
+}
+
+/// What a kept session goes on with, bit for bit.
+static void hash_of(const char *session, char hash[HASH_DIGITS + 1])
+{
+    char command[512], line[256] = "";
+    snprintf(command, sizeof command, "%s session export %s/%s.tank --hash --quiet --scenes %s", TARN_TEST_TOOL, dir,
+             session, TARN_TEST_SCENES);
+    wait_for_commit();
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(line, sizeof line, pipe));
+    assert_int_equal(pclose(pipe), 0);
+    snprintf(hash, HASH_DIGITS + 1, "%.*s", HASH_DIGITS, line);
+    assert_int_equal(strlen(hash), HASH_DIGITS);
+}
+
+static void push(ws_client *client, uint64_t step)
+{
+    const float origin_m[3] = {0.2f + 0.02f * (float)(step % 20), 3, 0.3f}, down[3] = {0, -1, 0};
+    ws_client_pointer(client, step % 20 == 1 ? TARN_PHASE_DOWN : TARN_PHASE_MOVE, origin_m, down, 0.3f);
+}
+
+static void pause_tank(stream_client *client)
+{
+    ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
+    do {
+        stream_client_see(client);
+    } while ((client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) == 0);
+}
+
+/// Steps a paused tank, pushed.
+static void play(stream_client *client, uint64_t steps)
+{
+    const uint64_t until = client->frame.head.step + steps;
+    while (client->frame.head.step < until) {
+        const uint64_t step = client->frame.head.step + 1;
+        push(&client->ws, step);
+        ws_client_control(&client->ws, TARN_CONTROL_STEP, NULL);
+        while (client->frame.head.step < step) {
+            stream_client_see(client);
+        }
+    }
+}
+
+static void reset_tank(stream_client *client)
+{
+    const uint32_t epoch = client->frame.head.epoch;
+    ws_client_control(&client->ws, TARN_CONTROL_RESET, NULL);
+    while (client->frame.head.epoch == epoch) {
+        stream_client_see(client);
+    }
+}
+
+/// Goes back, and sees the tank there. @return the step that it is at
+static uint64_t go_back(stream_client *client, double t_s)
+{
+    const uint32_t epoch = client->frame.head.epoch;
+    assert_int_equal(ask_t("rewind", t_s, ""), 202);
+    while (client->frame.head.epoch == epoch) {
+        stream_client_see(client);
+    }
+    assert_int_equal(client->frame.head.kind, TARN_STREAM_KEY);
+    assert_true(client->frame.head.epoch > epoch);
+    return client->frame.head.step;
+}
+
+typedef struct moment {
+    double t_s;
+    uint64_t step;
+    char hash[HASH_DIGITS + 1];
+} moment;
+
+static void note(const stream_client *client, moment *noted)
+{
+    noted->t_s = now_s();
+    noted->step = client->frame.head.step;
+    hash_of("main", noted->hash);
+}
+
+static void expect(stream_client *client, const moment *noted)
+{
+    char hash[HASH_DIGITS + 1];
+    const uint64_t step = go_back(client, noted->t_s);
+    assert_int_equal(step, noted->step);
+    assert_true(client->frame.head.flags & TARN_FRAME_FLAG_PAUSED); // as it was just now
+    hash_of("main", hash);
+    assert_string_equal(hash, noted->hash);
+}
+
+static void test_a_tank_is_as_it_was(void **state)
+{
+    (void)state;
+    enum { MOMENTS = 5 };
+    static moment moments[MOMENTS + 1];
+    stream_client client, other, second;
+    char fork[64], fork_own[64], hash[HASH_DIGITS + 1];
+    start("small-dam", "60");
+    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
+    pause_tank(&client);
+    for (int i = 0; i < MOMENTS; i++) {
+        play(&client, 17 + 23 * (uint64_t)i); // 315 in all: across states
+        note(&client, &moments[i]);
+        assert_true(i == 0 ||
+                    (moments[i].t_s > moments[i - 1].t_s && strcmp(moments[i].hash, moments[i - 1].hash) != 0));
+    }
+    // To each, in any order; what is left lies in the past, too.
+    expect(&client, &moments[1]);
+    expect(&client, &moments[3]);
+    play(&client, 12); // another future
+    note(&client, &moments[MOMENTS]);
+    assert_string_not_equal(moments[MOMENTS].hash, moments[4].hash);
+    expect(&client, &moments[4]);
+    expect(&client, &moments[0]);
+    expect(&client, &moments[MOMENTS]);
+    // A single step between two states.
+    const double step_s = (moments[1].t_s - moments[0].t_s) / (double)(moments[1].step - moments[0].step);
+    assert_int_equal(go_back(&client, moments[1].t_s + 3.0 * step_s), moments[1].step + 3);
+    // Another session goes on from one of them.
+    assert_int_equal(ask_t("fork", moments[2].t_s, ",\"name\":\"another way\""), 201);
+    text_of("session", fork, sizeof fork);
+    text_of("own", fork_own, sizeof fork_own);
+    assert_string_not_equal(fork_own, own);
+    assert_int_equal(join(&other, fork, fork_own, NULL), TARN_ROLE_OWN);
+    stream_client_see(&other);
+    assert_int_equal(other.frame.head.step, moments[2].step);
+    hash_of(fork, hash);
+    assert_string_equal(hash, moments[2].hash);
+    play(&other, 5);
+    hash_of(fork, hash);
+    assert_int_equal(ask_t("marks", moments[2].t_s, ",\"name\":\"before the wave\""), 202);
+    expect(&client, &moments[2]);
+    // All of it outlives the server.
+    for (int round = 0; round < 2; round++) {
+        char again[HASH_DIGITS + 1];
+        if (round == 0) {
+            kill_server();
+        } else {
+            server_stop(&server);
+        }
+        stream_client_close(&client);
+        stream_client_close(&other);
+        start("small-dam", "60");
+        assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
+        assert_int_equal(join(&other, fork, fork_own, NULL), TARN_ROLE_OWN);
+        stream_client_see(&client);
+        stream_client_see(&other);
+        assert_int_equal(client.frame.head.step, moments[2 + round].step);
+        assert_int_equal(other.frame.head.step, moments[2].step + 5);
+        hash_of("main", again);
+        assert_string_equal(again, moments[2 + round].hash);
+        hash_of(fork, again);
+        assert_string_equal(again, hash);
+        assert_int_equal(ask("main", "history", own, NULL), 200);
+        assert_non_null(strstr(answer, "before the wave"));
+        expect(&client, &moments[3]);
+    }
+    // Its viewers stay, and see where it went.
+    assert_int_equal(join(&second, "main", "", NULL), TARN_ROLE_WATCH);
+    stream_client_see(&second);
+    go_back(&client, moments[0].t_s);
+    while (second.frame.head.epoch != client.frame.head.epoch) {
+        stream_client_see(&second);
+    }
+    assert_int_equal(second.frame.head.step, moments[0].step);
+    stream_client_close(&second);
+    stream_client_close(&client);
+    stream_client_close(&other);
+    server_stop(&server);
+}
+
+/// Across a scene that was loaded, and a fresh start.
+static void test_another_scene_is_gone_back_to(void **state)
+{
+    (void)state;
+    static moment before, after;
+    stream_client client;
+    start("small-dam", "60");
+    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
+    pause_tank(&client);
+    play(&client, 30);
+    note(&client, &before);
+    const uint32_t epoch = client.frame.head.epoch;
+    ws_client_control(&client.ws, TARN_CONTROL_LOAD, "small-pool");
+    while (client.frame.head.epoch == epoch) {
+        stream_client_see(&client);
+    }
+    pause_tank(&client);
+    play(&client, 30);
+    note(&client, &after);
+    expect(&client, &before);
+    assert_int_equal(server_request(server.port, "GET", "/sessions", "", NULL, answer, sizeof answer), 200);
+    assert_non_null(strstr(answer, "\"scene\":\"small-dam\""));
+    expect(&client, &after);
+    stream_client_close(&client);
+    server_stop(&server);
+}
+
+static void expect_refused(int status, int expected, const char *words)
+{
+    assert_int_equal(status, expected);
+    if (strstr(answer, words) == NULL) {
+        fail_msg("\"%s\" says nothing of \"%s\"", answer, words);
+    }
+}
+
+static void test_what_is_wrong_is_refused(void **state)
+{
+    (void)state;
+    stream_client client;
+    tarn_joined joined;
+    char body[256];
+    start("small-dam", "60");
+    assert_int_equal(join(&client, "main", own, &joined), TARN_ROLE_OWN);
+    pause_tank(&client);
+    play(&client, 20);
+    const double until_s = now_s();
+    const char *const pages[] = {"rewind", "fork", "marks", "speed"};
+    const char *const bodies[] = {"{\"t\":0.1}", "{\"t\":0.1}", "{\"t\":0.1,\"name\":\"a\"}", "{\"speed\":2}"};
+    for (int i = 0; i < 4; i++) {
+        expect_refused(ask("main", pages[i], joined.play_key, bodies[i]), 403, "owners");
+        expect_refused(ask("main", pages[i], joined.watch_key, bodies[i]), 403, "owners");
+        expect_refused(ask("main", pages[i], NULL, bodies[i]), 403, "owners");
+        expect_refused(ask("main", pages[i], own, "[]"), 400, "JSON object");
+        expect_refused(ask("main", pages[i], own, "{\"x\":1}"), 400, "allowed are");
+        expect_refused(ask("nowhere", pages[i], own, bodies[i]), 404, "no such session");
+        assert_int_equal(ask("main", pages[i], own, NULL), 405);
+    }
+    expect_refused(ask("main", "history", joined.play_key, NULL), 403, "owners");
+    expect_refused(ask("main", "history", NULL, NULL), 403, "owners");
+    assert_int_equal(ask("main", "history", own, "{}"), 405);
+    expect_refused(ask_t("rewind", until_s + 1.0, ""), 400, "allowed are");
+    expect_refused(ask_t("rewind", -0.5, ""), 400, "allowed are");
+    expect_refused(ask_t("fork", until_s + 1.0, ""), 400, "allowed are");
+    expect_refused(ask_t("marks", until_s + 1.0, ",\"name\":\"a\""), 400, "allowed are");
+    expect_refused(ask("main", "rewind", own, "{}"), 400, "t: found none");
+    expect_refused(ask("main", "rewind", own, "{\"t\":\"0\"}"), 400, "another type");
+    expect_refused(ask("main", "rewind", own, "{\"t\":0,\"t\":1}"), 400, "JSON object");
+    expect_refused(ask("main", "marks", own, "{\"t\":0}"), 400, "name");
+    expect_refused(ask("main", "marks", own, "{\"t\":0,\"name\":\"a\\u0007\"}"), 400, "control character");
+    expect_refused(ask("main", "marks", own, "{\"remove\":0}"), 400, "id of a mark");
+    snprintf(body, sizeof body, "{\"t\":0,\"name\":\"%.41s\"}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    expect_refused(ask("main", "marks", own, body), 400, "found 41 bytes");
+    for (int i = 0; i < 4; i++) {
+        const char *const speeds[] = {"0.04", "4.01", "-1", "1e300"};
+        snprintf(body, sizeof body, "{\"speed\":%s}", speeds[i]);
+        expect_refused(ask("main", "speed", own, body), 400, "allowed are 0.05 to 4");
+    }
+    // A fork keeps the limits of sessions; the refused ones left none.
+    assert_int_equal(server_request(server.port, "GET", "/sessions", "", NULL, answer, sizeof answer), 200);
+    assert_null(strstr(strstr(answer, "\"session\":") + 1, "\"session\":"));
+    // As many marks as are kept, and one more.
+    for (int i = 0; i < 64; i++) {
+        snprintf(body, sizeof body, ",\"name\":\"mark %d\"", i);
+        assert_int_equal(ask_t("marks", until_s * (double)i / 64.0, body), 202);
+    }
+    assert_int_equal(ask_t("marks", until_s, ",\"name\":\"too many\""), 202);
+    tarn_message message;
+    do {
+        assert_true(ws_client_wait(&client.ws, TARN_MESSAGE_ERROR, &message));
+    } while (strstr(message.error.text, "64 marks") == NULL);
+    assert_int_equal(ask("main", "history", own, NULL), 200);
+    assert_non_null(strstr(answer, "mark 63"));
+    assert_null(strstr(answer, "too many"));
+    snprintf(body, sizeof body, "{\"remove\":%d}", (int)number_of("id"));
+    assert_int_equal(ask("main", "marks", own, body), 202);
+    wait_for_commit();
+    assert_int_equal(ask("main", "history", own, NULL), 200);
+    assert_null(strstr(answer, "\"mark 0\""));
+    // None of all this touched the tank.
+    ws_client_control(&client.ws, TARN_CONTROL_STEP, NULL);
+    const uint32_t epoch = client.frame.head.epoch;
+    while (client.frame.head.step < 21) {
+        stream_client_see(&client);
+    }
+    assert_int_equal(client.frame.head.epoch, epoch);
+    stream_client_close(&client);
+    server_stop(&server);
+}
+
+static void test_without_a_store_there_is_no_past(void **state)
+{
+    (void)state;
+    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", NULL};
+    tarn_joined joined;
+    stream_client client;
+    server_start(&server, options);
+    assert_int_equal(join(&client, "main", "", &joined), TARN_ROLE_OWN);
+    expect_refused(ask("main", "history", joined.own_key, NULL), 409, "--store");
+    expect_refused(ask("main", "rewind", joined.own_key, "{\"t\":0}"), 409, "--store");
+    stream_client_close(&client);
+    server_stop(&server);
+}
+
+/// Runs a statement on the first tank's file while the server has it.
+static void change_file(const char *sql)
+{
+    char path[128];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/main.tank", dir);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/// What can't be read of the past leaves the tank as it is, and its owners are told.
+static void test_a_past_that_cant_be_read_leaves_the_tank(void **state)
+{
+    (void)state;
+    static moment first;
+    stream_client client;
+    tarn_message message;
+    char before[HASH_DIGITS + 1], after[HASH_DIGITS + 1], fork[64];
+    start("small-dam", "60");
+    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
+    pause_tank(&client);
+    play(&client, 30);
+    note(&client, &first);
+    reset_tank(&client); // which another state begins with
+    play(&client, 30);
+    hash_of("main", before);
+    const uint32_t epoch = client.frame.head.epoch;
+    change_file("UPDATE states SET frame = substr(frame, 1, 1000) WHERE id = (SELECT min(id) FROM states)");
+    assert_int_equal(ask_t("rewind", first.t_s, ""), 202);
+    do {
+        assert_true(ws_client_wait(&client.ws, TARN_MESSAGE_ERROR, &message));
+    } while (strstr(message.error.text, "the tank is as it was") == NULL);
+    assert_null(strstr(message.error.text, dir)); // where it lies is the operator's business
+    // A fork of it ends with the same sentence.
+    assert_int_equal(ask_t("fork", first.t_s, ""), 201);
+    text_of("session", fork, sizeof fork);
+    for (int i = 0; i < TRIES && ask(fork, "history", own, NULL) != 404; i++) {
+        usleep(20000);
+    }
+    assert_int_equal(ask(fork, "history", own, NULL), 404);
+    play(&client, 5);
+    assert_int_equal(client.frame.head.epoch, epoch);
+    ws_client_control(&client.ws, TARN_CONTROL_PAUSE, NULL);
+    hash_of("main", after);
+    assert_string_not_equal(after, before);
+    stream_client_close(&client);
+    server_stop(&server);
+}
+
+/// Old states go, with marks of their time; what is left is gone back to.
+static void test_what_is_too_old_goes(void **state)
+{
+    (void)state;
+    stream_client client;
+    start("small-dam", "0");
+    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
+    pause_tank(&client);
+    double from_s = 0;
+    for (int i = 0; i < TRIES && from_s == 0; i++) { // each begins with a state
+        reset_tank(&client);
+        play(&client, 10);
+        usleep(500000);
+        if (i == 0) {
+            assert_int_equal(ask_t("marks", 0.0, ",\"name\":\"the start\""), 202);
+        }
+        from_s = ask("main", "history", own, NULL) == 200 ? number_of("from") : 0;
+    }
+    assert_true(from_s > 0);
+    assert_int_equal(ask("main", "history", own, NULL), 200);
+    assert_null(strstr(answer, "the start"));
+    expect_refused(ask_t("rewind", from_s / 2, ""), 400, "allowed are");
+    go_back(&client, from_s);
+    stream_client_close(&client);
+    server_stop(&server);
+}
+
+/// How far a tank comes in a while, in steps. @param speed  0: as it is
+static double steps_per_s(stream_client *client, const char *speed)
+{
+    char body[64];
+    snprintf(body, sizeof body, "{\"speed\":%s}", speed);
+    assert_int_equal(ask("main", "speed", own, body), 202);
+    const uint64_t settled_ns = tarn_clock_monotonic_ns() + 1500000000u;
+    while (tarn_clock_monotonic_ns() < settled_ns) {
+        stream_client_see(client);
+    }
+    const uint64_t step = client->frame.head.step, begun_ns = tarn_clock_monotonic_ns();
+    while (tarn_clock_monotonic_ns() < begun_ns + 2000000000u) {
+        stream_client_see(client);
+    }
+    return (double)(client->frame.head.step - step) / (1e-9 * (double)(tarn_clock_monotonic_ns() - begun_ns));
+}
+
+/// The clock goes slower; whoever comes later is told, and so is the next worker.
+static void test_the_clock_goes_at_another_speed(void **state)
+{
+    (void)state;
+    stream_client client, late;
+    tarn_joined joined;
+    start("small-dam", "60");
+    assert_int_equal(join(&client, "main", own, &joined), TARN_ROLE_OWN);
+    assert_float_equal(joined.state.speed, 0, 0);
+    const double slow = steps_per_s(&client, "0.1");
+    assert_float_equal(slow, 6, 1.5); // of 60: a clock that is late is later, not earlier
+    assert_float_equal(client.frame.head.realtime_factor, 0.1, 0.03);
+    assert_int_equal(join(&late, "main", "", &joined), TARN_ROLE_WATCH);
+    assert_float_equal(joined.state.speed, 0.1, 1e-6);
+    stream_client_close(&late);
+    assert_int_equal(kill(server_worker(&server), SIGKILL), 0);
+    for (int i = 0; i < TRIES; i++) {
+        assert_int_equal(join(&late, "main", "", &joined), TARN_ROLE_WATCH);
+        stream_client_close(&late);
+        if (joined.state.worker_ready && joined.state.speed > 0) {
+            break;
+        }
+        usleep(50000);
+    }
+    assert_float_equal(joined.state.speed, 0.1, 1e-6);
+    const double fast = steps_per_s(&client, "2");
+    assert_true(fast > 3 * slow);
+    assert_int_equal(ask("main", "speed", own, "{\"speed\":1}"), 202);
+    stream_client_close(&client);
+    server_stop(&server);
+}
+
+int main(int argc, char **argv)
+{
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_tank_is_as_it_was, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_another_scene_is_gone_back_to, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_is_wrong_is_refused, make_dir, remove_dir),
+        cmocka_unit_test(test_without_a_store_there_is_no_past),
+        cmocka_unit_test_setup_teardown(test_a_past_that_cant_be_read_leaves_the_tank, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_is_too_old_goes, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_the_clock_goes_at_another_speed, make_dir, remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
