@@ -2,6 +2,7 @@
 #include "server/common/session_file.h"
 #include "protocol/assert.h"
 #include "server/common/black_box_layout.h"
+#include "server/common/session_guard.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -19,6 +20,7 @@ enum {
     VERSION = 1,
     LEVEL = 1,                 // of compression: a higher one takes many times as long for a few percent
     ROOM_BYTES_KEPT = 1 << 20, // of each file, for the next frame
+    DAMAGED_MAX = 1000,        // states, behind which no whole one is looked for
     BUSY_MS = 200,             // for whoever reads it by another program; other tanks wait meanwhile
 };
 
@@ -34,12 +36,23 @@ struct tarn_session_file {
     ZSTD_CCtx *compressor;
     tarn_box_bytes plain, packed; ///< of one frame
     int64_t state;                ///< the newest; 0: none is in it
+    int64_t work_left;            ///< of SQLite's, for what is being done
     char path[4096];
 };
+
+/// What is asked of the database next may take as long as any.
+static void begin(tarn_session_file *file)
+{
+    file->work_left = TARN_SESSION_WORK_MAX;
+}
 
 static tarn_status failed(const tarn_session_file *file, tarn_text why)
 {
     const int code = sqlite3_errcode(file->db);
+    if (code == SQLITE_INTERRUPT) {
+        snprintf(why, sizeof(tarn_text), "%.300s: reading it takes longer than any session's file does", file->path);
+        return TARN_E_MALFORMED;
+    }
     snprintf(why, sizeof(tarn_text), "%.300s: %.150s", file->path, sqlite3_errmsg(file->db));
     return code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? TARN_E_MALFORMED
            : code == SQLITE_NOMEM                          ? TARN_E_MEMORY
@@ -90,7 +103,7 @@ static tarn_status check_kind(const tarn_session_file *file, bool *is_new, tarn_
                  (long long)version, VERSION);
         return TARN_E_VERSION;
     }
-    return TARN_OK;
+    return tarn_session_guard_schema(file->db, schema, file->path, why);
 }
 
 /// Where there can be no write-ahead log, as on some network file systems, a commit lasts only if the folder is synced
@@ -112,10 +125,11 @@ static tarn_status set_up(tarn_session_file *file, tarn_text why)
     char sql[512];
     bool is_new = false;
     sqlite3_busy_timeout(file->db, BUSY_MS);
+    tarn_session_guard_connection(file->db, &file->work_left);
     tarn_status status = check_kind(file, &is_new, why);
     snprintf(sql, sizeof sql,
              "PRAGMA cache_size = -%d; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
-             "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 16777216;",
+             "PRAGMA journal_size_limit = 16777216;",
              TARN_SESSION_FILE_CACHE_KIB);
     if (status == TARN_OK) {
         status = run(file, sql, why);
@@ -158,7 +172,8 @@ static tarn_status open_to_read(tarn_session_file *file, tarn_text why)
         return failed(file, why);
     }
     sqlite3_busy_timeout(file->db, BUSY_MS);
-    tarn_status status = run(file, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; BEGIN", why);
+    tarn_session_guard_connection(file->db, &file->work_left);
+    tarn_status status = run(file, "BEGIN", why);
     if (status == TARN_OK) {
         status = check_kind(file, &is_new, why); // reads, so that the moment is this one
     }
@@ -209,6 +224,9 @@ static tarn_status open_with(const char *path, int flags,
     }
     if (fd >= 0) {
         close(fd);
+    }
+    if (status == TARN_OK) {
+        status = tarn_session_guard_logs(path, why);
     }
     if (status == TARN_OK) {
         status = open_database(made, why);
@@ -305,6 +323,7 @@ static tarn_status insert(tarn_session_file *file, const char *sql, int64_t firs
 tarn_status tarn_session_file_put_about(tarn_session_file *file, const tarn_session_about *about, tarn_text why)
 {
     uint64_t put_bytes;
+    begin(file);
     if (tarn_box_bytes_make_room(&file->plain, TARN_SESSION_ABOUT_BYTES_MAX) != TARN_OK) {
         snprintf(why, sizeof(tarn_text), "out of memory");
         return TARN_E_MEMORY;
@@ -378,6 +397,7 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
     const int64_t state = file->state;
     tarn_text ignored;
     *state_bytes = 0;
+    begin(file);
     tarn_status status = run(file, "BEGIN IMMEDIATE", why);
     if (status != TARN_OK) {
         return status;
@@ -400,6 +420,7 @@ tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about 
 {
     sqlite3_stmt *row = NULL;
     tarn_status status = TARN_E_NOT_FOUND;
+    begin(file);
     int code = sqlite3_prepare_v2(file->db, "SELECT frame FROM about", -1, &row, NULL);
     if (code == SQLITE_OK) {
         code = sqlite3_step(row);
@@ -515,9 +536,10 @@ tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *r
     tarn_status status = TARN_E_NOT_FOUND;
     int64_t state = 0;
     memset(rest, 0, sizeof *rest);
+    begin(file);
     snprintf(why, sizeof(tarn_text), "%.300s: no state of the tank is in it", file->path);
     int code = sqlite3_prepare_v2(file->db, "SELECT id, follows, frame FROM states ORDER BY id DESC", -1, &row, NULL);
-    while (code == SQLITE_OK && status != TARN_OK && status != TARN_E_MEMORY &&
+    while (code == SQLITE_OK && status != TARN_OK && status != TARN_E_MEMORY && rest->damaged < DAMAGED_MAX &&
            (code = sqlite3_step(row)) == SQLITE_ROW) {
         status = read_state(file, row, rest);
         state = sqlite3_column_int64(row, 0);
@@ -550,6 +572,7 @@ static tarn_status next_row(tarn_session_file *file, const char *sql, tarn_sessi
 {
     sqlite3_stmt *statement = NULL;
     tarn_status status = TARN_OK;
+    begin(file);
     int code = sqlite3_prepare_v2(file->db, sql, -1, &statement, NULL);
     if (code == SQLITE_OK) {
         code = sqlite3_bind_int64(statement, 1, row->id);
@@ -615,6 +638,7 @@ tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void 
                                     void *user, tarn_text why)
 {
     sqlite3_stmt *row = NULL;
+    begin(file);
     int code = sqlite3_prepare_v2(file->db, "PRAGMA integrity_check(20)", -1, &row, NULL);
     while (code == SQLITE_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
         const char *sentence = (const char *)sqlite3_column_text(row, 0);
