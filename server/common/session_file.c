@@ -3,42 +3,39 @@
 #include "protocol/assert.h"
 #include "server/common/black_box_layout.h"
 #include "server/common/session_guard.h"
+#include "server/common/session_parts.h"
+#include "server/common/session_scene.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 enum {
     APPLICATION_ID = 0x5441524e,
-    VERSION = 1,
+    VERSION = 2,
     LEVEL = 1,                 // of compression: a higher one takes many times as long for a few percent
     ROOM_BYTES_KEPT = 1 << 20, // of each file, for the next frame
     DAMAGED_MAX = 1000,        // states, behind which no whole one is looked for
     BUSY_MS = 200,             // for whoever reads it by another program; other tanks wait meanwhile
 };
 
-static const char schema[] = "CREATE TABLE about(id INTEGER PRIMARY KEY CHECK(id = 1), frame BLOB NOT NULL);"
-                             "CREATE TABLE states(id INTEGER PRIMARY KEY AUTOINCREMENT, follows INTEGER NOT NULL, "
-                             "frame BLOB NOT NULL);"
-                             "CREATE TABLE log(id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, "
-                             "frame BLOB NOT NULL);"
-                             "CREATE INDEX log_of_state ON log(state);";
+#define SCHEMA_1                                                                                                       \
+    "CREATE TABLE about(id INTEGER PRIMARY KEY CHECK(id = 1), frame BLOB NOT NULL);"                                   \
+    "CREATE TABLE states(id INTEGER PRIMARY KEY AUTOINCREMENT, follows INTEGER NOT NULL, frame BLOB NOT NULL);"        \
+    "CREATE TABLE log(id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, frame BLOB NOT NULL);"             \
+    "CREATE INDEX log_of_state ON log(state);"
+#define SINCE_2                                                                                                        \
+    "CREATE TABLE scenes(id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, frame BLOB NOT NULL);"          \
+    "CREATE TABLE files(id INTEGER PRIMARY KEY AUTOINCREMENT, hash BLOB NOT NULL UNIQUE, frame BLOB NOT NULL);"        \
+    "CREATE TABLE aside(state INTEGER NOT NULL, batch INTEGER NOT NULL, reason TEXT NOT NULL, frame BLOB NOT NULL);"
 
-struct tarn_session_file {
-    sqlite3 *db;
-    ZSTD_CCtx *compressor;
-    tarn_box_bytes plain, packed; ///< of one frame
-    int64_t state;                ///< the newest; 0: none is in it
-    int64_t work_left;            ///< of SQLite's, for what is being done
-    char path[4096];
-};
+/// By version, the first of which has none of what came later.
+static const char *const schemas[VERSION] = {SCHEMA_1, SCHEMA_1 SINCE_2};
 
 /// What is asked of the database next may take as long as any.
 static void begin(tarn_session_file *file)
@@ -80,7 +77,7 @@ static tarn_status ask(const tarn_session_file *file, const char *sql, int64_t *
     return status;
 }
 
-static tarn_status check_kind(const tarn_session_file *file, bool *is_new, tarn_text why)
+static tarn_status check_kind(tarn_session_file *file, bool *is_new, tarn_text why)
 {
     int64_t tables = 0, application = 0, version = 0;
     tarn_status status = ask(file, "SELECT count(*) FROM sqlite_master", &tables, why);
@@ -98,12 +95,13 @@ static tarn_status check_kind(const tarn_session_file *file, bool *is_new, tarn_
         snprintf(why, sizeof(tarn_text), "%.300s: it is no session's file", file->path);
         return TARN_E_MALFORMED;
     }
-    if (version != VERSION) {
-        snprintf(why, sizeof(tarn_text), "%.300s: found version %lld of a session's file, allowed is %d", file->path,
-                 (long long)version, VERSION);
+    if (version < 1 || version > VERSION) {
+        snprintf(why, sizeof(tarn_text), "%.300s: found version %lld of a session's file, allowed are 1 to %d",
+                 file->path, (long long)version, VERSION);
         return TARN_E_VERSION;
     }
-    return tarn_session_guard_schema(file->db, schema, file->path, why);
+    file->has_scenes = version >= 2;
+    return tarn_session_guard_schema(file->db, schemas[version - 1], file->path, why);
 }
 
 /// Where there can be no write-ahead log, as on some network file systems, a commit lasts only if the folder is synced
@@ -118,6 +116,21 @@ static tarn_status check_journal(const tarn_session_file *file, tarn_text why)
     }
     sqlite3_finalize(statement);
     return is_wal ? TARN_OK : run(file, "PRAGMA synchronous = EXTRA", why);
+}
+
+/// Lays a file out, or brings one of an earlier version up to this one. All of it or nothing.
+static tarn_status lay_schema(tarn_session_file *file, const char *schema, tarn_text why)
+{
+    char sql[2048];
+    tarn_text ignored;
+    snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT",
+             APPLICATION_ID, VERSION, schema);
+    const tarn_status status = run(file, sql, why);
+    if (status != TARN_OK) {
+        (void)run(file, "ROLLBACK", ignored);
+    }
+    file->has_scenes = status == TARN_OK;
+    return status;
 }
 
 static tarn_status set_up(tarn_session_file *file, tarn_text why)
@@ -137,10 +150,8 @@ static tarn_status set_up(tarn_session_file *file, tarn_text why)
     if (status == TARN_OK) {
         status = check_journal(file, why);
     }
-    if (status == TARN_OK && is_new) {
-        snprintf(sql, sizeof sql, "BEGIN; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT",
-                 APPLICATION_ID, VERSION, schema);
-        status = run(file, sql, why);
+    if (status == TARN_OK && !file->has_scenes) {
+        status = lay_schema(file, is_new ? schemas[VERSION - 1] : SINCE_2, why);
     }
     return status == TARN_OK ? ask(file, "SELECT max(id) FROM states", &file->state, why) : status;
 }
@@ -345,12 +356,13 @@ static tarn_status put_log(tarn_session_file *file, const tarn_box_news *news, c
                              : status;
 }
 
-static tarn_status drop_old(const tarn_session_file *file, tarn_text why)
+static tarn_status drop_old(tarn_session_file *file, tarn_text why)
 {
     char sql[256];
     snprintf(sql, sizeof sql, "DELETE FROM log WHERE state <= %lld; DELETE FROM states WHERE id <= %lld;",
              (long long)file->state - TARN_SESSION_FILE_STATES, (long long)file->state - TARN_SESSION_FILE_STATES);
-    return run(file, sql, why);
+    const tarn_status status = run(file, sql, why);
+    return status == TARN_OK ? tarn_session_scene_drop(file, file->state - TARN_SESSION_FILE_STATES + 1, why) : status;
 }
 
 static tarn_status put_state(tarn_session_file *file, const tarn_box_news *news, uint64_t *put_bytes, tarn_text why)
@@ -361,7 +373,11 @@ static tarn_status put_state(tarn_session_file *file, const tarn_box_news *news,
                               .step = news->state.step,
                               .state_bytes_max = news->state.state_bytes_max};
     memcpy(head.scene, news->state.scene, sizeof head.scene);
-    tarn_status status = lay_out(file, &head, true, &news->state.bytes);
+    tarn_status status = news->is_anew ? tarn_session_scene_put(file, head.state, &news->state.pack, why) : TARN_OK;
+    if (status != TARN_OK) {
+        return status;
+    }
+    status = lay_out(file, &head, true, &news->state.bytes);
     if (status == TARN_OK) {
         status = insert(file, "INSERT INTO states(id, follows, frame) VALUES(?1, ?2, ?3)", head.state, !news->is_anew,
                         put_bytes, why);
@@ -445,6 +461,7 @@ tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about 
 void tarn_session_rest_free(tarn_session_rest *rest)
 {
     tarn_box_bytes_free(&rest->state.bytes);
+    tarn_box_bytes_free(&rest->state.pack);
     tarn_box_bytes_free(&rest->log);
 }
 
@@ -551,6 +568,11 @@ tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *r
     }
     sqlite3_finalize(row);
     if (status == TARN_OK) {
+        status = tarn_session_scene_read(file, state, &rest->state.pack, why);
+        rest->is_scene_damaged = status == TARN_E_MALFORMED;
+        status = rest->is_scene_damaged ? TARN_OK : status;
+    }
+    if (status == TARN_OK) {
         status = read_log(file, state, rest, why);
     } else if (status == TARN_E_MALFORMED) {
         snprintf(why, sizeof(tarn_text), "%.300s: none of its %u states can be read", file->path, rest->damaged);
@@ -650,4 +672,29 @@ tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void 
     const tarn_status status = code == SQLITE_DONE ? TARN_OK : failed(file, why);
     sqlite3_finalize(row);
     return status;
+}
+
+// --------------------------------------------------------------------------------------------------- for the other
+// parts
+
+tarn_status tarn_session_part_failed(const tarn_session_file *file, tarn_text why)
+{
+    return failed(file, why);
+}
+
+tarn_status tarn_session_part_run(const tarn_session_file *file, const char *sql, tarn_text why)
+{
+    return run(file, sql, why);
+}
+
+tarn_status tarn_session_part_insert(tarn_session_file *file, const char *sql, int64_t first, int64_t second,
+                                     tarn_text why)
+{
+    uint64_t put_bytes;
+    return insert(file, sql, first, second, &put_bytes, why);
+}
+
+tarn_status tarn_session_part_unpack(tarn_session_file *file, sqlite3_stmt *row, int column)
+{
+    return unpack(file, row, column);
 }

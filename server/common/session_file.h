@@ -4,6 +4,8 @@
 ///     about   one row: who may what, by salt and not by key
 ///     states  newest last; `follows`: the log of the one before leads to it
 ///     log     batches of the black box's records behind a state
+///     scenes, files  what states were made from (session_scene.h), every file once
+///     aside   states that killed their workers, with their logs (session_aside.h)
 ///
 /// A state and its log give the very step at which the last batch was written. Not thread-safe: one thread, one file.
 #ifndef TARN_SERVER_COMMON_SESSION_FILE_H
@@ -20,7 +22,8 @@ enum {
 
 typedef struct tarn_session_file tarn_session_file;
 
-/// Opens a file, or makes one with what its owner alone may read. @param why  on failure: the path, what was found
+/// Opens a file, or makes one with what its owner alone may read. One of an earlier version becomes one of this. @param
+/// why  on failure: the path, what was found
 /// @return TARN_OK, TARN_E_IO, TARN_E_MALFORMED (no session's file, or damaged) or TARN_E_VERSION (of another Tarn)
 tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, tarn_text why);
 
@@ -48,7 +51,8 @@ typedef struct tarn_session_rest {
     tarn_box_state state;
     tarn_box_bytes log; ///< behind it, as far as it is whole
     uint32_t epoch, number;
-    uint32_t damaged; ///< states and batches that could not be read; 0: it is the newest step
+    bool is_scene_damaged; ///< which is then taken by its name, as one is that isn't in the file
+    uint32_t damaged;      ///< states and batches that could not be read; 0: it is the newest step
 } tarn_session_rest;
 
 /// The newest state that is whole, and the log from there. @return TARN_OK, TARN_E_NOT_FOUND: none is, TARN_E_IO or

@@ -63,10 +63,10 @@ tarn_status tarn_session_about_read(const uint8_t *bytes, size_t byte_count, tar
 
 static void head_fields(byte_codec *codec, tarn_session_head *head, bool is_state)
 {
-    uint32_t layout = TARN_BLACK_BOX_VERSION; // of the records
+    uint32_t layout = TARN_BLACK_BOX_RECORDS;
     uint64_t state = (uint64_t)head->state;
     u32(codec, &layout);
-    refuse_when(codec, layout != TARN_BLACK_BOX_VERSION);
+    refuse_when(codec, layout != TARN_BLACK_BOX_RECORDS);
     u64(codec, &state);
     head->state = (int64_t)state;
     u32(codec, &head->epoch);

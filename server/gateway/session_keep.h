@@ -7,4 +7,7 @@
 /// The session's tank has a box: it is kept from now on, if there is a store. To be called until it is.
 void tarn_session_keep(tarn_session *session);
 
+/// The next tank has a box of its own, and nothing of this one: not even the scene.
+void tarn_session_forget_box(tarn_session *session);
+
 #endif

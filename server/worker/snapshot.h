@@ -41,6 +41,11 @@ tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint
 /// @return TARN_OK or what tarn_tank_save returned; then what was kept before still is
 tarn_status tarn_snapshot_keep(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step);
 
+/// The scene of a tank that goes on becomes its own: it is put into the box, with the tank as it is now, after the
+/// `step`th step. Where that can't be, it isn't. @param fd  of the box
+void tarn_snapshot_adopt(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step, int fd,
+                         const struct tarn_scene_pack *pack);
+
 /// Loads a state that was put into the box's space from elsewhere, and keeps it. @param step  receives where it is
 /// @return TARN_OK, or what tarn_tank_load returned; then nothing changes here
 tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t byte_count, uint64_t *step);

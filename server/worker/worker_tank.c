@@ -6,19 +6,13 @@
 #include "server/worker/input_solids.h"
 #include "server/worker/tank_presses.h"
 #include "server/worker/worker_resume.h"
+#include "server/worker/worker_scene.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_scene *read, tarn_text why)
-{
-    char path[4096];
-    tarn_status status = tarn_scene_resolve(scene, scenes_dir, path, sizeof path, why, sizeof(tarn_text));
-    return status == TARN_OK ? tarn_scene_read_file(path, read, why, sizeof(tarn_text)) : status;
-}
 
 /// Takes which bodies there are: the scene's, and what was thrown in.
 static void list_bodies(tarn_worker_tank *tank)
@@ -107,6 +101,8 @@ static tarn_status hold(tarn_worker_tank *tank)
 /// What a tank is made of, before it takes the place of what was there.
 typedef struct tank_parts {
     tarn_scene *scene;
+    tarn_scene_pack pack; // the scene itself
+    bool is_own;          // which the black box has
     tarn_tank *tank;
     tarn_tile_map map;
     tarn_snapshot snapshot;
@@ -122,6 +118,7 @@ static void parts_free(tank_parts *parts)
         tarn_scene_free(parts->scene);
     }
     tarn_tile_map_free(&parts->map);
+    tarn_scene_pack_free(&parts->pack);
     free(parts->scene);
 }
 
@@ -165,12 +162,13 @@ static void parts_take(tarn_worker_tank *tank, tank_parts *parts)
 }
 
 /// Begins with the tank as its scene has it.
-static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load)
+static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load, const tarn_scene_pack *pack)
 {
     const tarn_step_input first = {.holds = true,
                                    .pause = load->paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_KEEPS};
     memset(&tank->next, 0, sizeof tank->next);
     tarn_black_box_begin(&tank->snapshot.box, load->scene);
+    tarn_black_box_put_scene(&tank->snapshot.box, tank->box_fd, pack);
     tarn_status status = tarn_tank_step(tank->tank, &first);
     if (status == TARN_OK) {
         status = tarn_snapshot_start(&tank->snapshot, tank->tank);
@@ -217,7 +215,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     if (parts.scene != NULL) {
         tarn_job *job = jobs->running;
         tarn_jobs_leave(jobs);
-        status = scene_read(scenes_dir, load->scene, parts.scene, why);
+        status = tarn_worker_scene_read(scenes_dir, load, tank->box_fd, parts.scene, &parts.pack, &parts.is_own, why);
         tarn_jobs_return(job);
     }
     if (status == TARN_OK) {
@@ -235,7 +233,13 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
     let_go(tank);
     status = resume(tank, load);
-    return status == TARN_E_NOT_FOUND ? start(tank, load) : status;
+    if (status == TARN_E_NOT_FOUND) {
+        status = start(tank, load, &parts.pack);
+    } else if (status == TARN_OK && !parts.is_own) {
+        tarn_snapshot_adopt(&tank->snapshot, tank->tank, tank->step, tank->box_fd, &parts.pack);
+    }
+    tarn_scene_pack_free(&parts.pack);
+    return status;
 }
 
 void tarn_worker_tank_free(tarn_worker_tank *tank)
