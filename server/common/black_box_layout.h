@@ -1,6 +1,6 @@
 /// How a tank's black box lies in memory (server/worker/black_box.h): what the worker writes and the gateway follows.
 ///
-///     head | log 0 | log 1 | state 0 | state 1
+///     head | log 0 | log 1 | state 0 | state 1 | ... | scene (scene_pack.h), at a place of its own
 ///
 /// One number says what counts: which half, and in which turn. Each state that is kept begins a turn, one more than the
 /// last where it is what the log leads to, two where it isn't: the tank was made anew or set back.
@@ -17,7 +17,8 @@
 
 enum {
     TARN_BLACK_BOX_MAGIC = 0x42425254,
-    TARN_BLACK_BOX_VERSION = 4,
+    TARN_BLACK_BOX_VERSION = 5,
+    TARN_BLACK_BOX_RECORDS = 4, ///< version of what lies in a log, and so in sessions' files
     TARN_BLACK_BOX_PAGE_BYTES = 4096,
     TARN_BLACK_BOX_LOG_BYTES = 8 << 20, ///< of one half; where it is full a state is due
     TARN_BLACK_BOX_RECORD_ALIGN = 8,
@@ -34,9 +35,13 @@ typedef struct tarn_black_box_half {
     atomic_uint_fast64_t log_bytes;
 } tarn_black_box_half;
 
+/// Where the scene lies, which isn't mapped and takes no memory but its own.
+#define TARN_BLACK_BOX_SCENE_AT ((uint64_t)1 << 32)
+
 typedef struct tarn_black_box_head {
     uint32_t magic, version;
     uint64_t state_bytes_max;
+    uint64_t scene_bytes; ///< 0: none is in it
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
     uint32_t turn;      ///< the newest
     atomic_uint counts; ///< 0: nothing; else the half in the lowest bit, the turn above
@@ -71,6 +76,10 @@ static inline uint64_t tarn_black_box_bytes(uint64_t state_bytes_max)
 {
     return tarn_black_box_state_at(2, state_bytes_max);
 }
+
+_Static_assert(2 * ((uint64_t)TARN_IPC_STATE_BYTES_MAX + TARN_BLACK_BOX_LOG_BYTES + TARN_BLACK_BOX_PAGE_BYTES) <
+                   TARN_BLACK_BOX_SCENE_AT,
+               "the scene lies behind the largest states");
 
 /// @return where the record behind one at `at` begins
 static inline uint64_t tarn_black_box_record_end(uint64_t at, const tarn_black_box_record_head *head)

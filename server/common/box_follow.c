@@ -2,6 +2,7 @@
 #include "server/common/box_follow.h"
 #include "protocol/assert.h"
 #include "server/common/black_box_layout.h"
+#include "server/common/scene_pack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ void tarn_box_news_free(tarn_box_news *news)
 {
     tarn_box_bytes_free(&news->before);
     tarn_box_bytes_free(&news->state.bytes);
+    tarn_box_bytes_free(&news->state.pack);
     tarn_box_bytes_free(&news->log);
 }
 
@@ -74,8 +76,9 @@ static tarn_status look(int fd, tarn_black_box_head *head)
     const tarn_black_box_half *half = &head->halves[head->counts & 1];
     const bool is_sound =
         head->magic == TARN_BLACK_BOX_MAGIC && head->version == TARN_BLACK_BOX_VERSION &&
-        head->state_bytes_max <= TARN_IPC_STATE_BYTES_MAX && half->state_bytes > 0 &&
-        half->state_bytes <= head->state_bytes_max && head->halves[0].log_bytes <= TARN_BLACK_BOX_LOG_BYTES &&
+        head->state_bytes_max <= TARN_IPC_STATE_BYTES_MAX && head->scene_bytes <= TARN_SCENE_PACK_BYTES_MAX &&
+        half->state_bytes > 0 && half->state_bytes <= head->state_bytes_max &&
+        head->halves[0].log_bytes <= TARN_BLACK_BOX_LOG_BYTES &&
         head->halves[1].log_bytes <= TARN_BLACK_BOX_LOG_BYTES && memchr(head->scene, 0, sizeof head->scene) != NULL;
     return is_sound ? TARN_OK : TARN_E_MALFORMED;
 }
@@ -96,6 +99,17 @@ static tarn_status copy_state(int fd, const tarn_black_box_head *head, tarn_box_
     memcpy(news->state.scene, head->scene, sizeof head->scene);
     return append(fd, tarn_black_box_state_at(half, head->state_bytes_max), head->halves[half].state_bytes,
                   &news->state.bytes);
+}
+
+/// One that is no whole scene is left out.
+static tarn_status copy_scene(int fd, const tarn_black_box_head *head, tarn_box_bytes *pack)
+{
+    pack->count = 0;
+    const tarn_status status = append(fd, TARN_BLACK_BOX_SCENE_AT, head->scene_bytes, pack);
+    if (status != TARN_OK || (pack->count > 0 && !tarn_scene_pack_sound(pack->bytes, pack->count))) {
+        pack->count = 0;
+    }
+    return status == TARN_E_MALFORMED ? TARN_OK : status;
 }
 
 /// What the half before had that wasn't read yet.
@@ -122,6 +136,9 @@ static tarn_status copy(const tarn_box_follower *follower, const tarn_black_box_
     }
     if (status == TARN_OK && (news->is_anew || (follows && wants_state))) {
         status = copy_state(follower->fd, head, news);
+    }
+    if (status == TARN_OK && news->is_anew) {
+        status = copy_scene(follower->fd, head, &news->state.pack);
     }
     if (status == TARN_OK && from > until) {
         return TARN_E_STATE;
@@ -239,12 +256,28 @@ static tarn_status write_at(int fd, uint64_t at, const void *from, size_t byte_c
     return TARN_OK;
 }
 
+void tarn_box_copy_scene(int from_fd, int to_fd)
+{
+    tarn_black_box_head head, copy = {.magic = TARN_BLACK_BOX_MAGIC, .version = TARN_BLACK_BOX_VERSION};
+    tarn_box_bytes pack = {0};
+    if (read_at(from_fd, 0, &head, sizeof head) == TARN_OK && head.magic == TARN_BLACK_BOX_MAGIC &&
+        head.version == TARN_BLACK_BOX_VERSION && head.scene_bytes <= TARN_SCENE_PACK_BYTES_MAX &&
+        copy_scene(from_fd, &head, &pack) == TARN_OK && pack.count > 0 &&
+        write_at(to_fd, TARN_BLACK_BOX_SCENE_AT, pack.bytes, pack.count) == TARN_OK) {
+        memcpy(copy.scene, head.scene, sizeof copy.scene);
+        copy.scene_bytes = pack.count;
+        (void)write_at(to_fd, 0, &copy, sizeof copy);
+    }
+    tarn_box_bytes_free(&pack);
+}
+
 tarn_status tarn_box_fill(int fd, const tarn_box_state *state, uint32_t epoch, uint32_t number, const uint8_t *log,
                           size_t log_bytes)
 {
     tarn_black_box_head head = {.magic = TARN_BLACK_BOX_MAGIC,
                                 .version = TARN_BLACK_BOX_VERSION,
                                 .state_bytes_max = state->state_bytes_max,
+                                .scene_bytes = state->pack.count,
                                 .turn = 1,
                                 .counts = 1 << 1,
                                 .epoch = epoch,
@@ -261,6 +294,9 @@ tarn_status tarn_box_fill(int fd, const tarn_box_state *state, uint32_t epoch, u
     if (status == TARN_OK) {
         status =
             write_at(fd, tarn_black_box_state_at(0, state->state_bytes_max), state->bytes.bytes, state->bytes.count);
+    }
+    if (status == TARN_OK) {
+        status = write_at(fd, TARN_BLACK_BOX_SCENE_AT, state->pack.bytes, state->pack.count);
     }
     return status == TARN_OK ? write_at(fd, 0, &head, sizeof head) : status;
 }

@@ -19,6 +19,7 @@ typedef struct tarn_box_bytes {
 /// A tank's state and what is around it.
 typedef struct tarn_box_state {
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< what the tank is made from
+    tarn_box_bytes pack;                      ///< the scene itself (scene_pack.h); empty: it isn't known
     uint64_t state_bytes_max;                 ///< of any state of this tank
     uint64_t step;
     tarn_box_bytes bytes;
@@ -29,7 +30,7 @@ typedef struct tarn_box_news {
     bool is_anew;          ///< what was read before doesn't lead here; there is a state
     tarn_box_bytes before; ///< records up to the state
     bool has_state;
-    tarn_box_state state;
+    tarn_box_state state;   ///< its scene's pack only where it is anew
     tarn_box_bytes log;     ///< records since, or of all where there is no state
     uint32_t epoch, number; ///< of the tank and of its newest frame, by the end
     uint32_t dt_ns;         ///< of the tank's time, in a step; 0: not known
@@ -75,6 +76,8 @@ size_t tarn_box_log_let_go(uint8_t *log, size_t byte_count);
 
 /// The tank of a filled box goes on under another epoch. @return TARN_OK or TARN_E_IO
 tarn_status tarn_box_set_epoch(int fd, uint32_t epoch);
+/// Copies the scene of a box into another one, of which nothing is used yet. What can't be copied is left out.
+void tarn_box_copy_scene(int from_fd, int to_fd);
 
 /// Lays out an empty box so that a worker goes on from a state and its log (tarn_ipc_load's `resumes`).
 /// @param log  whole records, at most TARN_BLACK_BOX_LOG_BYTES

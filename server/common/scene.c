@@ -84,10 +84,11 @@ static tarn_status read_json(scene_reader *r, const char *name, const char *text
     return r->status;
 }
 
-tarn_status tarn_scene_read_text(const char *origin, const char *folder, const char *name, const char *text,
-                                 size_t text_bytes, tarn_scene *scene, char *why, size_t why_bytes)
+static tarn_status read_text(const char *origin, const char *folder, tarn_scene_pack *pack, const char *name,
+                             const char *text, size_t text_bytes, tarn_scene *scene, char *why, size_t why_bytes)
 {
-    scene_reader r = {.origin = origin, .folder = folder, .why = why, .why_bytes = why_bytes, .status = TARN_E_MEMORY};
+    scene_reader r = {
+        .origin = origin, .folder = folder, .pack = pack, .why = why, .why_bytes = why_bytes, .status = TARN_E_MEMORY};
     if (text_bytes > TARN_SCENE_BYTES_MAX) {
         scene_refuse(&r, TARN_E_LIMIT, "", "found %zu bytes, allowed are %d", text_bytes, TARN_SCENE_BYTES_MAX);
         return r.status;
@@ -104,6 +105,27 @@ tarn_status tarn_scene_read_text(const char *origin, const char *folder, const c
     }
     free(d);
     return r.status;
+}
+
+tarn_status tarn_scene_read_text(const char *origin, const char *folder, const char *name, const char *text,
+                                 size_t text_bytes, tarn_scene *scene, char *why, size_t why_bytes)
+{
+    return read_text(origin, folder, NULL, name, text, text_bytes, scene, why, why_bytes);
+}
+
+tarn_status tarn_scene_read_kept(tarn_scene_pack *pack, tarn_scene *scene, char *why, size_t why_bytes)
+{
+    scene_reader r = {.origin = "the scene that was kept", .why = why, .why_bytes = why_bytes, .status = TARN_OK};
+    tarn_scene_entry entry;
+    size_t at = 0;
+    char name[sizeof entry.name];
+    if (!tarn_scene_pack_sound(pack->bytes, pack->byte_count) ||
+        !tarn_scene_pack_next(pack->bytes, pack->byte_count, &at, &entry)) {
+        scene_refuse(&r, TARN_E_MALFORMED, "", "found no scene in it");
+        return r.status;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)(strlen(entry.name) - strlen(".json")), entry.name);
+    return read_text(entry.name, NULL, pack, name, (const char *)entry.bytes, entry.byte_count, scene, why, why_bytes);
 }
 
 /// Reads at most TARN_SCENE_BYTES_MAX + 1 bytes of a regular file.
@@ -143,7 +165,8 @@ end:
     return done;
 }
 
-tarn_status tarn_scene_read_file(const char *path, tarn_scene *scene, char *why, size_t why_bytes)
+tarn_status tarn_scene_read_file_to_keep(const char *path, tarn_scene *scene, tarn_scene_pack *pack, char *why,
+                                         size_t why_bytes)
 {
     scene_reader r = {.origin = path, .why = why, .why_bytes = why_bytes, .status = TARN_E_MEMORY};
     const char *slash = strrchr(path, '/');
@@ -168,8 +191,18 @@ tarn_status tarn_scene_read_file(const char *path, tarn_scene *scene, char *why,
     }
     size_t text_bytes = 0;
     if (read_bytes(&r, path, text, &text_bytes)) {
-        r.status = tarn_scene_read_text(path, folder, name, text, text_bytes, scene, why, why_bytes);
+        // One that is too long isn't kept, and refused like any other.
+        if (pack != NULL && tarn_scene_pack_add(pack, file, text, text_bytes) == TARN_E_MEMORY) {
+            scene_refuse(&r, TARN_E_MEMORY, "", "out of memory");
+        } else {
+            r.status = read_text(path, folder, pack, name, text, text_bytes, scene, why, why_bytes);
+        }
     }
     free(text);
     return r.status;
+}
+
+tarn_status tarn_scene_read_file(const char *path, tarn_scene *scene, char *why, size_t why_bytes)
+{
+    return tarn_scene_read_file_to_keep(path, scene, NULL, why, why_bytes);
 }

@@ -70,6 +70,16 @@ typedef struct tarn_scene {
 ///     TARN_E_LIMIT or TARN_E_MEMORY: there is nothing to free
 tarn_status tarn_scene_read_file(const char *path, tarn_scene *scene, char *why, size_t why_bytes);
 
+struct tarn_scene_pack;
+
+/// The same, and keeps what was read. @param pack  zero; receives the JSON and the files (scene_pack.h), which the
+/// caller frees on failure too
+tarn_status tarn_scene_read_file_to_keep(const char *path, tarn_scene *scene, struct tarn_scene_pack *pack, char *why,
+                                         size_t why_bytes);
+
+/// Reads a scene that was kept so, and nothing from any folder.
+tarn_status tarn_scene_read_kept(struct tarn_scene_pack *pack, tarn_scene *scene, char *why, size_t why_bytes);
+
 /// The same from memory; `origin` stands for the file's name in sentences, `name` becomes scene->name.
 /// @param folder  where the files lie that the scene names; NULL: nowhere, so that it can't name any
 tarn_status tarn_scene_read_text(const char *origin, const char *folder, const char *name, const char *text,

@@ -2,48 +2,57 @@
 #include "server/common/session_file.h"
 #include "protocol/assert.h"
 #include "server/common/black_box_layout.h"
+#include "server/common/session_guard.h"
 #include "server/common/session_history.h"
 #include "server/common/session_moments.h"
+#include "server/common/session_parts.h"
+#include "server/common/session_scene.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 enum {
     APPLICATION_ID = 0x5441524e,
-    VERSION = 1,
+    VERSION = 2,
     LEVEL = 1,                 // of compression: a higher one takes many times as long for a few percent
     ROOM_BYTES_KEPT = 1 << 20, // of each file, for the next frame
+    DAMAGED_MAX = 1000,        // states, behind which no whole one is looked for
     BUSY_MS = 200,             // for whoever reads it by another program; other tanks wait meanwhile
 };
 
-static const char schema[] = "CREATE TABLE about(id INTEGER PRIMARY KEY CHECK(id = 1), frame BLOB NOT NULL);"
-                             "CREATE TABLE states(id INTEGER PRIMARY KEY AUTOINCREMENT, follows INTEGER NOT NULL, "
-                             "frame BLOB NOT NULL);"
-                             "CREATE TABLE log(id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, "
-                             "frame BLOB NOT NULL);"
-                             "CREATE INDEX log_of_state ON log(state);";
+#define SCHEMA_1                                                                                                       \
+    "CREATE TABLE about(id INTEGER PRIMARY KEY CHECK(id = 1), frame BLOB NOT NULL);"                                   \
+    "CREATE TABLE states(id INTEGER PRIMARY KEY AUTOINCREMENT, follows INTEGER NOT NULL, frame BLOB NOT NULL);"        \
+    "CREATE TABLE log(id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, frame BLOB NOT NULL);"             \
+    "CREATE INDEX log_of_state ON log(state);"
+#define SINCE_2                                                                                                        \
+    "CREATE TABLE scenes(id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, frame BLOB NOT NULL);"          \
+    "CREATE TABLE files(id INTEGER PRIMARY KEY AUTOINCREMENT, hash BLOB NOT NULL UNIQUE, frame BLOB NOT NULL);"        \
+    "CREATE TABLE aside(state INTEGER NOT NULL, batch INTEGER NOT NULL, reason TEXT NOT NULL, frame BLOB NOT "         \
+    "NULL);" TARN_SESSION_HISTORY_SCHEMA
 
-struct tarn_session_file {
-    sqlite3 *db;
-    ZSTD_CCtx *compressor;
-    tarn_box_bytes plain, sorted, packed; ///< of one frame
-    int64_t state;                        ///< the newest; 0: none is in it
-    int64_t oldest;                       ///< state that is kept, beside the newest few
-    uint64_t log_bytes;                   ///< behind it, packed
-    char path[4096];
-};
+/// By version, the first of which has none of what came later.
+static const char *const schemas[VERSION] = {SCHEMA_1, SCHEMA_1 SINCE_2};
+
+/// What is asked of the database next may take as long as any.
+static void begin(tarn_session_file *file)
+{
+    file->work_left = TARN_SESSION_WORK_MAX;
+}
 
 static tarn_status failed(const tarn_session_file *file, tarn_text why)
 {
     const int code = sqlite3_errcode(file->db);
+    if (code == SQLITE_INTERRUPT) {
+        snprintf(why, sizeof(tarn_text), "%.300s: reading it takes longer than any session's file does", file->path);
+        return TARN_E_MALFORMED;
+    }
     snprintf(why, sizeof(tarn_text), "%.300s: %.150s", file->path, sqlite3_errmsg(file->db));
     return code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? TARN_E_MALFORMED
            : code == SQLITE_NOMEM                          ? TARN_E_MEMORY
@@ -71,7 +80,7 @@ static tarn_status ask(const tarn_session_file *file, const char *sql, int64_t *
     return status;
 }
 
-static tarn_status check_kind(const tarn_session_file *file, bool *is_new, tarn_text why)
+static tarn_status check_kind(tarn_session_file *file, bool *is_new, tarn_text why)
 {
     int64_t tables = 0, application = 0, version = 0;
     tarn_status status = ask(file, "SELECT count(*) FROM sqlite_master", &tables, why);
@@ -89,12 +98,13 @@ static tarn_status check_kind(const tarn_session_file *file, bool *is_new, tarn_
         snprintf(why, sizeof(tarn_text), "%.300s: it is no session's file", file->path);
         return TARN_E_MALFORMED;
     }
-    if (version != VERSION) {
-        snprintf(why, sizeof(tarn_text), "%.300s: found version %lld of a session's file, allowed is %d", file->path,
-                 (long long)version, VERSION);
+    if (version < 1 || version > VERSION) {
+        snprintf(why, sizeof(tarn_text), "%.300s: found version %lld of a session's file, allowed are 1 to %d",
+                 file->path, (long long)version, VERSION);
         return TARN_E_VERSION;
     }
-    return TARN_OK;
+    file->has_scenes = version >= 2;
+    return tarn_session_guard_schema(file->db, schemas[version - 1], file->path, why);
 }
 
 /// Where there can be no write-ahead log, as on some network file systems, a commit lasts only if the folder is synced
@@ -111,15 +121,31 @@ static tarn_status check_journal(const tarn_session_file *file, tarn_text why)
     return is_wal ? TARN_OK : run(file, "PRAGMA synchronous = EXTRA", why);
 }
 
+/// Lays a file out, or brings one of an earlier version up to this one. All of it or nothing.
+static tarn_status lay_schema(tarn_session_file *file, const char *schema, tarn_text why)
+{
+    char sql[2048];
+    tarn_text ignored;
+    snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT",
+             APPLICATION_ID, VERSION, schema);
+    const tarn_status status = run(file, sql, why);
+    if (status != TARN_OK) {
+        (void)run(file, "ROLLBACK", ignored);
+    }
+    file->has_scenes = status == TARN_OK;
+    return status;
+}
+
 static tarn_status set_up(tarn_session_file *file, tarn_text why)
 {
     char sql[512];
     bool is_new = false;
     sqlite3_busy_timeout(file->db, BUSY_MS);
+    tarn_session_guard_connection(file->db, &file->work_left);
     tarn_status status = check_kind(file, &is_new, why);
     snprintf(sql, sizeof sql,
              "PRAGMA cache_size = -%d; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
-             "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 16777216;",
+             "PRAGMA journal_size_limit = 16777216;",
              TARN_SESSION_FILE_CACHE_KIB);
     if (status == TARN_OK) {
         status = run(file, sql, why);
@@ -127,13 +153,8 @@ static tarn_status set_up(tarn_session_file *file, tarn_text why)
     if (status == TARN_OK) {
         status = check_journal(file, why);
     }
-    if (status == TARN_OK && is_new) {
-        snprintf(sql, sizeof sql, "BEGIN; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT",
-                 APPLICATION_ID, VERSION, schema);
-        status = run(file, sql, why);
-    }
-    if (status == TARN_OK) {
-        status = run(file, tarn_session_history_schema, why);
+    if (status == TARN_OK && !file->has_scenes) {
+        status = lay_schema(file, is_new ? schemas[VERSION - 1] : SINCE_2, why);
     }
     return status == TARN_OK ? ask(file, "SELECT max(id) FROM states", &file->state, why) : status;
 }
@@ -165,7 +186,8 @@ static tarn_status open_to_read(tarn_session_file *file, tarn_text why)
         return failed(file, why);
     }
     sqlite3_busy_timeout(file->db, BUSY_MS);
-    tarn_status status = run(file, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; BEGIN", why);
+    tarn_session_guard_connection(file->db, &file->work_left);
+    tarn_status status = run(file, "BEGIN", why);
     if (status == TARN_OK) {
         status = check_kind(file, &is_new, why); // reads, so that the moment is this one
     }
@@ -217,6 +239,9 @@ static tarn_status open_with(const char *path, int flags,
     }
     if (fd >= 0) {
         close(fd);
+    }
+    if (status == TARN_OK) {
+        status = tarn_session_guard_logs(path, why);
     }
     if (status == TARN_OK) {
         status = open_database(made, why);
@@ -329,6 +354,7 @@ static tarn_status insert(tarn_session_file *file, const char *sql, int64_t firs
 tarn_status tarn_session_file_put_about(tarn_session_file *file, const tarn_session_about *about, tarn_text why)
 {
     uint64_t put_bytes;
+    begin(file);
     if (tarn_box_bytes_make_room(&file->plain, TARN_SESSION_ABOUT_BYTES_MAX) != TARN_OK) {
         snprintf(why, sizeof(tarn_text), "out of memory");
         return TARN_E_MEMORY;
@@ -353,7 +379,7 @@ static tarn_status put_log(tarn_session_file *file, const tarn_box_news *news, c
     return status;
 }
 
-static tarn_status drop_old(const tarn_session_file *file, tarn_text why)
+static tarn_status drop_old(tarn_session_file *file, tarn_text why)
 {
     char sql[512];
     const long long newest = file->state - TARN_SESSION_FILE_STATES,
@@ -363,7 +389,8 @@ static tarn_status drop_old(const tarn_session_file *file, tarn_text why)
              "DELETE FROM moments WHERE state <= %lld; "
              "DELETE FROM marks WHERE at_ns < (SELECT min(at_ns) FROM moments);",
              last, last, last);
-    return run(file, sql, why);
+    const tarn_status status = run(file, sql, why);
+    return status == TARN_OK ? tarn_session_scene_drop(file, last + 1, why) : status;
 }
 
 void tarn_session_file_keep_from(tarn_session_file *file, int64_t state)
@@ -379,7 +406,11 @@ static tarn_status put_state(tarn_session_file *file, const tarn_box_news *news,
                               .step = news->state.step,
                               .state_bytes_max = news->state.state_bytes_max};
     memcpy(head.scene, news->state.scene, sizeof head.scene);
-    tarn_status status = lay_out(file, &head, true, &news->state.bytes);
+    tarn_status status = news->is_anew ? tarn_session_scene_put(file, head.state, &news->state.pack, why) : TARN_OK;
+    if (status != TARN_OK) {
+        return status;
+    }
+    status = lay_out(file, &head, true, &news->state.bytes);
     if (status == TARN_OK) {
         status = insert_as(file, true, "INSERT INTO states(id, follows, frame) VALUES(?1, ?2, ?3)", head.state,
                            !news->is_anew, put_bytes, why);
@@ -422,6 +453,7 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
     const uint64_t log_bytes = file->log_bytes;
     tarn_text ignored;
     *state_bytes = 0;
+    begin(file);
     tarn_status status = run(file, "BEGIN IMMEDIATE", why);
     if (status != TARN_OK) {
         return status;
@@ -445,6 +477,7 @@ tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about 
 {
     sqlite3_stmt *row = NULL;
     tarn_status status = TARN_E_NOT_FOUND;
+    begin(file);
     int code = sqlite3_prepare_v2(file->db, "SELECT frame FROM about", -1, &row, NULL);
     if (code == SQLITE_OK) {
         code = sqlite3_step(row);
@@ -469,6 +502,7 @@ tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about 
 void tarn_session_rest_free(tarn_session_rest *rest)
 {
     tarn_box_bytes_free(&rest->state.bytes);
+    tarn_box_bytes_free(&rest->state.pack);
     tarn_box_bytes_free(&rest->log);
 }
 
@@ -562,11 +596,20 @@ static tarn_status read_log(tarn_session_file *file, int64_t state, uint64_t ste
     return status;
 }
 
+/// A scene that is damaged is left out.
+static tarn_status read_scene(tarn_session_file *file, int64_t state, tarn_session_rest *rest, tarn_text why)
+{
+    const tarn_status status = tarn_session_scene_read(file, state, &rest->state.pack, why);
+    rest->is_scene_damaged = status == TARN_E_MALFORMED;
+    return rest->is_scene_damaged ? TARN_OK : status;
+}
+
 tarn_status tarn_session_file_rest_of(tarn_session_file *file, int64_t state, uint64_t steps, tarn_session_rest *rest,
                                       tarn_text why)
 {
     sqlite3_stmt *row = NULL;
     memset(rest, 0, sizeof *rest);
+    begin(file);
     int code = sqlite3_prepare_v2(file->db, "SELECT id, follows, frame FROM states WHERE id = ?1", -1, &row, NULL);
     if (code == SQLITE_OK && (code = sqlite3_bind_int64(row, 1, state)) == SQLITE_OK) {
         code = sqlite3_step(row);
@@ -578,6 +621,9 @@ tarn_status tarn_session_file_rest_of(tarn_session_file *file, int64_t state, ui
     if (code == SQLITE_ROW || code == SQLITE_DONE) {
         snprintf(why, sizeof(tarn_text), "%.300s: state %lld: %s", file->path, (long long)state,
                  tarn_status_text(status));
+    }
+    if (status == TARN_OK) {
+        status = read_scene(file, state, rest, why);
     }
     if (status == TARN_OK) {
         status = read_log(file, state, steps, rest, why);
@@ -593,16 +639,6 @@ tarn_status tarn_session_file_rest_of(tarn_session_file *file, int64_t state, ui
     return status;
 }
 
-struct sqlite3 *tarn_session_file_database(tarn_session_file *file)
-{
-    return file->db;
-}
-
-tarn_status tarn_session_file_failed(const tarn_session_file *file, tarn_text why)
-{
-    return failed(file, why);
-}
-
 int64_t tarn_session_file_newest(const tarn_session_file *file)
 {
     return file->state;
@@ -614,9 +650,10 @@ tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *r
     tarn_status status = TARN_E_NOT_FOUND;
     int64_t state = 0;
     memset(rest, 0, sizeof *rest);
+    begin(file);
     snprintf(why, sizeof(tarn_text), "%.300s: no state of the tank is in it", file->path);
     int code = sqlite3_prepare_v2(file->db, "SELECT id, follows, frame FROM states ORDER BY id DESC", -1, &row, NULL);
-    while (code == SQLITE_OK && status != TARN_OK && status != TARN_E_MEMORY &&
+    while (code == SQLITE_OK && status != TARN_OK && status != TARN_E_MEMORY && rest->damaged < DAMAGED_MAX &&
            (code = sqlite3_step(row)) == SQLITE_ROW) {
         status = read_state(file, row, rest);
         state = sqlite3_column_int64(row, 0);
@@ -627,6 +664,9 @@ tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *r
         status = failed(file, why);
     }
     sqlite3_finalize(row);
+    if (status == TARN_OK) {
+        status = read_scene(file, state, rest, why);
+    }
     if (status == TARN_OK) {
         status = read_log(file, state, UINT64_MAX, rest, why);
     } else if (status == TARN_E_MALFORMED) {
@@ -649,6 +689,7 @@ static tarn_status next_row(tarn_session_file *file, const char *sql, tarn_sessi
 {
     sqlite3_stmt *statement = NULL;
     tarn_status status = TARN_OK;
+    begin(file);
     int code = sqlite3_prepare_v2(file->db, sql, -1, &statement, NULL);
     if (code == SQLITE_OK) {
         code = sqlite3_bind_int64(statement, 1, row->id);
@@ -714,6 +755,7 @@ tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void 
                                     void *user, tarn_text why)
 {
     sqlite3_stmt *row = NULL;
+    begin(file);
     int code = sqlite3_prepare_v2(file->db, "PRAGMA integrity_check(20)", -1, &row, NULL);
     while (code == SQLITE_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
         const char *sentence = (const char *)sqlite3_column_text(row, 0);
@@ -725,4 +767,29 @@ tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void 
     const tarn_status status = code == SQLITE_DONE ? TARN_OK : failed(file, why);
     sqlite3_finalize(row);
     return status;
+}
+
+// --------------------------------------------------------------------------------------------------- for the other
+// parts
+
+tarn_status tarn_session_part_failed(const tarn_session_file *file, tarn_text why)
+{
+    return failed(file, why);
+}
+
+tarn_status tarn_session_part_run(const tarn_session_file *file, const char *sql, tarn_text why)
+{
+    return run(file, sql, why);
+}
+
+tarn_status tarn_session_part_insert(tarn_session_file *file, const char *sql, int64_t first, int64_t second,
+                                     tarn_text why)
+{
+    uint64_t put_bytes;
+    return insert(file, sql, first, second, &put_bytes, why);
+}
+
+tarn_status tarn_session_part_unpack(tarn_session_file *file, sqlite3_stmt *row, int column)
+{
+    return unpack(file, row, column);
 }

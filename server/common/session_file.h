@@ -5,6 +5,8 @@
 ///     states  newest last; `follows`: the log of the one before leads to it
 ///     log     batches of the black box's records behind a state
 ///     moments, marks  where states lie in the session's time, and what people call a moment (session_history.h)
+///     scenes, files  what states were made from (session_scene.h), every file once
+///     aside   states that killed their workers, with their logs (session_aside.h)
 ///
 /// A state and its log give the very step at which the last batch was written. Not thread-safe: one thread, one file.
 #ifndef TARN_SERVER_COMMON_SESSION_FILE_H
@@ -21,7 +23,8 @@ enum {
 
 typedef struct tarn_session_file tarn_session_file;
 
-/// Opens a file, or makes one with what its owner alone may read. @param why  on failure: the path, what was found
+/// Opens a file, or makes one with what its owner alone may read. One of an earlier version becomes one of this. @param
+/// why  on failure: the path, what was found
 /// @return TARN_OK, TARN_E_IO, TARN_E_MALFORMED (no session's file, or damaged) or TARN_E_VERSION (of another Tarn)
 tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, tarn_text why);
 
@@ -56,7 +59,8 @@ typedef struct tarn_session_rest {
     tarn_box_state state;
     tarn_box_bytes log; ///< behind it, as far as it is whole
     uint32_t epoch, number;
-    uint32_t damaged; ///< states and batches that could not be read; 0: it is the newest step
+    bool is_scene_damaged; ///< which is then taken by its name, as one is that isn't in the file
+    uint32_t damaged;      ///< states and batches that could not be read; 0: it is the newest step
 } tarn_session_rest;
 
 /// The newest state that is whole, and the log from there. @return TARN_OK, TARN_E_NOT_FOUND: none is, TARN_E_IO or
@@ -89,10 +93,5 @@ tarn_status tarn_session_file_next_batch(tarn_session_file *file, tarn_session_r
 /// Lets SQLite look through the whole of it. @param found  is called with each damage, at most 20
 tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void *user, const char *sentence),
                                     void *user, tarn_text why);
-
-// For session_history.h: SQLite's own, and what its newest failure is.
-struct sqlite3;
-struct sqlite3 *tarn_session_file_database(tarn_session_file *file);
-tarn_status tarn_session_file_failed(const tarn_session_file *file, tarn_text why);
 
 #endif

@@ -1,11 +1,20 @@
 // Fields in one walk for both directions, and zstd around them. Begin at tarn_session_unpack.
 #include "server/common/session_frame.h"
 #include "protocol/assert.h"
+#include "protocol/message_text.h"
 #include "server/common/black_box_layout.h"
 #include "server/common/byte_codec.h"
 
 #include <string.h>
 #include <zstd.h>
+
+/// Whether a name and a title are what a server gives and takes elsewhere: they go into paths, addresses and pages.
+static bool are_sound(const tarn_session_about *about)
+{
+    const size_t length = strlen(about->name);
+    return length > 0 && strspn(about->name, "abcdefghijklmnopqrstuvwxyz0123456789-") == length &&
+           tarn_text_fault((const uint8_t *)about->title, strlen(about->title)) == NULL && about->begun_as[0] != 0;
+}
 
 static void about_fields(byte_codec *codec, tarn_session_about *about)
 {
@@ -48,16 +57,16 @@ tarn_status tarn_session_about_read(const uint8_t *bytes, size_t byte_count, tar
     byte_codec codec = {.at = (uint8_t *)bytes, .end = (uint8_t *)bytes + byte_count}; // which are only read
     memset(about, 0, sizeof *about);
     about_fields(&codec, about);
-    refuse_when(&codec, codec.at != codec.end);
+    refuse_when(&codec, codec.at != codec.end || (codec.status == TARN_OK && !are_sound(about)));
     return codec.status;
 }
 
 static void head_fields(byte_codec *codec, tarn_session_head *head, bool is_state)
 {
-    uint32_t layout = TARN_BLACK_BOX_VERSION; // of the records
+    uint32_t layout = TARN_BLACK_BOX_RECORDS;
     uint64_t state = (uint64_t)head->state;
     u32(codec, &layout);
-    refuse_when(codec, layout != TARN_BLACK_BOX_VERSION);
+    refuse_when(codec, layout != TARN_BLACK_BOX_RECORDS);
     u64(codec, &state);
     head->state = (int64_t)state;
     u32(codec, &head->epoch);
@@ -76,6 +85,7 @@ static void head_fields(byte_codec *codec, tarn_session_head *head, bool is_stat
     } else if (at != NULL) {
         memcpy(head->scene, at, length);
         head->scene[length] = 0;
+        refuse_when(codec, strlen(head->scene) != length);
     }
 }
 

@@ -1,16 +1,11 @@
 // Moments and marks, in tables of their own beside the states. Begin at tarn_session_history_rest.
 #include "server/common/session_history.h"
 #include "server/common/session_moments.h"
+#include "server/common/session_parts.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
-
-const char tarn_session_history_schema[] =
-    "CREATE TABLE IF NOT EXISTS moments(state INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL CHECK(at_ns >= 0), "
-    "dt_ns INTEGER NOT NULL, bytes INTEGER NOT NULL);"
-    "CREATE TABLE IF NOT EXISTS marks(id INTEGER PRIMARY KEY AUTOINCREMENT, at_ns INTEGER NOT NULL CHECK(at_ns >= 0), "
-    "name TEXT NOT NULL);";
 
 bool tarn_session_moment_put(sqlite3 *db, const tarn_session_moment *moment)
 {
@@ -30,7 +25,7 @@ bool tarn_session_moment_put(sqlite3 *db, const tarn_session_moment *moment)
 static int ask(tarn_session_file *file, const char *sql, int64_t first, int64_t second, sqlite3_stmt **statement)
 {
     *statement = NULL;
-    int code = sqlite3_prepare_v2(tarn_session_file_database(file), sql, -1, statement, NULL);
+    int code = sqlite3_prepare_v2(file->db, sql, -1, statement, NULL);
     const int count = code == SQLITE_OK ? sqlite3_bind_parameter_count(*statement) : 0;
     if (code == SQLITE_OK && count > 0) {
         code = sqlite3_bind_int64(*statement, 1, first);
@@ -46,7 +41,7 @@ static tarn_status finish(tarn_session_file *file, sqlite3_stmt *statement, int 
 {
     const tarn_status status = code == SQLITE_ROW    ? TARN_OK
                                : code == SQLITE_DONE ? TARN_E_NOT_FOUND
-                                                     : tarn_session_file_failed(file, why);
+                                                     : tarn_session_part_failed(file, why);
     sqlite3_finalize(statement);
     return status;
 }
@@ -194,7 +189,7 @@ tarn_status tarn_session_history_rest(tarn_session_file *file, uint64_t *at_ns, 
 tarn_status tarn_session_history_mark(tarn_session_file *file, uint64_t at_ns, const char *name, uint32_t *id,
                                       tarn_text why)
 {
-    sqlite3 *db = tarn_session_file_database(file);
+    sqlite3 *db = file->db;
     sqlite3_stmt *row;
     int code = ask(file, "SELECT count(*) FROM marks", 0, 0, &row);
     const int64_t count = code == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
@@ -221,7 +216,7 @@ tarn_status tarn_session_history_unmark(tarn_session_file *file, uint32_t id, ta
     sqlite3_stmt *row;
     const int code = ask(file, "DELETE FROM marks WHERE id = ?1", id, 0, &row);
     const tarn_status status = finish(file, row, code == SQLITE_DONE ? SQLITE_ROW : code, why);
-    if (status == TARN_OK && sqlite3_changes(tarn_session_file_database(file)) == 0) {
+    if (status == TARN_OK && sqlite3_changes(file->db) == 0) {
         snprintf(why, sizeof(tarn_text), "there is no mark %u", id);
         return TARN_E_NOT_FOUND;
     }

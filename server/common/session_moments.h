@@ -14,8 +14,11 @@ typedef struct tarn_session_moment {
     uint64_t bytes; ///< that the state takes, and the log before it
 } tarn_session_moment;
 
-/// Makes the tables where they are missing.
-extern const char tarn_session_history_schema[];
+#define TARN_SESSION_HISTORY_SCHEMA                                                                                    \
+    "CREATE TABLE moments(state INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL CHECK(at_ns >= 0), "                       \
+    "dt_ns INTEGER NOT NULL, bytes INTEGER NOT NULL);"                                                                 \
+    "CREATE TABLE marks(id INTEGER PRIMARY KEY AUTOINCREMENT, at_ns INTEGER NOT NULL CHECK(at_ns >= 0), "              \
+    "name TEXT NOT NULL);"
 
 /// @return false: SQLite says why
 bool tarn_session_moment_put(struct sqlite3 *db, const tarn_session_moment *moment);

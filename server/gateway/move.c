@@ -101,6 +101,7 @@ tarn_status tarn_move_begin(tarn_move *move, tarn_session *session, int wanted, 
     tarn_session_box_close(&move->box_fd);
     if (refusal == NULL) {
         tarn_session_box_open(&move->box_fd);
+        tarn_session_box_copy_scene(session->box_fd, move->box_fd);
         message.restore.box = move->box_fd;
     }
     if (refusal == NULL && tell(&session->all->workers->workers[index], &message) != TARN_OK) {

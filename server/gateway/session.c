@@ -341,7 +341,8 @@ static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_
         }
         return;
     }
-    // The tank is made from this scene as soon as there is a worker again.
+    // The tank is made from this scene, as it lies in its folder, as soon as there is a worker again.
+    tarn_session_forget_box(session);
     snprintf(session->scene, sizeof session->scene, "%s", scene);
     session->state.paused = 0;
     session->is_afresh_asked = true;

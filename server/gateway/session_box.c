@@ -1,5 +1,6 @@
 // A descriptor of memory.
 #include "server/gateway/session_box.h"
+#include "server/common/box_follow.h"
 #include "server/common/log.h"
 
 #include <sys/mman.h>
@@ -15,6 +16,13 @@ void tarn_session_box_open(int *fd)
         tarn_log_warn("there is no descriptor for a tank's black box: if its worker ends, it starts afresh");
     }
     *fd = made > 0 ? made : 0;
+}
+
+void tarn_session_box_copy_scene(int from, int to)
+{
+    if (from > 0 && to > 0) {
+        tarn_box_copy_scene(from, to);
+    }
 }
 
 void tarn_session_box_close(int *fd)

@@ -7,6 +7,9 @@
 /// tarn_session_box_close takes, or stays 0: none is to be had, which is logged
 void tarn_session_box_open(int *fd);
 
+/// The scene itself, where one box has it, goes into another of which nothing is used yet. @param from, to  0 is fine
+void tarn_session_box_copy_scene(int from, int to);
+
 /// Gives the memory back, as far as no worker uses it. @param fd  0 is fine; receives 0
 void tarn_session_box_close(int *fd);
 

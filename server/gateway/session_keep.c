@@ -1,5 +1,6 @@
 // What outlives a session's tank, as the store has it.
 #include "server/gateway/session_keep.h"
+#include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/tank_store.h"
 
@@ -21,4 +22,10 @@ void tarn_session_keep(tarn_session *session)
     if (tarn_store_keep(session->all->store, place, session->id, &about, session->box_fd)) {
         session->kept_fd = session->box_fd;
     }
+}
+
+void tarn_session_forget_box(tarn_session *session)
+{
+    tarn_session_box_close(&session->box_fd);
+    session->kept_fd = 0;
 }

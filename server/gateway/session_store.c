@@ -2,6 +2,7 @@
 #include "server/gateway/session_store.h"
 #include "protocol/assert.h"
 #include "server/common/log.h"
+#include "server/gateway/kept_scene.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_keep.h"
 #include "server/gateway/session_place.h"
@@ -31,7 +32,12 @@ static tarn_status open_found(tarn_sessions *all, const tarn_store_found *found,
                                    .is_kept = about->is_kept,
                                    .is_listed = about->is_listed};
     int box_fd = found->box_fd;
+    tarn_box_bytes pack = found->pack;
     const tarn_status status = tarn_session_open(all, &own, &session);
+    if (status == TARN_OK) {
+        tarn_kept_scene_compare(all->options, found, session->label);
+    }
+    tarn_box_bytes_free(&pack);
     if (status != TARN_OK) {
         tarn_session_box_close(&box_fd);
         return status;
@@ -43,8 +49,27 @@ static tarn_status open_found(tarn_sessions *all, const tarn_store_found *found,
     return TARN_OK;
 }
 
+/// Lets go of what was found. @return that it can't be gone on from, with a sentence
+static tarn_status refuse_scene(const tarn_store_found *found, tarn_text why)
+{
+    int box_fd = found->box_fd;
+    tarn_session_box_close(&box_fd);
+    snprintf(why, sizeof(tarn_text),
+             "the session's file has no scene in it and names one by its path, %.300s, which is followed with --scene "
+             "alone",
+             found->scene);
+    return TARN_E_MALFORMED;
+}
+
 static void on_found(void *user, const tarn_store_found *found)
 {
+    const tarn_sessions *all = user;
+    tarn_text why;
+    if (!tarn_kept_scene_allowed(all->options, found)) {
+        (void)refuse_scene(found, why);
+        tarn_log_error("%s; it is left out", why);
+        return;
+    }
     if (open_found(user, found, NULL) != TARN_OK) {
         tarn_log_warn("the session \"%s\" finds no place", found->about.name);
     }
@@ -58,12 +83,16 @@ static tarn_status open_first(tarn_sessions *all, const tarn_session_plan *first
     const tarn_status status =
         all->store != NULL ? tarn_store_find_first(all->store, first->name, &found, why) : TARN_E_NOT_FOUND;
     if (status == TARN_OK && strcmp(found.about.begun_as, first->scene) == 0) {
+        if (!tarn_kept_scene_allowed(all->options, &found)) {
+            return refuse_scene(&found, why);
+        }
         return open_found(all, &found, first);
     }
     if (status == TARN_OK) {
         tarn_log_info("the session \"%s\" was begun with the scene %s: it starts afresh with %s", first->name,
                       found.about.begun_as, first->scene);
         tarn_session_box_close(&found.box_fd);
+        tarn_box_bytes_free(&found.pack);
         plan.salt = found.about.salt; // its links last
     } else if (status != TARN_E_NOT_FOUND) {
         return status; // nothing is to be put over it

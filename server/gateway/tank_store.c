@@ -552,12 +552,17 @@ static tarn_status fill_box(tarn_session_file *file, const char *path, tarn_stor
     if (rest.damaged > 0) {
         tarn_log_error("%s: %u parts of it are damaged; the tank is as it was before", path, rest.damaged);
     }
+    if (rest.is_scene_damaged) {
+        tarn_log_error("%s: its scene is damaged; the one of that name in the scenes' folder is taken", path);
+    }
     const int fd = memfd_create("tarn-tank", MFD_CLOEXEC);
     found->epoch = rest.epoch + 1;
     memcpy(found->scene, rest.state.scene, sizeof found->scene);
     if (fd > 0 &&
         tarn_box_fill(fd, &rest.state, found->epoch, rest.number, rest.log.bytes, rest.log.count) == TARN_OK) {
         found->box_fd = fd;
+        found->pack = rest.state.pack;
+        rest.state.pack = (tarn_box_bytes){0};
     } else {
         snprintf(why, sizeof(tarn_text), "%.300s: there is no memory for its tank", path);
         status = TARN_E_MEMORY;

@@ -55,6 +55,11 @@ typedef struct tool_tank {
 
 /// Reads a scene by path or name and makes its tank. On failure a sentence went to stderr and nothing needs closing.
 bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tool_device *device);
+
+/// The same of a scene that was read already, whose memory becomes the tank's or is given back. @param origin  for
+/// sentences
+bool tool_tank_open_read(tool_tank *tank, const char *command, const char *origin, const tarn_scene *scene,
+                         const tool_device *device);
 void tool_tank_close(tool_tank *tank);
 
 /// A line for each parameter of which less acts than the scene asks for. Begins it with `before`.

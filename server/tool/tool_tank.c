@@ -61,13 +61,23 @@ static tarn_status open_device(const char *command, const tool_device *device, t
 
 bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tool_device *device)
 {
-    *tank = (tool_tank){0};
+    tarn_scene read = {0};
     char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
+    *tank = (tool_tank){0};
     if (tarn_scene_resolve(scene, NULL, path, sizeof path, why, sizeof why) != TARN_OK ||
-        tarn_scene_read_file(path, &tank->scene, why, sizeof why) != TARN_OK) {
+        tarn_scene_read_file(path, &read, why, sizeof why) != TARN_OK) {
         fprintf(stderr, "%s: %s\n", command, why);
         return false;
     }
+    return tool_tank_open_read(tank, command, path, &read, device);
+}
+
+bool tool_tank_open_read(tool_tank *tank, const char *command, const char *origin, const tarn_scene *scene,
+                         const tool_device *device)
+{
+    char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
+    *tank = (tool_tank){.scene = *scene};
+    snprintf(path, sizeof path, "%s", origin);
     tarn_status status = open_device(command, device, &tank->device);
     if (status != TARN_OK) {
         tarn_scene_free(&tank->scene);

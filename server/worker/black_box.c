@@ -2,8 +2,10 @@
 #include "server/worker/black_box.h"
 #include "protocol/assert.h"
 #include "server/common/black_box_layout.h"
+#include "server/common/scene_pack.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -63,10 +65,53 @@ void tarn_black_box_begin(tarn_black_box *box, const char *scene)
     head->magic = TARN_BLACK_BOX_MAGIC;
     head->version = TARN_BLACK_BOX_VERSION;
     head->state_bytes_max = box->state_bytes_max;
+    head->scene_bytes = 0;
     snprintf(head->scene, sizeof head->scene, "%s", scene);
     atomic_store(&head->number, 0);
     atomic_store(&head->deaths, 0);
     head->halves[0].state_bytes = head->halves[1].state_bytes = 0;
+}
+
+void tarn_black_box_put_scene(tarn_black_box *box, int fd, const tarn_scene_pack *pack)
+{
+    size_t at = 0;
+    TARN_ASSERT(pack->byte_count <= TARN_SCENE_PACK_BYTES_MAX);
+    box->head->scene_bytes = 0;
+    while (at < pack->byte_count) {
+        const ssize_t put = pwrite(fd, pack->bytes + at, pack->byte_count - at, (off_t)(TARN_BLACK_BOX_SCENE_AT + at));
+        if (put <= 0) {
+            return;
+        }
+        at += (size_t)put;
+    }
+    box->head->scene_bytes = pack->byte_count;
+}
+
+bool tarn_black_box_scene(int fd, const char *scene, tarn_scene_pack *pack)
+{
+    box_head head;
+    size_t at = 0;
+    if (fd <= 0 || pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || head.magic != TARN_BLACK_BOX_MAGIC ||
+        head.version != TARN_BLACK_BOX_VERSION || head.scene_bytes == 0 ||
+        head.scene_bytes > TARN_SCENE_PACK_BYTES_MAX || memchr(head.scene, 0, sizeof head.scene) == NULL ||
+        strcmp(head.scene, scene) != 0) {
+        return false;
+    }
+    const size_t byte_count = (size_t)head.scene_bytes;
+    uint8_t *bytes = malloc(byte_count);
+    while (bytes != NULL && at < byte_count) {
+        const ssize_t got = pread(fd, bytes + at, byte_count - at, (off_t)(TARN_BLACK_BOX_SCENE_AT + at));
+        if (got <= 0) {
+            break;
+        }
+        at += (size_t)got;
+    }
+    if (bytes == NULL || at < byte_count || !tarn_scene_pack_sound(bytes, byte_count)) {
+        free(bytes);
+        return false;
+    }
+    *pack = (tarn_scene_pack){bytes, byte_count};
+    return true;
 }
 
 /// The half that doesn't count.
@@ -118,7 +163,7 @@ static void let_count(tarn_black_box *box, uint32_t half, uint64_t state_bytes, 
     count(box, half, turns);
 }
 
-const char *tarn_black_box_scene(const tarn_black_box *box)
+const char *tarn_black_box_scene_name(const tarn_black_box *box)
 {
     return box->head->scene;
 }

@@ -25,6 +25,8 @@ enum {
     TARN_BLACK_BOX_DEATHS_MAX = 5,  ///< and then all of it
 };
 
+struct tarn_scene_pack;
+
 typedef struct tarn_black_box {
     struct tarn_black_box_head *head; ///< mapped; NULL: there is none
     size_t bytes;                     ///< of the mapping
@@ -57,6 +59,14 @@ void tarn_black_box_close(tarn_black_box *box);
 /// @param scene  what it is made from, at most TARN_IPC_SCENE_BYTES_MAX bytes
 void tarn_black_box_begin(tarn_black_box *box, const char *scene);
 
+/// Puts the scene itself into the box. A state that is kept anew next has whoever follows the box look at it. Where
+/// there is no memory for it none is in it. @param fd  of the box  @param pack  scene_pack.h
+void tarn_black_box_put_scene(tarn_black_box *box, int fd, const struct tarn_scene_pack *pack);
+
+/// The scene itself as it lies in a box that need not be open. @param scene  that it must be
+/// @param pack  zero; receives it, for tarn_scene_pack_free  @return false: it isn't there
+bool tarn_black_box_scene(int fd, const char *scene, struct tarn_scene_pack *pack);
+
 /// Where the next state is to be put: state_bytes_max bytes, which don't count.
 uint8_t *tarn_black_box_space(const tarn_black_box *box);
 
@@ -66,7 +76,7 @@ uint8_t *tarn_black_box_space(const tarn_black_box *box);
 void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t step, bool is_anew);
 
 /// What its tank is made from; in the box.
-const char *tarn_black_box_scene(const tarn_black_box *box);
+const char *tarn_black_box_scene_name(const tarn_black_box *box);
 
 /// The state that counts. @return NULL: none does
 const uint8_t *tarn_black_box_state(const tarn_black_box *box, uint64_t *state_bytes, uint64_t *step);

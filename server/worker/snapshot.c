@@ -65,9 +65,11 @@ tarn_status tarn_snapshot_keep(tarn_snapshot *snapshot, tarn_tank *tank, uint64_
     return keep(snapshot, tank, step, false);
 }
 
-tarn_status tarn_snapshot_keep_anew(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
+void tarn_snapshot_adopt(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step, int fd,
+                         const struct tarn_scene_pack *pack)
 {
-    return keep(snapshot, tank, step, true);
+    tarn_black_box_put_scene(&snapshot->box, fd, pack);
+    (void)keep(snapshot, tank, step, true);
 }
 
 tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t byte_count, uint64_t *step)

@@ -41,11 +41,12 @@ tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint
 /// @return TARN_OK or what tarn_tank_save returned; then what was kept before still is
 tarn_status tarn_snapshot_keep(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step);
 
-/// The same, and what was kept before doesn't lead to it.
-tarn_status tarn_snapshot_keep_anew(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step);
-
 /// Tells whoever follows the box how long a step is, and how long one took of late. @param step_s  0: not known
 void tarn_snapshot_set_pace(tarn_snapshot *snapshot, float dt_s, float step_s);
+/// The scene of a tank that goes on becomes its own: it is put into the box, with the tank as it is now, after the
+/// `step`th step. Where that can't be, it isn't. @param fd  of the box
+void tarn_snapshot_adopt(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step, int fd,
+                         const struct tarn_scene_pack *pack);
 
 /// Loads a state that was put into the box's space from elsewhere, and keeps it. @param step  receives where it is
 /// @return TARN_OK, or what tarn_tank_load returned; then nothing changes here

@@ -3,19 +3,13 @@
 #include "server/common/log.h"
 #include "server/worker/tank_start.h"
 #include "server/worker/worker_resume.h"
+#include "server/worker/worker_scene.h"
 #include "server/worker/worker_tank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_scene *read, tarn_text why)
-{
-    char path[4096];
-    tarn_status status = tarn_scene_resolve(scene, scenes_dir, path, sizeof path, why, sizeof(tarn_text));
-    return status == TARN_OK ? tarn_scene_read_file(path, read, why, sizeof(tarn_text)) : status;
-}
 
 /// What a tank is made of, before it takes the place of what was there.
 typedef struct tank_parts {
@@ -78,12 +72,13 @@ static void parts_take(tarn_worker_tank *tank, tank_parts *parts)
 }
 
 /// Begins with the tank as its scene has it.
-static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load)
+static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load, const tarn_scene_pack *pack)
 {
     const tarn_step_input first = {.holds = true,
                                    .pause = load->paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_KEEPS};
     memset(&tank->next, 0, sizeof tank->next);
     tarn_black_box_begin(&tank->snapshot.box, load->scene);
+    tarn_black_box_put_scene(&tank->snapshot.box, tank->box_fd, pack);
     tarn_status status = tarn_tank_step(tank->tank, &first);
     if (status == TARN_OK) {
         status = tarn_snapshot_start(&tank->snapshot, tank->tank);
@@ -120,18 +115,26 @@ static tarn_status resume(tarn_worker_tank *tank, const tarn_ipc_load *load)
     return tarn_tank_reset(tank->tank) == TARN_OK ? TARN_E_NOT_FOUND : TARN_E_DEVICE;
 }
 
+/// The scene that a tank is made from, itself.
+typedef struct made_from {
+    tarn_scene_pack pack;
+    bool is_own; ///< which the black box has
+} made_from;
+
 /// @param box_fd  the tank's black box; 0: receives one
+/// @param from    receives what it was made from; to be freed on success
 static tarn_status make(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
                         const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs, int *box_fd,
-                        tarn_text why)
+                        made_from *from, tarn_text why)
 {
+    *from = (made_from){0};
     tank_parts parts = {.scene = calloc(1, sizeof *parts.scene)};
     snprintf(why, sizeof(tarn_text), "out of memory");
     tarn_status status = TARN_E_MEMORY;
     if (parts.scene != NULL) {
         tarn_job *job = jobs->running;
         tarn_jobs_leave(jobs);
-        status = scene_read(scenes_dir, load->scene, parts.scene, why);
+        status = tarn_worker_scene_read(scenes_dir, load, *box_fd, parts.scene, &from->pack, &from->is_own, why);
         tarn_jobs_return(job);
     }
     if (status == TARN_OK) {
@@ -139,6 +142,7 @@ static tarn_status make(tarn_worker_tank *tank, tarn_device *device, const char 
     }
     if (status != TARN_OK) {
         parts_free(&parts);
+        tarn_scene_pack_free(&from->pack);
         return status;
     }
     parts_take(tank, &parts);
@@ -166,15 +170,16 @@ static tarn_status load_box(tarn_worker_tank *tank, tarn_device *device, const c
                             tarn_text why)
 {
     tarn_black_box_rest rest;
+    made_from from;
     const int old_fd = tank->box_fd;
     const bool was_there = tank->tank != NULL;
     int box_fd = tank->next_box_fd;
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1] = "";
     if (was_there) {
-        snprintf(scene, sizeof scene, "%s", tarn_black_box_scene(&tank->snapshot.box));
+        snprintf(scene, sizeof scene, "%s", tarn_black_box_scene_name(&tank->snapshot.box));
     }
     tank->next_box_fd = 0;
-    tarn_status status = make(tank, device, scenes_dir, options, load, jobs, &box_fd, why);
+    tarn_status status = make(tank, device, scenes_dir, options, load, jobs, &box_fd, &from, why);
     if (status != TARN_OK) {
         close(box_fd);
         return status;
@@ -183,11 +188,12 @@ static tarn_status load_box(tarn_worker_tank *tank, tarn_device *device, const c
     status = tarn_black_box_find(&tank->snapshot.box, load->scene, &rest) ? tarn_worker_resume(tank, &rest)
                                                                           : TARN_E_NOT_FOUND;
     if (status == TARN_OK) {
-        status = tarn_snapshot_keep_anew(&tank->snapshot, tank->tank, tank->step);
+        tarn_snapshot_adopt(&tank->snapshot, tank->tank, tank->step, box_fd, &from.pack);
         if (load->resumes == TARN_IPC_GOES_BACK) {
             pause_as_asked(tank, load->paused);
         }
     }
+    tarn_scene_pack_free(&from.pack);
     if (status == TARN_OK || status == TARN_E_DEVICE || !was_there) {
         if (old_fd > 0) {
             close(old_fd);
@@ -200,8 +206,11 @@ static tarn_status load_box(tarn_worker_tank *tank, tarn_device *device, const c
              tarn_status_text(status));
     tank->box_fd = old_fd;
     tarn_text ignored;
-    const tarn_status returned = make(tank, device, scenes_dir, options, &back, jobs, &tank->box_fd, ignored);
+    const tarn_status returned = make(tank, device, scenes_dir, options, &back, jobs, &tank->box_fd, &from, ignored);
     close(box_fd);
+    if (returned == TARN_OK) {
+        tarn_scene_pack_free(&from.pack);
+    }
     if (returned == TARN_OK && tarn_black_box_find(&tank->snapshot.box, scene, &rest)) {
         rest.epoch = load->epoch;
         return tarn_worker_resume(tank, &rest) == TARN_E_DEVICE ? TARN_E_DEVICE : status;
@@ -216,10 +225,17 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     if (load->resumes >= TARN_IPC_RESUMES_BOX && tank->next_box_fd > 0) {
         return load_box(tank, device, scenes_dir, options, load, jobs, why);
     }
-    tarn_status status = make(tank, device, scenes_dir, options, load, jobs, &tank->box_fd, why);
-    if (status == TARN_OK) {
-        status = resume(tank, load);
-        status = status == TARN_E_NOT_FOUND ? start(tank, load) : status;
+    made_from from;
+    tarn_status status = make(tank, device, scenes_dir, options, load, jobs, &tank->box_fd, &from, why);
+    if (status != TARN_OK) {
+        return status;
     }
+    status = resume(tank, load);
+    if (status == TARN_E_NOT_FOUND) {
+        status = start(tank, load, &from.pack);
+    } else if (status == TARN_OK && !from.is_own) {
+        tarn_snapshot_adopt(&tank->snapshot, tank->tank, tank->step, tank->box_fd, &from.pack);
+    }
+    tarn_scene_pack_free(&from.pack);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "server/worker/input_solids.h"
 #include "server/worker/tank_presses.h"
 #include "server/worker/tank_start.h"
+#include "server/worker/worker_resume.h"
 
 #include <math.h>
 #include <stdio.h>

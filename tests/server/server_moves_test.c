@@ -301,6 +301,28 @@ static void expect_failed(stream_client *client, int count)
 static void test_a_worker_that_cannot_make_the_tank_leaves_it_where_it_is(void **state)
 {
     (void)state;
+    char path[] = "/tmp/tarn-moves-XXXXXX";
+    stream_client client;
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(unlink(path), 0);
+    start(path);
+    enter(&client, "");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    assert_int_equal(ask("main", NULL, ""), 202);
+    expect_failed(&client, 1);
+    stream_client_close(&client);
+    server_stop(&server);
+    assert_int_equal(unlink(path), 0);
+}
+
+/// The tank has its scene with it.
+static void test_a_tank_is_moved_whose_scene_is_there_no_more(void **state)
+{
+    (void)state;
     char folder[] = "/tmp/tarn-moves-XXXXXX", path[64], command[256];
     stream_client client;
     assert_non_null(mkdtemp(folder));
@@ -311,7 +333,11 @@ static void test_a_worker_that_cannot_make_the_tank_leaves_it_where_it_is(void *
     enter(&client, "");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(ask("main", NULL, ""), 202);
-    expect_failed(&client, 1);
+    for (int i = 0; i < 600 && metric("tarn_moves_total") + metric("tarn_moves_failed_total") < 1; i++) {
+        expect_no_gap(&client, 1);
+    }
+    assert_true(metric("tarn_moves_total") == 1);
+    expect_on_worker(1);
     stream_client_close(&client);
     server_stop(&server);
     rmdir(folder);
@@ -638,6 +664,7 @@ int main(void)
         cmocka_unit_test(test_a_paused_tank_has_the_same_water_wherever_it_goes),
         cmocka_unit_test(test_what_is_done_while_the_tank_stands_reaches_it),
         cmocka_unit_test(test_a_worker_that_cannot_make_the_tank_leaves_it_where_it_is),
+        cmocka_unit_test(test_a_tank_is_moved_whose_scene_is_there_no_more),
         cmocka_unit_test(test_a_worker_that_ends_while_it_makes_the_tank_leaves_it_where_it_is),
         cmocka_unit_test(test_a_worker_that_fails_to_take_the_tank_leaves_it_where_it_is),
         cmocka_unit_test(test_a_tank_stands_for_a_limited_time),

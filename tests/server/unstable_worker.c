@@ -1,5 +1,6 @@
 // tarn-worker with a simulation that fails, for `tarnd --worker`: the linker puts this tarn_tank_step in front of the
-// kernels' own (--wrap). TARN_UNSTABLE_CALLS names the calls that fail, ascending: "150,170". Made again they fail again.
+// kernels' own (--wrap). TARN_UNSTABLE_CALLS names the calls that fail, ascending: "150,170". Made again they fail
+// again.
 #include "kernels/step_input.h"
 #include "server/worker/worker_resume.h"
 

@@ -2,6 +2,7 @@
 //
 // A scene may come from anywhere, so what it names stays in its own folder: the name has no "..", no root and nothing
 // hidden in it, and where links lead is looked at before anything is opened.
+#include "server/common/file_bytes.h"
 #include "server/common/mesh_file.h"
 #include "server/common/scene/scene_draft.h"
 
@@ -25,31 +26,13 @@ static bool ends_with(const char *text, const char *ending)
     return bytes > ending_bytes && strcmp(text + bytes - ending_bytes, ending) == 0;
 }
 
-/// Parts of letters, digits, '.', '_' and '-' that don't begin with a '.', with a '/' between them.
-static bool is_plain_name(const char *name)
-{
-    if (strlen(name) > TARN_SCENE_FILE_NAME_MAX) {
-        return false;
-    }
-    for (const char *part = name;; part++) {
-        size_t bytes = strspn(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-        if (bytes == 0 || part[0] == '.') {
-            return false;
-        }
-        part += bytes;
-        if (part[0] != '/') {
-            return part[0] == '\0';
-        }
-    }
-}
-
 bool scene_read_file_name(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     const bool is_mesh = rule == NULL;
     const char *name = json_string_value(value);
     bool is_kind =
         name != NULL && (is_mesh ? ends_with(name, ".obj") || ends_with(name, ".stl") : ends_with(name, ".pgm"));
-    if (!is_kind || !is_plain_name(name)) {
+    if (!is_kind || strlen(name) > TARN_SCENE_FILE_NAME_MAX || !tarn_scene_file_name_valid(name)) {
         char allowed[SCENE_ALLOWED_BYTES];
         snprintf(allowed, sizeof allowed,
                  "the name of a file in the scene's folder or below it that ends with %s, of up to %d letters, digits, "
@@ -98,6 +81,35 @@ static bool pass_on(scene_reader *r, tarn_status status, const char *path, const
                         why[0] != '\0' ? why : tarn_status_text(status));
 }
 
+/// The bytes of a file that the scene names: from its folder, and kept where they are to be, or from what was kept.
+/// @param bytes  the caller frees `made`, which is NULL where they lie in what was kept
+static bool find_bytes(scene_reader *r, const char *path, const char *name, const char *what, size_t bytes_max,
+                       const char **bytes, size_t *byte_count, char **made)
+{
+    char real[PATH_MAX], why[TARN_MESH_FILE_WHY_BYTES] = "";
+    tarn_scene_entry entry;
+    *made = NULL;
+    if (r->folder == NULL && r->pack != NULL && tarn_scene_pack_find(r->pack, name, &entry)) {
+        *bytes = (const char *)entry.bytes;
+        *byte_count = entry.byte_count;
+        return entry.byte_count <= bytes_max ||
+               scene_refuse(r, TARN_E_LIMIT, path, "found %zu bytes, allowed are %zu", entry.byte_count, bytes_max);
+    }
+    if (!find_file(r, path, name, real)) {
+        return false;
+    }
+    tarn_status status = tarn_file_bytes_read(real, bytes_max, what, made, byte_count, why, sizeof why);
+    if (status == TARN_OK && r->pack != NULL) {
+        status = tarn_scene_pack_add(r->pack, name, *made, *byte_count);
+    }
+    *bytes = *made;
+    if (status != TARN_OK) {
+        free(*made);
+        *made = NULL;
+    }
+    return status == TARN_OK || pass_on(r, status, path, why);
+}
+
 static double mesh_extent_m(const tarn_mesh *mesh)
 {
     double extent_m = 0;
@@ -116,13 +128,17 @@ static double mesh_extent_m(const tarn_mesh *mesh)
 static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,
                             tarn_distance_field *field)
 {
-    char real[PATH_MAX], where[SCENE_PATH_BYTES], why[TARN_MESH_FILE_WHY_BYTES] = "";
+    char where[SCENE_PATH_BYTES], why[TARN_MESH_FILE_WHY_BYTES] = "", *made;
+    const char *bytes;
+    size_t byte_count;
     scene_write_path(where, "%s.file", path);
-    if (!find_file(r, where, shape->file, real)) {
+    if (!find_bytes(r, where, shape->file, "a mesh file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
         return false;
     }
     tarn_mesh mesh = {0};
-    tarn_status status = tarn_mesh_file_read(real, &mesh, why, sizeof why);
+    const tarn_mesh_format format = ends_with(shape->file, ".obj") ? TARN_MESH_FORMAT_OBJ : TARN_MESH_FORMAT_STL;
+    tarn_status status = tarn_mesh_bytes_read(shape->file, format, bytes, byte_count, &mesh, why, sizeof why);
+    free(made);
     if (status != TARN_OK) {
         return pass_on(r, status, where, why);
     }
@@ -165,13 +181,16 @@ static bool copy_heights(scene_reader *r, const char *path, const shape_draft *s
 
 static bool read_height_file(scene_reader *r, const char *path, const shape_draft *shape, tarn_height_map *map)
 {
-    char real[PATH_MAX], where[SCENE_PATH_BYTES], why[TARN_MESH_FILE_WHY_BYTES] = "";
+    char where[SCENE_PATH_BYTES], why[TARN_MESH_FILE_WHY_BYTES] = "", *made;
+    const char *bytes;
+    size_t byte_count;
     scene_write_path(where, "%s.file", path);
-    if (!find_file(r, where, shape->file, real)) {
+    if (!find_bytes(r, where, shape->file, "a PGM picture", TARN_HEIGHT_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
         return false;
     }
-    tarn_status status =
-        tarn_height_file_read(real, (float)shape->spacing_m, (float)shape->height_m, map, why, sizeof why);
+    const tarn_status status = tarn_height_bytes_read(shape->file, (float)shape->spacing_m, (float)shape->height_m,
+                                                      bytes, byte_count, map, why, sizeof why);
+    free(made);
     return status == TARN_OK || pass_on(r, status, where, why);
 }
 

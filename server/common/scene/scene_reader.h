@@ -7,6 +7,7 @@
 #define TARN_SERVER_COMMON_SCENE_READER_H
 
 #include "server/common/scene.h"
+#include "server/common/scene_pack.h"
 
 #include <jansson.h>
 
@@ -18,7 +19,8 @@ enum {
 typedef struct scene_reader {
     const char *origin;      ///< the file's name in sentences
     const tarn_model *model; ///< that the scene chose
-    const char *folder;      ///< where the files lie that a scene names; NULL: nowhere
+    const char *folder;      ///< where the files lie that a scene names; NULL: nowhere, or in `pack`
+    tarn_scene_pack *pack;   ///< receives them; without a folder: has them; NULL: neither
     char *why;
     size_t why_bytes;
     tarn_status status;

@@ -2,6 +2,7 @@
 #include "server/tool/kept/kept_copy.h"
 #include "kernels/step_input.h"
 #include "server/common/black_box_layout.h"
+#include "server/common/session_scene.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,10 @@ static tarn_status take_states(tarn_session_file *file, kept_copy *copy, tarn_te
         if (append(&stretch->state.bytes, row.content, row.content_bytes) != TARN_OK) {
             snprintf(why, sizeof(tarn_text), "out of memory for %zu bytes of a state", row.content_bytes);
             return TARN_E_MEMORY;
+        }
+        status = tarn_session_scene_read(file, row.id, &stretch->state.pack, why);
+        if (status != TARN_OK && status != TARN_E_MALFORMED) { // one that is damaged is taken by its name
+            return status;
         }
     }
     return status == TARN_E_NOT_FOUND ? TARN_OK : status;
@@ -102,6 +107,7 @@ void kept_copy_free(kept_copy *copy)
 {
     for (int i = 0; i < copy->count; i++) {
         tarn_box_bytes_free(&copy->stretches[i].state.bytes);
+        tarn_box_bytes_free(&copy->stretches[i].state.pack);
         tarn_box_bytes_free(&copy->stretches[i].log);
     }
     copy->count = 0;

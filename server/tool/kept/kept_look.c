@@ -3,6 +3,7 @@
 #include "kernels/step_input.h"
 #include "server/common/black_box_layout.h"
 #include "server/common/scene.h"
+#include "server/common/scene_pack.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -203,6 +204,24 @@ static void take_rows(look *l)
     }
 }
 
+static void take_scene(kept_summary *summary, const tarn_box_bytes *bytes)
+{
+    tarn_scene_pack pack = {.bytes = bytes->bytes, .byte_count = bytes->count}; // which is only read
+    tarn_scene_entry entry;
+    size_t at = 0;
+    char why[TARN_SCENE_WHY_BYTES];
+    while (tarn_scene_pack_next(pack.bytes, pack.byte_count, &at, &entry)) {
+        summary->scene_files++;
+        summary->scene_bytes += entry.byte_count;
+    }
+    tarn_scene *read = calloc(1, sizeof *read);
+    if (read != NULL && pack.byte_count > 0 && tarn_scene_read_kept(&pack, read, why, sizeof why) == TARN_OK) {
+        summary->dt_s = (double)read->tank.dt_s;
+        tarn_scene_free(read);
+    }
+    free(read);
+}
+
 /// What a server goes on from.
 static void take_rest(look *l)
 {
@@ -216,6 +235,11 @@ static void take_rest(look *l)
     (void)kept_log_steps(rest.log.bytes, rest.log.count, &steps);
     summary->has_rest = true;
     memcpy(summary->scene, rest.state.scene, sizeof summary->scene);
+    if (rest.is_scene_damaged) {
+        damage(l, "the scene \"%s\" is damaged and lost; the one of that name in the scenes' folder is taken",
+               rest.state.scene);
+    }
+    take_scene(summary, &rest.state.pack);
     summary->epoch = rest.epoch;
     summary->state_step = rest.state.step;
     summary->end_step = rest.state.step + steps;

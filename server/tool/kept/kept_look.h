@@ -17,6 +17,9 @@ typedef struct kept_summary {
     uint32_t damage_count;
     bool has_rest; ///< a server that gets the file goes on from a state
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
+    uint32_t scene_files; ///< that are in the file, the scene's JSON among them; 0: the scene isn't
+    uint64_t scene_bytes; ///< of them
+    double dt_s;          ///< of a step of it; 0: the scene isn't in the file
     uint32_t epoch;
     uint64_t state_step; ///< of that state
     uint64_t end_step;   ///< that its log leads to

@@ -64,6 +64,14 @@ int kept_find(const char *command, const char *dir, char ***names)
     return count;
 }
 
+static double dt_s_of(const kept_summary *summary, const char *scenes_dir)
+{
+    return !summary->has_rest         ? 0.0
+           : summary->dt_s > 0.0      ? summary->dt_s
+           : summary->scene_files > 0 ? 0.0
+                                      : kept_dt_s(summary->scene, scenes_dir);
+}
+
 static void list_one(const char *file_name, const kept_summary *summary, const char *scenes_dir)
 {
     char time[TIME_BYTES], size[SIZE_BYTES], name[TARN_NAME_BYTES_MAX + 16], title[sizeof summary->about.title],
@@ -78,10 +86,9 @@ static void list_one(const char *file_name, const kept_summary *summary, const c
     if (summary->damage_count > 0) {
         snprintf(damaged, sizeof damaged, "%u times", summary->damage_count);
     }
-    printf(
-        "%-20s %-20s %-18s %8" PRIu64 " %10s %6u %5" PRIu64 " steps %10s %s\n", name, title, scene, summary->end_step,
-        time_text(summary->end_step, summary->has_rest ? kept_dt_s(summary->scene, scenes_dir) : 0.0, time),
-        summary->state_count, summary->end_step - summary->state_step, size_text(summary->file_bytes, size), damaged);
+    printf("%-20s %-20s %-18s %8" PRIu64 " %10s %6u %5" PRIu64 " steps %10s %s\n", name, title, scene,
+           summary->end_step, time_text(summary->end_step, dt_s_of(summary, scenes_dir), time), summary->state_count,
+           summary->end_step - summary->state_step, size_text(summary->file_bytes, size), damaged);
 }
 
 bool kept_list(const char *command, const char *dir, const char *scenes_dir)
@@ -171,6 +178,19 @@ static void show_about(const kept_summary *summary)
            roles[about.guests], about.is_listed ? "; listed" : "", about.is_kept ? "; stays when nobody is in it" : "");
 }
 
+static void show_scene(const kept_summary *summary)
+{
+    char size[SIZE_BYTES], scene[sizeof summary->scene];
+    snprintf(scene, sizeof scene, "%s", summary->scene);
+    tarn_make_printable(scene);
+    if (summary->scene_files > 0) {
+        printf("its scene, \"%s\", is in it: %u file%s, %s\n", scene, summary->scene_files,
+               summary->scene_files > 1 ? "s" : "", size_text(summary->scene_bytes, size));
+    } else {
+        printf("its scene, \"%s\", isn't in it: it is taken from the scenes' folder\n", scene);
+    }
+}
+
 bool kept_show(const char *command, const char *path, const char *scenes_dir)
 {
     static const kept_sink sink = {NULL, show_state, show_batch, show_damage};
@@ -186,9 +206,10 @@ bool kept_show(const char *command, const char *path, const char *scenes_dir)
         show_about(&summary);
     }
     if (summary.has_rest) {
+        show_scene(&summary);
         printf("a server goes on at step %" PRIu64 " (%s), from a state of step %" PRIu64 "; %s in all\n",
-               summary.end_step, time_text(summary.end_step, kept_dt_s(summary.scene, scenes_dir), time),
-               summary.state_step, size_text(summary.file_bytes, size));
+               summary.end_step, time_text(summary.end_step, dt_s_of(&summary, scenes_dir), time), summary.state_step,
+               size_text(summary.file_bytes, size));
     } else {
         printf("no state of the tank can be read: a server starts it afresh; %s in all\n",
                size_text(summary.file_bytes, size));

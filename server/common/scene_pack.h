@@ -1,0 +1,59 @@
+/// A scene in one piece: its JSON and each file that it names, as they were when a tank was made from them. What a tank
+/// is made from again where the scene's folder is another one by now.
+///
+///     entry = bytes of the name u32 | bytes of the content u32 | name | content     the JSON first, NAME.json
+#ifndef TARN_SERVER_COMMON_SCENE_PACK_H
+#define TARN_SERVER_COMMON_SCENE_PACK_H
+
+#include "protocol/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TARN_SCENE_PACK_ENTRIES_MAX = 17,               ///< the JSON, and a file for each of a tank's fields
+    TARN_SCENE_PACK_NAME_BYTES_MAX = 127,           ///< of an entry
+    TARN_SCENE_PACK_ENTRY_BYTES_MAX = 8 << 20,      ///< of its content
+    TARN_SCENE_PACK_BYTES_MAX = (8 * 17 + 1) << 20, ///< of all
+};
+
+/// Zero at first.
+typedef struct tarn_scene_pack {
+    uint8_t *bytes; ///< owned
+    size_t byte_count;
+} tarn_scene_pack;
+
+typedef struct tarn_scene_entry {
+    char name[TARN_SCENE_PACK_NAME_BYTES_MAX + 1];
+    const uint8_t *bytes; ///< in the pack
+    size_t byte_count;
+} tarn_scene_entry;
+
+/// Appends a file; one that is there already stays as it is. @return TARN_OK, TARN_E_LIMIT or TARN_E_MEMORY: it stays
+/// as it was
+tarn_status tarn_scene_pack_add(tarn_scene_pack *pack, const char *name, const void *bytes, size_t byte_count);
+
+/// Reads the next entry. @param at  0 at first; goes on  @return false: there is none
+bool tarn_scene_pack_next(const uint8_t *bytes, size_t byte_count, size_t *at, tarn_scene_entry *entry);
+
+/// @return false: no file of that name is in it
+bool tarn_scene_pack_find(const tarn_scene_pack *pack, const char *name, tarn_scene_entry *entry);
+
+/// Whether bytes are whole entries within the limits, of names that a scene may give files, none of them twice, a JSON
+/// first.
+bool tarn_scene_pack_sound(const uint8_t *bytes, size_t byte_count);
+
+/// Whether a name is one that a scene may give a file: parts of letters, digits, '.', '_' and '-' that don't begin with
+/// a
+/// '.', with a '/' between them.
+bool tarn_scene_file_name_valid(const char *name);
+
+/// Compares with the scene's files as they are now. @param path  of its JSON; the others lie in its folder
+/// @return NULL: they are the same; else what is different, for a sentence: "it is there no more", "it has changed"
+const char *tarn_scene_pack_difference(const uint8_t *bytes, size_t byte_count, const char *path);
+
+/// Takes one that is zero.
+void tarn_scene_pack_free(tarn_scene_pack *pack);
+
+#endif
