@@ -200,9 +200,8 @@ static void on_worker_chunk_sent(void *user, tarn_worker_process *worker)
 
 static uint8_t *on_worker_frame_space(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
 {
-    (void)frame_bytes; // the reader has checked it
     tarn_gateway *self = user;
-    return tarn_session_frame_space(&self->sessions, worker, tank);
+    return tarn_session_frame_space(&self->sessions, worker, tank, frame_bytes);
 }
 
 static tarn_status on_worker_frame(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
@@ -454,7 +453,7 @@ static tarn_status start(tarn_text why)
                                     .guests = gateway.options.guests,
                                     .is_kept = true,
                                     .is_listed = true};
-    if (tarn_fanout_space(&gateway.sessions.nowhere) == NULL) {
+    if (tarn_fanout_space(&gateway.sessions.nowhere, TARN_IPC_FRAME_BYTES_MAX) == NULL) {
         return TARN_E_MEMORY;
     }
     status = open_store(why);

@@ -607,10 +607,19 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
     }
 }
 
-uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank)
+uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank,
+                                  uint32_t frame_bytes)
 {
     tarn_session *session = session_of_tank(all, worker, tank);
-    return tarn_fanout_space(session != NULL ? &session->fanout : &all->nowhere);
+    uint8_t *space = session != NULL ? tarn_fanout_space(&session->fanout, frame_bytes) : NULL;
+    if (session != NULL && (space == NULL) != session->lacks_memory) {
+        session->lacks_memory = space == NULL;
+        tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.session = session->label, .tank = session->id},
+                    space == NULL ? "there is no memory for a frame of %u bytes of \"%s\"; frames are left out"
+                                  : "there is memory for a frame of %u bytes of \"%s\" again",
+                    frame_bytes, session->label);
+    }
+    return space != NULL ? space : tarn_fanout_space(&all->nowhere, TARN_IPC_FRAME_BYTES_MAX); // which is there
 }
 
 void tarn_session_stage(tarn_session *session, tarn_stage stage, double seconds)

@@ -61,6 +61,7 @@ typedef struct tarn_session {
     uint32_t epoch_served;                          ///< of the tank that is there, as its newest state said
     tarn_session_state state;
     tarn_fanout fanout;
+    bool lacks_memory; ///< for frames, of which some were left out
     tarn_stream_traffic traffic;
     tarn_ipc_stamps stamps; ///< of the frame that comes next, or came last
     uint64_t taken_ns;      ///< when that one came
@@ -181,7 +182,9 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
 /// Notes how long a stage took, of this session and of all.
 void tarn_session_stage(struct tarn_session *session, tarn_stage stage, double seconds);
 
-uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank);
+/// Where to receive a frame: never NULL, but where it goes there may be nobody to see it.
+uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank,
+                                  uint32_t frame_bytes);
 tarn_status tarn_session_frame(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank,
                                uint32_t frame_bytes);
 
