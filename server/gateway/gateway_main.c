@@ -256,10 +256,26 @@ static void tell_manager(uint64_t now_ns)
     tarn_service_manager_tick(&gateway.manager, now_ns, status);
 }
 
+/// Everything that has a deadline gets its time again.
+static void on_stood(void *user, const tarn_standstill *stood)
+{
+    tarn_gateway *self = user;
+    tarn_log_info("this program stood for %.1f s; nobody is late for that", 1e-9 * (double)stood->ns);
+    tarn_workers_stood(&self->workers, stood);
+    tarn_listener_stood(&self->listener, stood);
+    tarn_listener_stood(&self->redirects, stood);
+    tarn_viewer_stood(&self->viewers, stood);
+    tarn_session_pulse_stood(&self->sessions, stood);
+    tarn_move_stood(&self->move, stood);
+    tarn_standstill_move(stood, &self->draining_since_ns);
+    tarn_standstill_move(stood, &self->ending_since_ns);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     (void)timer;
     uint64_t now_ns = tarn_clock_monotonic_ns();
+    tarn_standstill_look(&gateway.standstills, now_ns);
     tarn_workers_tick(&gateway.workers, now_ns);
     tarn_listener_tick(&gateway.listener, now_ns);
     tarn_listener_tick(&gateway.redirects, now_ns);
@@ -447,6 +463,7 @@ static tarn_status start(tarn_text why)
     catch_signals();
     uv_timer_init(&gateway.loop, &gateway.tick);
     uv_timer_start(&gateway.tick, on_tick, TARN_GATEWAY_TICK_MS, TARN_GATEWAY_TICK_MS);
+    tarn_standstill_open(&gateway.standstills, &gateway.loop, on_stood, &gateway);
     const tarn_session_plan plan = {.name = FIRST_SESSION,
                                     .title = "",
                                     .scene = gateway.options.scene,

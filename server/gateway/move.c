@@ -293,6 +293,11 @@ void tarn_move_worker_lost(tarn_move *move, const tarn_worker_process *worker, c
     }
 }
 
+void tarn_move_stood(tarn_move *move, const tarn_standstill *stood)
+{
+    tarn_standstill_move(stood, &move->since_ns);
+}
+
 void tarn_move_tick(tarn_move *move, uint64_t now_ns)
 {
     if (!is_there(move)) {

@@ -31,6 +31,17 @@ void tarn_session_pulse_tick(tarn_sessions *all, uint64_t now_ns)
     }
 }
 
+void tarn_session_pulse_stood(tarn_sessions *all, const tarn_standstill *stood)
+{
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        tarn_session *session = &all->sessions[i];
+        tarn_standstill_move(stood, &session->due_since_ns);
+        tarn_standstill_move(stood, &session->taken_ns);
+        tarn_standstill_move(stood, &session->empty_since_ns);
+        tarn_standstill_move(stood, &session->left_since_ns);
+    }
+}
+
 uint64_t tarn_session_pulse_late_ms(const tarn_session *session, uint64_t now_ns)
 {
     const uint64_t since_ns = session->taken_ns > session->due_since_ns ? session->taken_ns : session->due_since_ns;

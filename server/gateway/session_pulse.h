@@ -2,6 +2,8 @@
 #ifndef TARN_SERVER_GATEWAY_SESSION_PULSE_H
 #define TARN_SERVER_GATEWAY_SESSION_PULSE_H
 
+#include "server/gateway/standstill.h"
+
 #include <stdint.h>
 
 struct tarn_session;
@@ -9,6 +11,9 @@ struct tarn_sessions;
 
 /// Notes since when frames are due. To be called every tick.
 void tarn_session_pulse_tick(struct tarn_sessions *all, uint64_t now_ns);
+
+/// The gateway stood: tanks have their time again, to make frames and to wait for somebody.
+void tarn_session_pulse_stood(struct tarn_sessions *all, const tarn_standstill *stood);
 
 /// How long frames of a tank have been due and none came, milliseconds; 0: none is due. A tank that nobody watches owes
 /// none, nor one that is paused, moved or being made, which has a deadline of its own.
