@@ -102,6 +102,8 @@ enum {
     TARN_GATEWAY_JOIN_MS = 5,           ///< between viewers that join a session, in the long run
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
     TARN_GATEWAY_FRAME_MS_MAX = 10000,  ///< between frames of a tank that is watched, for /healthz
+    TARN_GATEWAY_TRY_MS = 500,          ///< before a tank that didn't fit is brought back again; doubles
+    TARN_GATEWAY_TRY_DOUBLINGS = 6,
     TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
 
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked

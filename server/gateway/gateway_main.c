@@ -18,6 +18,7 @@
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/session_pulse.h"
+#include "server/gateway/session_retry.h"
 #include "server/gateway/session_store.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/viewer.h"
@@ -282,6 +283,7 @@ static void on_tick(uv_timer_t *timer)
     tarn_passes_tick(&gateway.passes, now_ns);
     tarn_viewer_tick(&gateway.viewers, now_ns);
     tarn_session_tick(&gateway.sessions, now_ns);
+    tarn_session_retry_tick(&gateway.sessions, now_ns);
     tarn_session_pulse_tick(&gateway.sessions, now_ns);
     tarn_move_tick(&gateway.move, now_ns);
     tarn_session_store_tick(&gateway.sessions, now_ns);

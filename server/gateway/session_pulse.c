@@ -1,5 +1,6 @@
 // One time for each session: since when frames have been due without a break.
 #include "server/gateway/session_pulse.h"
+#include "server/common/log.h"
 #include "server/gateway/session.h"
 #include "server/gateway/viewer.h"
 
@@ -29,6 +30,18 @@ void tarn_session_pulse_tick(tarn_sessions *all, uint64_t now_ns)
             session->due_since_ns = now_ns;
         }
     }
+}
+
+void tarn_session_pulse_memory(tarn_session *session, bool is_there, uint32_t frame_bytes)
+{
+    if (is_there != session->lacks_memory) {
+        return;
+    }
+    session->lacks_memory = !is_there;
+    tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.session = session->label, .tank = session->id},
+                is_there ? "there is memory for a frame of %u bytes of \"%s\" again"
+                         : "there is no memory for a frame of %u bytes of \"%s\"; frames are left out",
+                frame_bytes, session->label);
 }
 
 void tarn_session_pulse_stood(tarn_sessions *all, const tarn_standstill *stood)

@@ -4,6 +4,7 @@
 
 #include "server/gateway/standstill.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tarn_session;
@@ -11,6 +12,9 @@ struct tarn_sessions;
 
 /// Notes since when frames are due. To be called every tick.
 void tarn_session_pulse_tick(struct tarn_sessions *all, uint64_t now_ns);
+
+/// Notes whether there was memory for a frame, and says it once.
+void tarn_session_pulse_memory(struct tarn_session *session, bool is_there, uint32_t frame_bytes);
 
 /// The gateway stood: tanks have their time again, to make frames and to wait for somebody.
 void tarn_session_pulse_stood(struct tarn_sessions *all, const tarn_standstill *stood);

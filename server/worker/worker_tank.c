@@ -4,6 +4,7 @@
 #include "server/common/log.h"
 #include "server/common/model_state.h"
 #include "server/worker/input_solids.h"
+#include "server/worker/tank_parts.h"
 #include "server/worker/tank_presses.h"
 #include "server/worker/worker_resume.h"
 
@@ -104,58 +105,22 @@ static tarn_status hold(tarn_worker_tank *tank)
     return status;
 }
 
-/// What a tank is made of, before it takes the place of what was there.
-typedef struct tank_parts {
-    tarn_scene *scene;
-    tarn_tank *tank;
-    tarn_tile_map map;
-    tarn_snapshot snapshot;
-    tarn_encoder *encoder;
-} tank_parts;
-
-static void parts_free(tank_parts *parts)
-{
-    tarn_encoder_destroy(parts->encoder);
-    tarn_snapshot_free(&parts->snapshot);
-    tarn_tank_destroy(parts->tank);
-    if (parts->scene != NULL) {
-        tarn_scene_free(parts->scene);
-    }
-    tarn_tile_map_free(&parts->map);
-    free(parts->scene);
-}
-
-/// @param box_fd  of the tank's black box; 0: receives one
-static tarn_status parts_make(tank_parts *parts, tarn_device *device, const tarn_scene *scene, int *box_fd,
-                              tarn_text why)
-{
-    tarn_encoder_desc encoder_desc;
-    char found[TARN_SCENE_WHY_BYTES] = "";
-    tarn_status status = tarn_tank_create(device, &scene->tank, &parts->tank, found, sizeof found);
-    if (status != TARN_OK) {
-        snprintf(why, sizeof(tarn_text), "scene \"%s\": %.400s", scene->name,
-                 found[0] ? found : tarn_status_text(status));
-        return status;
-    }
-    if (*box_fd <= 0) {
-        *box_fd = tarn_black_box_make();
-    }
-    status = tarn_tile_map_init(&parts->map, scene->tank.cells, scene->tank.cell_m);
-    if (status == TARN_OK) {
-        status = tarn_snapshot_init(&parts->snapshot, *box_fd, parts->tank, scene->tank.dt_s);
-    }
-    tarn_encoder_desc_default(&encoder_desc);
-    return status == TARN_OK ? tarn_encoder_create(parts->tank, &encoder_desc, &parts->encoder) : status;
-}
-
-/// They become the tank's, and what it had is no more.
-static void parts_take(tarn_worker_tank *tank, tank_parts *parts)
+/// What the tank is made of is no more.
+static void parts_end(tarn_worker_tank *tank)
 {
     tarn_encoder_destroy(tank->encoder);
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
     tarn_scene_free(&tank->scene);
     tarn_snapshot_free(&tank->snapshot);
+    tank->encoder = NULL;
+    tank->tank = NULL;
+}
+
+/// They become the tank's, and what it had is no more.
+static void parts_take(tarn_worker_tank *tank, tarn_tank_parts *parts)
+{
+    parts_end(tank);
     tank->tank = parts->tank;
     tank->encoder = parts->encoder;
     tank->map = parts->map;
@@ -176,7 +141,7 @@ static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load)
         status = tarn_snapshot_start(&tank->snapshot, tank->tank);
     }
     if (status != TARN_OK) {
-        return TARN_E_DEVICE; // what was there before is no more
+        return status;
     }
     tank->paused = load->paused;
     tank->steps_asked = 0;
@@ -197,7 +162,7 @@ static tarn_status resume(tarn_worker_tank *tank, const tarn_ipc_load *load)
     if (tarn_black_box_find(&tank->snapshot.box, load->scene, &rest)) {
         status = tarn_worker_resume(tank, &rest);
     }
-    if (status == TARN_OK || status == TARN_E_DEVICE) {
+    if (status == TARN_OK || status == TARN_E_DEVICE || status == TARN_E_MEMORY) { // there may be some later
         return status;
     }
     snprintf(tank->notice, sizeof tank->notice, "what was kept of \"%s\" is of no use (%s); the tank starts afresh",
@@ -211,7 +176,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
                                   const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
                                   tarn_text why)
 {
-    tank_parts parts = {.scene = calloc(1, sizeof *parts.scene)};
+    tarn_tank_parts parts = {.scene = calloc(1, sizeof *parts.scene)};
     snprintf(why, sizeof(tarn_text), "out of memory");
     tarn_status status = TARN_E_MEMORY;
     if (parts.scene != NULL) {
@@ -221,10 +186,10 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
         tarn_jobs_return(job);
     }
     if (status == TARN_OK) {
-        status = parts_make(&parts, device, parts.scene, &tank->box_fd, why);
+        status = tarn_tank_parts_make(&parts, device, parts.scene, &tank->box_fd, why);
     }
     if (status != TARN_OK) {
-        parts_free(&parts);
+        tarn_tank_parts_free(&parts);
         return status;
     }
     parts_take(tank, &parts);
@@ -235,16 +200,18 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
     let_go(tank);
     status = resume(tank, load);
-    return status == TARN_E_NOT_FOUND ? start(tank, load) : status;
+    status = status == TARN_E_NOT_FOUND ? start(tank, load) : status;
+    if (status != TARN_OK) {
+        snprintf(why, sizeof(tarn_text), "scene \"%s\": it can't go on or begin: %s", tank->scene.name,
+                 tarn_status_text(status));
+        parts_end(tank);
+    }
+    return status;
 }
 
 void tarn_worker_tank_free(tarn_worker_tank *tank)
 {
-    tarn_encoder_destroy(tank->encoder);
-    tarn_tank_destroy(tank->tank);
-    tarn_tile_map_free(&tank->map);
-    tarn_scene_free(&tank->scene);
-    tarn_snapshot_free(&tank->snapshot);
+    parts_end(tank);
     free(tank->handover.presses);
     if (tank->box_fd > 0) {
         close(tank->box_fd);

@@ -259,7 +259,8 @@ void lockstep_run(const server_fault *fault, int moments, unsigned seed, lockste
             result->back_s[result->moments++] = 1e-9 * (double)(served_ns - struck_ns);
             result->tanks_differ = compare_tanks(step);
             if (result->tanks_differ > 0) {
-                fprintf(stderr, "after moment %d, in step %d, before message %d\n", result->moments, step, at);
+                fprintf(stderr, "after moment %d, in step %d, before message %d; the server said:\n%s\n",
+                        result->moments, step, at, server_said(&hurt.server));
                 goes_on = false;
             }
         }

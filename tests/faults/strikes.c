@@ -3,6 +3,7 @@
 #include "tests/faults/moved_clock.h"
 #include "tests/server/test_cmocka.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,6 +18,32 @@ uint64_t strike_worker(const server_fault *fault, const strike_moment *at)
     union sigval value = {.sival_int = fault->value_max > 0 ? 1 + rand_r(at->seed) % fault->value_max : 0};
     assert_int_equal(sigqueue(worker, fault->signal, value), 0);
     return tarn_clock_monotonic_ns();
+}
+
+static char fails_path[64];
+
+uint64_t strike_next_worker(const server_fault *fault, const strike_moment *at)
+{
+    const pid_t worker = server_worker(at->server);
+    FILE *file = fopen(fails_path, "we");
+    assert_non_null(file);
+    fprintf(file, "%d\n", 1 + rand_r(at->seed) % fault->value_max);
+    fclose(file);
+    assert_true(worker > 0);
+    assert_int_equal(kill(worker, SIGKILL), 0);
+    return tarn_clock_monotonic_ns();
+}
+
+void strike_next_worker_begin(void)
+{
+    snprintf(fails_path, sizeof fails_path, "/tmp/tarn-device-%d", (int)getpid());
+    setenv("TARN_TEST_DEVICE_FAILS", fails_path, 1);
+}
+
+void strike_next_worker_end(void)
+{
+    unsetenv("TARN_TEST_DEVICE_FAILS");
+    unlink(fails_path);
 }
 
 uint64_t strike_all(const server_fault *fault, const strike_moment *at)

@@ -30,6 +30,11 @@ typedef struct server_fault {
 /// Sends the worker the signal.
 uint64_t strike_worker(const server_fault *fault, const strike_moment *at);
 
+/// Kills the worker, and the next one's device fails at a call: most of them while it brings tanks back.
+uint64_t strike_next_worker(const server_fault *fault, const strike_moment *at);
+void strike_next_worker_begin(void);
+void strike_next_worker_end(void);
+
 /// Stops the server and its worker, and lets them go on, in any order.
 uint64_t strike_all(const server_fault *fault, const strike_moment *at);
 
