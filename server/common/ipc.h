@@ -184,7 +184,7 @@ typedef struct tarn_ipc_state {
 
 typedef struct tarn_ipc_refused {
     uint32_t viewer_id, sequence; ///< 0: the gateway's own load
-    uint32_t code;                ///< tarn_error_code
+    uint32_t code; ///< tarn_error_code; TARN_ERROR_SESSION: a scene's, and the worker has no such tank now
     tarn_text text;
 } tarn_ipc_refused;
 

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Address space for the largest frame; memory is used as frames need it.
-#define BUFFER_BYTES ((size_t)LWS_PRE + TARN_IPC_FRAME_BYTES_MAX)
+enum { ROOM_BYTES = 1 << 16 }; // what buffers are a multiple of
 
 void tarn_fanout_init(tarn_fanout *fanout)
 {
@@ -19,7 +18,7 @@ void tarn_fanout_free(tarn_fanout *fanout)
 {
     for (int i = 0; i < TARN_FANOUT_BUFFERS; i++) {
         if (fanout->buffers[i] != NULL) {
-            munmap(fanout->buffers[i], BUFFER_BYTES);
+            munmap(fanout->buffers[i], fanout->rooms[i]);
         }
     }
     tarn_fanout_init(fanout);
@@ -30,7 +29,7 @@ void tarn_fanout_rest(tarn_fanout *fanout)
     tarn_fanout_clear(fanout);
     for (int i = 0; i < TARN_FANOUT_BUFFERS; i++) {
         if (fanout->buffers[i] != NULL) {
-            madvise(fanout->buffers[i], BUFFER_BYTES, MADV_DONTNEED);
+            madvise(fanout->buffers[i], fanout->rooms[i], MADV_DONTNEED);
         }
     }
 }
@@ -52,16 +51,30 @@ static int free_buffer(const tarn_fanout *fanout)
     return buffer;
 }
 
-uint8_t *tarn_fanout_space(tarn_fanout *fanout)
+/// Bytes of a buffer for a frame: some more, since the next ones differ a little. Where addresses or what a process may
+/// be promised are scarce, eleven of the largest for each session would be too much.
+static size_t room_for(uint32_t frame_bytes)
+{
+    const size_t bytes = (size_t)LWS_PRE + frame_bytes + frame_bytes / 4;
+    return (bytes + ROOM_BYTES - 1) / ROOM_BYTES * ROOM_BYTES;
+}
+
+uint8_t *tarn_fanout_space(tarn_fanout *fanout, uint32_t frame_bytes)
 {
     const int buffer = free_buffer(fanout);
-    if (fanout->buffers[buffer] == NULL) {
-        void *memory =
-            mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    TARN_ASSERT(frame_bytes > 0 && frame_bytes <= TARN_IPC_FRAME_BYTES_MAX);
+    if (fanout->rooms[buffer] < (size_t)LWS_PRE + frame_bytes) {
+        const size_t room = room_for(frame_bytes);
+        void *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED) {
+            fanout->receiving = -1;
             return NULL;
         }
+        if (fanout->buffers[buffer] != NULL) {
+            munmap(fanout->buffers[buffer], fanout->rooms[buffer]);
+        }
         fanout->buffers[buffer] = memory;
+        fanout->rooms[buffer] = room;
     }
     fanout->receiving = buffer;
     return fanout->buffers[buffer] + LWS_PRE;
@@ -133,8 +146,11 @@ static void append(tarn_fanout *fanout, const tarn_fanout_frame *frame)
 
 tarn_status tarn_fanout_put(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs)
 {
-    TARN_ASSERT(fanout->receiving >= 0 && fanout->receiving < TARN_FANOUT_BUFFERS);
-    TARN_ASSERT(fanout->buffers[fanout->receiving] != NULL && frame_bytes <= TARN_IPC_FRAME_BYTES_MAX);
+    TARN_ASSERT(fanout->receiving < TARN_FANOUT_BUFFERS);
+    if (fanout->receiving < 0) {
+        return TARN_E_STATE;
+    }
+    TARN_ASSERT((size_t)LWS_PRE + frame_bytes <= fanout->rooms[fanout->receiving]);
     const uint8_t *bytes = fanout->buffers[fanout->receiving] + LWS_PRE;
     tarn_fanout_frame frame;
     const tarn_status status = open_frame(fanout, bytes, frame_bytes, &frame, inputs);

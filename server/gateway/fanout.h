@@ -45,7 +45,8 @@ typedef struct tarn_fanout_frame {
 
 typedef struct tarn_fanout {
     uint8_t *buffers[TARN_FANOUT_BUFFERS];
-    int receiving; ///< the buffer that was handed out last
+    size_t rooms[TARN_FANOUT_BUFFERS]; ///< bytes of each
+    int receiving;                     ///< the buffer that was handed out last; -1: there was no memory for one
     uint64_t serial;
     uint32_t chain_count;
     tarn_fanout_frame chain[TARN_FANOUT_CHAIN_MAX]; ///< oldest first
@@ -62,16 +63,16 @@ typedef struct tarn_fanout_inputs {
 void tarn_fanout_init(tarn_fanout *fanout);
 void tarn_fanout_free(tarn_fanout *fanout);
 
-/// Forgets all frames and gives the memory of their pages back, but not the addresses.
+/// Forgets all frames and gives their memory back, but not the addresses.
 void tarn_fanout_rest(tarn_fanout *fanout);
 
-/// Where to receive a frame of at most TARN_IPC_FRAME_BYTES_MAX; NULL without memory.
-uint8_t *tarn_fanout_space(tarn_fanout *fanout);
+/// Where to receive a frame of so many bytes, 1..TARN_IPC_FRAME_BYTES_MAX.
+/// @return NULL: there is no memory; the frame is to be received elsewhere and is left out
+uint8_t *tarn_fanout_space(tarn_fanout *fanout, uint32_t frame_bytes);
 
 /// Validates what was received there and makes it the newest frame.
-/// @return TARN_OK; TARN_E_STATE: it is of another epoch than this, or moves a frame that isn't the newest of the
-/// chain,
-///         after which only a key frame goes on; or what opening it returned
+/// @return TARN_OK; TARN_E_STATE: there was no memory for it, it is of another epoch than this, or moves a frame that
+///         isn't the newest of the chain, after which only a key frame goes on; or what opening it returned
 tarn_status tarn_fanout_put(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs);
 
 /// Forgets all frames: the tank starts afresh.

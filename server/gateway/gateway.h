@@ -19,6 +19,7 @@
 #include "server/gateway/service_manager.h"
 #include "server/gateway/session.h"
 #include "server/gateway/session_pages.h"
+#include "server/gateway/standstill.h"
 #include "server/gateway/tls.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/workers.h"
@@ -31,6 +32,7 @@ typedef struct tarn_gateway {
     tarn_gateway_options options;
     uv_loop_t loop;
     uv_timer_t tick;
+    tarn_standstill_watch standstills;
     uv_signal_t signals[3];
     bool outlives_terminal; ///< it was started under nohup, or from no terminal
     struct lws_context *web;

@@ -102,6 +102,8 @@ enum {
     TARN_GATEWAY_JOIN_MS = 5,           ///< between viewers that join a session, in the long run
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
     TARN_GATEWAY_FRAME_MS_MAX = 10000,  ///< between frames of a tank that is watched, for /healthz
+    TARN_GATEWAY_TRY_MS = 500,          ///< before a tank that didn't fit is brought back again; doubles
+    TARN_GATEWAY_TRY_DOUBLINGS = 6,
     TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
 
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
@@ -155,6 +157,7 @@ enum {
 
     // ending
     TARN_GATEWAY_TICK_MS = 50,
+    TARN_GATEWAY_STANDSTILL_MS = 300,         ///< without a turn of the loop, which nobody is held to account for
     TARN_GATEWAY_DRAIN_S_MAX = 20,            ///< that SIGTERM leaves until the end; --drain
     TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX = 2500, ///< longer, where viewers haven't taken their last message
     TARN_GATEWAY_END_VIEWERS_MS_MAX = 500,    ///< to tell viewers

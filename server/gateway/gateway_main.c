@@ -18,6 +18,7 @@
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/session_pulse.h"
+#include "server/gateway/session_retry.h"
 #include "server/gateway/session_store.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/time_machine.h"
@@ -201,9 +202,8 @@ static void on_worker_chunk_sent(void *user, tarn_worker_process *worker)
 
 static uint8_t *on_worker_frame_space(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
 {
-    (void)frame_bytes; // the reader has checked it
     tarn_gateway *self = user;
-    return tarn_session_frame_space(&self->sessions, worker, tank);
+    return tarn_session_frame_space(&self->sessions, worker, tank, frame_bytes);
 }
 
 static tarn_status on_worker_frame(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
@@ -258,16 +258,33 @@ static void tell_manager(uint64_t now_ns)
     tarn_service_manager_tick(&gateway.manager, now_ns, status);
 }
 
+/// Everything that has a deadline gets its time again.
+static void on_stood(void *user, const tarn_standstill *stood)
+{
+    tarn_gateway *self = user;
+    tarn_log_info("this program stood for %.1f s; nobody is late for that", 1e-9 * (double)stood->ns);
+    tarn_workers_stood(&self->workers, stood);
+    tarn_listener_stood(&self->listener, stood);
+    tarn_listener_stood(&self->redirects, stood);
+    tarn_viewer_stood(&self->viewers, stood);
+    tarn_session_pulse_stood(&self->sessions, stood);
+    tarn_move_stood(&self->move, stood);
+    tarn_standstill_move(stood, &self->draining_since_ns);
+    tarn_standstill_move(stood, &self->ending_since_ns);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     (void)timer;
     uint64_t now_ns = tarn_clock_monotonic_ns();
+    tarn_standstill_look(&gateway.standstills, now_ns);
     tarn_workers_tick(&gateway.workers, now_ns);
     tarn_listener_tick(&gateway.listener, now_ns);
     tarn_listener_tick(&gateway.redirects, now_ns);
     tarn_passes_tick(&gateway.passes, now_ns);
     tarn_viewer_tick(&gateway.viewers, now_ns);
     tarn_session_tick(&gateway.sessions, now_ns);
+    tarn_session_retry_tick(&gateway.sessions, now_ns);
     tarn_session_pulse_tick(&gateway.sessions, now_ns);
     tarn_move_tick(&gateway.move, now_ns);
     tarn_session_store_tick(&gateway.sessions, now_ns);
@@ -450,13 +467,14 @@ static tarn_status start(tarn_text why)
     catch_signals();
     uv_timer_init(&gateway.loop, &gateway.tick);
     uv_timer_start(&gateway.tick, on_tick, TARN_GATEWAY_TICK_MS, TARN_GATEWAY_TICK_MS);
+    tarn_standstill_open(&gateway.standstills, &gateway.loop, on_stood, &gateway);
     const tarn_session_plan plan = {.name = FIRST_SESSION,
                                     .title = "",
                                     .scene = gateway.options.scene,
                                     .guests = gateway.options.guests,
                                     .is_kept = true,
                                     .is_listed = true};
-    if (tarn_fanout_space(&gateway.sessions.nowhere) == NULL) {
+    if (tarn_fanout_space(&gateway.sessions.nowhere, TARN_IPC_FRAME_BYTES_MAX) == NULL) {
         return TARN_E_MEMORY;
     }
     status = open_store(why);

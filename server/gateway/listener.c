@@ -307,6 +307,14 @@ void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns)
     }
 }
 
+void tarn_listener_stood(tarn_listener *listener, const tarn_standstill *stood)
+{
+    for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
+        tarn_standstill_move(stood, &listener->connections[i].moved_ns);
+        tarn_standstill_move(stood, &listener->connections[i].gate.since_ns);
+    }
+}
+
 static void on_closed(uv_handle_t *handle)
 {
     tarn_listener *listener = handle->data;

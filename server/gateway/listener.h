@@ -10,6 +10,7 @@
 #include "server/gateway/gate.h"
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/proxies.h"
+#include "server/gateway/standstill.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -70,6 +71,9 @@ void tarn_listener_moved(tarn_connection *connection);
 /// Drops connections in which nothing has happened for TARN_GATEWAY_CONNECTION_IDLE_S, but for those that have joined,
 /// and ends what takes too long (gate.h).
 void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns);
+
+/// The gateway stood: connections have their time again.
+void tarn_listener_stood(tarn_listener *listener, const tarn_standstill *stood);
 
 /// Stops accepting and closes the socket.
 void tarn_listener_stop(tarn_listener *listener);

@@ -222,7 +222,8 @@ static tarn_status on_state(tarn_move *move, const tarn_ipc_message *message)
     move->sessions->metrics->moves_total++;
     unload(move, move->from);
     // What this session's frames are received into is the other worker's from now on.
-    tarn_worker_process_divert(move->from, move->id, tarn_fanout_space(&move->sessions->nowhere));
+    tarn_worker_process_divert(move->from, move->id,
+                               tarn_fanout_space(&move->sessions->nowhere, TARN_IPC_FRAME_BYTES_MAX));
     move->session->moves_to = NULL;
     tarn_session_moved(move->session, move->to, move->box_fd);
     move->box_fd = 0;
@@ -291,6 +292,11 @@ void tarn_move_worker_lost(tarn_move *move, const tarn_worker_process *worker, c
     } else if (worker == move->to && move->phase != TARN_MOVE_ENDS) {
         fail(move, sentence);
     }
+}
+
+void tarn_move_stood(tarn_move *move, const tarn_standstill *stood)
+{
+    tarn_standstill_move(stood, &move->since_ns);
 }
 
 void tarn_move_tick(tarn_move *move, uint64_t now_ns)

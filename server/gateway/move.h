@@ -13,6 +13,7 @@
 #define TARN_SERVER_GATEWAY_MOVE_H
 
 #include "server/gateway/session.h"
+#include "server/gateway/standstill.h"
 
 #include <stdbool.h>
 
@@ -59,5 +60,8 @@ void tarn_move_worker_lost(tarn_move *move, const tarn_worker_process *worker, c
 
 /// Ends a move that takes too long, and goes on with what found no place.
 void tarn_move_tick(tarn_move *move, uint64_t now_ns);
+
+/// The gateway stood: the move has its time again.
+void tarn_move_stood(tarn_move *move, const tarn_standstill *stood);
 
 #endif

@@ -9,7 +9,9 @@
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_carried.h"
 #include "server/gateway/session_keep.h"
+#include "server/gateway/session_latency.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/session_pulse.h"
 #include "server/gateway/session_return.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
@@ -546,7 +548,11 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
         tell_error(session, TARN_ERROR_WORKER, refused->text);
         return;
     }
-    tarn_error_code code = refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
+    const bool is_gone = refused->code == TARN_ERROR_SESSION;
+    tarn_error_code code = is_gone || refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
+    if (is_gone) {
+        tarn_session_is_refused(session);
+    }
     if (code == TARN_ERROR_SCENE) {
         tarn_session_past_stays(session);
         session->pending = session->resumes = false;
@@ -611,46 +617,15 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
     }
 }
 
-uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank)
+uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank,
+                                  uint32_t frame_bytes)
 {
     tarn_session *session = session_of_tank(all, worker, tank);
-    return tarn_fanout_space(session != NULL ? &session->fanout : &all->nowhere);
-}
-
-void tarn_session_stage(tarn_session *session, tarn_stage stage, double seconds)
-{
-    tarn_stages_note(&session->stages, stage, seconds);
-    tarn_stages_note(&session->all->metrics->stages, stage, seconds);
-}
-
-/// A frame contains a viewer's inputs up to a number.
-static void note_input(tarn_session *session, tarn_viewer *viewer, uint32_t sequence)
-{
-    for (int i = 0; i < TARN_GATEWAY_INPUTS_TIMED_MAX; i++) {
-        if (viewer->timed[i].sequence == 0 || viewer->timed[i].sequence > sequence) {
-            continue;
-        }
-        const uint64_t arrived_ns = viewer->timed[i].arrived_ns;
-        tarn_latency_note(&session->counts.latency, (double)(session->taken_ns - arrived_ns) * 1e-9);
-        tarn_latency_note(&session->all->metrics->latency, (double)(session->taken_ns - arrived_ns) * 1e-9);
-        tarn_session_stage(session, TARN_STAGE_WAIT, (double)(int64_t)(session->stamps.latched_ns - arrived_ns) * 1e-9);
-        viewer->timed[i].sequence = 0;
+    uint8_t *space = session != NULL ? tarn_fanout_space(&session->fanout, frame_bytes) : NULL;
+    if (session != NULL) {
+        tarn_session_pulse_memory(session, space != NULL, frame_bytes);
     }
-}
-
-static void note_latency(tarn_session *session, const tarn_fanout_inputs *inputs)
-{
-    const uint64_t now_ns = session->taken_ns;
-    tarn_stages_frame(&session->stages, &session->stamps, now_ns);
-    tarn_stages_frame(&session->all->metrics->stages, &session->stamps, now_ns);
-    for (uint32_t i = 0; i < inputs->count; i++) {
-        const tarn_frame_input input = inputs->inputs[i];
-        for (uint32_t v = 0; v < session->viewer_count; v++) {
-            if (session->viewers[v]->id == input.viewer_id) {
-                note_input(session, session->viewers[v], input.sequence);
-            }
-        }
-    }
+    return space != NULL ? space : tarn_fanout_space(&all->nowhere, TARN_IPC_FRAME_BYTES_MAX); // which is there
 }
 
 static bool contains_input_of(const tarn_fanout_inputs *inputs, const tarn_viewer *viewer)
@@ -711,7 +686,7 @@ tarn_status tarn_session_frame(tarn_sessions *all, const tarn_worker_process *wo
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         tarn_viewer_check_chain(session->viewers[i], now_ns);
     }
-    note_latency(session, &inputs);
+    tarn_session_note_latency(session, &inputs);
     show_frame(session, &inputs);
     tarn_session_ask_for_key(session);
     return TARN_OK;

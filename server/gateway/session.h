@@ -53,6 +53,8 @@ typedef struct tarn_session {
     bool is_failing;                                ///< it can't be kept, as its owners were told
     int kept_fd;                                    ///< the box that the store has
     bool resumes;                                   ///< it is being brought back from there
+    uint64_t try_ns;                                ///< when that is tried again, once it was refused; 0: never
+    uint32_t tries;                                 ///< that were refused in a row
     uint64_t again_at, again_until;                 ///< what it is sent again then, in its worker's `sent`
     bool is_afresh_asked;                           ///< somebody asked for a fresh start while there was no worker
     tarn_text ends_because;                         ///< it is about to end; empty: it isn't
@@ -63,6 +65,7 @@ typedef struct tarn_session {
     uint32_t epoch_served;                          ///< of the tank that is there, as its newest state said
     tarn_session_state state;
     tarn_fanout fanout;
+    bool lacks_memory; ///< for frames, of which some were left out
     tarn_stream_traffic traffic;
     tarn_ipc_stamps stamps; ///< of the frame that comes next, or came last
     uint64_t taken_ns;      ///< when that one came
@@ -184,10 +187,9 @@ void tarn_session_worker_ready(tarn_sessions *all, tarn_worker_process *worker);
 void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, const char *sentence, bool given_up);
 tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_process *worker,
                                         const tarn_ipc_message *message);
-/// Notes how long a stage took, of this session and of all.
-void tarn_session_stage(struct tarn_session *session, tarn_stage stage, double seconds);
-
-uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank);
+/// Where to receive a frame: never NULL, but where it goes there may be nobody to see it.
+uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank,
+                                  uint32_t frame_bytes);
 tarn_status tarn_session_frame(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank,
                                uint32_t frame_bytes);
 

@@ -106,7 +106,8 @@ void tarn_session_end(tarn_session *session, const char *sentence)
     if (session->worker != NULL) {
         tarn_worker_process_send(session->worker, &message, key, false);
         // A frame that is on its way is nobody's; the next session here may have another worker.
-        tarn_worker_process_divert(session->worker, session->id, tarn_fanout_space(&session->all->nowhere));
+        tarn_worker_process_divert(session->worker, session->id,
+                                   tarn_fanout_space(&session->all->nowhere, TARN_IPC_FRAME_BYTES_MAX));
     }
     if (session->moves_to != NULL) {
         tarn_worker_process_send(session->moves_to, &message, key, false);

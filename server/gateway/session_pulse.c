@@ -1,5 +1,6 @@
 // One time for each session: since when frames have been due without a break.
 #include "server/gateway/session_pulse.h"
+#include "server/common/log.h"
 #include "server/gateway/session.h"
 #include "server/gateway/viewer.h"
 
@@ -28,6 +29,29 @@ void tarn_session_pulse_tick(tarn_sessions *all, uint64_t now_ns)
         } else if (session->due_since_ns == 0) {
             session->due_since_ns = now_ns;
         }
+    }
+}
+
+void tarn_session_pulse_memory(tarn_session *session, bool is_there, uint32_t frame_bytes)
+{
+    if (is_there != session->lacks_memory) {
+        return;
+    }
+    session->lacks_memory = !is_there;
+    tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.session = session->label, .tank = session->id},
+                is_there ? "there is memory for a frame of %u bytes of \"%s\" again"
+                         : "there is no memory for a frame of %u bytes of \"%s\"; frames are left out",
+                frame_bytes, session->label);
+}
+
+void tarn_session_pulse_stood(tarn_sessions *all, const tarn_standstill *stood)
+{
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        tarn_session *session = &all->sessions[i];
+        tarn_standstill_move(stood, &session->due_since_ns);
+        tarn_standstill_move(stood, &session->taken_ns);
+        tarn_standstill_move(stood, &session->empty_since_ns);
+        tarn_standstill_move(stood, &session->left_since_ns);
     }
 }
 

@@ -1,5 +1,6 @@
 // In this order: who is there still, what the worker that died was sent, what came since.
 #include "server/gateway/session_return.h"
+#include "server/common/clock.h"
 #include "server/gateway/viewer.h"
 
 bool tarn_session_comes_back(const tarn_session *session)
@@ -27,6 +28,21 @@ void tarn_session_is_back(tarn_session *session, bool is_as_it_was)
     }
     session->again_at = 0;
     session->again_until = session->worker->sent.end;
+}
+
+void tarn_session_is_refused(tarn_session *session)
+{
+    if (!session->was_made) {
+        return; // nobody misses it
+    }
+    const uint32_t doublings =
+        session->tries < TARN_GATEWAY_TRY_DOUBLINGS ? session->tries : TARN_GATEWAY_TRY_DOUBLINGS;
+    session->tries++;
+    session->try_ns = tarn_clock_monotonic_ns() + ((uint64_t)TARN_GATEWAY_TRY_MS * 1000000 << doublings);
+    session->state.worker_ready = 0;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_STATE);
+    }
 }
 
 void tarn_session_send_waiting(tarn_sessions *all, tarn_worker_process *worker)

@@ -11,6 +11,10 @@ bool tarn_session_comes_back(const tarn_session *session);
 /// may not have taken. @param is_as_it_was  the tank goes on where viewers saw it; else all that is of the past
 void tarn_session_is_back(tarn_session *session, bool is_as_it_was);
 
+/// The worker has no tank of the session any more, or couldn't bring it back: that is tried again, ever more rarely
+/// (session_retry.h).
+void tarn_session_is_refused(tarn_session *session);
+
 /// Hands a worker what it is to be sent again, and once all tanks are back what waited. What finds no place waits on:
 /// to be called every TARN_GATEWAY_TICK_MS.
 void tarn_session_send_waiting(tarn_sessions *all, tarn_worker_process *worker);

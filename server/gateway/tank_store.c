@@ -53,7 +53,8 @@ struct tarn_store {
     uint32_t commit_ms;
     tarn_store_limit limit;
     uint64_t history_ns;
-    int64_t opened_s; // since 1970
+    int64_t opened_s;   // since 1970
+    uint64_t opened_ns; // of the monotonic clock
     pthread_t thread;
     pthread_mutex_t mutex; // of what follows
     pthread_cond_t wake;
@@ -408,6 +409,14 @@ static bool is_used(void *user, const char *name, size_t name_bytes)
     return used;
 }
 
+/// The time of day, since 1970, but for what it jumped ahead: a clock that was set wrong must cost nobody a tank.
+static int64_t time_of_day_s(const tarn_store *store, uint64_t now_ns)
+{
+    const int64_t now_s = (int64_t)time(NULL);
+    const int64_t counted_s = store->opened_s + (int64_t)((now_ns - store->opened_ns) / 1000000000);
+    return now_s < counted_s ? now_s : counted_s;
+}
+
 /// On this thread no file can become a session's meanwhile.
 static void keep_limit(tarn_store *store)
 {
@@ -417,8 +426,8 @@ static void keep_limit(tarn_store *store)
         return;
     }
     store->limit_due_ns = now_ns + TARN_GATEWAY_STORE_LIMIT_MS * (uint64_t)1000000;
-    if (!tarn_store_limit_apply(store->dir, &store->limit, store->opened_s, (int64_t)time(NULL), is_used, store,
-                                &use)) {
+    if (!tarn_store_limit_apply(store->dir, &store->limit, store->opened_s, time_of_day_s(store, now_ns), is_used,
+                                store, &use)) {
         return; // commits fail too, and say why
     }
     if (use.is_too_large && !store->is_too_large) {
@@ -511,6 +520,7 @@ tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit
     made->limit = *limit;
     made->history_ns = history_minutes * (uint64_t)60000000000;
     made->opened_s = (int64_t)time(NULL);
+    made->opened_ns = tarn_clock_monotonic_ns();
     tarn_status status = TARN_OK;
     if (dir[0] == 0 || (size_t)snprintf(made->dir, sizeof made->dir, "%s", dir) >= sizeof made->dir) {
         snprintf(why, sizeof(tarn_text), "--store: found a path of %zu bytes, allowed are 1 to %zu", strlen(dir),

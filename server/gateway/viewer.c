@@ -168,6 +168,15 @@ void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
     viewer->is_lost = is_lost;
 }
 
+void tarn_viewer_stood(tarn_viewer_list *all, const tarn_standstill *stood)
+{
+    for (tarn_viewer *viewer = all->first; viewer != NULL; viewer = viewer->next) {
+        tarn_standstill_move(stood, &viewer->since_ns);
+        tarn_standstill_move(stood, &viewer->closing_since_ns);
+        lws_validity_confirmed(viewer->wsi); // its sign of life may lie in the socket
+    }
+}
+
 void tarn_viewer_tick(tarn_viewer_list *all, uint64_t now_ns)
 {
     const uint64_t handshake_ns = TARN_GATEWAY_HANDSHAKE_MS_MAX * (uint64_t)1000000;

@@ -18,6 +18,7 @@
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/log_meter.h"
 #include "server/gateway/passes.h"
+#include "server/gateway/standstill.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/viewer_flight.h"
 #include "server/gateway/viewer_rate.h"
@@ -144,5 +145,8 @@ void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns);
 
 /// Ends connections that take too long over something.
 void tarn_viewer_tick(tarn_viewer_list *all, uint64_t now_ns);
+
+/// The gateway stood: viewers have their time again.
+void tarn_viewer_stood(tarn_viewer_list *all, const tarn_standstill *stood);
 
 #endif

@@ -5,6 +5,7 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/session.h"
+#include "server/gateway/session_latency.h"
 #include "server/gateway/welcome.h"
 
 #include <libwebsockets.h>

@@ -603,6 +603,12 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
     }
 }
 
+void tarn_worker_process_stood(tarn_worker_process *worker, const tarn_standstill *stood)
+{
+    tarn_standstill_move(stood, &worker->answered_ns);
+    tarn_standstill_move(stood, &worker->phase_since_ns);
+}
+
 bool tarn_worker_process_is_ready(const tarn_worker_process *worker)
 {
     return worker->phase == TARN_WORKER_READY;

@@ -11,6 +11,7 @@
 #include "server/common/device_list.h"
 #include "server/common/ipc.h"
 #include "server/common/log.h"
+#include "server/gateway/standstill.h"
 #include "server/gateway/worker_queue.h"
 #include "server/gateway/worker_sent.h"
 
@@ -110,6 +111,9 @@ bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue
 
 /// Deadlines, pings, restarts. To be called every TARN_GATEWAY_TICK_MS.
 void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns);
+
+/// The gateway stood: the worker has its time again.
+void tarn_worker_process_stood(tarn_worker_process *worker, const tarn_standstill *stood);
 
 /// Whether it simulates.
 bool tarn_worker_process_is_ready(const tarn_worker_process *worker);

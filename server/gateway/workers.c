@@ -26,6 +26,13 @@ void tarn_workers_tick(tarn_workers *workers, uint64_t now_ns)
     }
 }
 
+void tarn_workers_stood(tarn_workers *workers, const tarn_standstill *stood)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        tarn_worker_process_stood(&workers->workers[i], stood);
+    }
+}
+
 uint32_t tarn_workers_ready(const tarn_workers *workers)
 {
     uint32_t count = 0;

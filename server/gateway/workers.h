@@ -23,6 +23,9 @@ tarn_status tarn_workers_start(tarn_workers *workers, uv_loop_t *loop, const tar
 /// tarn_worker_process_tick of each.
 void tarn_workers_tick(tarn_workers *workers, uint64_t now_ns);
 
+/// tarn_worker_process_stood of each.
+void tarn_workers_stood(tarn_workers *workers, const tarn_standstill *stood);
+
 /// How many of them simulate.
 uint32_t tarn_workers_ready(const tarn_workers *workers);
 

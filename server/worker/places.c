@@ -114,7 +114,7 @@ static tarn_place *open_place(tarn_places *places, uint32_t id, uint32_t viewer_
     } else {
         snprintf(why, sizeof why, "out of memory: there is no thread for another tank");
     }
-    tarn_worker_link_refuse(places->link, id, viewer_id, sequence, TARN_ERROR_SCENE, why);
+    tarn_worker_link_refuse(places->link, id, viewer_id, sequence, TARN_ERROR_SESSION, why);
     return NULL;
 }
 
@@ -455,11 +455,14 @@ static tarn_status end(tarn_place *place)
         place->go_on_asked = false;
         tarn_worker_move_end(tank);
     }
+    if (place->status == TARN_E_MEMORY && tarn_device_error(places->device)[0] != '\0') {
+        place->status = TARN_E_DEVICE; // one that failed gives no memory either
+    }
     if (place->task == TARN_PLACE_RESTORES && place->status != TARN_OK && place->status != TARN_E_DEVICE) {
         refuse_state(place, place->why);
         return TARN_OK;
     }
-    if (place->task != TARN_PLACE_LOADS) {
+    if (place->task != TARN_PLACE_LOADS || place->status == TARN_E_DEVICE) {
         return place->status;
     }
     if (place->status == TARN_OK) {
@@ -474,9 +477,10 @@ static tarn_status end(tarn_place *place)
                     tank->scene.name, tank->epoch);
         return TARN_OK;
     }
-    tarn_worker_link_refuse(places->link, tank->id, place->loading.viewer_id, place->loading.sequence, TARN_ERROR_SCENE,
-                            place->why);
-    if (tank->tank == NULL && !place->load_asked) {
+    const bool is_gone = tank->tank == NULL && !place->load_asked;
+    tarn_worker_link_refuse(places->link, tank->id, place->loading.viewer_id, place->loading.sequence,
+                            is_gone ? TARN_ERROR_SESSION : TARN_ERROR_SCENE, place->why);
+    if (is_gone) {
         empty(place);
     }
     return TARN_OK;

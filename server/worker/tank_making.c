@@ -1,6 +1,7 @@
 // A tank is made beside what was there, and takes its place when it is whole. Begin at tarn_worker_tank_load.
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/worker/tank_parts.h"
 #include "server/worker/tank_start.h"
 #include "server/worker/worker_resume.h"
 #include "server/worker/worker_scene.h"
@@ -11,58 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/// What a tank is made of, before it takes the place of what was there.
-typedef struct tank_parts {
-    tarn_scene *scene;
-    tarn_tank *tank;
-    tarn_tile_map map;
-    tarn_snapshot snapshot;
-    tarn_encoder *encoder;
-} tank_parts;
-
-static void parts_free(tank_parts *parts)
-{
-    tarn_encoder_destroy(parts->encoder);
-    tarn_snapshot_free(&parts->snapshot);
-    tarn_tank_destroy(parts->tank);
-    if (parts->scene != NULL) {
-        tarn_scene_free(parts->scene);
-    }
-    tarn_tile_map_free(&parts->map);
-    free(parts->scene);
-}
-
-/// @param box_fd  of the tank's black box; 0: receives one
-static tarn_status parts_make(tank_parts *parts, tarn_device *device, const tarn_scene *scene, int *box_fd,
-                              tarn_text why)
-{
-    tarn_encoder_desc encoder_desc;
-    char found[TARN_SCENE_WHY_BYTES] = "";
-    tarn_status status = tarn_tank_create(device, &scene->tank, &parts->tank, found, sizeof found);
-    if (status != TARN_OK) {
-        snprintf(why, sizeof(tarn_text), "scene \"%s\": %.400s", scene->name,
-                 found[0] ? found : tarn_status_text(status));
-        return status;
-    }
-    if (*box_fd <= 0) {
-        *box_fd = tarn_black_box_make();
-    }
-    status = tarn_tile_map_init(&parts->map, scene->tank.cells, scene->tank.cell_m);
-    if (status == TARN_OK) {
-        status = tarn_snapshot_init(&parts->snapshot, *box_fd, parts->tank, scene->tank.dt_s);
-    }
-    tarn_encoder_desc_default(&encoder_desc);
-    return status == TARN_OK ? tarn_encoder_create(parts->tank, &encoder_desc, &parts->encoder) : status;
-}
-
 /// They become the tank's, and what it had is no more.
-static void parts_take(tarn_worker_tank *tank, tank_parts *parts)
+static void parts_take(tarn_worker_tank *tank, tarn_tank_parts *parts)
 {
-    tarn_encoder_destroy(tank->encoder);
-    tarn_tank_destroy(tank->tank);
-    tarn_tile_map_free(&tank->map);
-    tarn_scene_free(&tank->scene);
-    tarn_snapshot_free(&tank->snapshot);
+    tarn_worker_tank_unmake(tank);
     tank->tank = parts->tank;
     tank->encoder = parts->encoder;
     tank->map = parts->map;
@@ -84,7 +37,7 @@ static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load, cons
         status = tarn_snapshot_start(&tank->snapshot, tank->tank);
     }
     if (status != TARN_OK) {
-        return TARN_E_DEVICE; // what was there before is no more
+        return status;
     }
     tank->paused = load->paused;
     tank->steps_asked = 0;
@@ -105,7 +58,7 @@ static tarn_status resume(tarn_worker_tank *tank, const tarn_ipc_load *load)
     if (tarn_black_box_find(&tank->snapshot.box, load->scene, &rest)) {
         status = tarn_worker_resume(tank, &rest);
     }
-    if (status == TARN_OK || status == TARN_E_DEVICE) {
+    if (status == TARN_OK || status == TARN_E_DEVICE || status == TARN_E_MEMORY) { // there may be some later
         return status;
     }
     snprintf(tank->notice, sizeof tank->notice, "what was kept of \"%s\" is of no use (%s); the tank starts afresh",
@@ -128,7 +81,7 @@ static tarn_status make(tarn_worker_tank *tank, tarn_device *device, const char 
                         made_from *from, tarn_text why)
 {
     *from = (made_from){0};
-    tank_parts parts = {.scene = calloc(1, sizeof *parts.scene)};
+    tarn_tank_parts parts = {.scene = calloc(1, sizeof *parts.scene)};
     snprintf(why, sizeof(tarn_text), "out of memory");
     tarn_status status = TARN_E_MEMORY;
     if (parts.scene != NULL) {
@@ -138,10 +91,10 @@ static tarn_status make(tarn_worker_tank *tank, tarn_device *device, const char 
         tarn_jobs_return(job);
     }
     if (status == TARN_OK) {
-        status = parts_make(&parts, device, parts.scene, box_fd, why);
+        status = tarn_tank_parts_make(&parts, device, parts.scene, box_fd, why);
     }
     if (status != TARN_OK) {
-        parts_free(&parts);
+        tarn_tank_parts_free(&parts);
         tarn_scene_pack_free(&from->pack);
         return status;
     }
@@ -237,5 +190,10 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
         tarn_snapshot_adopt(&tank->snapshot, tank->tank, tank->step, tank->box_fd, &from.pack);
     }
     tarn_scene_pack_free(&from.pack);
+    if (status != TARN_OK) {
+        snprintf(why, sizeof(tarn_text), "scene \"%s\": it can't go on or begin: %s", tank->scene.name,
+                 tarn_status_text(status));
+        tarn_worker_tank_unmake(tank);
+    }
     return status;
 }

@@ -18,4 +18,7 @@ void tarn_worker_tank_log_presses(tarn_worker_tank *tank);
 /// liquid. @return TARN_OK or TARN_E_DEVICE
 tarn_status tarn_worker_tank_look(tarn_worker_tank *tank);
 
+/// What the tank is made of is no more: it has no simulation.
+void tarn_worker_tank_unmake(tarn_worker_tank *tank);
+
 #endif

@@ -59,8 +59,8 @@ tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest
     tarn_status status = load(tank, rest);
     if (status == TARN_OK) {
         status = replay(tank, &step);
-        if (status != TARN_OK &&
-            status != TARN_E_DEVICE) { // it ended as it was to be set back, or another build logged
+        if (status != TARN_OK && status != TARN_E_DEVICE && status != TARN_E_MEMORY) {
+            // it ended as it was to be set back, or another build logged
             is_set_back = true;
             step = rest->step;
             tarn_black_box_back(box);

@@ -114,13 +114,20 @@ static tarn_status hold(tarn_worker_tank *tank)
     return status;
 }
 
-void tarn_worker_tank_free(tarn_worker_tank *tank)
+void tarn_worker_tank_unmake(tarn_worker_tank *tank)
 {
     tarn_encoder_destroy(tank->encoder);
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
     tarn_scene_free(&tank->scene);
     tarn_snapshot_free(&tank->snapshot);
+    tank->encoder = NULL;
+    tank->tank = NULL;
+}
+
+void tarn_worker_tank_free(tarn_worker_tank *tank)
+{
+    tarn_worker_tank_unmake(tank);
     free(tank->handover.presses);
     if (tank->box_fd > 0) {
         close(tank->box_fd);

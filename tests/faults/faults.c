@@ -12,21 +12,49 @@ enum { OUTAGE_LOST_MS_MAX = 100 };
 
 typedef struct fault_row {
     const char *name, *what;
-    const char *const *options; ///< of tarnd; NULL: none
-    int signal;                 ///< that a worker is sent; 0: the server is killed
-    int moments;                ///< in the long run
-    double back_s;              ///< frames come again within
+    server_fault fault; ///< without a strike the server is killed
+    int moments;        ///< in the long run
+    double back_s;      ///< frames come again within
 } fault_row;
 
 static const char *const spinning[] = {"--worker", TARN_TEST_SPINNING_WORKER, NULL};
 static const char *const poisoned[] = {"--worker", TARN_TEST_POISONED_WORKER, "--devices", "cpu", NULL};
+static const char *const failing[] = {"--worker", TARN_TEST_FAILING_DEVICE_WORKER, NULL};
+
+/// Calls of the device for some steps of all three tanks and their frames, and to make and restore all three.
+enum { CALLS_MAX = 600, RESTORING_CALLS_MAX = 2000 };
 
 static const fault_row rows[] = {
-    {"killed", "worker: kill -9", NULL, SIGKILL, 200, 1},
-    {"stopped", "worker: SIGSTOP", NULL, SIGSTOP, 20, 2},
-    {"spinning", "worker: spins in a step", spinning, SIGUSR1, 20, 2},
-    {"poisoned", "a velocity that is no number", poisoned, SIGUSR1, 40, 1},
-    {"outage", "server: kill -9, --store", NULL, 0, 100, 5},
+    {"killed", "worker: kill -9", {.strike = strike_worker, .signal = SIGKILL}, 200, 1},
+    {"stopped", "worker: SIGSTOP", {.strike = strike_worker, .signal = SIGSTOP}, 20, 2},
+    {"spinning", "worker: spins in a step", {.options = spinning, .strike = strike_worker, .signal = SIGUSR1}, 20, 2},
+    {"poisoned",
+     "a velocity that is no number",
+     {.options = poisoned, .strike = strike_worker, .signal = SIGUSR1},
+     40,
+     1},
+    {"device",
+     "worker: device error, Nth call",
+     {.options = failing, .strike = strike_worker, .signal = SIGUSR1, .value_max = CALLS_MAX},
+     200,
+     1},
+    {"again",
+     "worker: kill -9, next: device error",
+     {.options = failing,
+      .strike = strike_next_worker,
+      .begin = strike_next_worker_begin,
+      .end = strike_next_worker_end,
+      .value_max = RESTORING_CALLS_MAX},
+     50,
+     2},
+    {"suspended", "all stopped for 3 s, go on", {.strike = strike_all, .stop_ms = 3000, .spares_workers = true}, 20, 1},
+    {"asleep", "all stopped for 31 s, go on", {.strike = strike_all, .stop_ms = 31000, .spares_workers = true}, 2, 1},
+    {"clocks",
+     "clocks jump: hours to years",
+     {.strike = strike_clocks, .begin = strike_clocks_begin, .end = strike_clocks_end, .spares_workers = true},
+     28,
+     1},
+    {"outage", "server: kill -9, --store", {0}, 100, 5},
 };
 
 static int compare(const void *a, const void *b)
@@ -58,18 +86,21 @@ static void print_row(const fault_row *row, const row_outcome *outcome)
     fflush(stdout);
 }
 
-/// A worker's end. @return whether the row holds
+/// What a worker, or all, go through while people play. @return whether the row holds
 static bool run_lockstep(const fault_row *row, int moments, unsigned seed)
 {
     lockstep_result result;
-    lockstep_run(row->options, row->signal, moments, seed, &result);
-    row_outcome outcome = {.holds = result.viewers_gone == 0 && result.inputs_lost == 0 && result.tanks_differ == 0,
+    lockstep_run(&row->fault, moments, seed, &result);
+    row_outcome outcome = {.holds = result.viewers_gone == 0 && result.inputs_lost == 0 && result.tanks_differ == 0 &&
+                                    (row->fault.spares_workers ? result.workers_lost == 0
+                                                               : result.workers_lost >= (uint32_t)result.moments),
                            .moments = result.moments,
                            .inputs = result.inputs,
                            .viewers_gone = result.viewers_gone,
                            .tanks_differ = result.tanks_differ,
                            .back_s = result.back_s};
-    snprintf(outcome.lost, sizeof outcome.lost, "%u", result.inputs_lost);
+    snprintf(outcome.lost, sizeof outcome.lost, row->fault.spares_workers ? "%u, and %u workers" : "%u",
+             result.inputs_lost, result.workers_lost);
     print_row(row, &outcome);
     lockstep_free(&result);
     return outcome.holds;
@@ -126,8 +157,8 @@ int main(int argc, char **argv)
         "|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (only == NULL || strcmp(only, rows[i].name) == 0) {
-            const int count = moments > 0 ? (int)moments : rows[i].moments;
-            failed += !(rows[i].signal != 0 ? run_lockstep : run_outage)(&rows[i], count, (unsigned)seed);
+            const int count = moments > 0 && moments < rows[i].moments ? (int)moments : rows[i].moments;
+            failed += !(rows[i].fault.strike != NULL ? run_lockstep : run_outage)(&rows[i], count, (unsigned)seed);
             ran++;
         }
     }

@@ -116,18 +116,26 @@ static bool see_step(stream_client *client, int step)
     return client->ws.close_code == 0;
 }
 
-/// The moment of a fault: sends the signal, and notes when.
-static uint64_t strike(int signal)
+/// Viewers go on to listen: whoever is silent for too long is closed.
+static void listen_for(unsigned ms)
 {
-    const pid_t worker = server_worker(&hurt.server);
-    assert_true(worker > 0);
-    assert_int_equal(kill(worker, signal), 0);
-    return tarn_clock_monotonic_ns();
+    const uint64_t until_ns = tarn_clock_monotonic_ns() + ms * (uint64_t)1000000;
+    while (tarn_clock_monotonic_ns() < until_ns) {
+        for (int t = 0; t < LOCKSTEP_TANKS; t++) {
+            (void)stream_client_next(&whole.clients[t], 1);
+            (void)stream_client_next(&hurt.clients[t], 1);
+        }
+    }
+}
+
+static uint64_t strike(const server_fault *fault, int moment, unsigned *seed)
+{
+    return fault->strike(fault, &(strike_moment){&hurt.server, moment, seed, listen_for});
 }
 
 /// One step of all tanks on both servers. @param at  message before which the fault comes; -1: none
 /// @return when it came; 0: it didn't
-static uint64_t make_step(int step, int signal, int at, unsigned *seed)
+static uint64_t make_step(int step, const server_fault *fault, int moment, int at, unsigned *seed)
 {
     uint64_t struck_ns = 0;
     int messages = 0;
@@ -137,7 +145,7 @@ static uint64_t make_step(int step, int signal, int at, unsigned *seed)
         for (int part = 0; part < 2; part++, messages++) {
             if (messages == at) {
                 usleep((useconds_t)(rand_r(seed) % PAUSE_US_MAX));
-                struck_ns = strike(signal);
+                struck_ns = strike(fault, moment, seed);
             }
             if (part == 0) {
                 act(&hurt.clients[t].ws, t, step);
@@ -148,7 +156,7 @@ static uint64_t make_step(int step, int signal, int at, unsigned *seed)
     }
     if (at >= messages) { // while the steps are made
         usleep((useconds_t)(rand_r(seed) % (8 * PAUSE_US_MAX)));
-        struck_ns = strike(signal);
+        struck_ns = strike(fault, moment, seed);
     }
     return struck_ns;
 }
@@ -216,6 +224,9 @@ static uint32_t compare_tanks(int steps)
 
 static void count_all(int steps, lockstep_result *result)
 {
+    const double lost = server_metric(hurt.server.port, "tarn_worker_failures_total{worker=\"0\"}");
+    assert_true(lost >= 0);
+    result->workers_lost = (uint32_t)lost;
     for (int t = 0; t < LOCKSTEP_TANKS; t++) {
         const stream_client *a = &hurt.clients[t];
         result->inputs_lost += a->frame.head.step != (uint64_t)steps;
@@ -224,19 +235,22 @@ static void count_all(int steps, lockstep_result *result)
     }
 }
 
-void lockstep_run(const char *const *options, int signal, int moments, unsigned seed, lockstep_result *result)
+void lockstep_run(const server_fault *fault, int moments, unsigned seed, lockstep_result *result)
 {
     *result = (lockstep_result){.back_s = calloc((size_t)moments, sizeof *result->back_s)};
     assert_non_null(result->back_s);
-    open_side(&hurt, options);
-    open_side(&whole, options);
+    open_side(&whole, fault->options);
+    if (fault->begin != NULL) {
+        fault->begin();
+    }
+    open_side(&hurt, fault->options);
     int step = 0, steps_left = STEPS_AFTER;
     bool goes_on = true;
     uint64_t served_ns = 0;
     while (goes_on && steps_left > 0) {
         const bool strikes = result->moments < moments && tarn_clock_monotonic_ns() - served_ns > service_ns;
         const int at = strikes ? rand_r(&seed) % (2 * LOCKSTEP_TANKS + 2) : -1;
-        const uint64_t struck_ns = make_step(++step, signal, at, &seed);
+        const uint64_t struck_ns = make_step(++step, fault, result->moments, at, &seed);
         for (int t = 0; t < LOCKSTEP_TANKS; t++) {
             goes_on = see_step(&hurt.clients[t], step) && see_step(&whole.clients[t], step) && goes_on;
         }
@@ -245,18 +259,22 @@ void lockstep_run(const char *const *options, int signal, int moments, unsigned 
             result->back_s[result->moments++] = 1e-9 * (double)(served_ns - struck_ns);
             result->tanks_differ = compare_tanks(step);
             if (result->tanks_differ > 0) {
-                fprintf(stderr, "after moment %d, in step %d, before message %d\n", result->moments, step, at);
+                fprintf(stderr, "after moment %d, in step %d, before message %d; the server said:\n%s\n",
+                        result->moments, step, at, server_said(&hurt.server));
                 goes_on = false;
             }
         }
         steps_left -= result->moments == moments;
     }
     if (result->tanks_differ == 0) {
-        (void)make_step(++step, signal, -1, &seed);
+        (void)make_step(++step, fault, result->moments, -1, &seed);
         result->tanks_differ = compare_tanks(step);
     }
     count_all(step, result);
     close_side(&hurt);
+    if (fault->end != NULL) {
+        fault->end();
+    }
     close_side(&whole);
 }
 

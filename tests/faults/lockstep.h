@@ -3,22 +3,23 @@
 #ifndef TARN_TESTS_FAULTS_LOCKSTEP_H
 #define TARN_TESTS_FAULTS_LOCKSTEP_H
 
-#include <signal.h>
+#include "tests/faults/strikes.h"
+
 #include <stdint.h>
 
 enum { LOCKSTEP_TANKS = 3 };
 
 typedef struct lockstep_result {
-    int moments;           ///< at which a worker was sent the signal
+    int moments;           ///< at which it happened
     double *back_s;        ///< of each, until every tank has shown a frame again; lockstep_free
     uint64_t inputs;       ///< sent to the tanks that were hurt
     uint32_t inputs_lost;  ///< steps that were asked for and not made, or made twice
     uint32_t viewers_gone; ///< whose connection ended
+    uint32_t workers_lost; ///< that ended
     uint32_t tanks_differ; ///< whose water, bodies, walls or parameters differ from the other server's in the end
 } lockstep_result;
 
-/// @param options  of tarnd, ended by NULL; NULL: none
-void lockstep_run(const char *const *options, int signal, int moments, unsigned seed, lockstep_result *result);
+void lockstep_run(const server_fault *fault, int moments, unsigned seed, lockstep_result *result);
 
 void lockstep_free(lockstep_result *result);
 

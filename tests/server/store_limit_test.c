@@ -116,6 +116,18 @@ time_t __wrap_time(time_t *when)
     return __real_time(when) + (is_ahead ? AHEAD_S : 0);
 }
 
+static bool has_run; // as long as it is ahead
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now); // NOLINT: the linker's name
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    const int result = __real_clock_gettime(clock, now);
+    now->tv_sec += has_run ? AHEAD_S : 0;
+    return result;
+}
+
 /// Hours later: what a session has stays, whatever the limits are; what none has goes.
 static void test_a_store_keeps_what_its_sessions_have(void **state)
 {
@@ -130,12 +142,32 @@ static void test_a_store_keeps_what_its_sessions_have(void **state)
     put("out.tank", 1000, 0);
     put("bad.damaged", 1000, 0);
     assert_int_equal(tarn_store_open(&store, dir, 1000, &limit, 60, why), TARN_OK);
-    is_ahead = true;
+    is_ahead = has_run = true;
     tarn_store_keep(store, 0, 1, &about, 0);
     tarn_store_close(store); // the last round is the first
-    is_ahead = false;
+    is_ahead = has_run = false;
     take_names(names);
     assert_string_equal(names, "lock main.tank ");
+    assert_int_equal(rmdir(dir), 0);
+}
+
+/// A clock that was set wrong, which no time has gone by for.
+static void test_a_jump_of_the_time_of_day_costs_nobody_a_tank(void **state)
+{
+    (void)state;
+    static const tarn_store_limit limit = {1 << 20, 3600};
+    char names[NAMES_BYTES];
+    tarn_store *store;
+    tarn_text why;
+    snprintf(dir, sizeof dir, "/tmp/tarn-limit-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    put("out.tank", 1000, 0);
+    assert_int_equal(tarn_store_open(&store, dir, 1000, &limit, 60, why), TARN_OK);
+    is_ahead = true;
+    tarn_store_close(store);
+    is_ahead = false;
+    take_names(names);
+    assert_string_equal(names, "lock out.tank ");
     assert_int_equal(rmdir(dir), 0);
 }
 
@@ -144,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_no_session_uses_goes_by_age_and_size),
         cmocka_unit_test(test_a_store_keeps_what_its_sessions_have),
+        cmocka_unit_test(test_a_jump_of_the_time_of_day_costs_nobody_a_tank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

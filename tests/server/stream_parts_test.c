@@ -92,7 +92,7 @@ static void test_a_frame_may_be_made_while_another_is_sent(void **state)
 
 // ------------------------------------------------------------------------------------------------------------ fanout
 
-enum { EPOCH = 5, LAYER_BYTES = 40 };
+enum { EPOCH = 5, LAYER_BYTES = 40, FRAME_ROOM_BYTES = 4096 };
 
 static tarn_fanout fanout;
 static tarn_fanout_inputs inputs;
@@ -130,7 +130,7 @@ static uint32_t write_frame(uint8_t *bytes, tarn_stream_kind kind, uint32_t numb
 
 static tarn_status receive(tarn_stream_kind kind, uint32_t number, uint32_t reference)
 {
-    uint8_t *space = tarn_fanout_space(&fanout);
+    uint8_t *space = tarn_fanout_space(&fanout, FRAME_ROOM_BYTES);
     assert_non_null(space);
     return tarn_fanout_put(&fanout, write_frame(space, kind, number, reference, EPOCH), EPOCH, &inputs);
 }
@@ -293,10 +293,10 @@ static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state
 {
     (void)state;
     receive(TARN_STREAM_KEY, 1, 0);
-    uint8_t *space = tarn_fanout_space(&fanout);
+    uint8_t *space = tarn_fanout_space(&fanout, FRAME_ROOM_BYTES);
     uint32_t bytes = write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH + 1);
     assert_int_equal(tarn_fanout_put(&fanout, bytes, EPOCH, &inputs), TARN_E_STATE);
-    space = tarn_fanout_space(&fanout);
+    space = tarn_fanout_space(&fanout, FRAME_ROOM_BYTES);
     bytes = write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH);
     assert_int_equal(tarn_fanout_put(&fanout, bytes - LAYER_BYTES, EPOCH, &inputs), TARN_E_TRUNCATED); // cut
     assert_int_equal(tarn_fanout_put(&fanout, 7, EPOCH, &inputs), TARN_E_TRUNCATED);
