@@ -24,11 +24,12 @@ enum {
     TARN_GATEWAY_KEEPALIVE_MS_MAX = 15000, ///< between an answer and the next request
     TARN_GATEWAY_ANSWER_MS_MAX = 30000,    ///< to take an answer, and the time besides that it takes at
     TARN_GATEWAY_ANSWER_BYTES_PER_S_MIN = 16384,
-    TARN_GATEWAY_LINGER_MS_MAX = 2000,   ///< to read a refusal before the connection ends
-    TARN_GATEWAY_PARTIAL_MAX = 128,      ///< requests that are on their way at once; the oldest get a 408
-    TARN_GATEWAY_LIBRARY_TIMEOUT_S = 60, ///< libwebsockets' own, which those above come before
-    TARN_GATEWAY_READ_BYTES = 8192,      ///< that libwebsockets asks a socket for
-    TARN_GATEWAY_THROWN_READS_MAX = 16,  ///< reads of what nobody wants before others get their turn
+    TARN_GATEWAY_LINGER_MS_MAX = 2000,    ///< to read a refusal before the connection ends
+    TARN_GATEWAY_DRAINED_BYTES = 1 << 20, ///< that are thrown away meanwhile, each TARN_GATEWAY_TICK_MS
+    TARN_GATEWAY_PARTIAL_MAX = 128,       ///< requests that are on their way at once; the oldest get a 408
+    TARN_GATEWAY_LIBRARY_TIMEOUT_S = 60,  ///< libwebsockets' own, which those above come before
+    TARN_GATEWAY_READ_BYTES = 8192,       ///< that libwebsockets asks a socket for
+    TARN_GATEWAY_THROWN_READS_MAX = 16,   ///< reads of what nobody wants before others get their turn
     TARN_GATEWAY_HTTP_CHUNK_BYTES = 65536,
     TARN_GATEWAY_HTTP_SMALL_BYTES = 4096,       ///< of an answer that is written at once
     TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 1 << 20, ///< of /metrics and other made-up pages

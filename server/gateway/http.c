@@ -159,7 +159,11 @@ static int complete(tarn_http_response *response, struct lws *wsi)
         return lws_http_transaction_completed(wsi) ? -1 : 0;
     }
     tarn_gate_linger(gate, now_ns);
-    if (!lws_partial_buffered(wsi) && !lws_is_ssl(wsi)) {
+    lws_rx_flow_control(wsi, 0); // it doesn't read behind an answer, and would be woken by what comes again and again
+    if (!lws_partial_buffered(wsi)) {
+        if (tarn_tls_covers(wsi)) {
+            tarn_tls_end(wsi);
+        }
         shutdown(gate->fd, SHUT_WR);
     }
     return 0;

@@ -256,6 +256,14 @@ static void cut(tarn_connection *connection)
     shutdown(connection->gate.fd, SHUT_RD);
 }
 
+/// Throws away what a peer goes on to send after its last answer. @return whether it has ended
+static bool drain(const tarn_gate *gate)
+{
+    // Nothing is copied, also of what is encrypted.
+    const ssize_t got = recv(gate->fd, NULL, TARN_GATEWAY_DRAINED_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 static void look_at_deadline(tarn_listener *listener, tarn_connection *connection, uint64_t now_ns)
 {
     switch (tarn_gate_tick(&connection->gate, now_ns)) {
@@ -297,6 +305,9 @@ void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns)
     limit_partial(listener);
     for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
+        if (is_served(connection) && connection->gate.is_drained && drain(&connection->gate)) {
+            drop(listener, connection);
+        }
         if (is_served(connection)) {
             look_at_deadline(listener, connection, now_ns);
         }
