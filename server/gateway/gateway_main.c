@@ -21,6 +21,7 @@
 #include "server/gateway/session_store.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/viewer.h"
+#include "server/gateway/viewer_room.h"
 #include "server/gateway/web.h"
 #include "server/gateway/welcome.h"
 
@@ -417,6 +418,11 @@ static tarn_status bind_ports(tarn_text why)
     return status;
 }
 
+static void make_room(uint32_t wanted)
+{
+    tarn_viewer_room_make_soon(&gateway.viewers, wanted);
+}
+
 static tarn_status start(tarn_text why)
 {
     tarn_status status = bind_ports(why);
@@ -428,6 +434,7 @@ static tarn_status start(tarn_text why)
                                        gateway.options.store != NULL, &gateway.listener.connections_max, why);
     }
     gateway.listener.proxies = &gateway.options.proxies;
+    gateway.listener.make_room = make_room;
     gateway.viewers.per_address_max = share_of(gateway.listener.connections_max);
     if (status == TARN_OK) {
         status = load_pages(why);

@@ -86,8 +86,13 @@ static void make_room(tarn_listener *listener)
         }
     }
     const uint32_t spare = listener->connections_max / TARN_GATEWAY_CONNECTIONS_SPARE + 1;
-    if (used + spare > listener->connections_max && oldest != NULL) {
+    if (used + spare <= listener->connections_max) {
+        return;
+    }
+    if (oldest != NULL) {
         drop(listener, oldest);
+    } else if (listener->make_room != NULL) {
+        listener->make_room(used + spare - listener->connections_max);
     }
 }
 
@@ -157,6 +162,7 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
         if (connection == NULL) {
             listener->refused_total++;
             refuse(listener, fd);
+            make_room(listener); // for when it tries again
             continue;
         }
         listener->accepted_total++;

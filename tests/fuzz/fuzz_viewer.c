@@ -198,8 +198,8 @@ tarn_session *tarn_session_find(tarn_sessions *of, const char *name)
 tarn_status tarn_session_join(tarn_session *of, tarn_viewer *viewer)
 {
     must(of == &session && viewer->session == NULL && viewer->phase == TARN_VIEWER_GREETED);
-    if (viewer->colour == 0xffffff || session.viewer_count == VIEWERS) { // a full session
-        return viewer->id % 2 == 0 ? TARN_E_LIMIT : TARN_E_STATE;
+    if (viewer->colour == 0xffffff && session.viewer_count > 0) { // a full session, or one that many join at once
+        return viewer->view.particles % 2 == 0 ? TARN_E_LIMIT : TARN_E_STATE;
     }
     session.viewers[session.viewer_count++] = viewer;
     viewer->session = of;
