@@ -389,7 +389,8 @@ typedef struct tarn_pong {
     X(WORKER, 9, false)   /* the simulation failed and is being started again */                                       \
     X(SHUTDOWN, 10, true) /* the server is ending */                                                                   \
     X(ROLE, 11, false)    /* the viewer's role may not do this */                                                      \
-    X(KEY, 12, true)      /* the key opens nothing here */
+    X(KEY, 12, true)      /* the key opens nothing here */                                                             \
+    X(AWAY, 14, true)     /* nobody looked, and somebody else got its place */
 
 #define TARN_ERROR_ENTRY(name, code, closes) TARN_ERROR_##name = code,
 typedef enum tarn_error_code { TARN_ERRORS(TARN_ERROR_ENTRY) } tarn_error_code;

@@ -188,6 +188,7 @@ void tarn_gate_answered(tarn_gate *gate, uint64_t now_ns)
 
 void tarn_gate_linger(tarn_gate *gate, uint64_t now_ns)
 {
+    gate->is_drained = true;
     enter(gate, TARN_GATE_OVER, now_ns);
 }
 

@@ -36,6 +36,7 @@ typedef struct tarn_gate {
     bool is_cut;       ///< its time is over: what is there is answered with 408
     bool was_served;   ///< a request has been answered
     bool is_overrun;   ///< something came before the answer was given
+    bool is_drained;   ///< over, and what comes is thrown away unread: nobody reads through the gate any more
     uint64_t since_ns; ///< when the phase began, or in HEAD its first byte came
     uint64_t answer_bytes;
     char *bytes; ///< head and body so far, of its own memory; NULL: nothing has come
@@ -70,7 +71,8 @@ void tarn_gate_answers(tarn_gate *gate, uint64_t byte_count, uint64_t now_ns);
 void tarn_gate_answered(tarn_gate *gate, uint64_t now_ns);
 
 /// Nothing counts any more; the connection ends when the peer does, or a little later, so that the peer reads the
-/// answer before it learns that nobody reads what it sends.
+/// answer before it learns that nobody reads what it sends. What it sends is thrown away by whoever looks at deadlines:
+/// left in the socket it would have the system cut the answer off.
 void tarn_gate_linger(tarn_gate *gate, uint64_t now_ns);
 
 /// Whether a request or a body is on its way.

@@ -24,11 +24,12 @@ enum {
     TARN_GATEWAY_KEEPALIVE_MS_MAX = 15000, ///< between an answer and the next request
     TARN_GATEWAY_ANSWER_MS_MAX = 30000,    ///< to take an answer, and the time besides that it takes at
     TARN_GATEWAY_ANSWER_BYTES_PER_S_MIN = 16384,
-    TARN_GATEWAY_LINGER_MS_MAX = 2000,   ///< to read a refusal before the connection ends
-    TARN_GATEWAY_PARTIAL_MAX = 128,      ///< requests that are on their way at once; the oldest get a 408
-    TARN_GATEWAY_LIBRARY_TIMEOUT_S = 60, ///< libwebsockets' own, which those above come before
-    TARN_GATEWAY_READ_BYTES = 8192,      ///< that libwebsockets asks a socket for
-    TARN_GATEWAY_THROWN_READS_MAX = 16,  ///< reads of what nobody wants before others get their turn
+    TARN_GATEWAY_LINGER_MS_MAX = 2000,    ///< to read a refusal before the connection ends
+    TARN_GATEWAY_DRAINED_BYTES = 1 << 20, ///< that are thrown away meanwhile, each TARN_GATEWAY_TICK_MS
+    TARN_GATEWAY_PARTIAL_MAX = 128,       ///< requests that are on their way at once; the oldest get a 408
+    TARN_GATEWAY_LIBRARY_TIMEOUT_S = 60,  ///< libwebsockets' own, which those above come before
+    TARN_GATEWAY_READ_BYTES = 8192,       ///< that libwebsockets asks a socket for
+    TARN_GATEWAY_THROWN_READS_MAX = 16,   ///< reads of what nobody wants before others get their turn
     TARN_GATEWAY_HTTP_CHUNK_BYTES = 65536,
     TARN_GATEWAY_HTTP_SMALL_BYTES = 4096,       ///< of an answer that is written at once
     TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 1 << 20, ///< of /metrics and other made-up pages
@@ -71,16 +72,18 @@ enum {
     TARN_GATEWAY_VALID_HANGUP_S = 25,       ///< without a sign of life before the end
     TARN_GATEWAY_MESSAGES_PER_S_MAX = 1000, ///< of one viewer, sustained
     TARN_GATEWAY_MESSAGES_BURST_MAX = 2000,
-    TARN_GATEWAY_CONTROLS_PER_S = 10,   ///< pings and pongs of one viewer, in the long run
-    TARN_GATEWAY_CONTROLS_BURST = 50,   ///< of them at once
-    TARN_GATEWAY_LOG_LINES_PER_S = 5,   ///< about viewers that were closed, in the long run
-    TARN_GATEWAY_LOG_LINES_BURST = 20,  ///< of them at once; then how many were left out
-    TARN_GATEWAY_ERRORS_QUEUED_MAX = 8, ///< of one viewer; further ones are dropped
-    TARN_GATEWAY_PRESENCE_MS = 50,      ///< between messages about where everybody is
-    TARN_GATEWAY_PRESENCE_POINT_MS = 2, ///< for each point in them, where that is longer
-    TARN_GATEWAY_PROFILE_MS = 500,      ///< between changes of a viewer's name or colour, in the long run
-    TARN_GATEWAY_PROFILE_BURST = 8,     ///< of them at once
-    TARN_GATEWAY_INPUTS_TIMED_MAX = 64, ///< inputs of a viewer whose way into a frame is timed
+    TARN_GATEWAY_CONTROLS_PER_S = 10,    ///< pings and pongs of one viewer, in the long run
+    TARN_GATEWAY_CONTROLS_BURST = 50,    ///< of them at once
+    TARN_GATEWAY_LOG_LINES_PER_S = 5,    ///< about viewers that were closed, in the long run
+    TARN_GATEWAY_LOG_LINES_BURST = 20,   ///< of them at once; then how many were left out
+    TARN_GATEWAY_ERRORS_QUEUED_MAX = 8,  ///< of one viewer; further ones are dropped
+    TARN_GATEWAY_PRESENCE_MS = 50,       ///< between messages about where everybody is
+    TARN_GATEWAY_PRESENCE_POINT_MS = 2,  ///< for each point in them, where that is longer
+    TARN_GATEWAY_PROFILE_MS = 500,       ///< between changes of a viewer's name or colour, in the long run
+    TARN_GATEWAY_PROFILE_BURST = 8,      ///< of them at once
+    TARN_GATEWAY_AWAY_HIDDEN_MS = 10000, ///< that a page is hidden before its viewer makes room where there is none
+    TARN_GATEWAY_AWAY_SILENT_MS = 60000, ///< the same of one that says nothing
+    TARN_GATEWAY_INPUTS_TIMED_MAX = 64,  ///< inputs of a viewer whose way into a frame is timed
 
     // sessions
     TARN_GATEWAY_SESSIONS_MAX = 64,         ///< --sessions-max allows no more

@@ -23,6 +23,7 @@
 #include "server/gateway/tank_store.h"
 #include "server/gateway/time_machine.h"
 #include "server/gateway/viewer.h"
+#include "server/gateway/viewer_room.h"
 #include "server/gateway/web.h"
 #include "server/gateway/welcome.h"
 
@@ -436,6 +437,11 @@ static tarn_status bind_ports(tarn_text why)
     return status;
 }
 
+static void make_room(uint32_t wanted)
+{
+    tarn_viewer_room_make_soon(&gateway.viewers, wanted);
+}
+
 static tarn_status start(tarn_text why)
 {
     tarn_status status = bind_ports(why);
@@ -447,6 +453,7 @@ static tarn_status start(tarn_text why)
                                        gateway.options.store != NULL, &gateway.listener.connections_max, why);
     }
     gateway.listener.proxies = &gateway.options.proxies;
+    gateway.listener.make_room = make_room;
     gateway.viewers.per_address_max = share_of(gateway.listener.connections_max);
     if (status == TARN_OK) {
         status = load_pages(why);

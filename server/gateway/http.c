@@ -159,7 +159,11 @@ static int complete(tarn_http_response *response, struct lws *wsi)
         return lws_http_transaction_completed(wsi) ? -1 : 0;
     }
     tarn_gate_linger(gate, now_ns);
-    if (!lws_partial_buffered(wsi) && !lws_is_ssl(wsi)) {
+    lws_rx_flow_control(wsi, 0); // it doesn't read behind an answer, and would be woken by what comes again and again
+    if (!lws_partial_buffered(wsi)) {
+        if (tarn_tls_covers(wsi)) {
+            tarn_tls_end(wsi);
+        }
         shutdown(gate->fd, SHUT_WR);
     }
     return 0;
@@ -416,8 +420,11 @@ static void read_pass(struct lws *wsi, tarn_pass pass)
 static int begin_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const long declared = declared_bytes(wsi);
-    if (declared < 1 || response->ends) {
+    if (!connection_of(wsi)->gate.head.has_length) { // libwebsockets is told of none as of one of 0
         return refuse_json(response, wsi, 411, "the body's length is not declared");
+    }
+    if (declared < 1) {
+        return refuse_json(response, wsi, 400, "the body is empty; allowed is JSON such as {\"scene\": \"maze\"}");
     }
     if (declared > TARN_GATEWAY_BODY_BYTES_MAX) {
         return refuse_json(response, wsi, 413, "the body is too large; allowed are 1024 bytes");

@@ -86,8 +86,13 @@ static void make_room(tarn_listener *listener)
         }
     }
     const uint32_t spare = listener->connections_max / TARN_GATEWAY_CONNECTIONS_SPARE + 1;
-    if (used + spare > listener->connections_max && oldest != NULL) {
+    if (used + spare <= listener->connections_max) {
+        return;
+    }
+    if (oldest != NULL) {
         drop(listener, oldest);
+    } else if (listener->make_room != NULL) {
+        listener->make_room(used + spare - listener->connections_max);
     }
 }
 
@@ -157,6 +162,7 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
         if (connection == NULL) {
             listener->refused_total++;
             refuse(listener, fd);
+            make_room(listener); // for when it tries again
             continue;
         }
         listener->accepted_total++;
@@ -256,6 +262,14 @@ static void cut(tarn_connection *connection)
     shutdown(connection->gate.fd, SHUT_RD);
 }
 
+/// Throws away what a peer goes on to send after its last answer. @return whether it has ended
+static bool drain(const tarn_gate *gate)
+{
+    // Nothing is copied, also of what is encrypted.
+    const ssize_t got = recv(gate->fd, NULL, TARN_GATEWAY_DRAINED_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 static void look_at_deadline(tarn_listener *listener, tarn_connection *connection, uint64_t now_ns)
 {
     switch (tarn_gate_tick(&connection->gate, now_ns)) {
@@ -297,6 +311,9 @@ void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns)
     limit_partial(listener);
     for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
+        if (is_served(connection) && connection->gate.is_drained && drain(&connection->gate)) {
+            drop(listener, connection);
+        }
         if (is_served(connection)) {
             look_at_deadline(listener, connection, now_ns);
         }

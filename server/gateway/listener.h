@@ -2,7 +2,8 @@
 /// above a limit get an HTTP 503, and so do those that come when the process has no descriptor left.
 ///
 /// Whoever just holds a connection keeps nobody out: when few places are left, each that comes ends the one in which
-/// nothing has happened for the longest time. Those of viewers that have joined stay.
+/// nothing has happened for the longest time. Those of viewers that have joined stay, unless there is no other, and
+/// nobody looks by them (viewer_room.h).
 #ifndef TARN_SERVER_GATEWAY_LISTENER_H
 #define TARN_SERVER_GATEWAY_LISTENER_H
 
@@ -42,6 +43,8 @@ typedef struct tarn_listener {
     void (*accepted)(void *user, int fd, tarn_connection *connection);
     /// Ends a connection soon, but not at once.
     void (*drop)(tarn_connection *connection);
+    /// Asked for so many more places, has viewers go that nobody looks by; NULL: there are none.
+    void (*make_room)(uint32_t wanted);
     int spare_fd; ///< given up for a moment to turn a connection away when descriptors have run out
     uint64_t accepted_total, refused_total, dropped_total;
     const tarn_proxies *proxies; ///< which each may have all places; NULL: none

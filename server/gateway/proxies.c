@@ -68,7 +68,13 @@ bool tarn_proxies_trust(const tarn_proxies *proxies, const struct in6_addr *addr
     return false;
 }
 
-/// One hop as proxies write it: an address, some with a port behind it. @return whether it is one
+static bool is_port(const char *text)
+{
+    const size_t digits = strspn(text, "0123456789");
+    return digits >= 1 && digits <= 5 && text[digits] == 0 && atoi(text) <= UINT16_MAX;
+}
+
+/// One hop as proxies write it: an address, some with a port behind it. @return whether it is one, and nothing else
 static bool read_hop(const char *at, size_t bytes, struct in6_addr *address)
 {
     char text[INET6_ADDRSTRLEN + 16];
@@ -86,13 +92,20 @@ static bool read_hop(const char *at, size_t bytes, struct in6_addr *address)
     memcpy(text, at, bytes);
     text[bytes] = 0;
     char *begin = text, *colon = strchr(text, ':');
+    const char *port = NULL;
     if (text[0] == '[') {
+        char *end = strchr(text, ']');
+        if (end == NULL || (end[1] != 0 && end[1] != ':')) {
+            return false;
+        }
+        port = end[1] != 0 ? end + 2 : NULL;
         begin = text + 1;
-        begin[strcspn(begin, "]")] = 0;
+        *end = 0;
     } else if (colon != NULL && strchr(colon + 1, ':') == NULL) {
         *colon = 0;
+        port = colon + 1;
     }
-    return read_address(begin, address, &is_v4);
+    return (port == NULL || is_port(port)) && read_address(begin, address, &is_v4);
 }
 
 struct in6_addr tarn_proxies_client(const tarn_proxies *proxies, const struct in6_addr *peer,

@@ -30,7 +30,8 @@ tarn_status tarn_proxies_add(tarn_proxies *proxies, const char *text, tarn_text 
 bool tarn_proxies_trust(const tarn_proxies *proxies, const struct in6_addr *address);
 
 /// Whom a request comes from: the peer, unless it is a trusted proxy; then the last address in X-Forwarded-For that is
-/// none, since whoever is in front of that may have written anything. What can't be read ends the search.
+/// none, since whoever is in front of that may have written anything. What can't be read, as an address with
+/// anything but a port behind it, ends the search: it comes from the proxy that wrote it.
 struct in6_addr tarn_proxies_client(const tarn_proxies *proxies, const struct in6_addr *peer,
                                     const tarn_http_head *head);
 

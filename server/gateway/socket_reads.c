@@ -2,6 +2,7 @@
 // other names of the same: recvfrom() and SSL_read_ex().
 #include "server/gateway/socket_reads.h"
 
+#include <errno.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
@@ -49,9 +50,32 @@ __attribute__((visibility("default"))) ssize_t recv(int fd, void *bytes, size_t 
                         : recvfrom(fd, bytes, byte_count, flags, NULL, NULL);
 }
 
+/// The gate stopped before there was nothing more to read: others get their turn. To libwebsockets -1 means the end,
+/// unless the newest read found nothing; so one does, from a BIO that is empty for now, behind what is decrypted.
+static void find_nothing(SSL *ssl)
+{
+    static char thrown[TARN_GATEWAY_READ_BYTES];
+    size_t got;
+    BIO *own = SSL_get_rbio(ssl), *empty = BIO_new(BIO_s_mem());
+    if (empty == NULL || BIO_up_ref(own) != 1) {
+        BIO_free(empty);
+        return;
+    }
+    SSL_set0_rbio(ssl, empty);
+    while (SSL_read_ex(ssl, thrown, sizeof thrown, &got)) {
+    }
+    SSL_set0_rbio(ssl, own);
+    BIO_set_retry_read(own);
+}
+
 __attribute__((visibility("default"))) int SSL_read(SSL *ssl, void *bytes, int byte_count)
 {
     tarn_gate *gate = gate_of(SSL_get_fd(ssl));
     const size_t room = byte_count > 0 ? (size_t)byte_count : 0;
-    return (int)(gate != NULL ? tarn_gate_read(gate, read_tls, ssl, bytes, room) : read_tls(ssl, bytes, room));
+    errno = 0;
+    const ssize_t got = gate != NULL ? tarn_gate_read(gate, read_tls, ssl, bytes, room) : read_tls(ssl, bytes, room);
+    if (got < 0 && errno == EAGAIN && SSL_want_nothing(ssl)) {
+        find_nothing(ssl);
+    }
+    return (int)got;
 }

@@ -126,6 +126,12 @@ bool tarn_tls_covers(struct lws *wsi)
     return lws_get_ssl(wsi) != NULL;
 }
 
+void tarn_tls_end(struct lws *wsi)
+{
+    const int ended = SSL_shutdown(lws_get_ssl(wsi));
+    (void)ended; // 0 as long as the peer hasn't said the same; a peer that is gone learns nothing either
+}
+
 void tarn_tls_write_json(const tarn_tls *tls, char *text, size_t text_bytes)
 {
     if (tarn_tls_is_on(tls)) {

@@ -39,6 +39,9 @@ void tarn_tls_set_up(tarn_tls *tls, SSL_CTX *context);
 /// Whether a connection is encrypted.
 bool tarn_tls_covers(struct lws *wsi);
 
+/// Tells the peer of an encrypted connection that nothing more will be sent. What it sends can still be read.
+void tarn_tls_end(struct lws *wsi);
+
 /// What pages are told of the certificate, as JSON. @param text_bytes  at least 160
 void tarn_tls_write_json(const tarn_tls *tls, char *text, size_t text_bytes);
 

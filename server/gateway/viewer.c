@@ -21,7 +21,7 @@ void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *ws
         all->id_last = 1;
     }
     viewer->id = all->id_last;
-    viewer->since_ns = viewer->tokens_ns = tarn_clock_monotonic_ns();
+    viewer->since_ns = viewer->spoke_ns = viewer->tokens_ns = tarn_clock_monotonic_ns();
     tarn_viewer_rate_init(&viewer->rate);
     viewer->tokens = TARN_GATEWAY_MESSAGES_BURST_MAX;
     TARN_ASSERT(all->first != viewer);

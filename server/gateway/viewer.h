@@ -84,6 +84,8 @@ typedef struct tarn_viewer {
     uint64_t key_serial;   ///< of the newest key frame sent
     uint64_t key_sent_ns;
     tarn_view view;
+    uint64_t hidden_since_ns; ///< where that says hidden
+    uint64_t spoke_ns;        ///< when its newest message came
     tarn_viewer_rate rate;
     tarn_viewer_flight flight;
 

@@ -9,6 +9,7 @@
 #include "server/gateway/session.h"
 #include "server/gateway/viewer_path.h"
 #include "server/gateway/viewer_profile.h"
+#include "server/gateway/viewer_room.h"
 
 #include <libwebsockets.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ static void on_hello(tarn_viewer *viewer, const tarn_hello *hello)
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_WELCOME);
 }
 
-/// Whether one more may take part from where this one comes.
+/// Whether one more may take part from where this one comes, or one that is away makes room.
 static bool has_share(const tarn_viewer *viewer)
 {
     const tarn_connection *own = lws_get_opaque_user_data(viewer->wsi);
@@ -65,7 +66,8 @@ static bool has_share(const tarn_viewer *viewer)
         count +=
             other->phase == TARN_VIEWER_JOINED && memcmp(&connection->client, &own->client, sizeof own->client) == 0;
     }
-    return count < viewer->all->per_address_max || tarn_listener_is_loopback(&own->client);
+    return count < viewer->all->per_address_max || tarn_listener_is_loopback(&own->client) ||
+           tarn_viewer_room_make(viewer, NULL, &own->client);
 }
 
 static void on_join(tarn_viewer *viewer, const tarn_join *join)
@@ -96,7 +98,10 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
         return;
     }
     tarn_viewer_profile_join(session, viewer, join);
-    const tarn_status status = tarn_session_join(session, viewer);
+    tarn_status status = tarn_session_join(session, viewer);
+    if (status == TARN_E_LIMIT && tarn_viewer_room_make(viewer, session, NULL)) {
+        status = tarn_session_join(session, viewer);
+    }
     if (status == TARN_E_STATE) {
         tarn_viewer_fail(viewer, TARN_ERROR_FULL, "too many join at once; try again in a moment");
         return;
@@ -188,6 +193,7 @@ static void on_view(tarn_viewer *viewer, const tarn_view *view)
     viewer->wants_key |= view->field[0] != 0 && strcmp(view->field, viewer->view.field) != 0;
     viewer->view = *view;
     if (view->hidden && !was_hidden) {
+        viewer->hidden_since_ns = tarn_clock_monotonic_ns();
         viewer->reference = 0;
         viewer->was_hidden = true;
     }
@@ -259,6 +265,7 @@ static void on_bytes(tarn_viewer *viewer, const uint8_t *bytes, size_t byte_coun
     tarn_text why = "";
     tarn_status status = tarn_message_read(bytes, byte_count, &message, &why);
     viewer->all->metrics->messages_total++;
+    viewer->spoke_ns = tarn_clock_monotonic_ns();
     if (status == TARN_OK && !tarn_message_from_client(message.kind)) {
         status = TARN_E_MALFORMED;
         snprintf(why, sizeof why, "t: found \"%s\", which only a server sends", tarn_message_kind_name(message.kind));

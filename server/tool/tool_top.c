@@ -6,6 +6,7 @@
 #include "server/tool/top/top_screen.h"
 #include "server/tool/top/top_table.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,7 +156,8 @@ int tool_top(int argc, char **argv)
         .args_doc = "[SERVER]",
         .doc =
             "Shows the tanks of a running server, anew each second, until q or Ctrl-C.\v"
-            "SERVER is HOST, HOST:PORT or http://HOST:PORT/; the default is 127.0.0.1:8080. Columns: the worker (W), "
+            "SERVER is HOST, HOST:PORT, http://HOST:PORT/ or https://HOST:PORT/; the default is 127.0.0.1:8080. "
+            "Columns: the worker (W), "
             "viewers, the mean time of a step over the last second, simulated seconds per second, what is sent to "
             "viewers, frames that they were not sent, the time from an input to its frame in the last ten seconds, by "
             "which half of them and 99 % had come (with --once, of all since the tank began), and how often the "
@@ -165,6 +167,7 @@ int tool_top(int argc, char **argv)
     };
     top_arguments arguments = {.command = argv[0], .server = "127.0.0.1"};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    signal(SIGPIPE, SIG_IGN); // of connections by TLS
     if (arguments.once) {
         return run_once(&arguments);
     }

@@ -1,14 +1,16 @@
 // What goes wrong while people play, against the real programs: a table, a row for each fault, and a status that says
 // whether every row holds. Begin at `rows`.
 #include "tests/faults/lockstep.h"
+#include "tests/faults/networks.h"
 #include "tests/faults/outage.h"
+#include "tests/faults/reconnects.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTAGE_LOST_MS_MAX = 100 };
+enum { OUTAGE_LOST_MS_MAX = 100, NAMES_MAX = 32 };
 
 typedef struct fault_row {
     const char *name, *what;
@@ -124,11 +126,55 @@ static bool run_outage(const fault_row *row, int moments, unsigned seed)
     return outcome.holds;
 }
 
+static const char *names[NAMES_MAX]; // on the command line
+static int name_count;
+
+static bool is_wanted(const char *row)
+{
+    for (int i = 0; i < name_count; i++) {
+        if (strcmp(names[i], row) == 0) {
+            return true;
+        }
+    }
+    return name_count == 0;
+}
+
+/// The name of a row of any table; NULL behind the last one.
+static const char *row_name(unsigned index)
+{
+    static const char *(*const others[])(unsigned index) = {networks_name, reconnects_name};
+    const unsigned own = sizeof rows / sizeof rows[0];
+    if (index < own) {
+        return rows[index].name;
+    }
+    index -= own;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        for (unsigned j = 0; others[i](j) != NULL; j++) {
+            if (index-- == 0) {
+                return others[i](j);
+            }
+        }
+    }
+    return NULL;
+}
+
+/// @return whether there is such a row, and room for its name
+static bool take_name(const char *name)
+{
+    for (unsigned i = 0; row_name(i) != NULL; i++) {
+        if (strcmp(name, row_name(i)) == 0 && name_count < NAMES_MAX) {
+            names[name_count++] = name;
+            return true;
+        }
+    }
+    return false;
+}
+
 static int wrong(const char *found)
 {
-    fprintf(stderr, "faults: found \"%s\", allowed are a row (", found);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        fprintf(stderr, "%s%s", i > 0 ? ", " : "", rows[i].name);
+    fprintf(stderr, "faults: found \"%s\", allowed are rows (", found);
+    for (unsigned i = 0; row_name(i) != NULL; i++) {
+        fprintf(stderr, "%s%s", i > 0 ? ", " : "", row_name(i));
     }
     fprintf(stderr, "), --moments N of 1 to 1000 and --seed N\n");
     return 2;
@@ -136,7 +182,6 @@ static int wrong(const char *found)
 
 int main(int argc, char **argv)
 {
-    const char *only = NULL;
     long moments = 0, seed = 17;
     for (int i = 1; i < argc; i++) {
         char *end = "";
@@ -144,27 +189,30 @@ int main(int argc, char **argv)
             moments = strtol(argv[++i], &end, 10);
         } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
             seed = strtol(argv[++i], &end, 10);
-        } else {
-            only = argv[i];
+        } else if (!take_name(argv[i])) {
+            return wrong(argv[i]);
         }
         if (*end != 0 || moments < 0 || moments > 1000 || seed < 0) {
             return wrong(argv[i]);
         }
     }
     int ran = 0, failed = 0;
-    printf(
-        "| fault | moments | inputs | lost | viewers gone | tanks that differ | frames again: s, p50, max (asked) | |\n"
-        "|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (only == NULL || strcmp(only, rows[i].name) == 0) {
+        if (is_wanted(rows[i].name)) {
             const int count = moments > 0 && moments < rows[i].moments ? (int)moments : rows[i].moments;
+            if (ran++ == 0) {
+                printf(
+                    "| fault | moments | inputs | lost | viewers gone | tanks that differ | frames again: s, p50, max "
+                    "(asked) | |\n|---|---|---|---|---|---|---|---|\n");
+            }
             failed += !(rows[i].fault.strike != NULL ? run_lockstep : run_outage)(&rows[i], count, (unsigned)seed);
-            ran++;
         }
     }
-    if (ran == 0) {
-        return wrong(only);
-    }
+    int others;
+    failed += networks_run(is_wanted, moments > 0 ? (int)moments : NETWORKS_TURNS, &others);
+    ran += others;
+    failed += reconnects_run(is_wanted, moments > 0 ? (int)moments * RECONNECTS_OF_A_MOMENT : RECONNECTS, &others);
+    ran += others;
     printf("%d faults, %d failed\n", ran, failed);
     return failed > 0;
 }

@@ -115,6 +115,7 @@ static const http_case http_cases[] = {
     {"9112 6.3: twice the same", TEXT(POST_HEAD "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}"), 400, "twice"},
     {"9110 8.6: more than 64 bits", TEXT(POST_HEAD "Content-Length: 99999999999999999999999\r\n\r\n{}"), 413, "1024"},
     {"9110 15.5.14: too large", TEXT(POST_HEAD "Content-Length: 1025\r\n\r\n{}"), 413, "{\"error\":"},
+    {"9110 8.6: an empty body", TEXT(POST_HEAD "Content-Length: 0\r\n\r\n"), 400, "the body is empty"},
     {"9110 15.5.12: no length", TEXT(POST_HEAD "\r\n{}"), 411, "length"},
     {"9112 6.1: chunks", TEXT(POST_HEAD "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"), 411, "chunks"},
     {"9112 6.1: both", TEXT(POST_HEAD "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400,

@@ -90,6 +90,89 @@ static void assert_lacks(const char *text, const char *part)
     }
 }
 
+enum { HEAP_BYTES = 200 << 10, ALL_BYTES = 4 << 20 };
+
+/// A connection in whose send buffer there is room for a heap.
+static SSL *dial(SSL_CTX *context)
+{
+    const int fd = ws_connect_plain(server.port), room = 2 * HEAP_BYTES;
+    SSL *ssl = SSL_new(context);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    assert_true(SSL_set_fd(ssl, fd) == 1 && SSL_connect(ssl) == 1);
+    return ssl;
+}
+
+static void hang_up(SSL *ssl)
+{
+    close(SSL_get_fd(ssl));
+    SSL_free(ssl);
+}
+
+/// Sends a text and a great deal behind it, of which the server finds a heap at once. @return when all was sent
+static uint64_t send_too_much(SSL *ssl, const char *text, size_t text_bytes)
+{
+    static const uint8_t nothing[ALL_BYTES];
+    assert_int_equal(kill(server.pid, SIGSTOP), 0);
+    assert_int_equal(SSL_write(ssl, text, (int)text_bytes), text_bytes);
+    assert_int_equal(SSL_write(ssl, nothing, HEAP_BYTES), HEAP_BYTES);
+    assert_int_equal(kill(server.pid, SIGCONT), 0);
+    assert_int_equal(SSL_write(ssl, nothing, ALL_BYTES - HEAP_BYTES), ALL_BYTES - HEAP_BYTES);
+    return tarn_clock_monotonic_ns();
+}
+
+/// Reads to the end. @return bytes in `answer`
+static size_t hear_out(SSL *ssl)
+{
+    size_t have = 0, got;
+    while (SSL_read_ex(ssl, answer + have, sizeof answer - 1 - have, &got)) {
+        have += got;
+    }
+    answer[have] = 0;
+    return have;
+}
+
+/// Whoever goes on to send what nobody reads gets the refusal whole all the same, and its end without waiting.
+static void test_a_refusal_reaches_who_goes_on_to_send(void **state)
+{
+    (void)state;
+    enum { TIMES = 10, ENDS_MS_MAX = 1500 };
+    static const char head[] = "POST /sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                               "Content-Length: 4194304\r\n\r\n";
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    start_issued();
+    for (int i = 0; i < TIMES; i++) {
+        SSL *ssl = dial(context);
+        const uint64_t sent_ns = send_too_much(ssl, head, sizeof head - 1);
+        hear_out(ssl);
+        assert_int_equal(SSL_get_error(ssl, 0), SSL_ERROR_ZERO_RETURN); // the server said so
+        assert_int_equal(strncmp(answer, "HTTP/1.1 413 ", 13), 0);
+        assert_has(answer, "{\"error\":\"the body is too large; allowed are 1024 bytes\"}");
+        assert_true(tarn_clock_monotonic_ns() - sent_ns < ENDS_MS_MAX * (uint64_t)1000000);
+        hang_up(ssl);
+    }
+    SSL_CTX_free(context);
+}
+
+/// The same of a WebSocket's last word.
+static void test_a_close_reaches_who_goes_on_to_send(void **state)
+{
+    (void)state;
+    static const char upgrade[] = "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+                                  "Sec-WebSocket-Protocol: tarn.v1\r\n\r\n";
+    static const char unmasked[] = {(char)0x82, 1, 7}, closed[] = {0x03, (char)0xea}; // 1002
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    start_issued();
+    SSL *ssl = dial(context);
+    assert_int_equal(SSL_write(ssl, upgrade, sizeof upgrade - 1), sizeof upgrade - 1);
+    assert_true(SSL_read(ssl, answer, sizeof answer) > 0);
+    assert_int_equal(strncmp(answer, "HTTP/1.1 101 ", 13), 0);
+    send_too_much(ssl, unmasked, sizeof unmasked);
+    assert_non_null(memmem(answer, hear_out(ssl), closed, sizeof closed));
+    hang_up(ssl);
+    SSL_CTX_free(context);
+}
+
 /// What stands behind these words in what the server printed when it began to serve.
 static const char *printed(const char *words)
 {
@@ -500,6 +583,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_handshake_agrees_on_http_1_1_and_a_safe_version, NULL, stop),
+        cmocka_unit_test_setup_teardown(test_a_refusal_reaches_who_goes_on_to_send, NULL, stop),
+        cmocka_unit_test_setup_teardown(test_a_close_reaches_who_goes_on_to_send, NULL, stop),
         cmocka_unit_test_setup_teardown(test_every_answer_over_tls_tells_browsers_to_stay, by_tls, stop),
         cmocka_unit_test_setup_teardown(test_a_self_signed_certificate_is_announced_and_kept, by_tls, stop),
         cmocka_unit_test_setup_teardown(test_a_viewer_decodes_large_frames_also_after_it_stalled, by_tls, stop),

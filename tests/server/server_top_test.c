@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 static server_process server;
+static const char *scheme = ""; // in front of the server's address
 static char said[1 << 18], complained[8192];
 static struct termios terminal_after; // the end of the program on it
 
@@ -64,10 +65,10 @@ static void lead(const top_process *top, const char *address, int out, int err, 
 
 static void start_top(top_process *top, uint16_t port, bool once, bool on_terminal)
 {
-    char address[32];
+    char address[40];
     int out[2], err[2], told[2];
     struct winsize size = {.ws_row = 24, .ws_col = 80};
-    snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    snprintf(address, sizeof address, "%s127.0.0.1:%u", scheme, port);
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
     assert_int_equal(pipe2(told, O_CLOEXEC), 0);
     if (on_terminal) {
@@ -164,6 +165,28 @@ static int stop(void **state)
     (void)state;
     server_stop(&server);
     return 0;
+}
+
+static void test_a_server_with_tls_is_asked_by_https(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/tarn-top-XXXXXX";
+    static server_process encrypted;
+    top_process top;
+    assert_non_null(mkdtemp(folder));
+    server_start(&encrypted, (const char *[]){"--scenes", TARN_TEST_SCENES, "--scene", "small-pool",
+                                              "--tls-self-signed", "--tls-dir", folder, NULL});
+    scheme = "https://";
+    start_top(&top, encrypted.port, true, false);
+    scheme = "";
+    assert_int_equal(end_of(&top), 0);
+    assert_string_equal(complained, "");
+    assert_non_null(strstr(said, "small-pool"));
+    start_top(&top, encrypted.port, true, false); // without it
+    assert_int_equal(end_of(&top), 1);
+    assert_non_null(strstr(complained, "the answer was 308"));
+    server_stop(&encrypted);
+    assert_int_equal(server_remove_store(folder), 0); // the same for any folder
 }
 
 static void test_once_prints_one_table(void **state)
@@ -316,9 +339,8 @@ static void test_a_wrong_server_does_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_once_prints_one_table),
-        cmocka_unit_test(test_the_terminal_is_as_it_was),
-        cmocka_unit_test(test_a_server_that_is_gone_is_waited_for),
+        cmocka_unit_test(test_once_prints_one_table),       cmocka_unit_test(test_a_server_with_tls_is_asked_by_https),
+        cmocka_unit_test(test_the_terminal_is_as_it_was),   cmocka_unit_test(test_a_server_that_is_gone_is_waited_for),
         cmocka_unit_test(test_a_wrong_server_does_no_harm),
     };
     return cmocka_run_group_tests(tests, start, stop);

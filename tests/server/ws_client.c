@@ -260,7 +260,7 @@ static void note(ws_client *client, const ws_message *message)
         }
     }
     tarn_message read;
-    if (message->opcode == WS_BINARY) {
+    if (message->opcode == WS_BINARY && !client->is_blind) {
         see(&client->decoder, message);
     }
     if (message->opcode != WS_BINARY ||

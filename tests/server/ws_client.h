@@ -48,6 +48,7 @@ typedef struct ws_client {
     size_t have;
     size_t taken;             ///< of the buffer, by the newest ws_client_next
     bool auto_ack;            ///< acknowledge frames as they come (default)
+    bool is_blind;            ///< frames aren't decoded
     uint32_t sequence;        ///< of the newest input sent by the helpers
     uint32_t viewer_id;       ///< from joined
     tarn_session_state state; ///< the newest seen

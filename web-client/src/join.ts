@@ -159,7 +159,9 @@ class JoinedTank implements Tank {
   hide(hidden: boolean): void {
     this.stream.hold(hidden);
     this.live.conversation.view(hidden);
-    if (!hidden) this.live.link.forgive();
+    if (hidden) return;
+    this.live.link.forgive();
+    this.live.link.hurry();
   }
 
   carry(channel: string): void {

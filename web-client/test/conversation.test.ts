@@ -7,6 +7,7 @@ import { Conversation, OWN_VERSIONS } from "../src/protocol/conversation.js";
 let sent: Record<string, unknown>[];
 let log: string[];
 let now: number;
+let cleared: number[];
 let conversation: Conversation;
 let hear: (message: unknown) => void;
 let drop: (code: number, reason?: string) => void;
@@ -35,6 +36,7 @@ beforeEach(() => {
   sent = [];
   log = [];
   now = 0;
+  cleared = [];
   conversation = new Conversation(
     { session: "room", viewer: "Ada", client: "test", versions: OWN_VERSIONS },
     () => now,
@@ -69,7 +71,7 @@ beforeEach(() => {
       },
       nowMs: () => now,
       setTimer: () => 1,
-      clearTimer: () => {},
+      clearTimer: (id) => void cleared.push(id),
     },
     new Backoff(() => 1),
     {
@@ -239,6 +241,22 @@ test("a page that was too slow to introduce itself tries again, one that was out
   await join();
   drop(4004, "out of order");
   expect(log.at(-1)).toBe("ended refused: out of order");
+});
+
+test("a hidden page whose place somebody got comes back when it is seen", async () => {
+  await join();
+  drop(4014, "there was no place left");
+  expect(log.at(-1)).toBe("lost: there was no place left, 500");
+  expect(cleared).toEqual([]);
+  await join();
+  conversation.view(true);
+  cleared = [];
+  hear({ t: "error", code: 14, text: "there was no place left" });
+  drop(4014);
+  expect(cleared).toEqual([1]);
+  expect(link.state).toBe("waiting");
+  link.hurry();
+  expect(link.state).toBe("connecting");
 });
 
 test("a server that can't be reached isn't said to be anything else", async () => {

@@ -3,6 +3,7 @@
 #include "server/tool/top/top_fetch.h"
 #include "server/common/clock.h"
 #include "server/common/printable.h"
+#include "server/tool/load/load_channel.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,6 +19,7 @@ enum { SLICE_MS = 100 };
 /// A fetch in progress.
 typedef struct fetch {
     int fd;
+    load_channel channel; ///< zeros until there is a connection
     uint64_t until_ns;
     bool (*stops)(void);
     char *why;
@@ -65,16 +67,31 @@ static bool open_connection(fetch *self, const load_target *target)
     return error == 0 || fail(self, strerror(error));
 }
 
-static bool send_request(const fetch *self, const load_target *target, const char *path)
+/// Why the channel took or gave nothing.
+static bool fail_channel(const fetch *self)
+{
+    char sentence[LOAD_CHANNEL_WHY_BYTES];
+    load_channel_why(&self->channel, sentence);
+    return fail(self, sentence);
+}
+
+static bool send_request(fetch *self, const load_target *target, const char *path)
 {
     char request[512];
     const int bytes = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
                                path, target->authority);
-    if (!await(self, POLLOUT)) {
-        return false;
+    if (load_channel_open(&self->channel, self->fd, target) != TARN_OK) {
+        return fail(self, "there is no memory");
     }
+    ssize_t sent;
+    do { // by TLS hands are shaken first
+        if (!await(self, self->channel.waits_for_peer ? POLLIN : POLLOUT)) {
+            return false;
+        }
+        sent = load_channel_send(&self->channel, request, (size_t)bytes);
+    } while (sent < 0 && (errno == EAGAIN || errno == EINTR));
     // So few bytes find room in a new connection, or it isn't one.
-    return send(self->fd, request, (size_t)bytes, MSG_NOSIGNAL) == bytes || fail(self, strerror(errno));
+    return sent == bytes || fail_channel(self);
 }
 
 /// What begins a line of the head: a header's value. NULL: it isn't there.
@@ -109,18 +126,18 @@ static bool read_head(const fetch *self, const char *head, long *expected)
     return *expected <= TOP_PAGE_BYTES_MAX || fail(self, "the answer is too large");
 }
 
-static bool receive(const fetch *self, top_page *page)
+static bool receive(fetch *self, top_page *page)
 {
     size_t have = 0;
     long expected = -1;
     page->body = NULL;
     for (;;) {
-        if (!await(self, POLLIN)) {
+        if (!load_channel_has_more(&self->channel) && !await(self, POLLIN)) {
             return false;
         }
-        const ssize_t got = recv(self->fd, page->bytes + have, TOP_PAGE_BYTES_MAX - have, 0);
+        const ssize_t got = load_channel_receive(&self->channel, page->bytes + have, TOP_PAGE_BYTES_MAX - have);
         if (got < 0 && errno != EAGAIN && errno != EINTR) {
-            return fail(self, strerror(errno));
+            return fail_channel(self);
         }
         have += got > 0 ? (size_t)got : 0;
         page->bytes[have] = '\0';
@@ -155,6 +172,7 @@ bool top_fetch(const load_target *target, const char *path, bool (*stops)(void),
                   .stops = stops,
                   .why = why};
     const bool good = open_connection(&self, target) && send_request(&self, target, path) && receive(&self, page);
+    load_channel_close(&self.channel);
     if (self.fd >= 0) {
         close(self.fd);
     }

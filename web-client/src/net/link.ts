@@ -117,6 +117,11 @@ export class Link {
     if (this.state === "waiting") this.start();
   }
 
+  /** Where the link is waiting to try, it waits until it is told to hurry. */
+  rest(): void {
+    this.cancelTimer();
+  }
+
   /** Closes for good. */
   stop(code = 1000, reason = ""): void {
     this.cancelTimer();

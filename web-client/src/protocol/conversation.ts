@@ -131,6 +131,8 @@ export class Conversation {
     // Before it asked to join nothing can have been out of order: it was too slow, as a busy machine is.
     const wasLate = refused === ERROR.order && !this.asked;
     const end = wasLate ? undefined : ENDS.get(refused);
+    // Somebody got this place since nobody looked: it isn't asked for again before somebody does.
+    if (refused === ERROR.away && this.hidden) this.link?.rest();
     const opened = this.opened;
     this.opened = false;
     if (end !== undefined) this.end(end, text);

@@ -62,8 +62,9 @@ export const ERROR = {
   shutdown: 10,
   role: 11,
   key: 12,
+  away: 14,
 } as const;
-export const CLOSING_ERRORS: readonly number[] = [1, 2, 3, 4, 5, 6, 10, 12];
+export const CLOSING_ERRORS: readonly number[] = [1, 2, 3, 4, 5, 6, 10, 12, 14];
 
 // Frames.
 /** First bytes of one ("TRNF"); a message is a msgpack map and never begins so. */
