@@ -218,7 +218,7 @@ uint32_t tarn_session_people(const tarn_session *session)
 
 tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
 {
-    if (session->viewer_count == TARN_VIEWERS_MAX) {
+    if (session->viewer_count >= session->all->options->viewers_max) {
         return TARN_E_LIMIT;
     }
     if (!tarn_turn_allow(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST)) {

@@ -47,12 +47,12 @@ typedef struct store_slot {
 struct tarn_store {
     char dir[2048];
     int lock_fd;
-    uint32_t commit_ms;
-    tarn_store_limit limit;
     int64_t opened_s; // since 1970
     pthread_t thread;
     pthread_mutex_t mutex; // of what follows
     pthread_cond_t wake;
+    uint32_t commit_ms;
+    tarn_store_limit limit;
     bool is_ending, has_ended;
     struct {
         tarn_name name;
@@ -349,8 +349,10 @@ static void keep_limit(tarn_store *store)
         return;
     }
     store->limit_due_ns = now_ns + TARN_GATEWAY_STORE_LIMIT_MS * (uint64_t)1000000;
-    if (!tarn_store_limit_apply(store->dir, &store->limit, store->opened_s, (int64_t)time(NULL), is_used, store,
-                                &use)) {
+    pthread_mutex_lock(&store->mutex);
+    const tarn_store_limit limit = store->limit;
+    pthread_mutex_unlock(&store->mutex);
+    if (!tarn_store_limit_apply(store->dir, &limit, store->opened_s, (int64_t)time(NULL), is_used, store, &use)) {
         return; // commits fail too, and say why
     }
     if (use.is_too_large && !store->is_too_large) {
@@ -366,11 +368,11 @@ static void *run(void *user)
     do {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
+        pthread_mutex_lock(&store->mutex);
         // Half of what may be lost: what a step begins just after a commit is durable when the next one has ended.
         until.tv_nsec += (long)(store->commit_ms % 2000) * 500000;
         until.tv_sec += (time_t)(store->commit_ms / 2000) + until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        pthread_mutex_lock(&store->mutex);
         while (!store->is_ending && pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
         }
         is_ending = store->is_ending;
@@ -461,6 +463,14 @@ tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit
     }
     *store = made;
     return TARN_OK;
+}
+
+void tarn_store_set(tarn_store *store, uint32_t commit_ms, const tarn_store_limit *limit)
+{
+    pthread_mutex_lock(&store->mutex);
+    store->commit_ms = commit_ms;
+    store->limit = *limit;
+    pthread_mutex_unlock(&store->mutex);
 }
 
 static int is_session(const struct dirent *entry)

@@ -45,6 +45,9 @@ typedef struct tarn_store_counts {
 tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, const tarn_store_limit *limit,
                             tarn_text why);
 
+/// The same two for what happens from now on.
+void tarn_store_set(tarn_store *store, uint32_t commit_ms, const tarn_store_limit *limit);
+
 /// Looks for one session. @return TARN_OK; TARN_E_NOT_FOUND: there is none that can be read; or why it could not be
 /// looked at, which leaves its file as it is, with a sentence
 tarn_status tarn_store_find_first(tarn_store *store, const char *name, tarn_store_found *found, tarn_text why);

@@ -102,7 +102,7 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
         return;
     }
     if (status != TARN_OK) {
-        snprintf(why, sizeof why, "this session is full; allowed are %d viewers", TARN_VIEWERS_MAX);
+        snprintf(why, sizeof why, "this session is full; allowed are %u viewers", session->all->options->viewers_max);
         tarn_viewer_fail(viewer, TARN_ERROR_FULL, why);
         return;
     }
