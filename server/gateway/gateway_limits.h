@@ -106,6 +106,9 @@ enum {
     TARN_GATEWAY_FRAME_MS_MAX = 10000,  ///< between frames of a tank that is watched, for /healthz
     TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
 
+    TARN_GATEWAY_BARRED_MAX = 64,       ///< of a session's viewers whom owners removed or muted, when they come again
+    TARN_GATEWAY_REMOVED_S = 600,       ///< that one who was removed is kept out
+    TARN_GATEWAY_REFUSED_MS = 1000,     ///< between two answers to what is locked, or comes from who is muted
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
 
     // the store

@@ -4,6 +4,7 @@
 #include "server/common/log.h"
 #include "server/gateway/descriptors.h"
 #include "server/gateway/gateway.h"
+#include "server/gateway/moderation.h"
 #include "server/gateway/option_value.h"
 #include "server/gateway/tank_store.h"
 
@@ -40,7 +41,7 @@ static void tell_parts(tarn_gateway *gateway)
     gateway->sessions.per_address_max = tarn_listener_share(options->sessions_max);
     gateway->viewers.per_address_max = tarn_listener_share(gateway->listener.connections_max);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        gateway->sessions.sessions[i].guests = options->guests;
+        tarn_moderation_guests(&gateway->sessions.sessions[i], options->guests);
     }
     if (gateway->sessions.store != NULL) {
         tarn_store_set(gateway->sessions.store, options->durability_ms, &options->store_limit);

@@ -528,7 +528,9 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
         }
         session->scene_asked[0] = 0;
     }
+    const tarn_lock lock = session->state.lock; // of which no worker knows
     session->state = state->session;
+    session->state.lock = lock;
     session->state.worker_ready = 1;
     session->was_made = true;
     tell_state(session);

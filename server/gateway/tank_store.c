@@ -599,6 +599,18 @@ bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_
     return true;
 }
 
+void tarn_store_tell(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && id != 0);
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    if (asked->id == id) {
+        asked->changes++;
+        asked->about = *about;
+    }
+    pthread_mutex_unlock(&store->mutex);
+}
+
 static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_aside)
 {
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);

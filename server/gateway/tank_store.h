@@ -63,6 +63,9 @@ void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max
 /// @return false: there is no descriptor for it just now
 bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd);
 
+/// What a session that is kept is besides its tank has changed.
+void tarn_store_tell(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about);
+
 /// The session of a place has ended: its file goes.
 void tarn_store_drop(tarn_store *store, uint32_t place, const char *name);
 
