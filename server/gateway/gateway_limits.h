@@ -109,6 +109,8 @@ enum {
     TARN_GATEWAY_BARRED_MAX = 64,       ///< of a session's viewers whom owners removed or muted, when they come again
     TARN_GATEWAY_REMOVED_S = 600,       ///< that one who was removed is kept out
     TARN_GATEWAY_REFUSED_MS = 1000,     ///< between two answers to what is locked, or comes from who is muted
+    TARN_GATEWAY_MODERATE_MS = 100,     ///< between what an owner does about the others, or locks, in the long run
+    TARN_GATEWAY_MODERATE_BURST = 50,   ///< of it at once
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
 
     // the store

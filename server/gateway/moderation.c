@@ -11,8 +11,8 @@
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
 
+#include <inttypes.h>
 #include <libwebsockets.h>
-
 #include <stdio.h>
 #include <string.h>
 
@@ -57,8 +57,9 @@ tarn_status tarn_moderation_admit(tarn_session *session, tarn_viewer *viewer, co
     if (out_ns == 0) {
         return TARN_OK;
     }
-    snprintf(why, sizeof(tarn_text), "an owner has removed you from this tank; come again in %llu minutes",
-             (unsigned long long)(out_ns / 60000000000 + 1));
+    const uint64_t minutes = out_ns / 60000000000 + 1;
+    snprintf(why, sizeof(tarn_text), "an owner has removed you from this tank; come again in %" PRIu64 " minutes",
+             minutes);
     return TARN_E_STATE;
 }
 
@@ -180,6 +181,16 @@ static bool is_last_owner(const tarn_session *session, const tarn_viewer *owner)
     return true;
 }
 
+/// What an owner does is told to all.
+static bool is_in_time(tarn_viewer *owner)
+{
+    if (tarn_turn_allow(&owner->moderate_due_ns, TARN_GATEWAY_MODERATE_MS, TARN_GATEWAY_MODERATE_BURST)) {
+        return true;
+    }
+    tarn_viewer_error(owner, TARN_ERROR_INPUT, "too much at once about the others; try again in a moment");
+    return false;
+}
+
 /// @param about  NULL: there is no such viewer  @return NULL where the owner may do this about it, or why not
 static const char *fault_of(const tarn_viewer *owner, const tarn_viewer *about, tarn_moderation action)
 {
@@ -207,6 +218,9 @@ void tarn_moderation_act(tarn_viewer *owner, const tarn_moderate *moderate)
                                                          "made an owner", "made a player", "made a watcher"};
     tarn_viewer *about = find_viewer(session, moderate->viewer_id);
     const char *fault = fault_of(owner, about, moderate->action);
+    if (fault == NULL && !is_in_time(owner)) {
+        return;
+    }
     if (fault != NULL) {
         tarn_viewer_error(owner, TARN_ERROR_INPUT, fault);
         return;
@@ -236,8 +250,12 @@ _Static_assert((int)TARN_MODERATE_WATCH - (int)TARN_MODERATE_OWN == (int)TARN_RO
                    (int)TARN_MODERATE_WATCH - (int)TARN_MODERATE_PLAY == (int)TARN_ROLE_PLAY,
                "actions are roles, backwards");
 
-void tarn_moderation_lock(tarn_session *session, const tarn_lock *lock)
+void tarn_moderation_lock(tarn_viewer *owner, const tarn_lock *lock)
 {
+    tarn_session *session = owner->session;
+    if (!is_in_time(owner)) {
+        return;
+    }
     const uint32_t more = lock->locked & ~session->state.lock.locked;
     session->state.lock = *lock;
     for (uint32_t i = 0; i < session->viewer_count; i++) {

@@ -22,8 +22,8 @@ bool tarn_moderation_allows(struct tarn_viewer *viewer, const tarn_message *mess
 /// Carries out what an owner asked for, or tells it why not.
 void tarn_moderation_act(struct tarn_viewer *owner, const tarn_moderate *moderate);
 
-/// Locks these, and no others.
-void tarn_moderation_lock(struct tarn_session *session, const tarn_lock *lock);
+/// Locks these, and no others, or tells the owner why not.
+void tarn_moderation_lock(struct tarn_viewer *owner, const tarn_lock *lock);
 
 /// Guests have another role from now on: those who are there, too, unless an owner gave them theirs.
 void tarn_moderation_guests(struct tarn_session *session, tarn_role guests);

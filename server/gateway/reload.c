@@ -15,7 +15,7 @@
 bool tarn_reload_has_something(const tarn_gateway *gateway)
 {
     return tarn_gateway_options_have_file(&gateway->options) || gateway->options.token_keys != NULL ||
-           tarn_tls_is_on(&gateway->tls);
+           gateway->options.store != NULL || tarn_tls_is_on(&gateway->tls);
 }
 
 /// The options' names with commas between them. @return how many there are

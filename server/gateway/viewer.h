@@ -67,6 +67,7 @@ typedef struct tarn_viewer {
     bool is_muted;                            ///< its inputs do nothing
     uint32_t used;                            ///< what of tarn_lock it may hold
     char browser[TARN_BROWSER_BYTES_MAX + 1]; ///< as it said when it joined; empty: it didn't
+    uint64_t moderate_due_ns;                 ///< up to when what it does about the others is used up
     uint64_t refused_due_ns;                  ///< up to when answers to what it may not are used up
     tarn_presence presence;
     uint64_t presence_ns;    ///< when it changed

@@ -236,7 +236,7 @@ static void on_joined(tarn_viewer *viewer, const tarn_message *message)
     } else if (message->kind == TARN_MESSAGE_MODERATE) {
         tarn_moderation_act(viewer, &message->moderate);
     } else if (message->kind == TARN_MESSAGE_LOCK) {
-        tarn_moderation_lock(viewer->session, &message->lock);
+        tarn_moderation_lock(viewer, &message->lock);
     } else if (check_sequence(viewer, message->control.sequence)) {
         tarn_session_control(viewer->session, viewer, &message->control);
     }

@@ -1,4 +1,5 @@
-// Who counts as somebody that owners removed or muted, when it comes again.
+// Who counts as somebody that owners removed or muted, when it comes again; locks as they are kept.
+#include "server/common/session_frame.h"
 #include "server/gateway/barred.h"
 #include "tests/server/test_cmocka.h"
 
@@ -94,6 +95,23 @@ static void test_where_all_places_are_taken_the_oldest_is_forgotten(void **state
     assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", browser, ""), 50);
 }
 
+static void test_what_was_kept_before_there_were_locks_is_read(void **state)
+{
+    (void)state;
+    enum { LOCK_BYTES = 5 };
+    uint8_t bytes[TARN_SESSION_ABOUT_BYTES_MAX];
+    tarn_session_about about = {.name = "main", .guests = TARN_ROLE_PLAY, .locked = 5, .open_parameters = true}, read;
+    const size_t byte_count = tarn_session_about_write(&about, bytes);
+    assert_int_equal(tarn_session_about_read(bytes, byte_count, &read), TARN_OK);
+    assert_int_equal(read.locked, 5);
+    assert_true(read.open_parameters);
+    assert_int_equal(tarn_session_about_read(bytes, byte_count - LOCK_BYTES, &read), TARN_OK);
+    assert_int_equal(read.locked, 0);
+    assert_false(read.open_parameters);
+    assert_int_equal(read.guests, TARN_ROLE_PLAY);
+    assert_int_not_equal(tarn_session_about_read(bytes, byte_count - 1, &read), TARN_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +119,7 @@ int main(void)
         cmocka_unit_test(test_of_ipv6_the_network_counts),
         cmocka_unit_test(test_a_token_is_kept_out_wherever_it_comes_from),
         cmocka_unit_test(test_muting_lasts_until_it_is_taken_back_and_removing_does_not),
+        cmocka_unit_test(test_what_was_kept_before_there_were_locks_is_read),
         cmocka_unit_test(test_where_all_places_are_taken_the_oldest_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -314,6 +314,10 @@ static void test_a_reload_changes_at_once_what_it_may_and_viewers_stay(void **st
            "\", \"fps\": 7, \"keep-empty\": 5, \"create\": \"nobody\", \"log\": \"debug\", \"drain\": 9}",
            "changed: guests, create, viewers-max, keep-empty, log\n");
     wait_for("another value for fps holds only once tarnd is started again", from);
+    // Who came as a guest has the new role, too.
+    ws_client_point(&first, 0, TARN_TOOL_PUSH, TARN_PHASE_DOWN, (const float[]){0.25f, 0.25f}, 0.1f);
+    assert_true(ws_client_wait(&first, TARN_MESSAGE_ERROR, &message));
+    assert_int_equal(message.error.code, TARN_ERROR_ROLE);
     // One more is too many now; the one that is there stays.
     assert_int_equal(ws_client_open(&second, server.port, "/ws", "tarn.v1", NULL), 101);
     ws_client_hello(&second);
