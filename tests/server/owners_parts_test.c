@@ -83,7 +83,7 @@ static void test_where_all_places_are_taken_the_oldest_is_forgotten(void **state
 {
     (void)state;
     tarn_barred barred = {0};
-    char browser[8];
+    char browser[16];
     for (int i = 0; i <= TARN_GATEWAY_BARRED_MAX; i++) {
         snprintf(browser, sizeof browser, "%d", i);
         const tarn_comer one = comer("::ffff:192.0.2.1", browser, "");
