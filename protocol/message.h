@@ -38,6 +38,8 @@ enum {
     TARN_TOOLS_MAX = 16,                ///< of a session, those of newer servers included
     TARN_CHANNELS_MAX = 8,              ///< that particles can be coloured by
     TARN_FIELDS_MAX = 8,                ///< of cells
+    TARN_LOCKS_MAX = 18,                ///< in a list of what is locked: tools and two more
+    TARN_BROWSER_BYTES_MAX = 32,        ///< of what a page calls its browser
     TARN_ADDED_MAX = 72,                ///< solids that people put into a tank
     TARN_ADDED_VALUES = 14,             ///< numbers of one on the wire
     TARN_HAND_JOINTS = 25,              ///< of WebXR's hand model
@@ -57,6 +59,8 @@ typedef enum tarn_message_kind {
     TARN_MESSAGE_VIEW = 7,
     TARN_MESSAGE_PRESENCE = 8,
     TARN_MESSAGE_PROFILE = 9,
+    TARN_MESSAGE_MODERATE = 20,
+    TARN_MESSAGE_LOCK = 21,
     // server to client
     TARN_MESSAGE_WELCOME = 32,
     TARN_MESSAGE_JOINED = 33,
@@ -89,11 +93,12 @@ typedef struct tarn_hello {
 } tarn_hello;
 
 typedef struct tarn_join {
-    tarn_name session; ///< empty: the server's default session
-    tarn_name viewer;  ///< display name; empty: the server picks one
-    uint32_t colour;   ///< 0..TARN_COLOUR_MAX; 0: the server picks one
-    tarn_pass key;     ///< a role's, or a token; empty: a guest
-    uint8_t preview;   ///< only a glimpse: it isn't one of those who are there, and watches
+    tarn_name session;                        ///< empty: the server's default session
+    tarn_name viewer;                         ///< display name; empty: the server picks one
+    uint32_t colour;                          ///< 0..TARN_COLOUR_MAX; 0: the server picks one
+    tarn_pass key;                            ///< a role's, or a token; empty: a guest
+    uint8_t preview;                          ///< only a glimpse: it isn't one of those who are there, and watches
+    char browser[TARN_BROWSER_BYTES_MAX + 1]; ///< the same each time that it comes, and random; empty: not said
 } tarn_join;
 
 /// Colours are red << 16 | green << 8 | blue, sRGB. The reader sets this bit too, the writer wants it; 0: none was
@@ -260,6 +265,35 @@ typedef struct tarn_profile {
     uint32_t colour; ///< 0: stays as it is
 } tarn_profile;
 
+/// What an owner does about another viewer, for as long as that is connected unless something else is said.
+typedef enum tarn_moderation {
+    TARN_MODERATE_MUTE = 0, ///< its inputs do nothing; also when it comes again
+    TARN_MODERATE_UNMUTE = 1,
+    TARN_MODERATE_REMOVE = 2, ///< it is closed, and kept out for a while
+    TARN_MODERATE_OWN = 3,    ///< it has this role from now on
+    TARN_MODERATE_PLAY = 4,
+    TARN_MODERATE_WATCH = 5,
+    TARN_MODERATE_COUNT
+} tarn_moderation;
+
+typedef struct tarn_moderate {
+    uint32_t viewer_id; ///< as `viewers` has it; one's own: an owner steps back
+    tarn_moderation action;
+} tarn_moderate;
+
+/// What may be locked: tools (TARN_TOOL_BIT), and these.
+enum {
+    TARN_LOCK_TILT = 1 << 16,   ///< inputs of orientation
+    TARN_LOCK_CAMERA = 1 << 17, ///< those of motion
+    TARN_LOCKS_ALL = (int)TARN_TOOLS_ALL | TARN_LOCK_TILT | TARN_LOCK_CAMERA,
+};
+
+/// What players may not do, and what they may, for now; replaces what was locked.
+typedef struct tarn_lock {
+    uint32_t locked;         ///< of these
+    uint8_t open_parameters; ///< they may set parameters, which else only owners do
+} tarn_lock;
+
 typedef struct tarn_ping {
     uint32_t id;
     double client_time_ms; ///< echoed
@@ -336,6 +370,7 @@ typedef struct tarn_session_state {
     tarn_channel_info fields[TARN_FIELDS_MAX];
     uint32_t added_count;
     tarn_added_info added[TARN_ADDED_MAX];
+    tarn_lock lock; ///< the gateway's; workers know nothing of it
 } tarn_session_state;
 
 typedef struct tarn_joined {
@@ -353,6 +388,8 @@ typedef struct tarn_viewer_info {
     tarn_name name;
     uint32_t colour;
     tarn_role role;
+    uint8_t muted; ///< its inputs do nothing
+    uint8_t given; ///< an owner gave it the role that it has
 } tarn_viewer_info;
 
 typedef struct tarn_viewers {
@@ -390,6 +427,7 @@ typedef struct tarn_pong {
     X(SHUTDOWN, 10, true) /* the server is ending */                                                                   \
     X(ROLE, 11, false)    /* the viewer's role may not do this */                                                      \
     X(KEY, 12, true)      /* the key opens nothing here */                                                             \
+    X(REMOVED, 13, true)  /* an owner removed the viewer */                                                            \
     X(AWAY, 14, true)     /* nobody looked, and somebody else got its place */
 
 #define TARN_ERROR_ENTRY(name, code, closes) TARN_ERROR_##name = code,
@@ -414,6 +452,8 @@ typedef struct tarn_message {
         tarn_view view;
         tarn_presence presence;
         tarn_profile profile;
+        tarn_moderate moderate;
+        tarn_lock lock;
         tarn_welcome welcome;
         tarn_joined joined;
         tarn_session_state state;

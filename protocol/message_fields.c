@@ -33,6 +33,7 @@ static const char *const phase_words[] = {"down", "move", "up", NULL};
 static const char *const side_words[] = {"left", "right", NULL};
 static const char *const action_words[] = {"pause", "resume", "step", "reset", "load", NULL};
 
+static const char *const moderation_words[] = {"mute", "unmute", "remove", "own", "play", "watch", NULL};
 static const char *const role_words[] = {"watch", "play", "own", NULL};
 static const char *const part_words[] = {"cursor", "head", "hand_left", "hand_right", NULL};
 
@@ -40,6 +41,7 @@ _Static_assert((int)TARN_TOOL_COUNT <= (int)TARN_TOOLS_MAX, "a session may have 
 _Static_assert(COUNT(phase_words) == TARN_PHASE_COUNT + 1, "a word per phase");
 _Static_assert(COUNT(side_words) == TARN_SIDE_COUNT + 1, "a word per side");
 _Static_assert(COUNT(action_words) == TARN_CONTROL_COUNT + 1, "a word per action");
+_Static_assert(COUNT(moderation_words) == TARN_MODERATE_COUNT + 1, "a word per action of an owner");
 _Static_assert(COUNT(role_words) == TARN_ROLE_COUNT + 1, "a word per role");
 _Static_assert(COUNT(part_words) == TARN_PART_COUNT + 1, "a word per part");
 
@@ -56,6 +58,7 @@ static const tarn_field join_fields[] = {
     FIELD("colour", U32, OPTIONAL, 1, join.colour, 0, TARN_COLOUR_MAX),
     FIELD("key", STRING, OPTIONAL, 1, join.key, 0, TARN_PASS_BYTES_MAX),
     FIELD("preview", BOOL, OPTIONAL, 1, join.preview, 0, 1),
+    FIELD("browser", STRING, SPARSE, 1, join.browser, 0, TARN_BROWSER_BYTES_MAX),
 };
 
 static const tarn_field input_fields[] = {
@@ -96,6 +99,16 @@ static const tarn_field presence_fields[] = {
 static const tarn_field profile_fields[] = {
     FIELD("name", STRING, OPTIONAL, 1, profile.name, 0, TARN_NAME_BYTES_MAX),
     FIELD("colour", U32, OPTIONAL, 1, profile.colour, 0, TARN_COLOUR_MAX),
+};
+
+static const tarn_field moderate_fields[] = {
+    FIELD("viewer_id", U32, REQUIRED, 1, moderate.viewer_id, 1, U32_MAX),
+    WORD("action", REQUIRED, moderate.action, moderation_words),
+};
+
+static const tarn_field lock_fields[] = {
+    FIELD("locked", LOCKED, REQUIRED, TARN_LOCKS_MAX, lock.locked, 1, TARN_NAME_BYTES_MAX),
+    FIELD("open_parameters", BOOL, OPTIONAL, 1, lock.open_parameters, 0, 1),
 };
 
 static const tarn_field pointer_fields[] = {
@@ -245,6 +258,8 @@ static const tarn_field state_fields[] = {
     PART("channels", CHANNELS, SPARSE, TARN_CHANNELS_MAX, 0, 0),
     PART("fields", FIELDS, SPARSE, TARN_FIELDS_MAX, 0, 0),
     PART("added", ADDED, SPARSE, TARN_ADDED_MAX, 0, 0),
+    FIELD("locked", LOCKED, SPARSE, TARN_LOCKS_MAX, lock.locked, 1, TARN_NAME_BYTES_MAX),
+    FIELD("open_parameters", BOOL, SPARSE, 1, lock.open_parameters, 0, 1),
 };
 
 #undef FIELD
@@ -277,6 +292,8 @@ static const tarn_field viewer_info_fields[] = {
     {"name", TARN_FIELD_STRING, REQUIRED, 1, offsetof(tarn_viewer_info, name), 0, TARN_NAME_BYTES_MAX, NULL},
     {"colour", TARN_FIELD_U32, OPTIONAL, 1, offsetof(tarn_viewer_info, colour), 0, TARN_COLOUR_MAX, NULL},
     {"role", TARN_FIELD_WORD, OPTIONAL, 1, offsetof(tarn_viewer_info, role), 0, 0, role_words},
+    {"muted", TARN_FIELD_BOOL, SPARSE, 1, offsetof(tarn_viewer_info, muted), 0, 1, NULL},
+    {"given", TARN_FIELD_BOOL, SPARSE, 1, offsetof(tarn_viewer_info, given), 0, 1, NULL},
 };
 
 // Whose a point is comes first; who says it of itself begins behind that.
@@ -308,6 +325,8 @@ const tarn_shape tarn_message_shapes[] = {
     SHAPE("view", TARN_MESSAGE_VIEW, view_fields),
     SHAPE("presence", TARN_MESSAGE_PRESENCE, presence_fields),
     SHAPE("profile", TARN_MESSAGE_PROFILE, profile_fields),
+    SHAPE("moderate", TARN_MESSAGE_MODERATE, moderate_fields),
+    SHAPE("lock", TARN_MESSAGE_LOCK, lock_fields),
     SHAPE("welcome", TARN_MESSAGE_WELCOME, welcome_fields),
     SHAPE("joined", TARN_MESSAGE_JOINED, joined_fields),
     SHAPE("viewers", TARN_MESSAGE_VIEWERS, viewers_fields),
@@ -333,7 +352,18 @@ const char *tarn_tool_name(tarn_tool tool)
     return tool_words[tool];
 }
 
+const char *tarn_lock_word(int bit)
+{
+    if (1 << bit == TARN_LOCK_TILT) {
+        return "tilt";
+    }
+    if (1 << bit == TARN_LOCK_CAMERA) {
+        return "camera";
+    }
+    return bit < TARN_TOOL_COUNT ? tool_words[bit] : NULL;
+}
+
 bool tarn_message_from_client(tarn_message_kind kind)
 {
-    return kind >= TARN_MESSAGE_HELLO && kind <= TARN_MESSAGE_PROFILE;
+    return kind >= TARN_MESSAGE_HELLO && kind < TARN_MESSAGE_WELCOME;
 }

@@ -27,6 +27,7 @@ typedef enum tarn_field_type {
     TARN_FIELD_CHANNELS,   ///< tarn_session_state
     TARN_FIELD_FIELDS,     ///< tarn_session_state
     TARN_FIELD_ADDED,      ///< tarn_session_state
+    TARN_FIELD_LOCKED,     ///< uint32_t, the bits of tarn_lock; on the wire the words of those that are set
     TARN_FIELD_VIEWERS,    ///< tarn_viewers
     TARN_FIELD_STATE,      ///< tarn_session_state
     TARN_FIELD_POINTS,     ///< tarn_presence
@@ -70,6 +71,9 @@ extern const tarn_shape tarn_channel_shape;
 extern const tarn_shape tarn_viewer_shape;
 extern const tarn_shape tarn_point_shape;    ///< as a viewer says it
 extern const tarn_shape tarn_presence_shape; ///< as the server says whose it is
+
+/// The word of something that may be locked. @param bit  0..TARN_LOCKS_MAX - 1  @return NULL: nothing has this bit
+const char *tarn_lock_word(int bit);
 
 /// Absolute bound of coordinates in metres, and of speeds.
 #define TARN_MESSAGE_COORDINATE_M_MAX 1000.0

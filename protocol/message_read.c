@@ -352,6 +352,25 @@ static tarn_status read_tools(reader *r, tarn_cursor *cursor, const tarn_item *a
     return status;
 }
 
+/// The same of what is locked.
+static tarn_status read_locked(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+                               uint32_t *locked)
+{
+    tarn_status status = open_array(r, array, 0, TARN_LOCKS_MAX);
+    *locked = 0;
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        tarn_item item;
+        tarn_name word;
+        tarn_cursor_next(cursor, &item);
+        status = read_string(r, &item, field, word);
+        for (int bit = 0; status == TARN_OK && bit < TARN_LOCKS_MAX; bit++) {
+            const char *known = tarn_lock_word(bit);
+            *locked |= known != NULL && strcmp(word, known) == 0 ? 1u << bit : 0;
+        }
+    }
+    return status;
+}
+
 static tarn_status read_channels(reader *r, tarn_cursor *cursor, const tarn_item *array, uint32_t max,
                                  tarn_channel_info *channels, uint32_t *count)
 {
@@ -531,6 +550,8 @@ static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *
                              &((tarn_session_state *)to)->field_count);
     case TARN_FIELD_ADDED:
         return read_added(r, cursor, &item, to);
+    case TARN_FIELD_LOCKED:
+        return read_locked(r, cursor, &item, field, to);
     case TARN_FIELD_VIEWERS:
         return read_viewers(r, cursor, &item, to);
     case TARN_FIELD_POINTS:

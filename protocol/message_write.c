@@ -147,6 +147,7 @@ static bool is_written(const tarn_field *field, const void *base)
     case TARN_FIELD_FIELDS:
         return state->field_count != 0;
     case TARN_FIELD_COLOUR:
+    case TARN_FIELD_LOCKED:
         return *(const uint32_t *)from != 0;
     default:
         return *from != 0; // texts and flags
@@ -194,6 +195,22 @@ static void write_tools(writer *w, uint32_t tools)
     for (int tool = 0; tool < TARN_TOOL_COUNT; tool++) {
         if ((tools >> tool & 1) != 0) {
             write_word(w, tarn_tool_name((tarn_tool)tool));
+        }
+    }
+}
+
+static void write_locked(writer *w, uint32_t locked)
+{
+    uint32_t count = 0, known = 0;
+    for (int bit = 0; bit < TARN_LOCKS_MAX; bit++) {
+        known |= tarn_lock_word(bit) != NULL ? 1u << bit : 0;
+        count += locked >> bit & 1;
+    }
+    w->wrong |= (locked & ~known) != 0;
+    msgpack_pack_array(&w->packer, count);
+    for (int bit = 0; bit < TARN_LOCKS_MAX && !w->wrong; bit++) {
+        if ((locked >> bit & 1) != 0) {
+            write_word(w, tarn_lock_word(bit));
         }
     }
 }
@@ -276,6 +293,9 @@ static void write_list(writer *w, const tarn_field *field, const void *from)
         break;
     case TARN_FIELD_ADDED:
         write_added(w, from);
+        break;
+    case TARN_FIELD_LOCKED:
+        write_locked(w, *(const uint32_t *)from);
         break;
     case TARN_FIELD_VIEWERS:
         write_viewers(w, from);

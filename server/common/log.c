@@ -20,7 +20,7 @@ enum {
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *const format_names[] = {"text", "json"};
 static const char *log_program = "tarn";
-static tarn_log_level log_level = TARN_LOG_INFO;
+static _Atomic tarn_log_level log_level = TARN_LOG_INFO;
 static tarn_log_format log_format = TARN_LOG_TEXT;
 static int log_worker = -1;
 

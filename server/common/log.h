@@ -34,7 +34,8 @@ typedef struct tarn_log_subject {
     int worker;          ///< its index and one more; 0: none, or the one that this program is
 } tarn_log_subject;
 
-/// Sets the program's name (a literal) and the least important level that is written. Call it once, at the start.
+/// Sets the program's name (a literal) and the least important level that is written. Called again it changes the
+/// level.
 void tarn_log_open(const char *program, tarn_log_level level);
 
 /// "error", "warn", "info" or "debug" -> level; -1 for anything else.

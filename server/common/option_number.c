@@ -9,15 +9,21 @@ typedef struct unit {
     uint64_t times;
 } unit;
 
-long tarn_option_number(struct argp_state *state, const char *option, const char *text, long min, long max)
+bool tarn_number_read(const char *text, uint64_t min, uint64_t max, uint64_t *number)
 {
     char *end;
     errno = 0;
-    long value = strtol(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || value < min || value > max) {
+    *number = strtoul(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == 0 && errno == 0 && *number >= min && *number <= max;
+}
+
+long tarn_option_number(struct argp_state *state, const char *option, const char *text, long min, long max)
+{
+    uint64_t value;
+    if (!tarn_number_read(text, (uint64_t)min, (uint64_t)max, &value)) {
         argp_error(state, "--%s: found \"%s\", allowed is a whole number from %ld to %ld", option, text, min, max);
     }
-    return value;
+    return (long)value;
 }
 
 /// @return 0: it is none
@@ -37,10 +43,21 @@ static uint64_t amount(const char *text, const unit *units, int unit_count)
     return 0;
 }
 
-uint64_t tarn_option_bytes(struct argp_state *state, const char *option, const char *text)
+uint64_t tarn_number_bytes(const char *text)
 {
     static const unit units[] = {{0, 1}, {'k', 1000}, {'M', 1000000}, {'G', 1000000000}};
-    const uint64_t bytes = amount(text, units, 4);
+    return amount(text, units, 4);
+}
+
+uint64_t tarn_number_age_s(const char *text)
+{
+    static const unit units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    return amount(text, units, 4);
+}
+
+uint64_t tarn_option_bytes(struct argp_state *state, const char *option, const char *text)
+{
+    const uint64_t bytes = tarn_number_bytes(text);
     if (bytes == 0) {
         argp_error(state, "--%s: found \"%s\", allowed is a whole number from 1 to 1000000 and nothing, k, M or G",
                    option, text);
@@ -50,8 +67,7 @@ uint64_t tarn_option_bytes(struct argp_state *state, const char *option, const c
 
 uint64_t tarn_option_age_s(struct argp_state *state, const char *option, const char *text)
 {
-    static const unit units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-    const uint64_t age_s = amount(text, units, 4);
+    const uint64_t age_s = tarn_number_age_s(text);
     if (age_s == 0) {
         argp_error(state, "--%s: found \"%s\", allowed is a whole number from 1 to 1000000 and s, m, h or d", option,
                    text);

@@ -3,6 +3,7 @@
 #define TARN_SERVER_COMMON_OPTION_NUMBER_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { TARN_EXIT_USAGE = 2 }; ///< the exit status of a program whose options are wrong
@@ -15,5 +16,10 @@ long tarn_option_number(struct argp_state *state, const char *option, const char
 /// and a unit of k, M, G or none, or of s, m, h, d.
 uint64_t tarn_option_bytes(struct argp_state *state, const char *option, const char *text);
 uint64_t tarn_option_age_s(struct argp_state *state, const char *option, const char *text);
+
+/// The same without a command line. @return false or 0: the text is none
+bool tarn_number_read(const char *text, uint64_t min, uint64_t max, uint64_t *number);
+uint64_t tarn_number_bytes(const char *text);
+uint64_t tarn_number_age_s(const char *text);
 
 #endif

@@ -62,7 +62,10 @@ tarn_status tarn_scene_directory(const char *option, char *path, size_t path_byt
 {
     // A directory that somebody named is the only one tried: falling back would hide the mistake.
     const char *variable = getenv("TARN_SCENES"), *named = option;
-    if (named == NULL && variable != NULL && variable[0] != '\0') {
+    if (option != NULL && variable != NULL && strcmp(option, variable) == 0) {
+        option = NULL; // a program whose options come from the environment, too, was told the same by that
+    }
+    if (option == NULL && variable != NULL && variable[0] != '\0') {
         named = variable;
     }
     char beside[PATH_MAX + sizeof SCENE_SHARE] = "", real[PATH_MAX];

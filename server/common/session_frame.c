@@ -41,6 +41,13 @@ static void about_fields(byte_codec *codec, tarn_session_about *about)
     u8_up_to(codec, &is_listed, 1);
     about->is_kept = is_kept != 0;
     about->is_listed = is_listed != 0;
+    if (!codec->writing && codec->at == codec->end) {
+        return; // of a server before there were locks
+    }
+    uint8_t open_parameters = about->open_parameters;
+    count_up_to(codec, &about->locked, (1u << TARN_LOCKS_MAX) - 1);
+    u8_up_to(codec, &open_parameters, 1);
+    about->open_parameters = open_parameters != 0;
 }
 
 size_t tarn_session_about_write(const tarn_session_about *about, uint8_t *bytes)

@@ -26,6 +26,8 @@ typedef struct tarn_session_about {
     uint8_t salt[TARN_SESSION_SALT_BYTES];       ///< of its keys
     uint32_t guests;                             ///< tarn_role
     bool is_kept, is_listed;
+    uint32_t locked; ///< of tarn_lock
+    bool open_parameters;
 } tarn_session_about;
 
 /// What stands in front of a state or a batch.

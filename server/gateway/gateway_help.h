@@ -20,8 +20,11 @@ static const char tarn_gateway_help[] =
     "welcome besides, /metrics is for "
     "Prometheus. SIGINT and SIGHUP end the program within 2 seconds; a second one ends it at once. SIGTERM lets "
     "viewers "
-    "go first, which takes 2.5 seconds and those of --drain at most. With TLS SIGHUP reads the certificate again "
-    "instead. "
+    "go first, which takes 2.5 seconds and those of --drain at most. Where there is a file of options, TLS, or keys "
+    "for "
+    "tokens (--store has one), SIGHUP reads these and the certificate again instead, and viewers stay; options that "
+    "need a new "
+    "start are named in the log. A file of options has at most 65536 bytes. "
     "A certificate's file has at most 1 MiB and 8 certificates behind the first; the port of --redirect-port takes 64 "
     "connections. Exit status: 0 it was ended, 1 it failed, 2 wrong "
     "options.";
@@ -39,7 +42,8 @@ _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_P
                    TARN_GATEWAY_NAMES_MAX == 16 && TARN_TOKEN_KEYS_MAX == 16 && TARN_PASS_BYTES_MAX == 512 &&
                    TARN_GATEWAY_HISTORY_MINUTES == 60 && TARN_GATEWAY_HISTORY_MINUTES_MAX == 1440 &&
                    TARN_GATEWAY_HISTORY_SHARE == 80 && TARN_GATEWAY_STORE_MAX_MB == 2000 &&
-                   TARN_GATEWAY_STORE_AGE_S == 30 * 86400 && TARN_GATEWAY_STORE_AGE_S_MIN == 3600,
+                   TARN_GATEWAY_STORE_AGE_S == 30 * 86400 && TARN_GATEWAY_STORE_AGE_S_MIN == 3600 &&
+                   TARN_GATEWAY_CONFIG_BYTES_MAX == 65536,
                "the help text states these limits");
 _Static_assert(1000 * TARN_GATEWAY_DRAIN_S_MAX + TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX + TARN_GATEWAY_END_MS_MAX +
                        TARN_GATEWAY_STORE_END_MS_MAX <

@@ -46,14 +46,16 @@ enum {
     TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
     TARN_GATEWAY_TX_BYTES = 2000000,     ///< that one send may take
 
+    TARN_GATEWAY_CONFIG_BYTES_MAX = 65536, ///< of the file of --config
+
     // TLS
     TARN_GATEWAY_TLS_FILE_BYTES_MAX = 1 << 20, ///< of a certificate's file, and of a key's
     TARN_GATEWAY_TLS_CHAIN_MAX = 8,            ///< certificates that one was issued by
     TARN_GATEWAY_TLS_SOON_S = 14 * 86400,      ///< before a certificate's end that it's warned of
     TARN_GATEWAY_TLS_OWN_S = 800 * 86400, ///< that a self-signed one lasts; Apple's systems take none above 825 days
     TARN_GATEWAY_TLS_OWN_RENEW_S = 86400, ///< left of it, and it is made anew
-    TARN_GATEWAY_TLS_NAMES_MAX = 4,       ///< in a self-signed one
-    TARN_GATEWAY_TLS_ADDRESSES_MAX = 32,
+    TARN_GATEWAY_TLS_NAMES_MAX = 20,      ///< in a self-signed one; 16 of them those of --name
+    TARN_GATEWAY_TLS_ADDRESSES_MAX = 48,
     TARN_GATEWAY_TLS_HSTS_S = 180 * 86400,  ///< for which browsers keep to https
     TARN_GATEWAY_REDIRECTS_MAX = 64,        ///< connections to --redirect-port
     TARN_GATEWAY_LOCATION_BYTES_MAX = 2048, ///< of the address that a request without TLS is sent to
@@ -107,8 +109,13 @@ enum {
     TARN_GATEWAY_FRAME_MS_MAX = 10000,  ///< between frames of a tank that is watched, for /healthz
     TARN_GATEWAY_TRY_MS = 500,          ///< before a tank that didn't fit is brought back again; doubles
     TARN_GATEWAY_TRY_DOUBLINGS = 6,
-    TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
+    TARN_GATEWAY_IDLE_MS = 3000, ///< without viewers before a tank rests
 
+    TARN_GATEWAY_BARRED_MAX = 64,       ///< of a session's viewers whom owners removed or muted, when they come again
+    TARN_GATEWAY_REMOVED_S = 600,       ///< that one who was removed is kept out
+    TARN_GATEWAY_REFUSED_MS = 1000,     ///< between two answers to what is locked, or comes from who is muted
+    TARN_GATEWAY_MODERATE_MS = 100,     ///< between what an owner does about the others, or locks, in the long run
+    TARN_GATEWAY_MODERATE_BURST = 50,   ///< of it at once
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
 
     // the store

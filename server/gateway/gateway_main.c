@@ -17,6 +17,7 @@
 #include "server/gateway/descriptors.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
+#include "server/gateway/reload.h"
 #include "server/gateway/session_pulse.h"
 #include "server/gateway/session_retry.h"
 #include "server/gateway/session_store.h"
@@ -97,8 +98,8 @@ static bool terminal_has_gone(void)
 static void on_signal(uv_signal_t *handle, int signal_number)
 {
     (void)handle;
-    if (signal_number == SIGHUP && tarn_tls_is_on(&gateway.tls) && !gateway.ending && !terminal_has_gone()) {
-        tarn_tls_reload(&gateway.tls);
+    if (signal_number == SIGHUP && tarn_reload_has_something(&gateway) && !gateway.ending && !terminal_has_gone()) {
+        tarn_reload(&gateway);
         return;
     }
     if (gateway.ending) {
@@ -364,15 +365,15 @@ static tarn_status start_workers(tarn_text why)
     return tarn_workers_start(&gateway.workers, &gateway.loop, &options->devices, &config, &events, why);
 }
 
-/// A closed terminal ends the program like Ctrl-C, except under nohup, which has the signal ignored. With TLS the
-/// signal means to read the certificate again, unless it comes because the terminal was closed.
+/// A closed terminal ends the program like Ctrl-C, except under nohup, which has the signal ignored. Where there is
+/// something to be read again (reload.h) the signal means that, unless it comes because the terminal was closed.
 static void catch_signals(void)
 {
     static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP};
     for (int i = 0; i < SIGNAL_COUNT; i++) {
         struct sigaction found;
         if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &found) == 0 && found.sa_handler == SIG_IGN) {
-            if (!tarn_tls_is_on(&gateway.tls)) {
+            if (!tarn_reload_has_something(&gateway)) {
                 continue;
             }
             gateway.outlives_terminal = true;
@@ -380,13 +381,6 @@ static void catch_signals(void)
         uv_signal_init(&gateway.loop, &gateway.signals[i]);
         uv_signal_start(&gateway.signals[i], on_signal, numbers[i]);
     }
-}
-
-/// What one address may have of so many places.
-static uint32_t share_of(uint32_t places)
-{
-    const uint32_t share = (places + TARN_GATEWAY_SHARE / 2) / TARN_GATEWAY_SHARE;
-    return share > 0 ? share : 1;
 }
 
 /// Gives the parts what they need of each other.
@@ -397,7 +391,7 @@ static void connect_parts(void)
     sessions->options = &gateway.options;
     sessions->workers = &gateway.workers;
     sessions->metrics = &gateway.metrics;
-    sessions->per_address_max = share_of(gateway.options.sessions_max);
+    sessions->per_address_max = tarn_listener_share(gateway.options.sessions_max);
     sessions->passes = &gateway.passes;
     sessions->show = tarn_web_show;
     gateway.move.sessions = sessions;
@@ -426,7 +420,7 @@ static tarn_status open_store(tarn_text why)
 static tarn_status bind_ports(tarn_text why)
 {
     const tarn_gateway_options *options = &gateway.options;
-    tarn_status status = tarn_listener_bind(&gateway.listener, options->host, options->port, "--port", why);
+    tarn_status status = tarn_listener_bind(&gateway.listener, options->host, (uint16_t)options->port, "--port", why);
     gateway.listener.is_encrypted = options->tls_certificate != NULL || options->tls_self_signed;
     gateway.redirects.fd = gateway.redirects.spare_fd = -1;
     if (status == TARN_OK && options->redirect_port >= 0) {
@@ -454,7 +448,7 @@ static tarn_status start(tarn_text why)
     }
     gateway.listener.proxies = &gateway.options.proxies;
     gateway.listener.make_room = make_room;
-    gateway.viewers.per_address_max = share_of(gateway.listener.connections_max);
+    gateway.viewers.per_address_max = tarn_listener_share(gateway.listener.connections_max);
     if (status == TARN_OK) {
         status = load_pages(why);
     }

@@ -250,9 +250,9 @@ static const char *named_origin(const tarn_gateway *gateway, struct lws *wsi)
     if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0) {
         return NULL;
     }
-    for (uint32_t i = 0; i < gateway->options.origin_count; i++) {
-        if (strcasecmp(origin, gateway->options.origins[i]) == 0) {
-            return gateway->options.origins[i];
+    for (uint32_t i = 0; i < gateway->options.origins.count; i++) {
+        if (strcasecmp(origin, gateway->options.origins.texts[i]) == 0) {
+            return gateway->options.origins.texts[i];
         }
     }
     return NULL;

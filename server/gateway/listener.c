@@ -22,6 +22,12 @@ static void normalise(const struct sockaddr_storage *from, struct in6_addr *addr
     }
 }
 
+uint32_t tarn_listener_share(uint32_t places)
+{
+    const uint32_t share = (places + TARN_GATEWAY_SHARE / 2) / TARN_GATEWAY_SHARE;
+    return share > 0 ? share : 1;
+}
+
 bool tarn_listener_is_loopback(const struct in6_addr *address)
 {
     return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);

@@ -66,6 +66,9 @@ tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
 /// Whether an address is this machine's own.
 bool tarn_listener_is_loopback(const struct in6_addr *address);
 
+/// What one address may have of so many places.
+uint32_t tarn_listener_share(uint32_t places);
+
 void tarn_listener_release(tarn_connection *connection);
 
 /// Something happened in it that a connection is for.

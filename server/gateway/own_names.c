@@ -96,7 +96,7 @@ static void find_v6(tarn_own_names *names)
     fclose(list);
 }
 
-static void add_host(tarn_own_names *names, const char *host)
+void tarn_own_names_add(const char *host, tarn_own_names *names)
 {
     struct in_addr v4;
     struct in6_addr v6;
@@ -118,9 +118,9 @@ void tarn_own_names_find(const char *host, tarn_own_names *names)
     char own[TARN_OWN_NAME_BYTES - sizeof ".local"] = "", local[TARN_OWN_NAME_BYTES];
     memset(names, 0, sizeof *names);
     add_name(names, "localhost");
-    add_host(names, "127.0.0.1");
-    add_host(names, "::1");
-    add_host(names, host);
+    tarn_own_names_add("127.0.0.1", names);
+    tarn_own_names_add("::1", names);
+    tarn_own_names_add(host, names);
     if (gethostname(own, sizeof own - 1) == 0) {
         add_name(names, own);
         if (own[0] && strchr(own, '.') == NULL) { // as networks without a name server know it (RFC 6762)

@@ -20,4 +20,7 @@ typedef struct tarn_own_names {
 /// @param host  the address or name that the server listens on, which belongs to them, too
 void tarn_own_names_find(const char *host, tarn_own_names *names);
 
+/// Adds an address or a name, unless it is there or no certificate could have it.
+void tarn_own_names_add(const char *host, tarn_own_names *names);
+
 #endif

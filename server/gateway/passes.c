@@ -28,23 +28,41 @@ static void look(tarn_passes *passes)
     if (status != TARN_OK) {
         tarn_log_error("%s", why);
     }
-    passes->revoked_generation++;
+    passes->generation++;
+}
+
+static tarn_status read_keys(const tarn_gateway_options *options, tarn_token_keys *keys, tarn_text why)
+{
+    char path[4200];
+    if (options->token_keys != NULL) {
+        return tarn_token_keys_read(keys, options->token_keys, why);
+    }
+    if (options->store != NULL) {
+        snprintf(path, sizeof path, "%s/secret", options->store);
+        return tarn_token_keys_read(keys, path, why);
+    }
+    keys->count = 0;
+    return TARN_OK;
 }
 
 tarn_status tarn_passes_open(tarn_passes *passes, const tarn_gateway_options *options, tarn_text why)
 {
-    char path[4200];
-    tarn_status status = TARN_OK;
     passes->seen_bytes = -1;
-    if (options->token_keys != NULL) {
-        status = tarn_token_keys_read(&passes->keys, options->token_keys, why);
-    } else if (options->store != NULL) {
-        snprintf(path, sizeof path, "%s/secret", options->store);
-        status = tarn_token_keys_read(&passes->keys, path, why);
-    }
+    const tarn_status status = read_keys(options, &passes->keys, why);
     if (status == TARN_OK && options->store != NULL) {
         snprintf(passes->revoked_path, sizeof passes->revoked_path, "%s/revoked", options->store);
         look(passes);
+    }
+    return status;
+}
+
+tarn_status tarn_passes_reload(tarn_passes *passes, const tarn_gateway_options *options, tarn_text why)
+{
+    tarn_token_keys keys = {0};
+    const tarn_status status = read_keys(options, &keys, why);
+    if (status == TARN_OK) {
+        passes->keys = keys;
+        passes->generation++;
     }
     return status;
 }
@@ -86,8 +104,9 @@ static tarn_status admit_token(const tarn_passes *passes, const tarn_session *se
     }
     grant->role = token.role;
     grant->until_s = token.until_s;
-    grant->checked = passes->revoked_generation;
+    grant->checked = passes->generation;
     memcpy(grant->token, token.id, sizeof grant->token);
+    snprintf(grant->pass, sizeof grant->pass, "%s", pass);
     return TARN_OK;
 }
 
@@ -119,10 +138,14 @@ bool tarn_passes_is_over(const tarn_passes *passes, tarn_grant *grant, tarn_text
         snprintf(why, sizeof(tarn_text), "the token of this link has expired");
         return true;
     }
-    if (grant->checked != passes->revoked_generation) {
-        grant->checked = passes->revoked_generation;
-        snprintf(why, sizeof(tarn_text), "the token of this link was revoked");
-        return tarn_tokens_revoked_has(&passes->revoked, grant->token);
+    if (grant->checked != passes->generation) {
+        grant->checked = passes->generation;
+        if (tarn_tokens_revoked_has(&passes->revoked, grant->token)) {
+            snprintf(why, sizeof(tarn_text), "the token of this link was revoked");
+            return true;
+        }
+        tarn_token token;
+        return tarn_token_read(grant->pass, strlen(grant->pass), &passes->keys, time(NULL), &token, why) != TARN_OK;
     }
     return false;
 }

@@ -15,11 +15,11 @@ struct tarn_session;
 typedef struct tarn_passes {
     tarn_token_keys keys;
     tarn_tokens_revoked revoked;
-    uint32_t revoked_generation; ///< changes with it
-    char revoked_path[4200];     ///< empty: tokens can't be revoked
-    struct timespec seen_at;     ///< of the file as it was read
-    int64_t seen_bytes;          ///< -1: there was none
-    uint64_t due_ns;             ///< when it is looked at again
+    uint32_t generation;     ///< changes with them
+    char revoked_path[4200]; ///< empty: tokens can't be revoked
+    struct timespec seen_at; ///< of the file as it was read
+    int64_t seen_bytes;      ///< -1: there was none
+    uint64_t due_ns;         ///< when it is looked at again
 } tarn_passes;
 
 /// What a pass gives.
@@ -27,12 +27,17 @@ typedef struct tarn_grant {
     tarn_role role;
     tarn_token_id token; ///< empty: it was a key
     int64_t until_s;     ///< since 1970, of a token; 0: for ever
-    uint32_t checked;    ///< the generation of what is revoked, of which it isn't
+    uint32_t checked;    ///< the generation that it was looked at in
+    tarn_pass pass;      ///< a token, to be looked at again
 } tarn_grant;
 
 /// Reads the keys of tokens, and what is revoked. After the store was opened, whose secret is a key.
 /// @return TARN_OK, TARN_E_IO or TARN_E_MALFORMED, with a sentence in why
 tarn_status tarn_passes_open(tarn_passes *passes, const tarn_gateway_options *options, tarn_text why);
+
+/// Reads the keys again; viewers whose token none of them signed are out at the next tick.
+/// @return as tarn_passes_open; on failure the keys are as they were
+tarn_status tarn_passes_reload(tarn_passes *passes, const tarn_gateway_options *options, tarn_text why);
 
 /// Reads again what is revoked, where it has changed.
 void tarn_passes_tick(tarn_passes *passes, uint64_t now_ns);

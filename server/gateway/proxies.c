@@ -49,6 +49,18 @@ tarn_status tarn_proxies_add(tarn_proxies *proxies, const char *text, tarn_text 
     return TARN_OK;
 }
 
+void tarn_proxies_text(const tarn_proxies *proxies, uint32_t index, char text[TARN_PROXIES_TEXT_BYTES])
+{
+    const struct in6_addr *address = &proxies->networks[index].address;
+    uint32_t bits = proxies->networks[index].bits;
+    const bool is_v4 = IN6_IS_ADDR_V4MAPPED(address) && bits >= MAPPED_BITS;
+    bits -= is_v4 ? MAPPED_BITS : 0;
+    inet_ntop(is_v4 ? AF_INET : AF_INET6, is_v4 ? address->s6_addr + 12 : address->s6_addr, text, INET6_ADDRSTRLEN);
+    if (bits < (is_v4 ? ALL_BITS - MAPPED_BITS : ALL_BITS)) {
+        snprintf(text + strlen(text), 8, "/%u", bits);
+    }
+}
+
 static bool is_within(const struct in6_addr *address, const struct in6_addr *network, uint32_t bits)
 {
     const uint32_t bytes = bits / 8, rest = bits % 8;

@@ -27,6 +27,11 @@ typedef enum tarn_forwarded_scheme {
 /// @param why  on failure a sentence  @return TARN_OK, TARN_E_MALFORMED or TARN_E_LIMIT
 tarn_status tarn_proxies_add(tarn_proxies *proxies, const char *text, tarn_text why);
 
+enum { TARN_PROXIES_TEXT_BYTES = INET6_ADDRSTRLEN + 8 };
+
+/// Writes what tarn_proxies_add reads. @param index  0..count-1
+void tarn_proxies_text(const tarn_proxies *proxies, uint32_t index, char text[TARN_PROXIES_TEXT_BYTES]);
+
 bool tarn_proxies_trust(const tarn_proxies *proxies, const struct in6_addr *address);
 
 /// Whom a request comes from: the peer, unless it is a trusted proxy; then the last address in X-Forwarded-For that is

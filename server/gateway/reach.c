@@ -108,11 +108,11 @@ static bool is_given(const tarn_gateway_options *options, const char *host, cons
 {
     char origin[TARN_OWN_NAME_BYTES];
     bool found = is_same(options->host, host, address);
-    for (uint32_t i = 0; i < options->name_count; i++) {
-        found |= is_same(options->names[i], host, address);
+    for (uint32_t i = 0; i < options->names.count; i++) {
+        found |= is_same(options->names.texts[i], host, address);
     }
-    for (uint32_t i = 0; i < options->origin_count; i++) {
-        const char *of_origin = strstr(options->origins[i], "://") + 3;
+    for (uint32_t i = 0; i < options->origins.count; i++) {
+        const char *of_origin = strstr(options->origins.texts[i], "://") + 3;
         found |= take_host(of_origin, strlen(of_origin), origin) && is_same(origin, host, address);
     }
     return found;

@@ -71,6 +71,10 @@ tarn_act tarn_act_of(const tarn_message *message)
         return TARN_ACT_PRESENCE;
     case TARN_MESSAGE_PROFILE:
         return TARN_ACT_PROFILE;
+    case TARN_MESSAGE_MODERATE:
+        return TARN_ACT_MODERATE;
+    case TARN_MESSAGE_LOCK:
+        return TARN_ACT_LOCK;
     case TARN_MESSAGE_INPUT:
         return act_of_input(message->input.kind);
     default:
@@ -100,6 +104,9 @@ const char *tarn_role_refusal(tarn_act act)
         return "only with the owners' key may this tank's past be seen or gone back to";
     case TARN_ACT_HTTP_SPEED:
         return "only with the owners' key may this tank's clock be set";
+    case TARN_ACT_MODERATE:
+    case TARN_ACT_LOCK:
+        return "only its owners may mute, remove or make owners, and lock what the others use";
     default:
         return needed[act] == TARN_ROLE_OWN
                    ? "only its owners may pause, step, reset or change this tank; ask one of them for a link to own it"

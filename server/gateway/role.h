@@ -22,8 +22,8 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
 /// | | watch | play | own |
 /// |---|---|---|---|
 /// | hello, join, ack, ping, view, presence, profile; GET and HEAD | yes | yes | yes |
-/// | inputs but parameters | | yes | yes |
-/// | parameters, controls; POST /sessions where owners make tanks, DELETE, POST move | | | yes |
+/// | inputs but parameters; parameters where owners have opened them (moderation.h) | | yes | yes |
+/// | parameters, controls, moderate, lock; POST /sessions where owners make tanks, DELETE, POST move | | | yes |
 /// | GET history, POST rewind, fork, marks, speed | | | yes |
 #define TARN_ACTS(X)                                                                                                   \
     X(HELLO, WATCH)                                                                                                    \
@@ -44,6 +44,8 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
     X(STEP, OWN)                                                                                                       \
     X(RESET, OWN)                                                                                                      \
     X(LOAD, OWN)                                                                                                       \
+    X(MODERATE, OWN)                                                                                                   \
+    X(LOCK, OWN)                                                                                                       \
     X(HTTP_READ, WATCH)  /* GET, HEAD */                                                                               \
     X(HTTP_MAKE, OWN)    /* POST /sessions, of some session */                                                         \
     X(HTTP_END, OWN)     /* DELETE /sessions/NAME */                                                                   \

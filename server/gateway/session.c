@@ -219,7 +219,7 @@ uint32_t tarn_session_people(const tarn_session *session)
 
 tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
 {
-    if (session->viewer_count == TARN_VIEWERS_MAX) {
+    if (session->viewer_count >= session->all->options->viewers_max) {
         return TARN_E_LIMIT;
     }
     if (!tarn_turn_allow(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST)) {
@@ -533,7 +533,9 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
         session->scene_asked[0] = 0;
         tarn_session_past_arrives(session);
     }
+    const tarn_lock lock = session->state.lock; // of which no worker knows
     session->state = state->session;
+    session->state.lock = lock;
     session->state.worker_ready = 1;
     session->was_made = true;
     tell_state(session);

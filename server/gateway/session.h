@@ -12,6 +12,7 @@
 #include "protocol/message.h"
 #include "server/common/ipc.h"
 #include "server/common/session_file.h"
+#include "server/gateway/barred.h"
 #include "server/gateway/fanout.h"
 #include "server/gateway/gateway_options.h"
 #include "server/gateway/metrics.h"
@@ -40,6 +41,7 @@ typedef struct tarn_session {
     tarn_role_keys keys;
     uint8_t salt[TARN_SESSION_SALT_BYTES];          ///< of the keys
     char begun_as[TARN_IPC_SCENE_BYTES_MAX + 1];    ///< the scene that it was opened with
+    tarn_barred barred;                             ///< whom owners removed or muted
     tarn_role guests;                               ///< what those may who come without a key
     struct in6_addr maker;                          ///< the address that it was made from; zeros: the server's own
     bool is_kept;                                   ///< however long nobody is there

@@ -6,18 +6,27 @@
 
 #include <string.h>
 
-void tarn_session_keep(tarn_session *session)
+static tarn_session_about about_of(const tarn_session *session)
 {
-    tarn_session_about about = {
-        .guests = (uint32_t)session->guests, .is_kept = session->is_kept, .is_listed = session->is_listed};
-    if (session->all->store == NULL || session->box_fd <= 0 || session->kept_fd == session->box_fd ||
-        session->past.is_filled) {
-        return;
-    }
+    tarn_session_about about = {.guests = (uint32_t)session->guests,
+                                .is_kept = session->is_kept,
+                                .is_listed = session->is_listed,
+                                .locked = session->state.lock.locked,
+                                .open_parameters = session->state.lock.open_parameters != 0};
     memcpy(about.name, session->name, sizeof about.name);
     memcpy(about.title, session->title, sizeof about.title);
     memcpy(about.begun_as, session->begun_as, sizeof about.begun_as);
     memcpy(about.salt, session->salt, sizeof about.salt);
+    return about;
+}
+
+void tarn_session_keep(tarn_session *session)
+{
+    if (session->all->store == NULL || session->box_fd <= 0 || session->kept_fd == session->box_fd ||
+        session->past.is_filled) {
+        return;
+    }
+    const tarn_session_about about = about_of(session);
     const uint32_t place = session->id & TARN_SESSION_PLACE_MASK;
     if (tarn_store_keep(session->all->store, place, session->id, &about, session->box_fd)) {
         session->kept_fd = session->box_fd;
@@ -28,4 +37,12 @@ void tarn_session_forget_box(tarn_session *session)
 {
     tarn_session_box_close(&session->box_fd);
     session->kept_fd = 0;
+}
+
+void tarn_session_keep_anew(tarn_session *session)
+{
+    if (session->all->store != NULL && session->kept_fd > 0) {
+        const tarn_session_about about = about_of(session);
+        tarn_store_tell(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->id, &about);
+    }
 }

@@ -11,4 +11,7 @@ void tarn_session_keep(tarn_session *session);
 /// The next tank has a box of its own, and nothing of this one: not even the scene.
 void tarn_session_forget_box(tarn_session *session);
 
+/// What is kept of it besides its tank has changed.
+void tarn_session_keep_anew(tarn_session *session);
+
 #endif

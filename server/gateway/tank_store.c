@@ -50,14 +50,14 @@ typedef struct store_slot {
 struct tarn_store {
     char dir[2048];
     int lock_fd;
-    uint32_t commit_ms;
-    tarn_store_limit limit;
     uint64_t history_ns;
     int64_t opened_s;   // since 1970
     uint64_t opened_ns; // of the monotonic clock
     pthread_t thread;
     pthread_mutex_t mutex; // of what follows
     pthread_cond_t wake;
+    uint32_t commit_ms;
+    tarn_store_limit limit;
     bool is_ending, has_ended;
     bool is_wished; // something of some past, since the thread looked
     struct {
@@ -219,15 +219,18 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
 }
 
 /// Of the past that is kept each tank that is there may have the same part.
-static tarn_session_keep_rule rule_of(const tarn_store *store)
+static tarn_session_keep_rule rule_of(tarn_store *store)
 {
     uint32_t count = 0;
+    pthread_mutex_lock(&store->mutex);
+    const uint64_t bytes_max = store->limit.bytes_max;
+    pthread_mutex_unlock(&store->mutex);
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         count += store->slots[place].id != 0;
     }
     return (tarn_session_keep_rule){.ns_max = store->history_ns,
-                                    .bytes_max = store->limit.bytes_max / 100 * TARN_GATEWAY_HISTORY_SHARE /
-                                                 (count > 0 ? count : 1)};
+                                    .bytes_max =
+                                        bytes_max / 100 * TARN_GATEWAY_HISTORY_SHARE / (count > 0 ? count : 1)};
 }
 
 static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_session_about *about, tarn_text why)
@@ -426,8 +429,11 @@ static void keep_limit(tarn_store *store)
         return;
     }
     store->limit_due_ns = now_ns + TARN_GATEWAY_STORE_LIMIT_MS * (uint64_t)1000000;
-    if (!tarn_store_limit_apply(store->dir, &store->limit, store->opened_s, time_of_day_s(store, now_ns), is_used,
-                                store, &use)) {
+    pthread_mutex_lock(&store->mutex);
+    const tarn_store_limit limit = store->limit;
+    pthread_mutex_unlock(&store->mutex);
+    if (!tarn_store_limit_apply(store->dir, &limit, store->opened_s, time_of_day_s(store, now_ns), is_used, store,
+                                &use)) {
         return; // commits fail too, and say why
     }
     if (use.is_too_large && !store->is_too_large) {
@@ -443,11 +449,11 @@ static void *run(void *user)
     do {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
+        pthread_mutex_lock(&store->mutex);
         // Half of what may be lost: what a step begins just after a commit is durable when the next one has ended.
         until.tv_nsec += (long)(store->commit_ms % 2000) * 500000;
         until.tv_sec += (time_t)(store->commit_ms / 2000) + until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        pthread_mutex_lock(&store->mutex);
         while (!store->is_ending && !store->is_wished &&
                pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
         }
@@ -542,6 +548,14 @@ tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit
     }
     *store = made;
     return TARN_OK;
+}
+
+void tarn_store_set(tarn_store *store, uint32_t commit_ms, const tarn_store_limit *limit)
+{
+    pthread_mutex_lock(&store->mutex);
+    store->commit_ms = commit_ms;
+    store->limit = *limit;
+    pthread_mutex_unlock(&store->mutex);
 }
 
 static int is_session(const struct dirent *entry)
@@ -673,6 +687,18 @@ bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_
         close(old_fd);
     }
     return true;
+}
+
+void tarn_store_tell(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && id != 0);
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    if (asked->id == id) {
+        asked->changes++;
+        asked->about = *about;
+    }
+    pthread_mutex_unlock(&store->mutex);
 }
 
 static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_aside)

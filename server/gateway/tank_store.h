@@ -48,6 +48,9 @@ typedef struct tarn_store_counts {
 tarn_status tarn_store_open(tarn_store **store, const char *dir, uint32_t commit_ms, const tarn_store_limit *limit,
                             uint32_t history_minutes, tarn_text why);
 
+/// The same two for what happens from now on.
+void tarn_store_set(tarn_store *store, uint32_t commit_ms, const tarn_store_limit *limit);
+
 /// Looks for one session. @return TARN_OK; TARN_E_NOT_FOUND: there is none that can be read; or why it could not be
 /// looked at, which leaves its file as it is, with a sentence
 tarn_status tarn_store_find_first(tarn_store *store, const char *name, tarn_store_found *found, tarn_text why);
@@ -62,6 +65,9 @@ void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max
 /// @param box_fd  its tank's black box; stays the caller's; 0: it has none yet
 /// @return false: there is no descriptor for it just now
 bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd);
+
+/// What a session that is kept is besides its tank has changed.
+void tarn_store_tell(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about);
 
 /// The session of a place has ended: its file goes.
 void tarn_store_drop(tarn_store *store, uint32_t place, const char *name);

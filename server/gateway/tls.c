@@ -25,6 +25,9 @@ static tarn_status read_pair(const tarn_gateway_options *options, tarn_tls_pair 
     tarn_own_names names;
     bool made;
     tarn_own_names_find(options->host, &names);
+    for (uint32_t i = 0; i < options->names.count; i++) {
+        tarn_own_names_add(options->names.texts[i], &names);
+    }
     const tarn_status status = tarn_self_signed_open(options->tls_dir, &names, pair, &made, why);
     if (status == TARN_OK && made) {
         tarn_log_info("a self-signed certificate was made in %s, for %u names and %u addresses", options->tls_dir,

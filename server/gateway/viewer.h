@@ -61,8 +61,15 @@ typedef struct tarn_viewer {
     tarn_name name;
     uint32_t colour;
     tarn_role role;
-    tarn_grant grant;   ///< by which it has the role, unless it is a guest
-    uint8_t is_preview; ///< not one of those who are there
+    tarn_grant grant;                         ///< by which it has the role, unless it is a guest
+    uint8_t is_preview;                       ///< not one of those who are there
+    bool is_guest;                            ///< it came without a key
+    bool is_given;                            ///< an owner gave it its role
+    bool is_muted;                            ///< its inputs do nothing
+    uint32_t used;                            ///< what of tarn_lock it may hold
+    char browser[TARN_BROWSER_BYTES_MAX + 1]; ///< as it said when it joined; empty: it didn't
+    uint64_t moderate_due_ns;                 ///< up to when what it does about the others is used up
+    uint64_t refused_due_ns;                  ///< up to when answers to what it may not are used up
     tarn_presence presence;
     uint64_t presence_ns;    ///< when it changed
     bool presence_due;       ///< the session's board is to be sent

@@ -5,6 +5,7 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/listener.h"
+#include "server/gateway/moderation.h"
 #include "server/gateway/presence.h"
 #include "server/gateway/session.h"
 #include "server/gateway/viewer_path.h"
@@ -91,6 +92,10 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
     if (viewer->is_preview) {
         viewer->role = TARN_ROLE_WATCH;
     }
+    if (tarn_moderation_admit(session, viewer, join, why) != TARN_OK) {
+        tarn_viewer_fail(viewer, TARN_ERROR_REMOVED, why);
+        return;
+    }
     if (!has_share(viewer)) {
         snprintf(why, sizeof why, "%u viewers have joined from this address, which is all it may have",
                  viewer->all->per_address_max);
@@ -107,7 +112,7 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
         return;
     }
     if (status != TARN_OK) {
-        snprintf(why, sizeof why, "this session is full; allowed are %d viewers", TARN_VIEWERS_MAX);
+        snprintf(why, sizeof why, "this session is full; allowed are %u viewers", session->all->options->viewers_max);
         tarn_viewer_fail(viewer, TARN_ERROR_FULL, why);
         return;
     }
@@ -213,16 +218,18 @@ static void on_view(tarn_viewer *viewer, const tarn_view *view)
 static bool needs_session(tarn_message_kind kind)
 {
     return kind == TARN_MESSAGE_INPUT || kind == TARN_MESSAGE_CONTROL || kind == TARN_MESSAGE_ACK ||
-           kind == TARN_MESSAGE_PRESENCE || kind == TARN_MESSAGE_PROFILE;
+           kind == TARN_MESSAGE_PRESENCE || kind == TARN_MESSAGE_PROFILE || kind == TARN_MESSAGE_MODERATE ||
+           kind == TARN_MESSAGE_LOCK;
 }
 
 /// Messages that need a session.
 static void on_joined(tarn_viewer *viewer, const tarn_message *message)
 {
     TARN_ASSERT(viewer->session != NULL);
-    if (!tarn_role_may(viewer->role, tarn_act_of(message))) {
-        tarn_viewer_error(viewer, TARN_ERROR_ROLE, tarn_role_refusal(tarn_act_of(message)));
-    } else if (message->kind == TARN_MESSAGE_INPUT) {
+    if (!tarn_moderation_allows(viewer, message)) {
+        return;
+    }
+    if (message->kind == TARN_MESSAGE_INPUT) {
         on_input(viewer, message);
     } else if (message->kind == TARN_MESSAGE_ACK) {
         on_ack(viewer, &message->ack);
@@ -232,6 +239,10 @@ static void on_joined(tarn_viewer *viewer, const tarn_message *message)
         tarn_presence_put(viewer->session, viewer, &message->presence);
     } else if (message->kind == TARN_MESSAGE_PROFILE) {
         tarn_viewer_profile_set(viewer->session, viewer, &message->profile);
+    } else if (message->kind == TARN_MESSAGE_MODERATE) {
+        tarn_moderation_act(viewer, &message->moderate);
+    } else if (message->kind == TARN_MESSAGE_LOCK) {
+        tarn_moderation_lock(viewer, &message->lock);
     } else if (check_sequence(viewer, message->control.sequence)) {
         tarn_session_control(viewer->session, viewer, &message->control);
     }

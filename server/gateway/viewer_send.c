@@ -52,6 +52,8 @@ static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
         memcpy(info->name, viewer->name, sizeof info->name);
         info->colour = viewer->colour;
         info->role = viewer->role;
+        info->muted = viewer->is_muted;
+        info->given = viewer->is_given;
     }
 }
 

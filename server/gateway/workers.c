@@ -19,6 +19,14 @@ tarn_status tarn_workers_start(tarn_workers *workers, uv_loop_t *loop, const tar
     return status;
 }
 
+void tarn_workers_configure(tarn_workers *workers, uint32_t timeout_s, const char *log_level)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        workers->workers[i].config.timeout_s = timeout_s;
+        workers->workers[i].config.log_level = log_level;
+    }
+}
+
 void tarn_workers_tick(tarn_workers *workers, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < workers->count; i++) {

@@ -21,6 +21,10 @@ tarn_status tarn_workers_start(tarn_workers *workers, uv_loop_t *loop, const tar
                                const tarn_worker_config *config, const tarn_worker_events *events, tarn_text why);
 
 /// tarn_worker_process_tick of each.
+/// Sets, for all that run, after how many seconds without an answer one is killed (0: as its steps take); and how much
+/// those log that are started from now on. @param log_level  a literal
+void tarn_workers_configure(tarn_workers *workers, uint32_t timeout_s, const char *log_level);
+
 void tarn_workers_tick(tarn_workers *workers, uint64_t now_ns);
 
 /// tarn_worker_process_stood of each.

@@ -40,6 +40,7 @@ import "./cases/wall.mjs";
 import "./cases/xr.mjs";
 import "./cases/eyes.mjs";
 import "./cases/together.mjs";
+import "./cases/owners.mjs";
 import "./cases/tls.mjs";
 
 if (process.argv.includes("--help")) {

@@ -6,7 +6,7 @@
 root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$root/tests/fuzz
 build=$root/build/fuzz
-names='stream stream_lenient message token ipc http post viewer mesh scene input input_log state session'
+names='stream stream_lenient message token config ipc http post viewer mesh scene input input_log state session'
 
 fuzz_build() {
     compiler=
@@ -31,6 +31,7 @@ fuzz_build() {
     # The names of fields and choices, which no fuzzer finds by chance.
     grep -oE '"[a-z0-9_#$-]+"' "$root/server/scenes/scene.schema.json" | sort -u | sed 's/.*/"\\&/; s/"$/\\""/' \
         >"$build/scene.dict"
+    grep -oE '"[a-z0-9_$-]+"' "$root/deploy/tarnd.schema.json" | sort -u | sed 's/.*/"\\&/; s/"$/\\""/' >"$build/config.dict"
     printf '"%s"\n' scene name listed worker true false null '{' '}' '\"' ':' ',' '\\u0000' '\\ud83d' >"$build/post.dict"
 }
 
@@ -44,6 +45,7 @@ fuzz_start() {
     case $name in
         state) set -- "$@" "$root/tests/tank/golden" ;;
         scene) set -- "$@" "$root/server/scenes" "-dict=$build/scene.dict" ;;
+        config) set -- "$@" "-dict=$build/config.dict" ;;
         post) set -- "$@" "-dict=$build/post.dict" ;;
         viewer) ;; # not the bytes of messages
         *) set -- "$@" "$root/tests/protocol/golden" ;;

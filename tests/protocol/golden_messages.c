@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-static const tarn_viewer_info viewers[] = {{1, "Ada", 0x4fc3f7, TARN_ROLE_OWN},
-                                           {4294967295u, "Łukasz 🌊", TARN_COLOUR_MAX, TARN_ROLE_WATCH}};
+static const tarn_viewer_info viewers[] = {{1, "Ada", 0x4fc3f7, TARN_ROLE_OWN, 0, 0},
+                                           {4294967295u, "Łukasz 🌊", TARN_COLOUR_MAX, TARN_ROLE_WATCH, 0, 0}};
 static const tarn_presence_point points[] = {
     {.viewer_id = 1, .part = TARN_PART_CURSOR, .position_m = {0.5f, 0.25f, 0.125f}},
     {.viewer_id = 4294967295u,
@@ -214,6 +214,27 @@ static void profile(tarn_message *m)
     m->profile = (tarn_profile){.name = "Zoë 🐟", .colour = 0x33aa77};
 }
 
+static void join_with_browser(tarn_message *m)
+{
+    m->join = (tarn_join){.session = "main", .browser = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"};
+}
+
+static void moderate(tarn_message *m)
+{
+    m->moderate = (tarn_moderate){.viewer_id = 4294967295u, .action = TARN_MODERATE_REMOVE};
+}
+
+static void lock(tarn_message *m)
+{
+    m->lock = (tarn_lock){.locked = TARN_TOOL_BIT(DYE) | TARN_TOOL_BIT(WALL) | TARN_LOCK_TILT | TARN_LOCK_CAMERA,
+                          .open_parameters = 1};
+}
+
+static void lock_nothing(tarn_message *m)
+{
+    m->lock = (tarn_lock){.locked = 0};
+}
+
 static void presences(tarn_message *m)
 {
     m->presences = (tarn_presences){.point_count = 2, .points = points};
@@ -258,6 +279,20 @@ static void state(tarn_message *m)
 }
 
 /// A ball that floats, one like a solid of the scene, and a piece of wall.
+static void state_with_locks(tarn_message *m)
+{
+    m->state = session_state;
+    m->state.lock = (tarn_lock){.locked = TARN_TOOL_BIT(PUSH) | TARN_LOCK_CAMERA, .open_parameters = 1};
+}
+
+static void moderated_list(tarn_message *m)
+{
+    static const tarn_viewer_info moderated[] = {
+        {.viewer_id = 1, .name = "Ada", .colour = 0x4fc3f7, .role = TARN_ROLE_OWN, .given = 1},
+        {.viewer_id = 2, .name = "Bob", .colour = 0x4fc3f7, .role = TARN_ROLE_PLAY, .muted = 1}};
+    m->viewers = (tarn_viewers){.viewer_count = 2, .viewers = moderated};
+}
+
 static void state_with_solids(tarn_message *m)
 {
     m->state = session_state;
@@ -366,6 +401,12 @@ static const struct {
     {"message-joined-fields", TARN_MESSAGE_JOINED, joined_with_fields},
     {"message-viewers", TARN_MESSAGE_VIEWERS, viewer_list},
     {"message-presences", TARN_MESSAGE_PRESENCES, presences},
+    {"message-join-browser", TARN_MESSAGE_JOIN, join_with_browser},
+    {"message-moderate", TARN_MESSAGE_MODERATE, moderate},
+    {"message-lock", TARN_MESSAGE_LOCK, lock},
+    {"message-lock-nothing", TARN_MESSAGE_LOCK, lock_nothing},
+    {"message-viewers-moderated", TARN_MESSAGE_VIEWERS, moderated_list},
+    {"message-state-locked", TARN_MESSAGE_STATE, state_with_locks},
     {"message-pong", TARN_MESSAGE_PONG, pong},
     {"message-error", TARN_MESSAGE_ERROR, error},
     {"message-state", TARN_MESSAGE_STATE, state},

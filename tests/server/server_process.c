@@ -118,6 +118,20 @@ static bool listen_to(server_process *server)
     return server->out_fd >= 0 || server->err_fd >= 0;
 }
 
+static void wait_until_it_serves(server_process *server)
+{
+    uint64_t until_ns = deadline_ns();
+    while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
+        char *address = strstr(server->out, "://"); // http or https
+        const char *port = address != NULL && strchr(address, '\n') != NULL ? strchr(address + 3, ':') : NULL;
+        if (port != NULL) {
+            server->port = (uint16_t)atoi(port + 1);
+            return;
+        }
+    }
+    fail_msg("the server did not start: %s", server->err);
+}
+
 static void start(server_process *server, const char *const *arguments, spawn_how how)
 {
     // Requests that tests write themselves are for the hosts "a" and "b".
@@ -131,16 +145,13 @@ static void start(server_process *server, const char *const *arguments, spawn_ho
         list[n++] = *arguments;
     }
     spawn(server, list, how);
-    uint64_t until_ns = deadline_ns();
-    while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
-        char *address = strstr(server->out, "://"); // http or https
-        const char *port = address != NULL && strchr(address, '\n') != NULL ? strchr(address + 3, ':') : NULL;
-        if (port != NULL) {
-            server->port = (uint16_t)atoi(port + 1);
-            return;
-        }
-    }
-    fail_msg("the server did not start: %s", server->err);
+    wait_until_it_serves(server);
+}
+
+void server_start_bare(server_process *server, const char *const *arguments)
+{
+    spawn(server, arguments, SPAWN_PIPES);
+    wait_until_it_serves(server);
 }
 
 void server_start(server_process *server, const char *const *arguments)

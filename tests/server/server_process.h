@@ -25,6 +25,9 @@ void server_spawn(server_process *server, const char *const *arguments);
 /// Starts it on a free port and waits until it serves; asserts.
 void server_start(server_process *server, const char *const *arguments);
 
+/// As server_start, with these arguments alone: others are the command line's, which comes before a file.
+void server_start_bare(server_process *server, const char *const *arguments);
+
 /// As server_start, with a terminal as its standard output.
 void server_start_on_terminal(server_process *server, const char *const *arguments);
 

@@ -349,7 +349,7 @@ static void test_rights_that_can_not_be_meant_are_refused(void **state)
     assert_true(refuses((const char *[]){"--host", "0.0.0.0", "--guests", "own", NULL},
                         "allowed are watch and play, or own with --open"));
     assert_true(refuses((const char *[]){"--guests", "own", "--host", "192.0.2.1", NULL}, "with --host 192.0.2.1"));
-    assert_true(refuses((const char *[]){"--create", "some", NULL}, "allowed are everyone, owners and nobody"));
+    assert_true(refuses((const char *[]){"--create", "some", NULL}, "allowed are nobody, owners and everyone"));
     assert_true(refuses((const char *[]){"--name", "a:80", NULL}, "--name: found \"a:80\""));
     assert_true(refuses((const char *[]){"--name", "", NULL}, "--name: found \"\""));
     assert_true(refuses((const char *[]){"--name", "a", "--name=a", "--name=a", "--name=a", "--name=a", "--name=a",

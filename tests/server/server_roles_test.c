@@ -114,11 +114,38 @@ static void test_each_message_of_each_role(void **state)
         {"input-parameter", "nnyn"},
         {"control-pause", "nnyn"},
         {"control-load", "nnyn"},
+        {"moderate", "nnyn"},
+        {"lock-nothing", "nnyn"},
+    };
+    static const struct {
+        const char *vector, *may;
+    } locked_cases[] = {
+        {"lock", "nnyn"}, // dye, wall, tilt and camera; parameters are open
+        {"input-pointer", "nyyn"},
+        {"input-pointer-dye", "nnyn"},
+        {"input-controller", "nyyn"},
+        {"input-hand", "nyyn"},
+        {"input-orientation", "nnyn"},
+        {"input-motion", "nnyn"},
+        {"input-motion-gone", "nyyn"},
+        {"input-parameter", "nyyn"},
+        {"control-pause", "nnyn"},
+        {"lock-nothing", "nnyn"},
+        {"input-pointer-dye", "nyyn"},
+        {"input-parameter", "nnyn"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (int role = 0; role <= GUEST; role++) {
             if (is_refused(keys[role], cases[i].vector) != (cases[i].may[role] == 'n')) {
                 fail_msg("%s of role %d: expected %c", cases[i].vector, role, cases[i].may[role]);
+            }
+        }
+    }
+    for (size_t i = 0; i < sizeof locked_cases / sizeof locked_cases[0]; i++) {
+        for (int role = 0; role <= GUEST; role++) {
+            if (is_refused(keys[role], locked_cases[i].vector) != (locked_cases[i].may[role] == 'n')) {
+                fail_msg("%s of role %d, %zu with locks: expected %c", locked_cases[i].vector, role, i,
+                         locked_cases[i].may[role]);
             }
         }
     }

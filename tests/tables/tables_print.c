@@ -67,6 +67,17 @@ static void print_range(const tarn_shape *shape, const char *key)
     printf("  %s: { min: %.16g, max: %.16g },\n", key, field->min, field->max);
 }
 
+static void print_locks(void)
+{
+    printf("/** What may be locked: tools, and these. */\nexport const LOCKS = [...TOOLS");
+    for (int bit = TARN_TOOL_COUNT; bit < TARN_LOCKS_MAX; bit++) {
+        if (tarn_lock_word(bit) != NULL) {
+            printf(", \"%s\"", tarn_lock_word(bit));
+        }
+    }
+    printf("] as const;\n");
+}
+
 static void print_vocabulary(void)
 {
     const tarn_shape *pointer = &tarn_input_shapes[TARN_INPUT_POINTER];
@@ -79,6 +90,8 @@ static void print_vocabulary(void)
     print_words("SIDES", field_of(&tarn_input_shapes[TARN_INPUT_HAND], "side")->words);
     print_words("ACTIONS", field_of(message_of(TARN_MESSAGE_CONTROL), "action")->words);
     print_words("ROLES", field_of(message_of(TARN_MESSAGE_JOINED), "role")->words);
+    print_words("MODERATIONS", field_of(message_of(TARN_MESSAGE_MODERATE), "action")->words);
+    print_locks();
     print_words("PARTS", field_of(&tarn_point_shape, "part")->words);
 }
 
@@ -90,6 +103,8 @@ static void print_limits(void)
     printf("export const NAME_BYTES_MAX = %d;\n", TARN_NAME_BYTES_MAX);
     printf("export const PASS_BYTES_MAX = %d;\n", TARN_PASS_BYTES_MAX);
     printf("export const TOOLS_MAX = %d;\n", TARN_TOOLS_MAX);
+    printf("export const LOCKS_MAX = %d;\n", TARN_LOCKS_MAX);
+    printf("export const BROWSER_BYTES_MAX = %d;\n", TARN_BROWSER_BYTES_MAX);
     printf("export const CHANNELS_MAX = %d;\n", TARN_CHANNELS_MAX);
     printf("export const FIELDS_MAX = %d;\n", TARN_FIELDS_MAX);
     printf("export const HAND_JOINTS = %d;\n", TARN_HAND_JOINTS);

@@ -73,6 +73,7 @@ export class Announcer {
         "This page and the server speak different versions of the protocol. Reload the page to get the one that fits.",
       );
     else if (why === "key") say("This link doesn't fit", "Ask whoever gave it to you for a new one.");
+    else if (why === "removed") say("You were removed", "Others may go on.");
     else if (why === "session") this.gone(text);
     else say("The server refused the connection", "Reload the page to try again.");
   }

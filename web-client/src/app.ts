@@ -11,6 +11,7 @@ import { Pictures } from "./pictures.js";
 import type { Conversation, EndReason } from "./protocol/conversation.js";
 import { sentence } from "./protocol/live.js";
 import type { FramePosition, ServerMessage, SessionState } from "./protocol/messages.js";
+import { changesTold, FREE, mayAct, maySetParameters, mayUse, type Standing } from "./protocol/standing.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
@@ -93,6 +94,8 @@ export class App {
   private readonly wallWish: WallWish = { draws: false, isDisplay: false, idleMs: 0 };
   /** What of the address makes no sense for this tank has been said. */
   private misfitsSaid = false;
+  /** As it was shown last. */
+  private standing: Standing = FREE;
   private inputs = 0;
   private refusedInARow = 0;
   private decodedMs = 0;
@@ -165,6 +168,7 @@ export class App {
       canvas: parts.canvas,
       header: parts.title.parentElement ?? parts.panel,
       view: this.stage,
+      tools: () => this.model.state?.tools ?? [],
       pressing: (id, at) => this.stage.touch(id, at),
     });
     this.stage.add(this.together.markers.group);
@@ -223,7 +227,7 @@ export class App {
     this.link.stop();
     this.stream.drop();
     this.model.connection = "playing";
-    this.panel.showRole(this.conversation.role, true);
+    this.panel.showRole(this.conversation.role, true, false);
     this.notices.clear();
     this.notices.say("");
   }
@@ -246,11 +250,36 @@ export class App {
     this.announcer.arrived();
     this.together.onJoined(message);
     this.showState(message.state);
-    if (message.role === "watch") this.webcam.stop("The camera was stopped: you may only watch now.");
-    else this.beginCamera();
-    this.panel.showRole(message.role, false);
-    this.help.showRole(message.role);
+    if (message.role !== "watch") this.beginCamera();
+    this.standing = this.conversation.standing;
+    this.showStanding();
     this.conversation.ping();
+  }
+
+  /** What this viewer may do, as the page offers it. */
+  private showStanding(): void {
+    const { standing } = this.conversation;
+    document.body.dataset.role = standing.role;
+    if (!mayUse(standing, "camera")) this.webcam.stop("The camera was stopped: you may not use it now.");
+    this.panel.showRole(standing.role, false, maySetParameters(standing));
+    this.help.showRole(standing.role);
+    this.offerTools();
+  }
+
+  /** Owners may have changed it. */
+  private standingChanged(): void {
+    const told = changesTold(this.standing, this.conversation.standing);
+    if (this.model.connection !== "connected") return;
+    this.standing = this.conversation.standing;
+    if (told.length === 0) return;
+    this.showStanding();
+    this.announcer.say(told.join(" "));
+  }
+
+  private offerTools(): void {
+    const { role, locked } = this.conversation.standing;
+    const tools = this.model.state?.tools ?? [];
+    this.controls.offer(role === "own" ? tools : tools.filter((tool) => !locked.includes(tool)));
   }
 
   private heard(message: ServerMessage): void {
@@ -264,9 +293,11 @@ export class App {
       case "viewers":
         this.model.viewers = message.viewers;
         this.panel.showCount(message.viewers.length);
+        this.standingChanged();
         break;
       case "state":
         this.showState(message.state);
+        this.standingChanged();
         break;
       case "pong":
         this.model.serverStagesMs = message.stagesMs;
@@ -288,7 +319,7 @@ export class App {
     this.drawAs(this.settings.values.draw);
     this.sayMisfits();
     this.stage.solids.add(readAdded(state.added));
-    this.controls.offer(state.tools);
+    this.offerTools();
     this.panel.showState(state);
     this.pictures.colourBy.offer(state.channels);
     this.conversation.carry(this.pictures.colourBy.carried);
@@ -533,7 +564,7 @@ export class App {
       settings: this.settings,
       latest: () => this.stream.latest,
       isLive: () => this.model.connection === "connected" && this.headset.mode === null,
-      mayAct: () => this.conversation.role !== "watch",
+      mayAct: () => mayAct(this.conversation.standing),
       pointer: (input) => this.sent(this.conversation.pointer(input)),
       cursorShown: (at, pressed, tool) => this.together.tick(performance.now(), at, pressed, tool),
       orientation: (orientation) => void this.sent(this.conversation.orientation({ orientation })),

@@ -3,7 +3,14 @@ import "./ui/together.css";
 import { endSession, LASTING_SESSION } from "./lobby/sessions.js";
 import { ownFingerprint } from "./net/certificate.js";
 import type { Conversation } from "./protocol/conversation.js";
-import type { Joined, PresencePoint, ServerMessage, Tool } from "./protocol/messages.js";
+import type {
+  Joined,
+  Moderation,
+  PresencePoint,
+  ServerMessage,
+  Tool,
+  ViewerInfo,
+} from "./protocol/messages.js";
 import { PeopleMarkers, type PeopleView } from "./render/people.js";
 import { IdentityShelf } from "./state/identity.js";
 import { startPage } from "./state/links.js";
@@ -19,6 +26,8 @@ export interface TogetherParts {
   /** The page's heading: links go below it. */
   header: HTMLElement;
   view: PeopleView;
+  /** That the tank has. */
+  tools(): readonly Tool[];
   /** Once per picture for each who presses at a place of the tank. @param id  whose */
   pressing(id: number, at: readonly number[]): void;
 }
@@ -57,6 +66,8 @@ export class Together {
         this.shelf.keep(name, colour);
         conversation.profile(name, colour);
       },
+      moderate: (viewer, offered) => void this.moderate(viewer, offered),
+      lock: () => void this.lock(),
     });
     for (const kind of ["pointerdown", "keydown", "wheel"] as const)
       window.addEventListener(kind, () => this.acted(), { passive: true, capture: true });
@@ -156,6 +167,20 @@ export class Together {
       this.joined,
       here,
       ownFingerprint((path) => fetch(new URL(path, document.baseURI)), here),
+    );
+  }
+
+  private async moderate(viewer: ViewerInfo, offered: readonly Moderation[]): Promise<void> {
+    const { openModerate } = await import("./ui/moderate.js");
+    openModerate(viewer, viewer.viewerId === this.ownId, offered, (action) =>
+      this.conversation.moderate(viewer.viewerId, action),
+    );
+  }
+
+  private async lock(): Promise<void> {
+    const { openLocks } = await import("./ui/moderate.js");
+    openLocks([...this.parts.tools(), "tilt", "camera"], this.conversation.standing, (locked, open) =>
+      this.conversation.lock(locked, open),
     );
   }
 

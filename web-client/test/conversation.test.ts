@@ -303,9 +303,48 @@ test("what a role may not do isn't sent", async () => {
   }
 });
 
+test("what owners decide about this viewer holds before anything is sent", async () => {
+  await open();
+  hear({ t: "welcome", version: 1, server: "s", device: "d", scenes: [] });
+  hear({ t: "joined", session: "room", viewer_id: 5, viewer: "Ada", role: "play", state: STATE });
+  const me = { viewer_id: 5, name: "Ada", role: "play" };
+  const pointers = (): number => {
+    const before = sent.length;
+    conversation.pointer(POINTER);
+    return sent.length - before;
+  };
+  expect(pointers()).toBe(1);
+  conversation.moderate(6, "mute"); // only owners do
+  conversation.lock(["dye"], false);
+  hear({ t: "viewers", viewers: [{ ...me, muted: true }] });
+  expect(pointers()).toBe(0);
+  hear({ t: "viewers", viewers: [me] });
+  expect(pointers()).toBe(1);
+  hear({ t: "state", state: { ...STATE, locked: ["push", "camera", "newer"], open_parameters: true } });
+  expect(pointers()).toBe(0);
+  expect(conversation.pointer({ ...POINTER, phase: "up" })).toBeGreaterThan(0); // what is held is let go
+  expect(conversation.pointer({ ...POINTER, tool: "dye" })).toBeGreaterThan(0);
+  expect(conversation.parameter("gravity_m_s2", 1)).toBeGreaterThan(0);
+  expect(conversation.control("pause")).toBe(0);
+  hear({ t: "viewers", viewers: [{ ...me, role: "own", given: true }] });
+  expect(pointers()).toBe(1);
+  expect(conversation.control("pause")).toBeGreaterThan(0);
+  conversation.moderate(6, "mute");
+  expect(sent.at(-1)).toEqual({ t: "moderate", viewer_id: 6, action: "mute" });
+  conversation.lock(["dye"], true);
+  expect(sent.at(-1)).toEqual({ t: "lock", locked: ["dye"], open_parameters: true });
+});
+
+test("whoever was removed isn't tried again", async () => {
+  await open();
+  hear({ t: "error", code: 13, text: "an owner has removed you" });
+  drop(4013);
+  expect(log.at(-1)).toBe("ended removed: an owner has removed you");
+});
+
 test("an introduction is said with every join, and a new name with the next", async () => {
   await open();
-  conversation.introduction = { viewer: "", colour: 0xff8800, key: "abc", preview: false };
+  conversation.introduction = { viewer: "", colour: 0xff8800, key: "abc", preview: false, browser: "" };
   hear({ t: "welcome", version: 1, server: "s", device: "d", scenes: [] });
   expect(sent.at(-1)).toEqual({ t: "join", session: "room", viewer: "Ada", colour: 0xff8800, key: "abc" });
   hear({ t: "joined", session: "room", viewer_id: 5, viewer: "Ada", role: "own", state: STATE });

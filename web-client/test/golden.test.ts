@@ -48,6 +48,10 @@ function camel(value: unknown): unknown {
 
 /** As it is read: what isn't said of a state is nothing. */
 function read(meaning: Record<string, unknown>): unknown {
+  if (meaning.t === "viewers") {
+    const viewers = (meaning.viewers as object[]).map((one) => ({ muted: false, given: false, ...one }));
+    return camel({ ...meaning, viewers });
+  }
   if (meaning.state === undefined) return camel(meaning);
   const state = meaning.state as { parameters: object[]; channels?: object[]; fields?: object[] };
   const people = { label: "", unit: "" };
@@ -57,6 +61,8 @@ function read(meaning: Record<string, unknown>): unknown {
       model: "",
       tools: TOOLS,
       added: [],
+      locked: [],
+      open_parameters: false,
       ...state,
       parameters: state.parameters.map((p) => ({
         ...people,

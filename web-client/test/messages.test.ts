@@ -64,6 +64,8 @@ test("a joined message is read whole", () => {
       channels: [],
       fields: [],
       added: [],
+      locked: [],
+      openParameters: false,
     },
   });
 });
@@ -91,7 +93,7 @@ test("the other kinds are read", () => {
   ).toEqual({ t: "welcome", version: 1, server: "s", device: "d", scenes: ["a", "b"] });
   expect(readMessage(buffer({ t: "viewers", viewers: [{ viewer_id: 1, name: "x" }] }))).toEqual({
     t: "viewers",
-    viewers: [{ viewerId: 1, name: "x", colour: 0x8fadbd, role: "own" }],
+    viewers: [{ viewerId: 1, name: "x", colour: 0x8fadbd, role: "own", muted: false, given: false }],
   });
   const point = { viewer_id: 1, part: "foot", position_m: [1, 2, 3], tool: "sponge" };
   expect(readMessage(buffer({ t: "presences", points: [point] }))).toEqual({

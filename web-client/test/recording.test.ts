@@ -28,6 +28,8 @@ const STATE: SessionState = {
   channels: [{ name: "speed", label: "Speed", unit: "m/s" }],
   fields: [{ name: "cells", label: "Cells", unit: "", kinds: "air,liquid" }],
   added: [],
+  locked: ["dye"],
+  openParameters: true,
 };
 
 /** Something with a frame's first bytes. */

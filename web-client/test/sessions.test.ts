@@ -120,7 +120,9 @@ test("name and colour are kept, and a browser that keeps nothing is no failure",
     throw new Error("denied");
   });
   broken.keep("Ada", 1);
-  expect([broken.name, broken.colour]).toEqual(["", 0]);
+  expect([broken.name, broken.colour, broken.browser]).toEqual(["", 0, ""]);
+  expect(found.browser).toMatch(/^[0-9a-f]{32}$/);
+  expect(new IdentityShelf(() => shelf as never).browser).toBe(found.browser);
   expect(readColour("red")).toBeNull();
 });
 

@@ -10,6 +10,8 @@ import {
   type FramePosition,
   isFrame,
   type Joined,
+  type Lock,
+  type Moderation,
   type MotionInput,
   NO_CEILINGS,
   type OrientationInput,
@@ -18,8 +20,10 @@ import {
   type Role,
   readMessage,
   type ServerMessage,
+  type SessionState,
   writeMessage,
 } from "./messages.js";
+import { FREE, mayAct, maySetParameters, mayUse, type Standing } from "./standing.js";
 
 /** Refusals that another try would only meet again. */
 const ENDS: ReadonlyMap<number, EndReason> = new Map([
@@ -28,6 +32,7 @@ const ENDS: ReadonlyMap<number, EndReason> = new Map([
   [ERROR.malformed, "refused"],
   [ERROR.order, "refused"],
   [ERROR.key, "key"],
+  [ERROR.removed, "removed"],
 ]);
 
 /** No connection came about; why, a browser doesn't tell. */
@@ -44,7 +49,7 @@ export interface ConversationEvents {
   onProblem(text: string): void;
 }
 
-export type EndReason = "version" | "session" | "refused" | "key";
+export type EndReason = "version" | "session" | "refused" | "key" | "removed";
 
 export interface Identity {
   session: string;
@@ -63,19 +68,22 @@ export interface Introduction {
   key: string;
   /** Only a glimpse: not one of those who are there. */
   preview: boolean;
+  /** The same whenever this browser comes, and random; "": not said. */
+  browser: string;
 }
 
 export class Conversation {
   joined = false;
-  /** What this viewer may do, as the server said when it joined: nothing else is sent. */
-  role: Role = "own";
+  /** What this viewer may do, as the server said last: nothing else is sent. */
+  standing: Standing = FREE;
   /** Said with the next join. */
-  introduction: Introduction = { viewer: "", colour: 0, key: "", preview: false };
+  introduction: Introduction = { viewer: "", colour: 0, key: "", preview: false, browser: "" };
   /** Of the newest input or control sent. */
   sequence = 0;
 
   private link: Link | null = null;
   private pingId = 0;
+  private viewerId = 0;
   private hidden = false;
   private ceilings: Ceilings = NO_CEILINGS;
   private channel = "";
@@ -142,30 +150,39 @@ export class Conversation {
     else this.events.onLost(text || "The connection was lost", retryMs);
   }
 
+  get role(): Role {
+    return this.standing.role;
+  }
+
   pointer(input: PointerInput): number {
+    if (input.phase !== "up" && !mayUse(this.standing, input.tool)) return 0;
     // What the protocol can't say isn't said: the server would close the connection.
     if (!input.origin_m.every((x) => Math.abs(x) <= COORDINATE_M_MAX)) return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "pointer", ...input }));
   }
 
   orientation(input: OrientationInput): number {
+    if (!mayUse(this.standing, "tilt")) return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "orientation", ...input }));
   }
 
   controller(input: ControllerInput): number {
+    if (input.tracked && !mayUse(this.standing, input.tool)) return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "controller", ...input }));
   }
 
   hand(input: HandInput): number {
+    if (input.tracked && !mayUse(this.standing, input.tool)) return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "hand", ...input }));
   }
 
   motion(input: MotionInput): number {
+    if (input.cells.length > 0 && !mayUse(this.standing, "camera")) return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "motion", ...input }));
   }
 
   parameter(name: string, value: number): number {
-    if (this.role !== "own") return 0;
+    if (!maySetParameters(this.standing)) return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "parameter", name, value }));
   }
 
@@ -193,6 +210,16 @@ export class Conversation {
     if (name !== "") this.introduction.viewer = name;
     if (colour !== 0) this.introduction.colour = colour;
     if (this.joined) this.say({ t: "profile", name, colour });
+  }
+
+  /** Does something about a viewer; owners only. */
+  moderate(viewerId: number, action: Moderation): void {
+    if (this.joined && this.role === "own") this.say({ t: "moderate", viewer_id: viewerId, action });
+  }
+
+  /** Locks these for those who only play, and nothing else; owners only. */
+  lock(locked: readonly Lock[], openParameters: boolean): void {
+    if (this.joined && this.role === "own") this.say({ t: "lock", locked, open_parameters: openParameters });
   }
 
   /** Says what of the stream is of use, now and on every connection to come. */
@@ -243,7 +270,8 @@ export class Conversation {
         break;
       case "joined":
         this.joined = true;
-        this.role = message.role;
+        this.viewerId = message.viewerId;
+        this.standing = { role: message.role, muted: false, ...locksOf(message.state) };
         if (this.hidden || this.ceilings !== NO_CEILINGS || `${this.channel}${this.field}` !== "")
           this.view(this.hidden);
         this.link?.proven();
@@ -253,6 +281,14 @@ export class Conversation {
         if (message.id !== this.pingId) return;
         this.events.onRoundTrip(this.nowMs() - message.clientTimeMs);
         break;
+      case "state":
+        this.standing = { ...this.standing, ...locksOf(message.state) };
+        break;
+      case "viewers": {
+        const me = message.viewers.find(({ viewerId }) => viewerId === this.viewerId);
+        if (me !== undefined) this.standing = { ...this.standing, role: me.role, muted: me.muted };
+        break;
+      }
       case "error":
         if (CLOSING_ERRORS.includes(message.code)) this.refusal = { code: message.code, text: message.text };
         break;
@@ -262,7 +298,7 @@ export class Conversation {
 
   private join(): void {
     this.asked = true;
-    const { viewer, colour, key, preview } = this.introduction;
+    const { viewer, colour, key, preview, browser } = this.introduction;
     this.say({
       t: "join",
       session: this.identity.session,
@@ -270,12 +306,13 @@ export class Conversation {
       ...(colour !== 0 && { colour }),
       ...(key !== "" && { key }),
       ...(preview && { preview }),
+      ...(browser !== "" && { browser }),
     });
   }
 
   /** @return the sequence, or 0 where nothing was sent */
   private numbered(make: (seq: number) => ClientMessage): number {
-    if (!this.joined || this.role === "watch") return 0;
+    if (!this.joined || !mayAct(this.standing)) return 0;
     const seq = this.sequence + 1;
     if (!this.say(make(seq))) return 0;
     this.sequence = seq;
@@ -292,6 +329,10 @@ export class Conversation {
     this.joined = false;
     this.events.onEnded(why, text);
   }
+}
+
+function locksOf({ locked, openParameters }: SessionState): Pick<Standing, "locked" | "openParameters"> {
+  return { locked, openParameters };
 }
 
 export const OWN_VERSIONS: readonly number[] = [VERSION];

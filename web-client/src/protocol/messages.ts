@@ -12,6 +12,9 @@ import {
   FRAME_AT,
   FRAME_KIND,
   FRAME_MAGIC,
+  LOCKS,
+  LOCKS_MAX,
+  type MODERATIONS,
   NAME_BYTES_MAX,
   PARTS,
   type PHASES,
@@ -76,6 +79,12 @@ export const NO_CEILINGS: Ceilings = { mbit_per_s: 0, frames_per_s: 0, particles
 /** What a viewer may do; each may what the ones before it may. */
 export type Role = (typeof ROLES)[number];
 
+/** What an owner does about somebody. */
+export type Moderation = (typeof MODERATIONS)[number];
+
+/** What may be locked. */
+export type Lock = (typeof LOCKS)[number];
+
 export type Part = (typeof PARTS)[number];
 
 /** Where something of this page's viewer is, in tank coordinates. */
@@ -90,7 +99,15 @@ export interface PresencePoint {
 
 export type ClientMessage =
   | { t: "hello"; versions: readonly number[]; client: string }
-  | { t: "join"; session: string; viewer: string; colour?: number; key?: string; preview?: boolean }
+  | {
+      t: "join";
+      session: string;
+      viewer: string;
+      colour?: number;
+      key?: string;
+      preview?: boolean;
+      browser?: string;
+    }
   | ({ t: "input"; seq: number; k: "pointer" } & PointerInput)
   | ({ t: "input"; seq: number; k: "orientation" } & OrientationInput)
   | ({ t: "input"; seq: number; k: "controller" } & ControllerInput)
@@ -102,6 +119,8 @@ export type ClientMessage =
   | { t: "ping"; id: number; client_time_ms: number }
   | { t: "presence"; points: readonly PresencePoint[] }
   | { t: "profile"; name: string; colour: number }
+  | { t: "moderate"; viewer_id: number; action: Moderation }
+  | { t: "lock"; locked: readonly Lock[]; open_parameters: boolean }
   | ({ t: "view"; hidden: boolean; channel?: string; field?: string } & Ceilings);
 
 export interface ParameterInfo {
@@ -146,6 +165,10 @@ export interface SessionState {
   fields: Channel[];
   /** Solids that people put in: ADDED_VALUES numbers each, see state/added-solids.ts. */
   added: number[][];
+  /** What those who only play may not do for now. */
+  locked: readonly Lock[];
+  /** They may set parameters. */
+  openParameters: boolean;
 }
 
 export interface ViewerInfo {
@@ -154,6 +177,10 @@ export interface ViewerInfo {
   /** sRGB, 0xRRGGBB. */
   colour: number;
   role: Role;
+  /** What it does has no effect. */
+  muted: boolean;
+  /** An owner gave it its role. */
+  given: boolean;
 }
 
 /** Where something of a viewer is, in tank coordinates. */
@@ -224,6 +251,8 @@ export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
       channels: state.channels,
       fields: state.fields,
       added: state.added,
+      locked: state.locked,
+      open_parameters: state.openParameters,
     },
   });
 }
@@ -315,6 +344,8 @@ export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
             name: string(viewer, "name"),
             colour: viewer.colour === undefined ? 0x8fadbd : number(viewer, "colour"),
             role: word(viewer, "role", ROLES, "own"),
+            muted: viewer.muted === true,
+            given: viewer.given === true,
           };
         }),
       };
@@ -371,10 +402,12 @@ function sessionState(map: Fields): SessionState {
       };
     }),
     model,
-    tools: model === "" ? TOOLS : knownTools(optionalList(map, "tools", TOOLS_MAX)),
+    tools: model === "" ? TOOLS : known(TOOLS, optionalList(map, "tools", TOOLS_MAX)),
     channels: readChannels(map, "channels", CHANNELS_MAX),
     fields: readChannels(map, "fields", FIELDS_MAX),
     added: addedSolids(optionalList(map, "added", ADDED_MAX)),
+    locked: known(LOCKS, optionalList(map, "locked", LOCKS_MAX)),
+    openParameters: map.open_parameters === true,
   };
 }
 
@@ -391,8 +424,9 @@ function readChannels(map: Fields, key: string, max: number): Channel[] {
   });
 }
 
-function knownTools(words: unknown[]): Tool[] {
-  return [...new Set(words)].flatMap((word) => TOOLS.find((tool) => tool === word) ?? []);
+/** Words of a list, once each; those of a newer server are left out. */
+function known<T extends string>(all: readonly T[], words: unknown[]): T[] {
+  return [...new Set(words)].flatMap((word) => all.find((one) => one === word) ?? []);
 }
 
 function addedSolids(entries: unknown[]): number[][] {

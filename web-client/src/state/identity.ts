@@ -1,6 +1,7 @@
 // The name and colour that somebody chose, kept by the browser from one visit to the next.
 import type { Introduction } from "../protocol/conversation.js";
 import { clipName } from "../protocol/messages.js";
+import { BROWSER_BYTES_MAX } from "../tables/protocol-tables.js";
 import { keyIn } from "./links.js";
 
 /** What of a Storage is needed; a browser may refuse to have one. */
@@ -11,6 +12,7 @@ export interface Shelf {
 
 const NAME = "tarn.name";
 const COLOUR = "tarn.colour";
+const BROWSER = "tarn.browser";
 
 export class IdentityShelf {
   constructor(private readonly shelf: () => Shelf) {}
@@ -23,6 +25,20 @@ export class IdentityShelf {
   /** 0: none was chosen. */
   get colour(): number {
     return readColour(this.read(COLOUR)) ?? 0;
+  }
+
+  /** A random word that stays with this browser; "": it keeps nothing. */
+  get browser(): string {
+    const kept = this.read(BROWSER);
+    if (/^[0-9a-f]{32}$/.test(kept)) return kept;
+    const bytes = crypto.getRandomValues(new Uint8Array(BROWSER_BYTES_MAX / 2));
+    const drawn = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    try {
+      this.shelf().setItem(BROWSER, drawn);
+    } catch {
+      return "";
+    }
+    return drawn;
   }
 
   keep(name: string, colour: number): void {
@@ -50,6 +66,7 @@ export function introductionOf(address: URL, shelf: IdentityShelf): Introduction
     colour: shelf.colour,
     key: keyIn(address),
     preview: false,
+    browser: shelf.browser,
   };
 }
 

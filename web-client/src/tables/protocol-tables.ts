@@ -15,6 +15,8 @@ export const CLIENT_KINDS = [
   "view",
   "presence",
   "profile",
+  "moderate",
+  "lock",
 ] as const;
 export const SERVER_KINDS = ["welcome", "joined", "viewers", "presences", "pong", "error", "state"] as const;
 export const INPUT_KINDS = ["pointer", "controller", "hand", "orientation", "parameter", "motion"] as const;
@@ -23,12 +25,17 @@ export const PHASES = ["down", "move", "up"] as const;
 export const SIDES = ["left", "right"] as const;
 export const ACTIONS = ["pause", "resume", "step", "reset", "load"] as const;
 export const ROLES = ["watch", "play", "own"] as const;
+export const MODERATIONS = ["mute", "unmute", "remove", "own", "play", "watch"] as const;
+/** What may be locked: tools, and these. */
+export const LOCKS = [...TOOLS, "tilt", "camera"] as const;
 export const PARTS = ["cursor", "head", "hand_left", "hand_right"] as const;
 
 // Limits.
 export const NAME_BYTES_MAX = 63;
 export const PASS_BYTES_MAX = 512;
 export const TOOLS_MAX = 16;
+export const LOCKS_MAX = 18;
+export const BROWSER_BYTES_MAX = 32;
 export const CHANNELS_MAX = 8;
 export const FIELDS_MAX = 8;
 export const HAND_JOINTS = 25;
@@ -62,9 +69,10 @@ export const ERROR = {
   shutdown: 10,
   role: 11,
   key: 12,
+  removed: 13,
   away: 14,
 } as const;
-export const CLOSING_ERRORS: readonly number[] = [1, 2, 3, 4, 5, 6, 10, 12, 14];
+export const CLOSING_ERRORS: readonly number[] = [1, 2, 3, 4, 5, 6, 10, 12, 13, 14];
 
 // Frames.
 /** First bytes of one ("TRNF"); a message is a msgpack map and never begins so. */

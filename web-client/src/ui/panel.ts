@@ -279,13 +279,13 @@ export class Panel {
     this.viewerFolder.title(`People (${people})`);
   }
 
-  /** Leaves out what a role may not do, and all that concerns the live tank while a recording plays. */
-  showRole(role: Role, plays: boolean): void {
+  /** Leaves out what a role may not do, parameters where they may not be set, and all that concerns the live tank while a recording plays. */
+  showRole(role: Role, plays: boolean, parameters: boolean): void {
     this.controls = role === "own" && !plays;
     for (const controller of this.sceneFolder.controllers)
       if (!["view", "readout", "channel", "drawing", "look", "field", "slice"].includes(controller.property))
         controller.show(this.controls);
-    this.parameterFolder.show(this.controls);
+    this.parameterFolder.show(parameters && !plays);
     this.toolFolder.show(role !== "watch" && !plays);
     this.viewerFolder.show(!plays);
     this.recordButton?.show(!plays);

@@ -1,0 +1,66 @@
+// A list, looked through when somebody joins.
+#include "server/gateway/barred.h"
+#include "protocol/assert.h"
+
+#include <string.h>
+
+enum { NETWORK_BYTES = 8 }; // of IPv6, which a household or a machine has for itself
+
+bool tarn_barred_is_one_place(const struct in6_addr *a, const struct in6_addr *b)
+{
+    const bool is_v4 = IN6_IS_ADDR_V4MAPPED(a);
+    return is_v4 == (bool)IN6_IS_ADDR_V4MAPPED(b) && memcmp(a, b, is_v4 ? sizeof *a : NETWORK_BYTES) == 0;
+}
+
+static bool is_meant(const tarn_barred *barred, uint32_t i, const tarn_comer *comer)
+{
+    const tarn_comer *known = &barred->entries[i].comer;
+    if (known->token[0] != 0 || comer->token[0] != 0) {
+        return strcmp(known->token, comer->token) == 0;
+    }
+    return tarn_barred_is_one_place(&known->address, &comer->address) &&
+           (barred->entries[i].all_of_address || strcmp(known->browser, comer->browser) == 0);
+}
+
+static void forget(tarn_barred *barred, uint32_t i)
+{
+    barred->count--;
+    memmove(&barred->entries[i], &barred->entries[i + 1], (barred->count - i) * sizeof barred->entries[0]);
+}
+
+void tarn_barred_add(tarn_barred *barred, const tarn_comer *comer, bool is_alone, uint64_t until_ns)
+{
+    if (barred->count == TARN_GATEWAY_BARRED_MAX) {
+        forget(barred, 0);
+    }
+    TARN_ASSERT(barred->count < TARN_GATEWAY_BARRED_MAX);
+    barred->entries[barred->count].comer = *comer;
+    barred->entries[barred->count].all_of_address = is_alone;
+    barred->entries[barred->count++].until_ns = until_ns;
+}
+
+void tarn_barred_unmute(tarn_barred *barred, const tarn_comer *comer)
+{
+    for (uint32_t i = barred->count; i-- > 0;) {
+        if (barred->entries[i].until_ns == 0 && is_meant(barred, i, comer)) {
+            forget(barred, i);
+        }
+    }
+}
+
+uint64_t tarn_barred_look(const tarn_barred *barred, const tarn_comer *comer, uint64_t now_ns, bool *is_muted)
+{
+    uint64_t longest_ns = 0;
+    *is_muted = false;
+    for (uint32_t i = 0; i < barred->count; i++) {
+        const uint64_t until_ns = barred->entries[i].until_ns;
+        if (!is_meant(barred, i, comer)) {
+            continue;
+        }
+        *is_muted |= until_ns == 0;
+        if (until_ns > now_ns && until_ns - now_ns > longest_ns) {
+            longest_ns = until_ns - now_ns;
+        }
+    }
+    return longest_ns;
+}

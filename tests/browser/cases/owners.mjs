@@ -1,0 +1,127 @@
+// What an owner does about the others, by the page: with the keyboard, and told to those whom it is about.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { assert, assertEqual, test, until } from "../harness.mjs";
+import { cheap } from "../world.mjs";
+import { SMALL_POOL } from "./stream.mjs";
+
+/** Wide enough for the panel to be open. */
+const WIDE = { context: { viewport: { width: 660, height: 400 } } };
+
+const openPeople = (page) => page.locator("#panel button", { hasText: "People" }).click();
+const sequence = (page) => page.evaluate(() => window.tarn.sequence);
+const says = (page, text) => page.locator("#status", { hasText: text }).waitFor();
+
+/** A named page, and its context, which has a browser's storage of its own. */
+async function come(world, url, name) {
+  const address = new URL(cheap(url));
+  address.searchParams.set("name", name);
+  return await world.watch(address.href, WIDE);
+}
+
+async function push(page) {
+  const [x, y] = await page.evaluate(() => window.tarn.project([0.5, 0.2, 0.25]));
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.up();
+}
+
+/** By keys alone: to the button, into the dialog, to the choice. */
+async function choose(owner, name, choice) {
+  await owner.getByRole("button", { name: `What to do about ${name}` }).focus();
+  await owner.keyboard.press("Enter");
+  const dialog = owner.getByRole("dialog", { name });
+  await dialog.waitFor();
+  const button = dialog.getByRole("button", { name: choice, exact: true });
+  for (let i = 0; i < 8 && !(await button.evaluate((one) => one === document.activeElement)); i++)
+    await owner.keyboard.press("Tab");
+  await owner.keyboard.press("Enter");
+  await until(async () => (await dialog.count()) === 0, "the choice closes the dialog");
+}
+
+test("an owner mutes, locks, hands over and removes, and those affected are told", async (world) => {
+  const store = mkdtempSync(join(tmpdir(), "tarn-owners-"));
+  try {
+    const server = await world.tank({ scene: SMALL_POOL, args: ["--guests", "play", "--store", store] });
+    const key = /#key=(\S+)/.exec(readFileSync(join(store, "owner-link"), "utf8"))[1];
+    const owner = await come(world, `${server.url}#key=${key}`, "Ada");
+    const player = await come(world, server.url, "Bob");
+    const third = await come(world, server.url, "Cem"); // the address isn't Bob's alone
+    await openPeople(owner);
+    await openPeople(player);
+    const listed = (page, name) => page.locator("#panel .viewers li", { hasText: name }).locator("small");
+    await push(player);
+    await until(async () => (await sequence(player)) >= 2, "the player's push is sent");
+    assertEqual(
+      await player.locator("#panel .viewers button, #panel .people .locks:visible").count(),
+      0,
+      "what a player is offered about the others",
+    );
+
+    await choose(owner, "Bob", "Mute");
+    await says(player, "An owner has muted you");
+    await until(
+      async () => (await listed(owner, "Bob").textContent()) === "plays, muted",
+      "it shows who is muted",
+    );
+    assert(
+      (await player.locator("#panel .role").textContent()).includes("muted you"),
+      "the list says so, too",
+    );
+    const before = await sequence(player);
+    await push(player);
+    assertEqual(await sequence(player), before, "inputs of one who is muted");
+    await player.reload();
+    await player.waitForFunction(() => window.tarn?.framesDecoded > 0);
+    await openPeople(player).catch(() => {});
+    await until(
+      async () => (await listed(owner, "Bob").textContent()) === "plays, muted",
+      "it stays so when the page comes again",
+    );
+    await choose(owner, "Bob", "Unmute");
+    await says(player, "You are no longer muted");
+
+    await owner.getByRole("button", { name: "What players may do" }).focus();
+    await owner.keyboard.press("Enter");
+    const locks = owner.getByRole("dialog", { name: "What players may do" });
+    await locks.getByLabel("pulling").focus();
+    await owner.keyboard.press("Space");
+    await says(player, "The owners have locked pulling for now");
+    assertEqual(await player.locator('#tools [data-tool="pull"]').count(), 0, "buttons of what is locked");
+    assertEqual(await owner.locator('#tools [data-tool="pull"]').count(), 1, "the owner's buttons of that");
+    assertEqual(
+      await player.locator("#panel button", { hasText: "Parameters" }).isVisible(),
+      false,
+      "parameters",
+    );
+    await locks.getByLabel("setting parameters").check();
+    await says(player, "You may set this tank's parameters now");
+    await player.locator("#panel button", { hasText: "Parameters" }).waitFor();
+    await owner.keyboard.press("Escape");
+    const late = await come(world, server.url, "Dora");
+    assertEqual(
+      await late.locator('#tools [data-tool="pull"]').count(),
+      0,
+      "locked buttons of who comes later",
+    );
+    await late.context().close();
+
+    await choose(owner, "Bob", "Make an owner");
+    await says(player, "You own this tank now");
+    assertEqual(await player.evaluate(() => document.body.dataset.role), "own", "the new owner's role");
+    assertEqual(await player.locator('#tools [data-tool="pull"]').count(), 1, "the new owner's buttons");
+    await owner.getByRole("button", { name: "Step back" }).click();
+    await owner.getByRole("button", { name: "Only play" }).click();
+    await says(owner, "You may play here now");
+    assertEqual(await owner.locator("#panel .people .locks:visible").count(), 0, "what it is still offered");
+
+    await choose(player, "Cem", "Remove");
+    await third.getByText("You were removed").waitFor();
+    await third.reload();
+    await third.getByText("You were removed").waitFor();
+    await third.getByText("come again in 10 minutes").waitFor();
+  } finally {
+    rmSync(store, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,126 @@
+// Who counts as somebody that owners removed or muted, when it comes again; locks as they are kept.
+#include "server/common/session_frame.h"
+#include "server/gateway/barred.h"
+#include "tests/server/test_cmocka.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+static tarn_comer comer(const char *address, const char *browser, const char *token)
+{
+    tarn_comer made = {0};
+    assert_int_equal(inet_pton(AF_INET6, address, &made.address), 1);
+    snprintf(made.browser, sizeof made.browser, "%s", browser);
+    snprintf(made.token, sizeof made.token, "%s", token);
+    return made;
+}
+
+static uint64_t out_for(const tarn_barred *barred, const char *address, const char *browser, const char *token)
+{
+    bool is_muted;
+    const tarn_comer made = comer(address, browser, token);
+    const uint64_t out_ns = tarn_barred_look(barred, &made, 100, &is_muted);
+    assert_false(is_muted);
+    return out_ns;
+}
+
+static void test_at_a_shared_address_the_browser_counts_alone_the_address(void **state)
+{
+    (void)state;
+    tarn_barred barred = {0};
+    const tarn_comer shared = comer("::ffff:192.0.2.1", "p", ""), alone = comer("::ffff:192.0.2.2", "p", "");
+    tarn_barred_add(&barred, &shared, false, 150);
+    tarn_barred_add(&barred, &alone, true, 160);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "p", ""), 50);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "q", ""), 0);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "", ""), 0);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.2", "q", ""), 60);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.3", "p", ""), 0);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.2", "q", "t"), 0); // a token was meant for its bearer
+}
+
+static void test_of_ipv6_the_network_counts(void **state)
+{
+    (void)state;
+    tarn_barred barred = {0};
+    const tarn_comer removed = comer("2001:db8:1:2::7", "p", "");
+    tarn_barred_add(&barred, &removed, true, 150);
+    assert_int_equal(out_for(&barred, "2001:db8:1:2:ffff::8", "", ""), 50);
+    assert_int_equal(out_for(&barred, "2001:db8:1:3::7", "p", ""), 0);
+    assert_int_equal(out_for(&barred, "::ffff:32.1.13.184", "p", ""), 0);
+}
+
+static void test_a_token_is_kept_out_wherever_it_comes_from(void **state)
+{
+    (void)state;
+    tarn_barred barred = {0};
+    const tarn_comer removed = comer("::ffff:192.0.2.1", "p", "t1");
+    tarn_barred_add(&barred, &removed, true, 150);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.9", "", "t1"), 50);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "p", "t2"), 0);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "p", ""), 0);
+}
+
+static void test_muting_lasts_until_it_is_taken_back_and_removing_does_not(void **state)
+{
+    (void)state;
+    tarn_barred barred = {0};
+    bool is_muted;
+    const tarn_comer one = comer("::ffff:192.0.2.1", "p", "");
+    tarn_barred_add(&barred, &one, false, 0);
+    tarn_barred_add(&barred, &one, false, 150);
+    assert_int_equal(tarn_barred_look(&barred, &one, 149, &is_muted), 1);
+    assert_true(is_muted);
+    assert_int_equal(tarn_barred_look(&barred, &one, 150, &is_muted), 0);
+    assert_true(is_muted);
+    tarn_barred_unmute(&barred, &one);
+    assert_int_equal(tarn_barred_look(&barred, &one, 149, &is_muted), 1);
+    assert_false(is_muted);
+}
+
+static void test_where_all_places_are_taken_the_oldest_is_forgotten(void **state)
+{
+    (void)state;
+    tarn_barred barred = {0};
+    char browser[16];
+    for (int i = 0; i <= TARN_GATEWAY_BARRED_MAX; i++) {
+        snprintf(browser, sizeof browser, "%d", i);
+        const tarn_comer one = comer("::ffff:192.0.2.1", browser, "");
+        tarn_barred_add(&barred, &one, false, 150);
+    }
+    assert_int_equal(barred.count, TARN_GATEWAY_BARRED_MAX);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "0", ""), 0);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "1", ""), 50);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", browser, ""), 50);
+}
+
+static void test_what_was_kept_before_there_were_locks_is_read(void **state)
+{
+    (void)state;
+    enum { LOCK_BYTES = 5 };
+    uint8_t bytes[TARN_SESSION_ABOUT_BYTES_MAX];
+    tarn_session_about about = {.name = "main", .guests = TARN_ROLE_PLAY, .locked = 5, .open_parameters = true}, read;
+    const size_t byte_count = tarn_session_about_write(&about, bytes);
+    assert_int_equal(tarn_session_about_read(bytes, byte_count, &read), TARN_OK);
+    assert_int_equal(read.locked, 5);
+    assert_true(read.open_parameters);
+    assert_int_equal(tarn_session_about_read(bytes, byte_count - LOCK_BYTES, &read), TARN_OK);
+    assert_int_equal(read.locked, 0);
+    assert_false(read.open_parameters);
+    assert_int_equal(read.guests, TARN_ROLE_PLAY);
+    assert_int_not_equal(tarn_session_about_read(bytes, byte_count - 1, &read), TARN_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_at_a_shared_address_the_browser_counts_alone_the_address),
+        cmocka_unit_test(test_of_ipv6_the_network_counts),
+        cmocka_unit_test(test_a_token_is_kept_out_wherever_it_comes_from),
+        cmocka_unit_test(test_muting_lasts_until_it_is_taken_back_and_removing_does_not),
+        cmocka_unit_test(test_what_was_kept_before_there_were_locks_is_read),
+        cmocka_unit_test(test_where_all_places_are_taken_the_oldest_is_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
