@@ -100,7 +100,12 @@ static void test_what_was_kept_before_there_were_locks_is_read(void **state)
     (void)state;
     enum { LOCK_BYTES = 5 };
     uint8_t bytes[TARN_SESSION_ABOUT_BYTES_MAX];
-    tarn_session_about about = {.name = "main", .guests = TARN_ROLE_PLAY, .locked = 5, .open_parameters = true}, read;
+    tarn_session_about about = {.name = "main",
+                                .begun_as = "dam-break",
+                                .guests = TARN_ROLE_PLAY,
+                                .locked = 5,
+                                .open_parameters = true},
+                       read;
     const size_t byte_count = tarn_session_about_write(&about, bytes);
     assert_int_equal(tarn_session_about_read(bytes, byte_count, &read), TARN_OK);
     assert_int_equal(read.locked, 5);
