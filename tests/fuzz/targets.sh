@@ -45,7 +45,7 @@ fuzz_start() {
         state) set -- "$@" "$root/tests/tank/golden" ;;
         scene) set -- "$@" "$root/server/scenes" "-dict=$build/scene.dict" ;;
         post) set -- "$@" "-dict=$build/post.dict" ;;
-        viewer) ;; # not the bytes of messages
+        viewer) set -- "$@" -max_len=1000 ;; # some hundred acts; seeds aren't the bytes of messages
         *) set -- "$@" "$root/tests/protocol/golden" ;;
     esac
     # What is freed is used again soon: touching fresh memory costs more than a run.
