@@ -47,7 +47,7 @@ fuzz_start() {
         scene) set -- "$@" "$root/server/scenes" "-dict=$build/scene.dict" ;;
         config) set -- "$@" "-dict=$build/config.dict" ;;
         post) set -- "$@" "-dict=$build/post.dict" ;;
-        viewer) ;; # not the bytes of messages
+        viewer) set -- "$@" -max_len=1000 ;; # some hundred acts; seeds aren't the bytes of messages
         *) set -- "$@" "$root/tests/protocol/golden" ;;
     esac
     # What is freed is used again soon: touching fresh memory costs more than a run.
