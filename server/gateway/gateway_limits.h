@@ -111,7 +111,7 @@ enum {
     TARN_GATEWAY_STORE_STATE_MS_MIN = 2000,        ///< between two states of a tank that are put
     TARN_GATEWAY_STORE_STATE_MS_MAX = 10000,       ///< the same, at most, of a tank that is stepped
     TARN_GATEWAY_STORE_REPLAY_MS = 800,            ///< that the steps behind a state take, before the next one is put
-    TARN_GATEWAY_STORE_STATE_BYTES_PER_S = 290000, ///< of a tank's states, in the long run: 17.4 MB a minute
+    TARN_GATEWAY_STORE_STATE_BYTES_PER_S = 300000, ///< of a tank's states, in the long run: 18 MB a minute
     TARN_GATEWAY_STORE_STATE_SAVED_MS = 5000,      ///< of these bytes that weren't used a tank may use later
     TARN_GATEWAY_HISTORY_MINUTES = 60,             ///< of a tank's past that are kept; --history
     TARN_GATEWAY_HISTORY_MINUTES_MAX = 1440,       ///< allowed for it
