@@ -250,6 +250,8 @@ export class App {
     else this.beginCamera();
     this.panel.showRole(message.role, false);
     this.help.showRole(message.role);
+    const stray = this.together.followMoment();
+    if (stray !== "") this.announcer.say(stray);
     this.conversation.ping();
   }
 
