@@ -58,9 +58,8 @@ export class TimeLine {
       button("Fork", () => actions.fork(this.moment)),
       button("Copy link", () => actions.copyLink(this.moment)),
       this.speeds(),
+      this.namer(),
       button("Close", () => actions.close()),
-      this.name,
-      button("Mark", () => this.mark()),
       this.marks,
       this.says,
     );
@@ -152,6 +151,15 @@ export class TimeLine {
         return item;
       }),
     );
+  }
+
+  private namer(): HTMLElement {
+    const row = document.createElement("div");
+    row.append(
+      this.name,
+      button("Mark", () => this.mark()),
+    );
+    return row;
   }
 
   private speeds(): HTMLSelectElement {
