@@ -10,7 +10,11 @@ const bar = (page) => page.locator("#time");
 const press = (page, name) => bar(page).getByRole("button", { name, exact: true }).click();
 const slider = (page) => bar(page).getByLabel("Moment", { exact: true });
 const range = (page) =>
-  slider(page).evaluate(({ min, max, value }) => ({ from: Number(min), until: Number(max), at: Number(value) }));
+  slider(page).evaluate(({ min, max, value }) => ({
+    from: Number(min),
+    until: Number(max),
+    at: Number(value),
+  }));
 
 async function moveTo(page, seconds) {
   await slider(page).evaluate((input, value) => {
@@ -74,7 +78,10 @@ test("an owner goes back, sees the earlier water, marks it and forks it", async 
     await link.waitFor();
     const fork = await world.watch(cheap(await link.getAttribute("href")));
     assertEqual(await fork.evaluate(() => document.body.dataset.role), "own", "the role in the fork");
-    assert((await look(fork, "session")).session !== (await look(page, "session")).session, "another session");
+    assert(
+      (await look(fork, "session")).session !== (await look(page, "session")).session,
+      "another session",
+    );
     assert((await look(fork, "step")).step >= 120 - 1, "it goes on from there");
 
     await press(page, "Remove the mark The splash");

@@ -1,24 +1,10 @@
 // A tank's past over HTTP, for its owners: what is kept, going back, another tank from there, marks, the clock's speed.
 // What comes is read defensively.
+import type { Mark, Past } from "../state/past.js";
 import { ask, type Fetch, isObject, type MadeSession, SessionsError, withKey } from "./sessions.js";
 
 /** More than a server has. */
 const MARKS_MAX = 64;
-
-export interface Mark {
-  id: number;
-  /** Seconds of the tank's time, as all moments. */
-  t: number;
-  name: string;
-}
-
-export interface Past {
-  from: number;
-  until: number;
-  /** Of the tank's clock; 1: as the world's. */
-  speed: number;
-  marks: Mark[];
-}
 
 /** How often what the server is busy with is asked for again, and how far apart. */
 const TRIES = 20;
