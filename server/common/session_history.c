@@ -1,5 +1,6 @@
 // Moments and marks, in tables of their own beside the states. Begin at tarn_session_history_rest.
 #include "server/common/session_history.h"
+#include "protocol/assert.h"
 #include "server/common/session_moments.h"
 #include "server/common/session_parts.h"
 
@@ -176,6 +177,7 @@ tarn_status tarn_session_history_rest(tarn_session_file *file, uint64_t *at_ns, 
     if (status != TARN_OK) {
         return status;
     }
+    TARN_ASSERT(moment.dt_ns > 0);
     const uint64_t behind_ns = *at_ns > moment.at_ns ? *at_ns - moment.at_ns : 0,
                    steps = (behind_ns + moment.dt_ns / 2) / moment.dt_ns;
     status = tarn_session_file_rest_of(file, moment.state, steps, rest, why);

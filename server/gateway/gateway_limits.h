@@ -14,8 +14,10 @@ enum {
     TARN_GATEWAY_CONNECTIONS_SPARE = 16,      ///< of 1 in so many places: with fewer free, idle ones make room
     TARN_GATEWAY_DESCRIPTORS_KEPT = 32,       ///< of files for the program itself
     TARN_GATEWAY_DESCRIPTORS_WORKER = 8,      ///< for each worker, to start it again
-    TARN_GATEWAY_DESCRIPTORS_SESSION = 2,     ///< for each tank: its black box, and the next one while it is moved
-    TARN_GATEWAY_DESCRIPTORS_STORE = 4,       ///< and with --store: the store's own of it, and its file's three
+    TARN_GATEWAY_DESCRIPTORS_SESSION = 2,     ///< for each tank: its black box, and the next one while it is moved, or
+                                              ///< gone back with
+    TARN_GATEWAY_DESCRIPTORS_STORE = 5,       ///< and with --store: the store's own of it, its file's three, and a box
+                                              ///< that was found in it
     TARN_GATEWAY_CONNECTION_IDLE_S = 30,      ///< without anything happening, unless a viewer has joined by it
     TARN_GATEWAY_BACKLOG = 128,
     TARN_GATEWAY_DESCRIPTORS_MAX = 4096,   ///< above which no connection's descriptor may be
@@ -123,7 +125,7 @@ enum {
     TARN_GATEWAY_STORE_STATE_MS_MIN = 2000,        ///< between two states of a tank that are put
     TARN_GATEWAY_STORE_STATE_MS_MAX = 10000,       ///< the same, at most, of a tank that is stepped
     TARN_GATEWAY_STORE_REPLAY_MS = 800,            ///< that the steps behind a state take, before the next one is put
-    TARN_GATEWAY_STORE_STATE_BYTES_PER_S = 290000, ///< of a tank's states, in the long run: 17.4 MB a minute
+    TARN_GATEWAY_STORE_STATE_BYTES_PER_S = 300000, ///< of a tank's states, in the long run: 18 MB a minute
     TARN_GATEWAY_STORE_STATE_SAVED_MS = 5000,      ///< of these bytes that weren't used a tank may use later
     TARN_GATEWAY_HISTORY_MINUTES = 60,             ///< of a tank's past that are kept; --history
     TARN_GATEWAY_HISTORY_MINUTES_MAX = 1440,       ///< allowed for it

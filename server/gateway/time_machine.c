@@ -38,9 +38,8 @@ bool tarn_time_machine_look(const tarn_session *session, tarn_session_span *span
         snprintf(why, sizeof(tarn_text), "this server keeps no past of its tanks: it was started without --store");
         return false;
     }
-    if (!tarn_store_past(all->store, place_of(session), span) || span->state_count == 0) {
-        snprintf(why, sizeof(tarn_text), "nothing of this tank's past is kept yet");
-        return false;
+    if (!tarn_store_past(all->store, place_of(session), span)) {
+        memset(span, 0, sizeof *span);
     }
     return true;
 }
@@ -50,6 +49,10 @@ static tarn_status find_moment(const tarn_session *session, double t_s, uint64_t
 {
     tarn_session_span span;
     if (!tarn_time_machine_look(session, &span, why)) {
+        return TARN_E_STATE;
+    }
+    if (span.state_count == 0) {
+        snprintf(why, sizeof(tarn_text), "nothing of this tank's past is kept yet");
         return TARN_E_STATE;
     }
     const double from_s = 1e-9 * (double)span.from_ns, until_s = 1e-9 * (double)span.until_ns;

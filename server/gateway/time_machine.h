@@ -11,7 +11,7 @@
 
 #include "server/gateway/session.h"
 
-/// What of a session's past is there. @return false, with a sentence: nothing is
+/// What of a session's past is there; zeros: nothing yet. @return false, with a sentence: nothing ever is
 bool tarn_time_machine_look(const tarn_session *session, tarn_session_span *span, tarn_text why);
 
 // Those that return a status: TARN_OK, it is being done; TARN_E_ARGUMENT, t isn't kept; TARN_E_STATE, not now. Each

@@ -84,6 +84,7 @@ static void fill_joined(const tarn_viewer *viewer, tarn_joined *joined)
     if (passes_on && viewer->role >= TARN_ROLE_OWN) {
         memcpy(joined->own_key, keys[TARN_ROLE_OWN], sizeof joined->own_key);
     }
+    joined->past = session->all->store != NULL && tarn_role_may(viewer->role, TARN_ACT_HTTP_REWIND);
     joined->state = session->state;
 }
 

@@ -121,36 +121,61 @@ static bool arrive(const replay_arguments *arguments, const kept_stretch *stretc
     return is_same && way->is_going;
 }
 
-static int replay(const replay_arguments *arguments, const kept_copy *copy)
+/// Where a replay has come to, with all that it needs to go on.
+typedef struct replay_run {
+    char made[TARN_IPC_SCENE_BYTES_MAX + 1];
+    tool_tank tank;
+    replay_way way;
+    bool is_right;
+} replay_run;
+
+static void replay_some(const replay_arguments *arguments, const kept_copy *copy, replay_run *run)
 {
-    char made[TARN_IPC_SCENE_BYTES_MAX + 1] = "";
-    tool_tank tank = {0};
-    replay_way way = {0};
-    bool is_right = true;
+    replay_way *way = &run->way;
     for (int i = 0; i < copy->count && !tool_interrupted(); i++) {
         const kept_stretch *stretch = &copy->stretches[i];
-        is_right = arrive(arguments, stretch, &way, &tank, made) && is_right;
-        if (way.is_going && way.ended == TARN_OK) {
-            way.ended = kept_replay(tank.tank, &stretch->log, &way.step, go_on, NULL);
+        run->is_right = arrive(arguments, stretch, way, &run->tank, run->made) && run->is_right;
+        if (way->is_going && way->ended == TARN_OK) {
+            way->ended = kept_replay(run->tank.tank, &stretch->log, &way->step, go_on, NULL);
         }
         if (stretch->is_cut) {
             printf("the log behind state %" PRId64 " is damaged behind step %" PRIu64
                    "; nothing is compared until the next state\n",
-                   stretch->id, way.step);
-            way.is_going = is_right = false;
+                   stretch->id, way->step);
+            way->is_going = run->is_right = false;
         }
-        is_right = is_right && stretch->is_whole;
+        run->is_right = run->is_right && stretch->is_whole;
+    }
+}
+
+/// A few states at a time. Those that went from a file in use meanwhile are a gap.
+static int replay(const replay_arguments *arguments, kept_copy *copy)
+{
+    static replay_run run; // large
+    tarn_text why;
+    tarn_status status = kept_copy_read(arguments->file, 0, copy, why);
+    run = (replay_run){.is_right = status == TARN_OK};
+    while (status == TARN_OK && !tool_interrupted()) {
+        const int64_t last = copy->stretches[copy->count - 1].id;
+        replay_some(arguments, copy, &run);
+        status = kept_copy_read(arguments->file, last, copy, why);
     }
     const bool is_interrupted = tool_interrupted();
-    if (way.is_going && !is_interrupted) {
-        tell(tank.tank, &way);
+    if (run.way.is_going && !is_interrupted) {
+        tell(run.tank.tank, &run.way);
     }
-    tool_kept_close(&tank);
+    run.is_right = run.is_right && status == TARN_E_NOT_FOUND;
+    if (status != TARN_OK && (status != TARN_E_NOT_FOUND || run.way.from == 0)) {
+        tarn_make_printable(why);
+        fprintf(stderr, "%s: %s\n", arguments->command, why);
+        run.is_right = false;
+    }
+    tool_kept_close(&run.tank);
     if (is_interrupted) {
         fprintf(stderr, "%s: interrupted\n", arguments->command);
         return TOOL_EXIT_INTERRUPTED;
     }
-    return is_right ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run.is_right ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int tool_replay(int argc, char **argv)
@@ -173,14 +198,8 @@ int tool_replay(int argc, char **argv)
     };
     replay_arguments arguments = {.command = argv[0]};
     static kept_copy copy;
-    tarn_text why;
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     tool_catch_interrupts();
-    if (kept_copy_read(arguments.file, &copy, why) != TARN_OK) {
-        tarn_make_printable(why);
-        fprintf(stderr, "%s: %s\n", arguments.command, why);
-        return EXIT_FAILURE;
-    }
     const int status = replay(&arguments, &copy);
     kept_copy_free(&copy);
     return status;

@@ -265,7 +265,7 @@ int tool_session_export(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     signal(SIGPIPE, SIG_IGN); // a write error, which is reported with the file's name
     tool_catch_interrupts();
-    if (kept_copy_read(arguments.file, &copy, why) != TARN_OK) {
+    if (kept_copy_read_newest(arguments.file, &copy, why) != TARN_OK) {
         tarn_make_printable(why);
         fprintf(stderr, "%s: %s\n", arguments.command, why);
         return EXIT_FAILURE;

@@ -30,6 +30,7 @@ import "./cases/solids.mjs";
 import "./cases/added.mjs";
 import "./cases/hand-tools.mjs";
 import "./cases/keep.mjs";
+import "./cases/time.mjs";
 import "./cases/embed-page.mjs";
 import "./cases/memory.mjs";
 import "./cases/programs.mjs";

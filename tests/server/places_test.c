@@ -1,5 +1,6 @@
 // A worker that is full: tanks come while others end, and each still has its frames. And one that ends: the next goes
 // on with its tanks at the very step.
+#include "server/common/box_follow.h"
 #include "server/common/clock.h"
 #include "server/worker/places.h"
 #include "server/worker/tank_presses.h"
@@ -7,6 +8,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -311,6 +313,80 @@ static void test_another_worker_knows_of_a_reset(void **state)
     close(box_fd);
 }
 
+static int filled_box(const uint8_t *bytes, size_t byte_count, uint64_t step)
+{
+    tarn_box_state state = {
+        .state_bytes_max = only_tank()->snapshot.box.state_bytes_max,
+        .step = step,
+        .bytes = {(uint8_t *)bytes, byte_count, byte_count},
+    };
+    const int fd = tarn_black_box_make();
+    assert_true(fd > 0);
+    snprintf(state.scene, sizeof state.scene, "small-pool");
+    assert_int_equal(tarn_box_fill(fd, &state, NEXT_EPOCH, 7, NULL, 0), TARN_OK);
+    return fd;
+}
+
+/// Its box goes along; turns until that was loaded, or refused.
+static void go_back(int fd)
+{
+    tarn_place *place = &worker->places.of[0];
+    assert_int_equal(worker->link.fd_count, 0);
+    worker->link.fds[worker->link.fd_count++] = fd;
+    say((tarn_ipc_message){
+        .kind = TARN_IPC_LOAD,
+        .tank = 1,
+        .load = {.epoch = NEXT_EPOCH, .scene = "small-pool", .box = 1, .resumes = TARN_IPC_GOES_BACK}});
+    for (int i = 0; i < TURNS_MAX && (place->load_asked || place->job.in_progress); i++) {
+        turn();
+    }
+    assert_int_equal(only_tank()->epoch, NEXT_EPOCH);
+    assert_int_equal(only_tank()->next_box_fd, 0);
+}
+
+/// A tank goes on from another box than its own; where that is of no use it stays what it is.
+static void test_a_tank_goes_back_or_stays(void **state)
+{
+    (void)state;
+    const int box_fd = tarn_black_box_make();
+    tarn_tank_hash earlier, before, after;
+    load_with_box(1, box_fd, false);
+    run_until_step(40);
+    static uint8_t kept[1 << 22];
+    size_t byte_count;
+    const uint64_t step = only_tank()->step;
+    assert_int_equal(tarn_tank_save(only_tank()->tank, kept, sizeof kept, &byte_count), TARN_OK);
+    assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &earlier), TARN_OK);
+    run_until_step(90);
+    const uint64_t now = only_tank()->step;
+    const int own_fd = only_tank()->box_fd;
+    assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &before), TARN_OK);
+    static const uint8_t noise[100] = {1, 2, 3};
+    go_back(filled_box(noise, sizeof noise, 5));
+    assert_int_equal(only_tank()->step, now);
+    assert_int_equal(only_tank()->box_fd, own_fd);
+    assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &after), TARN_OK);
+    assert_memory_equal(&after, &before, sizeof before);
+    assert_non_null(strstr(worker->places.of[0].why, "can't be what it was then"));
+
+    only_tank()->epoch = FIRST_EPOCH;
+    go_back(filled_box(kept, byte_count, step));
+    assert_int_equal(only_tank()->step, step);
+    assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &after), TARN_OK);
+    assert_memory_equal(&after, &earlier, sizeof earlier);
+    // From then on that one is its box.
+    const int new_fd = dup(only_tank()->box_fd);
+    run_until_step(step + 20);
+    assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &before), TARN_OK);
+    const uint64_t end_step = only_tank()->step;
+    replace_worker(new_fd);
+    assert_int_equal(only_tank()->step, end_step);
+    assert_int_equal(tarn_tank_hash_get(only_tank()->tank, &after), TARN_OK);
+    assert_memory_equal(&after, &before, sizeof before);
+    close(new_fd);
+    close(box_fd);
+}
+
 /// A state that can't be loaded costs the water, not the tank.
 static void test_a_damaged_state_means_a_fresh_start(void **state)
 {
@@ -339,6 +415,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_worker_goes_on_at_the_very_step, begin, end),
         cmocka_unit_test_setup_teardown(test_presses_of_those_who_left_are_let_go, begin, end),
         cmocka_unit_test_setup_teardown(test_another_worker_knows_of_a_reset, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_tank_goes_back_or_stays, begin, end),
         cmocka_unit_test_setup_teardown(test_a_damaged_state_means_a_fresh_start, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,6 +296,45 @@ static void test_a_tank_is_as_it_was(void **state)
     server_stop(&server);
 }
 
+/// A worker that ends on the way leaves the tank as it was, or as it was to be.
+static void test_a_worker_may_end_meanwhile(void **state)
+{
+    (void)state;
+    static moment first, last;
+    stream_client client;
+    start("small-dam", "60");
+    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
+    pause_tank(&client);
+    play(&client, 40);
+    note(&client, &first);
+    play(&client, 40);
+    note(&client, &last);
+    for (int round = 0; round < 4; round++) {
+        char hash[HASH_DIGITS + 1];
+        const pid_t worker = server_worker(&server);
+        assert_true(worker > 0);
+        assert_int_equal(ask_t("rewind", round % 2 == 0 ? first.t_s : last.t_s, ""), 202);
+        usleep(15000 * (unsigned)round);
+        assert_int_equal(kill(worker, SIGKILL), 0);
+        for (int i = 0; i < TRIES && (server_worker(&server) == worker || server_worker(&server) == 0); i++) {
+            usleep(20000);
+        }
+        wait_for_commit();
+        wait_for_commit();
+        hash_of("main", hash);
+        assert_true(strcmp(hash, first.hash) == 0 || strcmp(hash, last.hash) == 0);
+    }
+    stream_client_close(&client);
+    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
+    stream_client_see(&client);
+    if (client.frame.head.step != first.step) { // else it would be seen nowhere
+        expect(&client, &first);
+    }
+    expect(&client, &last);
+    stream_client_close(&client);
+    server_stop(&server);
+}
+
 /// Across a scene that was loaded, and a fresh start.
 static void test_another_scene_is_gone_back_to(void **state)
 {
@@ -551,6 +590,7 @@ int main(int argc, char **argv)
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_tank_is_as_it_was, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_worker_may_end_meanwhile, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_another_scene_is_gone_back_to, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_wrong_is_refused, make_dir, remove_dir),
         cmocka_unit_test(test_without_a_store_there_is_no_past),

@@ -253,6 +253,8 @@ export class App {
     if (message.role !== "watch") this.beginCamera();
     this.standing = this.conversation.standing;
     this.showStanding();
+    const stray = this.together.followMoment();
+    if (stray !== "") this.announcer.say(stray);
     this.conversation.ping();
   }
 

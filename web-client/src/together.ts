@@ -13,8 +13,9 @@ import type {
 } from "./protocol/messages.js";
 import { PeopleMarkers, type PeopleView } from "./render/people.js";
 import { IdentityShelf } from "./state/identity.js";
-import { startPage } from "./state/links.js";
+import { momentIn, startPage } from "./state/links.js";
 import { PresenceSender, PresenceTracks } from "./state/presence.js";
+import type { TimeMachine } from "./time-machine.js";
 import { PeopleList } from "./ui/people-list.js";
 
 const NOWHERE: readonly PresencePoint[] = [];
@@ -45,6 +46,10 @@ export class Together {
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
   private readonly all = document.createElement("a");
   private readonly ending = document.createElement("button");
+  private readonly timing = document.createElement("button");
+  private time: TimeMachine | null = null;
+  /** The link's moment was followed, or can't be. */
+  private momentSaid = false;
   private ownId = 0;
   /** Where the person under a headset is; null: nobody wears one. */
   private worn: readonly PresencePoint[] | null = null;
@@ -86,7 +91,23 @@ export class Together {
     document.body.dataset.role = message.role;
     this.all.href = startPage(new URL("./", document.baseURI).href, message.ownKey);
     this.ending.hidden = message.ownKey === "" || message.session === LASTING_SESSION;
+    this.timing.hidden = !message.past;
+    if (!message.past) this.time?.close();
     if (this.query.get("display") === "1") void this.display();
+  }
+
+  /** Leads to the moment that the page's address names, once. @return why that can't be; "": it can, or there is none */
+  followMoment(): string {
+    const moment = momentIn(new URL(window.location.href));
+    if (moment === null || this.momentSaid || this.joined === null) return "";
+    this.momentSaid = true;
+    if (this.joined.past) {
+      void this.openTime(moment);
+      return "";
+    }
+    return this.joined.role === "own"
+      ? "The link leads to a moment (t), but this server keeps no past of its tanks."
+      : "The link leads to a moment (t) of this tank, to which only its owners may go back.";
   }
 
   onMessage(message: ServerMessage): void {
@@ -150,7 +171,16 @@ export class Together {
     this.ending.hidden = true;
     this.ending.textContent = "End";
     this.ending.addEventListener("click", () => void this.end());
-    links.append(all, share, this.ending);
+    this.timing.type = "button";
+    this.timing.id = "past";
+    this.timing.hidden = true;
+    this.timing.textContent = "Time";
+    this.timing.setAttribute("aria-expanded", "false");
+    this.timing.addEventListener("click", () => {
+      if (this.time === null) void this.openTime(null);
+      else this.time.close();
+    });
+    links.append(all, share, this.timing, this.ending);
     return links;
   }
 
@@ -182,6 +212,18 @@ export class Together {
     openLocks([...this.parts.tools(), "tilt", "camera"], this.conversation.standing, (locked, open) =>
       this.conversation.lock(locked, open),
     );
+  }
+
+  private async openTime(moment: number | null): Promise<void> {
+    const { TimeMachine } = await import("./time-machine.js");
+    const { joined } = this;
+    if (joined === null || this.time !== null) return;
+    const key = joined.ownKey || this.conversation.introduction.key;
+    this.timing.setAttribute("aria-expanded", "true");
+    this.time = new TimeMachine(joined.session, key, moment, () => {
+      this.time = null;
+      this.timing.setAttribute("aria-expanded", "false");
+    });
   }
 
   private async end(): Promise<void> {

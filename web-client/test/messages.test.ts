@@ -39,6 +39,7 @@ test("a joined message is read whole", () => {
     watchKey: "",
     playKey: "",
     ownKey: "",
+    past: false,
     state: {
       scene: "dam-break",
       paused: false,

@@ -22,18 +22,15 @@ static tarn_status append(tarn_box_bytes *to, const uint8_t *bytes, size_t byte_
     return TARN_OK;
 }
 
-static tarn_status take_states(tarn_session_file *file, kept_copy *copy, tarn_text why)
+static tarn_status take_states(tarn_session_file *file, int64_t after, kept_copy *copy, tarn_text why)
 {
-    tarn_session_row row = {0};
-    tarn_status status;
-    while ((status = tarn_session_file_next_state(file, &row, why)) == TARN_OK) {
-        if (copy->count == KEPT_STATES_MAX) {
-            snprintf(why, sizeof(tarn_text), "found more than %d states, allowed are so many", KEPT_STATES_MAX);
-            return TARN_E_LIMIT;
-        }
+    tarn_session_row row = {.id = after};
+    tarn_status status = TARN_OK;
+    while (copy->count < KEPT_STATES_MAX && (status = tarn_session_file_next_state(file, &row, why)) == TARN_OK) {
+        const int64_t before = copy->count > 0 ? copy->stretches[copy->count - 1].id : after;
         kept_stretch *stretch = &copy->stretches[copy->count++];
         stretch->id = row.id;
-        stretch->follows = row.follows && (copy->count == 1 || stretch[-1].id + 1 == row.id);
+        stretch->follows = row.follows && (before == 0 || before + 1 == row.id);
         stretch->is_whole = row.is_whole;
         stretch->epoch = row.head.epoch;
         stretch->state.step = row.head.step;
@@ -60,11 +57,12 @@ static void take_batch(kept_stretch *stretch, const tarn_session_row *row, bool 
 
 static void take_log(tarn_session_file *file, kept_copy *copy, tarn_text why)
 {
-    tarn_session_row row = {0};
+    tarn_session_row row = {.id = copy->batch};
     tarn_status status;
+    const int64_t newest = copy->count > 0 ? copy->stretches[copy->count - 1].id : 0;
     int64_t last = 0;
     int at = 0;
-    while ((status = tarn_session_file_next_batch(file, &row, why)) == TARN_OK) {
+    while ((status = tarn_session_file_next_batch(file, &row, why)) == TARN_OK && row.state <= newest) {
         while (at < copy->count && copy->stretches[at].id < row.state) {
             at++;
         }
@@ -73,22 +71,17 @@ static void take_log(tarn_session_file *file, kept_copy *copy, tarn_text why)
         } else if (at > 0) { // its state is missing
             copy->stretches[at - 1].is_cut = true;
         }
-        last = row.id;
+        copy->batch = last = row.id;
     }
-    if (status != TARN_E_NOT_FOUND && copy->count > 0) {
+    if (status != TARN_OK && status != TARN_E_NOT_FOUND && copy->count > 0) {
         copy->stretches[at < copy->count ? at : copy->count - 1].is_cut = true;
     }
 }
 
-tarn_status kept_copy_read(const char *path, kept_copy *copy, tarn_text why)
+static tarn_status take(tarn_session_file *file, const char *path, int64_t after, kept_copy *copy, tarn_text why)
 {
-    tarn_session_file *file;
-    memset(copy, 0, sizeof *copy);
-    tarn_status status = tarn_session_file_open_to_read(path, &file, why);
-    if (status != TARN_OK) {
-        return status;
-    }
-    status = take_states(file, copy, why);
+    kept_copy_free(copy);
+    tarn_status status = take_states(file, after, copy, why);
     if (status == TARN_OK) {
         take_log(file, copy, why);
     }
@@ -96,10 +89,47 @@ tarn_status kept_copy_read(const char *path, kept_copy *copy, tarn_text why)
         snprintf(why, sizeof(tarn_text), "%.300s: no state of the tank is in it", path);
         status = TARN_E_NOT_FOUND;
     }
-    tarn_session_file_close(file);
     if (status != TARN_OK) {
         kept_copy_free(copy);
     }
+    return status;
+}
+
+tarn_status kept_copy_read(const char *path, int64_t after, kept_copy *copy, tarn_text why)
+{
+    tarn_session_file *file;
+    tarn_status status = tarn_session_file_open_to_read(path, &file, why);
+    if (status == TARN_OK) {
+        status = take(file, path, after, copy, why);
+        tarn_session_file_close(file);
+    }
+    return status;
+}
+
+static bool has_whole(const kept_copy *copy)
+{
+    bool has = false;
+    for (int i = 0; i < copy->count; i++) {
+        has |= copy->stretches[i].is_whole;
+    }
+    return has;
+}
+
+tarn_status kept_copy_read_newest(const char *path, kept_copy *copy, tarn_text why)
+{
+    tarn_session_file *file;
+    int64_t after = 1;
+    tarn_status status = tarn_session_file_open_to_read(path, &file, why);
+    if (status != TARN_OK) {
+        return status;
+    }
+    for (uint32_t back = KEPT_STATES_MAX; status == TARN_OK && after != 0 && !has_whole(copy);
+         back += KEPT_STATES_MAX) {
+        status = tarn_session_file_before_newest(file, back, &after, why);
+        copy->batch = 0;
+        status = status == TARN_OK ? take(file, path, after, copy, why) : status;
+    }
+    tarn_session_file_close(file);
     return status;
 }
 

@@ -1,4 +1,5 @@
-/// A kept session's states and log in memory, so that its file is free while a tank makes the steps again.
+/// A few of a kept session's states and their log in memory, so that its file is free while a tank makes the steps
+/// again: a file has hundreds.
 #ifndef TARN_SERVER_TOOL_KEPT_COPY_H
 #define TARN_SERVER_TOOL_KEPT_COPY_H
 
@@ -9,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-    KEPT_STATES_MAX = 16,
+    KEPT_STATES_MAX = 4,            ///< at once
     KEPT_LOG_BYTES_MAX = 256 << 20, ///< behind one state
 };
 
@@ -27,11 +28,17 @@ typedef struct kept_stretch {
 typedef struct kept_copy {
     kept_stretch stretches[KEPT_STATES_MAX]; ///< the oldest first
     int count;
+    int64_t batch; ///< of the log, the last that was read; 0: none
 } kept_copy;
 
+/// Takes the states behind one. @param copy  zeroed, or what this took before, which is taken back
+/// @param after  a state's id; 0: the first ones
 /// @param why  on failure: the path, what was found
-/// @return TARN_OK, what tarn_session_file_open_to_read returns, TARN_E_NOT_FOUND: there is no state, or TARN_E_LIMIT
-tarn_status kept_copy_read(const char *path, kept_copy *copy, tarn_text why);
+/// @return TARN_OK, what tarn_session_file_open_to_read returns, TARN_E_NOT_FOUND: there is no such state
+tarn_status kept_copy_read(const char *path, int64_t after, kept_copy *copy, tarn_text why);
+
+/// Takes the newest ones from one on that is whole, or the newest of all where none is. @return as above
+tarn_status kept_copy_read_newest(const char *path, kept_copy *copy, tarn_text why);
 void kept_copy_free(kept_copy *copy);
 
 /// Makes the steps of a log.

@@ -31,7 +31,7 @@ const SESSIONS_MAX = 64;
 /** Text for people says why it failed. */
 export class SessionsError extends Error {}
 
-type Fetch = (path: string, init?: RequestInit) => Promise<Response>;
+export type Fetch = (path: string, init?: RequestInit) => Promise<Response>;
 
 /** @param key  by which who asks may own a tank, and so perhaps make another; "": none */
 export async function listSessions(fetch: Fetch, key: string): Promise<SessionList> {
@@ -71,11 +71,11 @@ export async function endSession(fetch: Fetch, session: string, ownKey: string):
   await ask(fetch, `sessions/${encodeURIComponent(session)}`, { method: "DELETE", headers: withKey(ownKey) });
 }
 
-function withKey(key: string): Record<string, string> {
+export function withKey(key: string): Record<string, string> {
   return key === "" ? {} : { authorization: `Bearer ${key}` };
 }
 
-async function ask(fetch: Fetch, path: string, init?: RequestInit): Promise<Record<string, unknown>> {
+export async function ask(fetch: Fetch, path: string, init?: RequestInit): Promise<Record<string, unknown>> {
   const response = await fetch(path, init).catch(() => {
     throw new SessionsError("The server doesn't answer.");
   });
@@ -108,6 +108,6 @@ function readSession(item: unknown): SessionInfo[] {
   ];
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

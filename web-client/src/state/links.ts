@@ -6,14 +6,24 @@ import { PASS_BYTES_MAX } from "../tables/protocol-tables.js";
 /**
  * A link by which others come to a session.
  * @param here  an address of this page; what it has besides the session and its key stays behind
+ * @param momentS  of the tank's time, to which owners are led; null: none
  */
-export function linkTo(here: string, session: string, key: string): string {
+export function linkTo(here: string, session: string, key: string, momentS: number | null = null): string {
   const url = new URL(here);
   url.search = "";
   url.hash = "";
   url.searchParams.set("session", session);
-  if (key !== "") url.hash = new URLSearchParams({ key }).toString();
+  const behind = new URLSearchParams(key === "" ? {} : { key });
+  if (momentS !== null) behind.set("t", momentS.toFixed(2));
+  url.hash = behind.toString();
   return url.href;
+}
+
+/** The moment in an address, seconds of the tank's time; null: it has none. */
+export function momentIn(address: URL): number | null {
+  const text = new URLSearchParams(address.hash.slice(1)).get("t");
+  const seconds = text === null || text.trim() === "" ? Number.NaN : Number(text);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
 }
 
 /** The start page, where an owner's key lets make more tanks. @param base  its address, without a query */

@@ -1,0 +1,131 @@
+// The time line of a tank whose past is kept: going back, marks, another tank from a moment, links to moments.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
+import { cheap, look, said } from "../world.mjs";
+import { SMALL_POOL } from "./stream.mjs";
+
+const bar = (page) => page.locator("#time");
+const press = (page, name) => bar(page).getByRole("button", { name, exact: true }).click();
+const slider = (page) => bar(page).getByLabel("Moment", { exact: true });
+const range = (page) =>
+  slider(page).evaluate(({ min, max, value }) => ({
+    from: Number(min),
+    until: Number(max),
+    at: Number(value),
+  }));
+
+async function moveTo(page, seconds) {
+  await slider(page).evaluate((input, value) => {
+    input.value = String(value);
+    input.dispatchEvent(new Event("input"));
+  }, seconds);
+}
+
+/** How many steps a tank makes in so many ms. */
+async function steps(page, ms) {
+  const before = await look(page, "step");
+  await sleep(ms);
+  return (await look(page, "step")).step - before.step;
+}
+
+/** A server that keeps the past of its tanks, in a folder that goes with it. */
+async function withStore(act) {
+  const dir = mkdtempSync(join(tmpdir(), "tarn-time-"));
+  try {
+    await act({ scene: SMALL_POOL, args: ["--store", dir, "--durability", "50"] });
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+test("an owner goes back, sees the earlier water, marks it and forks it", async (world) => {
+  await withStore(async (options) => {
+    const server = await world.tank(options);
+    const page = await world.watch(cheap(server.url));
+    await page.getByRole("button", { name: "Time", exact: true }).click();
+    await until(async () => (await range(page)).until > 3, "there is some past");
+    const before = await look(page, "epoch", "step");
+    await moveTo(page, 1);
+    assert(/^0:0[1-9].\d ago$/.test(await bar(page).locator("span").textContent()), "how long ago it is");
+    await press(page, "Go back");
+    const after = await until(async () => {
+      const now = await look(page, "epoch", "step");
+      return now.epoch > before.epoch && now;
+    }, "the tank was gone back with");
+    assert(after.step >= 60 && after.step < before.step, `step ${after.step}, after ${before.step}`);
+
+    // By keys: an arrow moves the slider, away from now.
+    await until(async () => (await range(page)).until > 4, "it goes on");
+    await slider(page).focus();
+    await page.keyboard.press("Home");
+    const { from, at } = await range(page);
+    assertEqual(at, from, "where Home leads");
+    await page.keyboard.press("ArrowRight");
+    assert((await range(page)).at > from, "an arrow moves on");
+
+    await moveTo(page, 2);
+    await bar(page).getByLabel("Name of this moment").fill("The splash");
+    await page.keyboard.press("Enter");
+    await bar(page).getByRole("button", { name: "The splash", exact: true }).waitFor();
+    await moveTo(page, 3);
+    await press(page, "The splash");
+    assertEqual((await range(page)).at, 2, "where the mark leads");
+
+    await press(page, "Fork");
+    const link = bar(page).getByRole("link", { name: "Open it" });
+    await link.waitFor();
+    const fork = await world.watch(cheap(await link.getAttribute("href")));
+    assertEqual(await fork.evaluate(() => document.body.dataset.role), "own", "the role in the fork");
+    assert(
+      (await look(fork, "session")).session !== (await look(page, "session")).session,
+      "another session",
+    );
+    assert((await look(fork, "step")).step >= 120 - 1, "it goes on from there");
+
+    await press(page, "Remove the mark The splash");
+    await until(
+      async () => (await bar(page).getByRole("button", { name: "The splash", exact: true }).count()) === 0,
+      "the mark is gone",
+    );
+    await bar(page).getByLabel("Speed of the tank's clock").selectOption("0.25");
+    await until(async () => (await steps(page, 1000)) < 30, "the clock goes slower");
+    await slider(page).focus();
+    await page.keyboard.press("Escape");
+    await until(async () => (await bar(page).count()) === 0, "Escape closes it");
+  });
+});
+
+test("a link to a moment opens the time line for owners, and says to others why not", async (world) => {
+  await withStore(async (options) => {
+    const server = await world.tank(options);
+    const owner = await world.watch(cheap(server.url));
+    await owner.getByRole("button", { name: "Time", exact: true }).click();
+    await until(async () => (await range(owner)).until > 2, "there is some past");
+    await owner.keyboard.press("Escape");
+    await owner.getByRole("button", { name: "Share" }).click();
+    await owner.getByLabel("Watch", { exact: true }).check();
+    const watch = await owner.getByLabel("Link", { exact: true }).inputValue();
+    await owner.getByLabel("Own", { exact: true }).check();
+    const own = await owner.getByLabel("Link", { exact: true }).inputValue();
+
+    const led = await world.watch(cheap(`${own}&t=1.00`));
+    await bar(led).getByText("This is the moment that the link leads to").waitFor();
+    await until(async () => (await range(led)).at === 1, "the slider is there");
+    const { epoch } = await look(owner, "epoch");
+    assertEqual((await look(led, "epoch")).epoch, epoch, "nothing happens by itself");
+
+    const watcher = await world.watch(cheap(`${watch}&t=1.00`));
+    await until(async () => (await said(watcher)).includes("only its owners may go back"), "it says why not");
+    assertEqual(await watcher.locator("#past").isVisible(), false, "a button for whoever may not");
+    assertEqual(await bar(watcher).count(), 0, "time lines");
+  });
+});
+
+test("where the server keeps no past there is no time line", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(`${server.url}#t=5`);
+  await until(async () => (await said(page)).includes("keeps no past"), "it says why not");
+  assertEqual(await page.locator("#past").isVisible(), false, "a button for nothing");
+});

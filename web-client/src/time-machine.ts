@@ -1,0 +1,94 @@
+// An owner's way through the tank's time: the server's past on one side, the bar on the other. Fetched when somebody
+// opens it, or came by a link to a moment.
+import { PastClient, patiently } from "./lobby/past.js";
+import type { MadeSession } from "./lobby/sessions.js";
+import { linkTo } from "./state/links.js";
+import { TimeLine } from "./ui/time-line.js";
+
+const LOOK_EVERY_MS = 1500;
+
+export class TimeMachine {
+  private readonly bar: TimeLine;
+  private readonly past: PastClient;
+  private readonly timer: number;
+
+  /**
+   * @param key      its owners'
+   * @param momentS  that a link led to; null: none
+   * @param closed   is called when it is no more
+   */
+  constructor(
+    private readonly session: string,
+    private readonly key: string,
+    momentS: number | null,
+    private readonly closed: () => void,
+  ) {
+    this.past = new PastClient((path, init) => fetch(new URL(path, document.baseURI), init), session, key);
+    this.bar = new TimeLine({
+      goBack: (t) => this.do(() => this.goBack(t)),
+      fork: (t) => this.do(() => this.fork(t)),
+      mark: (t, name) =>
+        this.do(async () => {
+          await this.past.mark(t, name);
+          this.bar.say(`"${name}" is marked.`);
+        }),
+      unmark: (mark) =>
+        this.do(async () => {
+          await this.past.unmark(mark.id);
+          this.bar.say(`"${mark.name}" is no longer marked.`);
+        }),
+      copyLink: (t) => void this.copyLink(t),
+      speed: (factor) => this.do(() => this.past.setSpeed(factor)),
+      close: () => this.close(),
+    });
+    if (momentS !== null) {
+      this.bar.moveTo(momentS);
+      this.bar.say("This is the moment that the link leads to. Go back takes everybody there.");
+    }
+    this.timer = window.setInterval(() => void this.look(), LOOK_EVERY_MS);
+    void this.look();
+  }
+
+  close(): void {
+    window.clearInterval(this.timer);
+    this.bar.remove();
+    this.closed();
+  }
+
+  private async goBack(t: number): Promise<void> {
+    await this.past.goBack(t);
+    this.bar.moveTo(null);
+    this.bar.say("The tank goes on from there. What was left stays in the past, too.");
+  }
+
+  private async fork(t: number): Promise<void> {
+    const made: MadeSession = await this.past.fork(t, "");
+    this.bar.say("Another tank goes on from there.", linkTo(window.location.href, made.session, made.ownKey));
+  }
+
+  private async copyLink(t: number): Promise<void> {
+    const link = linkTo(window.location.href, this.session, this.key, t);
+    try {
+      await navigator.clipboard.writeText(link);
+      this.bar.say("The link to this moment is copied; it has the owners' key.");
+    } catch {
+      this.bar.say("This browser lets no link be copied here:", link); // as without TLS
+    }
+  }
+
+  private do(act: () => Promise<void>): void {
+    const wait = (ms: number): Promise<void> => new Promise((done) => window.setTimeout(done, ms));
+    patiently(act, wait)
+      .then(() => this.look())
+      .catch((error: unknown) => this.bar.say((error as Error).message));
+  }
+
+  private async look(): Promise<void> {
+    if (document.hidden) return;
+    try {
+      this.bar.show(await this.past.look());
+    } catch (error) {
+      this.bar.say((error as Error).message);
+    }
+  }
+}
