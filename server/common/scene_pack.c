@@ -87,7 +87,7 @@ tarn_status tarn_scene_pack_add(tarn_scene_pack *pack, const char *name, const v
     pack->bytes = larger;
     uint8_t *to = larger + pack->byte_count;
     memcpy(to, head, sizeof head);
-    memcpy(to + HEAD_BYTES, name, name_bytes);
+    memcpy(to + HEAD_BYTES, name, name_bytes); // NOLINT(bugprone-not-null-terminated-result): its length is in front
     if (byte_count > 0) {
         memcpy(to + HEAD_BYTES + name_bytes, bytes, byte_count);
     }

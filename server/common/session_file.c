@@ -2,7 +2,6 @@
 #include "server/common/session_file.h"
 #include "protocol/assert.h"
 #include "server/common/black_box_layout.h"
-#include "server/common/session_guard.h"
 #include "server/common/session_parts.h"
 #include "server/common/session_scene.h"
 
@@ -153,7 +152,12 @@ static tarn_status set_up(tarn_session_file *file, tarn_text why)
     if (status == TARN_OK && !file->has_scenes) {
         status = lay_schema(file, is_new ? schemas[VERSION - 1] : SINCE_2, why);
     }
-    return status == TARN_OK ? ask(file, "SELECT max(id) FROM states", &file->state, why) : status;
+    // The number of one that was set aside isn't given again.
+    return status == TARN_OK ? ask(file,
+                                   "SELECT max(id) FROM (SELECT max(id) AS id FROM states UNION ALL SELECT max(state) "
+                                   "FROM aside)",
+                                   &file->state, why)
+                             : status;
 }
 
 /// What another program has of the file lies beside it, else nothing may be made there: `-wal` says so. Where there is
@@ -430,6 +434,25 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
     return status;
 }
 
+tarn_status tarn_session_file_put_epoch(tarn_session_file *file, uint32_t epoch, uint32_t number, tarn_text why)
+{
+    const tarn_session_head head = {.state = file->state, .epoch = epoch, .number = number};
+    const tarn_box_bytes none = {0};
+    int64_t newest = 0;
+    uint64_t put_bytes;
+    begin(file);
+    tarn_status status = ask(file, "SELECT max(id) FROM states", &newest, why);
+    if (status == TARN_OK && (newest == 0 || newest != file->state)) {
+        return TARN_E_STATE;
+    }
+    if (status == TARN_OK) {
+        status = lay_out(file, &head, false, &none);
+    }
+    return status == TARN_OK ? insert(file, "INSERT INTO log(state, frame) SELECT ?1, ?3 WHERE ?2 = ?1", file->state,
+                                      file->state, &put_bytes, why)
+                             : status;
+}
+
 // ------------------------------------------------------------------------------------------------------------ reading
 
 tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about *about, tarn_text why)
@@ -568,6 +591,7 @@ tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *r
     }
     sqlite3_finalize(row);
     if (status == TARN_OK) {
+        rest->id = state;
         status = tarn_session_scene_read(file, state, &rest->state.pack, why);
         rest->is_scene_damaged = status == TARN_E_MALFORMED;
         status = rest->is_scene_damaged ? TARN_OK : status;

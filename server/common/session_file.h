@@ -46,8 +46,13 @@ tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about 
 tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *news, uint64_t *state_bytes,
                                   tarn_text why);
 
+/// The tank goes on from the newest state and its log under another epoch, with nothing done to it since.
+/// @return also TARN_E_STATE: the newest state isn't in the file; what is put next must be anew
+tarn_status tarn_session_file_put_epoch(tarn_session_file *file, uint32_t epoch, uint32_t number, tarn_text why);
+
 /// What there is to go on from.
 typedef struct tarn_session_rest {
+    int64_t id; ///< of the state's row
     tarn_box_state state;
     tarn_box_bytes log; ///< behind it, as far as it is whole
     uint32_t epoch, number;

@@ -4,6 +4,7 @@
 #define TARN_SERVER_COMMON_SESSION_PARTS_H
 
 #include "server/common/session_file.h"
+#include "server/common/session_guard.h"
 
 #include <sqlite3.h>
 #include <zstd.h>

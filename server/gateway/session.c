@@ -9,6 +9,7 @@
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_carried.h"
 #include "server/gateway/session_keep.h"
+#include "server/gateway/session_older.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/session_return.h"
 #include "server/gateway/turn_taking.h"
@@ -428,6 +429,9 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
 
 void tarn_session_make_tank(tarn_session *session)
 {
+    if (tarn_session_awaits_older(session)) {
+        return;
+    }
     tarn_session_box_open(&session->box_fd);
     const bool resumes = session->was_made && !session->is_afresh_asked;
     tarn_ipc_load load = {.paused = session->state.paused, .resumes = resumes, .box = session->box_fd};

@@ -50,6 +50,10 @@ typedef struct tarn_session {
     int box_fd;                                     ///< owned: its black box (server/worker/black_box.h); 0: none
     bool is_failing;                                ///< it can't be kept, as its owners were told
     int kept_fd;                                    ///< the box that the store has
+    bool awaits_older;                              ///< state, from the store (session_older.h)
+    uint32_t falls;                                 ///< to an older state or the scene, lately
+    uint64_t fell_ns;                               ///< when it did last
+    tarn_text older_notice;                         ///< what owners are to be told of it; empty: nothing
     bool resumes;                                   ///< it is being brought back from there
     uint64_t again_at, again_until;                 ///< what it is sent again then, in its worker's `sent`
     bool is_afresh_asked;                           ///< somebody asked for a fresh start while there was no worker

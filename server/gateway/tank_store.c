@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +28,10 @@ typedef struct store_asked {
     uint32_t changes;
     tarn_session_about about;
     int box_fd; // a descriptor of its own; 0: the thread has it
+    bool wants_older, has_older;
+    uint32_t epoch_min;
+    tarn_text reason;
+    tarn_store_older older; // where it has
 } store_asked;
 
 /// What the thread has of a place.
@@ -40,6 +43,7 @@ typedef struct store_slot {
     uint64_t log_bytes;              // behind the newest
     uint64_t looked_ns;              // at the box
     tarn_session_file *file;
+    bool goes_on;               // the box may have come out of the file
     tarn_box_follower follower; // fd 0: there is no box
     char path[4096];
 } store_slot;
@@ -54,6 +58,7 @@ struct tarn_store {
     pthread_mutex_t mutex; // of what follows
     pthread_cond_t wake;
     bool is_ending, has_ended;
+    bool is_hurried; // somebody waits for an older state
     struct {
         tarn_name name;
         bool is_aside;                    // else it is to go
@@ -124,6 +129,7 @@ static void note(tarn_store *store, store_slot *slot, const char *sentence)
         tarn_box_follower_forget(&slot->follower); // a gap follows: what is put next is whole
         tarn_session_file_close(slot->file);
         slot->file = NULL;
+        slot->goes_on = false;
         slot->changes = 0;
     }
 }
@@ -208,6 +214,7 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
             close(slot->follower.fd);
         }
         slot->follower = (tarn_box_follower){.fd = box_fd};
+        slot->goes_on = slot->file == NULL; // what a file that is open has is what another box had
     }
     return slot->id != 0;
 }
@@ -224,6 +231,24 @@ static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_ses
     return status == TARN_OK ? tarn_session_file_put_about(slot->file, about, why) : status;
 }
 
+/// Of a tank that came out of its file that needs to know just what comes, and under which epoch.
+static tarn_status put_epoch(store_slot *slot, tarn_text why)
+{
+    uint32_t epoch, number;
+    if (!slot->goes_on || slot->follower.fd <= 0) {
+        return TARN_OK;
+    }
+    slot->goes_on = false;
+    if (!tarn_box_follower_go_on(&slot->follower, &epoch, &number)) {
+        return TARN_OK;
+    }
+    const tarn_status status = tarn_session_file_put_epoch(slot->file, epoch, number, why);
+    if (status != TARN_OK) {
+        tarn_box_follower_forget(&slot->follower);
+    }
+    return status == TARN_E_STATE ? TARN_OK : status;
+}
+
 /// States are put as often as their size allows.
 static uint64_t state_after_ns(uint64_t state_bytes)
 {
@@ -238,10 +263,14 @@ static bool wants_state(const store_slot *slot, uint64_t now_ns)
     return now_ns >= slot->state_due_ns || slot->log_bytes >= TARN_GATEWAY_STORE_LOG_BYTES;
 }
 
-/// Whether a tank that begins anew is to wait: somebody may start it afresh again and again.
+/// Whether a tank that begins anew is to wait: somebody may start it afresh again and again, or a worker is being tried
+/// on it, and what is known to be good would have to go.
 static bool holds_back(const store_slot *slot, uint64_t now_ns)
 {
-    return tarn_box_is_anew(&slot->follower) &&
+    if (!tarn_box_is_anew(&slot->follower)) {
+        return false;
+    }
+    return tarn_box_is_unproven(slot->follower.fd) ||
            slot->state_due_ns > now_ns + TARN_GATEWAY_STORE_ANEW_MAX * slot->state_ns;
 }
 
@@ -290,6 +319,46 @@ static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns
     return status;
 }
 
+/// Where an older state is asked for. @return false: none is
+static bool takes_older(tarn_store *store, uint32_t place, uint32_t *epoch_min, tarn_text reason)
+{
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    const bool is_wanted = asked->wants_older && store->slots[place].id == asked->id;
+    asked->wants_older = asked->wants_older && !is_wanted;
+    *epoch_min = asked->epoch_min;
+    memcpy(reason, asked->reason, sizeof(tarn_text));
+    pthread_mutex_unlock(&store->mutex);
+    return is_wanted;
+}
+
+/// The box that the newest state was in is of no use any more: what is in it isn't put.
+static void serve_older(tarn_store *store, uint32_t place, tarn_status opened, uint32_t epoch_min, const char *reason)
+{
+    static tarn_store_older older; // large, and one thread's
+    store_slot *slot = &store->slots[place];
+    memset(&older, 0, sizeof older);
+    if (slot->follower.fd > 0) {
+        close(slot->follower.fd);
+        slot->follower = (tarn_box_follower){0};
+    }
+    if (opened == TARN_OK) {
+        tarn_store_read_older(slot->file, slot->path, reason, epoch_min, &older);
+    }
+    pthread_mutex_lock(&store->mutex);
+    store->counts.states_aside += older.is_aside;
+    store_asked *asked = &store->asked[place];
+    const bool is_its = asked->id == slot->id;
+    if (is_its) {
+        asked->older = older;
+        asked->has_older = true;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    if (!is_its && older.box_fd > 0) {
+        close(older.box_fd);
+    }
+}
+
 static void serve_place(tarn_store *store, uint32_t place, bool is_last)
 {
     store_slot *slot = &store->slots[place];
@@ -300,10 +369,19 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
         return;
     }
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    if (now_ns < slot->retry_ns && !is_last) {
+    tarn_text reason;
+    uint32_t epoch_min;
+    const bool is_older_wanted = takes_older(store, place, &epoch_min, reason);
+    if (now_ns < slot->retry_ns && !is_last && !is_older_wanted) {
         return; // there is no file, so that all is put when it is tried again
     }
     tarn_status status = has_changed || slot->file == NULL ? put_about(store, slot, &about, why) : TARN_OK;
+    if (is_older_wanted) {
+        serve_older(store, place, status, epoch_min, reason);
+    }
+    if (status == TARN_OK) {
+        status = put_epoch(slot, why);
+    }
     if (status == TARN_OK && slot->follower.fd > 0) {
         status = put_news(store, slot, now_ns, why);
     }
@@ -371,9 +449,11 @@ static void *run(void *user)
         until.tv_sec += (time_t)(store->commit_ms / 2000) + until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_mutex_lock(&store->mutex);
-        while (!store->is_ending && pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
+        while (!store->is_ending && !store->is_hurried &&
+               pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
         }
         is_ending = store->is_ending;
+        store->is_hurried = false;
         pthread_mutex_unlock(&store->mutex);
         run_round(store, is_ending);
         keep_limit(store);
@@ -469,56 +549,6 @@ static int is_session(const struct dirent *entry)
     return length > end && length - end <= TARN_NAME_BYTES_MAX && strcmp(entry->d_name + length - end, SUFFIX) == 0;
 }
 
-/// A box that a worker goes on from, under a new epoch: what viewers saw last may be lost.
-/// @return TARN_OK, TARN_E_NOT_FOUND: no state of the tank can be read, or TARN_E_MEMORY
-static tarn_status fill_box(tarn_session_file *file, const char *path, tarn_store_found *found, tarn_text why)
-{
-    static tarn_session_rest rest; // large, and one at a time
-    tarn_status status = tarn_session_file_rest(file, &rest, why);
-    if (status != TARN_OK) {
-        return status;
-    }
-    if (rest.damaged > 0) {
-        tarn_log_error("%s: %u parts of it are damaged; the tank is as it was before", path, rest.damaged);
-    }
-    if (rest.is_scene_damaged) {
-        tarn_log_error("%s: its scene is damaged; the one of that name in the scenes' folder is taken", path);
-    }
-    const int fd = memfd_create("tarn-tank", MFD_CLOEXEC);
-    found->epoch = rest.epoch + 1;
-    memcpy(found->scene, rest.state.scene, sizeof found->scene);
-    if (fd > 0 &&
-        tarn_box_fill(fd, &rest.state, found->epoch, rest.number, rest.log.bytes, rest.log.count) == TARN_OK) {
-        found->box_fd = fd;
-        found->pack = rest.state.pack;
-        rest.state.pack = (tarn_box_bytes){0};
-    } else {
-        snprintf(why, sizeof(tarn_text), "%.300s: there is no memory for its tank", path);
-        status = TARN_E_MEMORY;
-        if (fd > 0) {
-            close(fd);
-        }
-    }
-    tarn_session_rest_free(&rest);
-    return status;
-}
-
-static tarn_status read_one(tarn_session_file *file, const char *path, tarn_store_found *found, tarn_text why)
-{
-    tarn_status status = tarn_session_file_about(file, &found->about, why);
-    const char *name = strrchr(path, '/') + 1;
-    const size_t length = strlen(name) - (sizeof SUFFIX - 1);
-    if (status == TARN_OK && (strlen(found->about.name) != length || memcmp(found->about.name, name, length) != 0)) {
-        snprintf(why, sizeof(tarn_text), "%.300s: the session in it is \"%s\"", path, found->about.name);
-        return TARN_E_MALFORMED;
-    }
-    if (status != TARN_OK) {
-        return status == TARN_E_NOT_FOUND ? TARN_E_MALFORMED : status;
-    }
-    status = fill_box(file, path, found, why);
-    return status == TARN_E_NOT_FOUND ? TARN_E_MALFORMED : status;
-}
-
 /// @return TARN_OK, TARN_E_NOT_FOUND: there is none, or it was set aside, or why it is left where it is
 static tarn_status find_one(tarn_store *store, const char *file_name, tarn_store_found *found, tarn_text why)
 {
@@ -531,7 +561,7 @@ static tarn_status find_one(tarn_store *store, const char *file_name, tarn_store
     }
     tarn_status status = tarn_session_file_open(path, &file, why);
     if (status == TARN_OK) {
-        status = read_one(file, path, found, why);
+        status = tarn_store_read(file, path, file_name, strlen(file_name) - (sizeof SUFFIX - 1), found, why);
     }
     tarn_session_file_close(file);
     return status == TARN_E_MALFORMED && set_aside(store, path, why) ? TARN_E_NOT_FOUND : status;
@@ -572,6 +602,15 @@ void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max
     free(entries);
 }
 
+/// What nobody waits for any more. Under the lock.
+static void forget_older(store_asked *asked)
+{
+    if (asked->has_older && asked->older.box_fd > 0) {
+        close(asked->older.box_fd);
+    }
+    asked->has_older = asked->wants_older = false;
+}
+
 bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd)
 {
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && id != 0);
@@ -582,6 +621,7 @@ bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_
     pthread_mutex_lock(&store->mutex);
     store_asked *asked = &store->asked[place];
     const int old_fd = asked->box_fd;
+    forget_older(asked);
     asked->id = id;
     asked->is_failing = false;
     asked->changes++;
@@ -600,6 +640,7 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     pthread_mutex_lock(&store->mutex);
     store_asked *asked = &store->asked[place];
     const int old_fd = asked->box_fd;
+    forget_older(asked);
     asked->id = 0;
     asked->is_failing = false;
     asked->box_fd = 0;
@@ -623,6 +664,37 @@ void tarn_store_drop(tarn_store *store, uint32_t place, const char *name)
 void tarn_store_set_aside(tarn_store *store, uint32_t place, const char *name)
 {
     let_go(store, place, name, true);
+}
+
+bool tarn_store_ask_older(tarn_store *store, uint32_t place, uint32_t id, uint32_t epoch_min, const char *reason)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    const bool is_kept = asked->id == id;
+    if (is_kept) {
+        forget_older(asked);
+        asked->wants_older = store->is_hurried = true;
+        asked->epoch_min = epoch_min;
+        snprintf(asked->reason, sizeof asked->reason, "%s", reason);
+        pthread_cond_signal(&store->wake);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return is_kept;
+}
+
+bool tarn_store_take_older(tarn_store *store, uint32_t place, tarn_store_older *older)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    const bool is_there = asked->has_older;
+    asked->has_older = false;
+    if (is_there) {
+        *older = asked->older;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return is_there;
 }
 
 bool tarn_store_fails(tarn_store *store, uint32_t place)
@@ -666,6 +738,7 @@ void tarn_store_close(tarn_store *store)
     pthread_join(store->thread, NULL);
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         slot_close(&store->slots[place]);
+        forget_older(&store->asked[place]);
         if (store->asked[place].box_fd > 0) {
             close(store->asked[place].box_fd);
         }

@@ -126,7 +126,7 @@ static void fill_box(const char *scene, uint64_t step, const uint8_t *log, size_
     tarn_box_state kept = {
         .state_bytes_max = STATE_BYTES_MAX, .step = step, .bytes = {state, sizeof state, sizeof state}};
     snprintf(kept.scene, sizeof kept.scene, "%s", scene);
-    must(tarn_box_fill(memory, &kept, 5, 6, log, log_bytes) == TARN_OK, "filling the box");
+    must(tarn_box_fill(memory, &kept, 5, 6, log, log_bytes, true) == TARN_OK, "filling the box");
     read_box(STATE_BYTES_MAX, kept.scene, step);
 }
 

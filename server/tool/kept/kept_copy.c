@@ -2,6 +2,7 @@
 #include "server/tool/kept/kept_copy.h"
 #include "kernels/step_input.h"
 #include "server/common/black_box_layout.h"
+#include "server/common/session_aside.h"
 #include "server/common/session_scene.h"
 
 #include <stdio.h>
@@ -69,7 +70,8 @@ static void take_log(tarn_session_file *file, kept_copy *copy, tarn_text why)
             at++;
         }
         if (at < copy->count && copy->stretches[at].id == row.state) {
-            take_batch(&copy->stretches[at], &row, last == 0 || row.id == last + 1);
+            take_batch(&copy->stretches[at], &row,
+                       last == 0 || row.id == last + 1 || tarn_session_aside_has(file, true, last + 1, row.id - 1));
         } else if (at > 0) { // its state is missing
             copy->stretches[at - 1].is_cut = true;
         }
