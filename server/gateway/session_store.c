@@ -7,6 +7,7 @@
 #include "server/gateway/session_keep.h"
 #include "server/gateway/session_older.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/store_words.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/viewer.h"
 
@@ -72,7 +73,9 @@ static void on_found(void *user, const tarn_store_found *found)
         return;
     }
     if (open_found(user, found, NULL) != TARN_OK) {
-        tarn_log_warn("the session \"%s\" finds no place", found->about.name);
+        tarn_name label;
+        tarn_store_label(found->about.name, strlen(found->about.name), found->about.is_listed, 0, label);
+        tarn_log_warn("the session \"%s\" finds no place", label);
     }
 }
 

@@ -27,13 +27,14 @@ typedef struct tarn_store_older {
     tarn_text why;       ///< where it is so, or where there is no older state
 } tarn_store_older;
 
-/// What a session is, and its newest state. @param name  that it must have, so many bytes
+/// What a session is, and its newest state. @param name  that it must have, so many bytes of it
+/// @param is_first  the session's name may be said
 /// @return TARN_OK; TARN_E_MALFORMED: the file is of no use, TARN_E_IO or TARN_E_MEMORY, with a sentence
-tarn_status tarn_store_read(tarn_session_file *file, const char *path, const char *name, size_t name_bytes,
+tarn_status tarn_store_read(tarn_session_file *file, const char *name, size_t name_bytes, bool is_first,
                             tarn_store_found *found, tarn_text why);
 
-/// Sets the newest state aside, and reads the one before it. @param epoch_min  of the box
-void tarn_store_read_older(tarn_session_file *file, const char *path, const char *reason, uint32_t epoch_min,
+/// Sets the newest state aside, and reads the one before it. @param label  of the session  @param epoch_min  of the box
+void tarn_store_read_older(tarn_session_file *file, const char *label, const char *reason, uint32_t epoch_min,
                            tarn_store_older *older);
 
 #endif

@@ -5,6 +5,8 @@
 #include "server/common/file_bytes.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/session_place.h"
+#include "server/gateway/store_words.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,6 +47,7 @@ typedef struct store_slot {
     tarn_session_file *file;
     bool goes_on;               // the box may have come out of the file
     tarn_box_follower follower; // fd 0: there is no box
+    tarn_name name, label;      // what stands for the name in the log
     char path[4096];
 } store_slot;
 
@@ -60,7 +63,7 @@ struct tarn_store {
     bool is_ending, has_ended;
     bool is_hurried; // somebody waits for an older state
     struct {
-        tarn_name name;
+        tarn_name name, label;
         bool is_aside;                    // else it is to go
     } dropped[TARN_GATEWAY_SESSIONS_MAX]; // files of sessions that ended
     uint32_t dropped_count;
@@ -83,13 +86,13 @@ static const char *const besides[] = {"", "-wal", "-shm"};
 
 enum { BESIDES = sizeof besides / sizeof besides[0] };
 
-static void remove_all(const char *path)
+static void remove_all(const char *path, const char *name, const char *label)
 {
     char beside[4200];
     for (size_t i = 0; i < BESIDES; i++) {
         snprintf(beside, sizeof beside, "%s%s", path, besides[i]);
         if (unlink(beside) != 0 && errno != ENOENT) {
-            tarn_log_warn("%s: %s", beside, strerror(errno));
+            tarn_store_log(TARN_LOG_WARN, name, strlen(name), label, "%s: %s", beside, strerror(errno));
         }
     }
     tarn_file_sync_folder(path);
@@ -107,12 +110,15 @@ static void slot_close(store_slot *slot)
 }
 
 /// @param sentence  NULL: all is well
-static void note(tarn_store *store, store_slot *slot, const char *sentence)
+static void note(tarn_store *store, store_slot *slot, char *sentence)
 {
+    if (sentence != NULL) {
+        tarn_store_hide(sentence, slot->name, strlen(slot->name), slot->label);
+    }
     if (sentence != NULL && !slot->is_failing) {
         tarn_log_error("%s; what happens in this tank is not kept until that is better", sentence);
     } else if (sentence == NULL && slot->is_failing) {
-        tarn_log_info("%s: it is kept again", slot->path);
+        tarn_store_log(TARN_LOG_INFO, slot->name, strlen(slot->name), slot->label, "%s: it is kept again", slot->path);
     }
     pthread_mutex_lock(&store->mutex);
     tarn_store_counts *counts = &store->counts;
@@ -135,10 +141,12 @@ static void note(tarn_store *store, store_slot *slot, const char *sentence)
 }
 
 /// Under a name that is free, with all that SQLite needs to find more in it. @return false: it stays where it is
-static bool set_aside(tarn_store *store, const char *path, const char *why)
+static bool set_aside(tarn_store *store, const char *path, const char *label, const char *why)
 {
     char aside[4096], from[4200], to[4200];
     const int length = (int)(strlen(path) - (sizeof SUFFIX - 1));
+    const char *name = strrchr(path, '/') + 1;
+    const size_t name_bytes = strlen(name) - (sizeof SUFFIX - 1);
     for (uint32_t i = 0;; i++) {
         snprintf(aside, sizeof aside, i == 0 ? "%.*s.damaged" : "%.*s-%u.damaged", length, path, i);
         if (access(aside, F_OK) != 0) {
@@ -149,12 +157,13 @@ static bool set_aside(tarn_store *store, const char *path, const char *why)
         snprintf(from, sizeof from, "%s%s", path, besides[i - 1]);
         snprintf(to, sizeof to, "%s%s", aside, besides[i - 1]);
         if (rename(from, to) != 0 && errno != ENOENT) {
-            tarn_log_error("%s; it can't be set aside as %s: %s", why, to, strerror(errno));
+            tarn_store_log(TARN_LOG_ERROR, name, name_bytes, label, "%s; it can't be set aside as %s: %s", why, to,
+                           strerror(errno));
             return false;
         }
     }
     (void)utimensat(AT_FDCWD, aside, NULL, 0); // --store-age counts from now on
-    tarn_log_error("%s; it is set aside as %s", why, aside);
+    tarn_store_log(TARN_LOG_ERROR, name, name_bytes, label, "%s; it is set aside as %s", why, aside);
     tarn_file_sync_folder(path);
     pthread_mutex_lock(&store->mutex);
     store->counts.set_aside++;
@@ -186,9 +195,9 @@ static void drop_ended(tarn_store *store)
         char path[4096];
         path_of(store, dropped[i].name, SUFFIX, path);
         if (!dropped[i].is_aside) {
-            remove_all(path);
+            remove_all(path, dropped[i].name, dropped[i].label);
         } else if (access(path, F_OK) == 0) {
-            (void)set_aside(store, path, "its tank can't go on from it");
+            (void)set_aside(store, path, dropped[i].label, "its tank can't go on from it");
         }
     }
 }
@@ -207,6 +216,9 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
         box_fd = asked->box_fd;
         asked->box_fd = 0;
         slot->id = asked->id;
+        memcpy(slot->name, about->name, sizeof slot->name);
+        tarn_store_label(slot->name, strlen(slot->name), about->is_listed, slot->id >> TARN_SESSION_PLACE_BITS,
+                         slot->label);
     }
     pthread_mutex_unlock(&store->mutex);
     if (box_fd > 0) {
@@ -343,8 +355,9 @@ static void serve_older(tarn_store *store, uint32_t place, tarn_status opened, u
         slot->follower = (tarn_box_follower){0};
     }
     if (opened == TARN_OK) {
-        tarn_store_read_older(slot->file, slot->path, reason, epoch_min, &older);
+        tarn_store_read_older(slot->file, slot->label, reason, epoch_min, &older);
     }
+    tarn_store_hide(older.why, slot->name, strlen(slot->name), slot->label);
     pthread_mutex_lock(&store->mutex);
     store->counts.states_aside += older.is_aside;
     store_asked *asked = &store->asked[place];
@@ -550,9 +563,12 @@ static int is_session(const struct dirent *entry)
 }
 
 /// @return TARN_OK, TARN_E_NOT_FOUND: there is none, or it was set aside, or why it is left where it is
-static tarn_status find_one(tarn_store *store, const char *file_name, tarn_store_found *found, tarn_text why)
+static tarn_status find_one(tarn_store *store, const char *file_name, bool is_first, tarn_store_found *found,
+                            tarn_text why)
 {
     char path[4096];
+    tarn_name label;
+    const size_t name_bytes = strlen(file_name) - (sizeof SUFFIX - 1);
     tarn_session_file *file = NULL;
     memset(found, 0, sizeof *found);
     path_of(store, file_name, "", path);
@@ -561,17 +577,19 @@ static tarn_status find_one(tarn_store *store, const char *file_name, tarn_store
     }
     tarn_status status = tarn_session_file_open(path, &file, why);
     if (status == TARN_OK) {
-        status = tarn_store_read(file, path, file_name, strlen(file_name) - (sizeof SUFFIX - 1), found, why);
+        status = tarn_store_read(file, file_name, name_bytes, is_first, found, why);
     }
     tarn_session_file_close(file);
-    return status == TARN_E_MALFORMED && set_aside(store, path, why) ? TARN_E_NOT_FOUND : status;
+    tarn_store_label(file_name, name_bytes, is_first || found->about.is_listed, 0, label);
+    tarn_store_hide(why, file_name, name_bytes, label);
+    return status == TARN_E_MALFORMED && set_aside(store, path, label, why) ? TARN_E_NOT_FOUND : status;
 }
 
 tarn_status tarn_store_find_first(tarn_store *store, const char *name, tarn_store_found *found, tarn_text why)
 {
     char file_name[TARN_NAME_BYTES_MAX + sizeof SUFFIX];
     snprintf(file_name, sizeof file_name, "%s%s", name, SUFFIX);
-    return find_one(store, file_name, found, why);
+    return find_one(store, file_name, true, found, why);
 }
 
 void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max,
@@ -587,9 +605,11 @@ void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max
         if (strlen(name) - (sizeof SUFFIX - 1) == strlen(first) && strncmp(name, first, strlen(first)) == 0) {
             // which was looked at before
         } else if (left == 0) {
-            tarn_log_warn("%s/%s: more tanks than --sessions-max allows; it is left out", store->dir, name);
+            tarn_name label;
+            tarn_store_label(name, strlen(name) - (sizeof SUFFIX - 1), false, 0, label);
+            tarn_log_warn("%s/%s%s: more tanks than --sessions-max allows; it is left out", store->dir, label, SUFFIX);
         } else {
-            const tarn_status status = find_one(store, name, &one, why);
+            const tarn_status status = find_one(store, name, false, &one, why);
             if (status == TARN_OK) {
                 found(user, &one);
                 left--;
@@ -640,15 +660,18 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     pthread_mutex_lock(&store->mutex);
     store_asked *asked = &store->asked[place];
     const int old_fd = asked->box_fd;
+    tarn_name label;
+    tarn_store_label(name, strlen(name), asked->about.is_listed, asked->id >> TARN_SESSION_PLACE_BITS, label);
     forget_older(asked);
     asked->id = 0;
     asked->is_failing = false;
     asked->box_fd = 0;
     if (store->dropped_count < TARN_GATEWAY_SESSIONS_MAX) { // more end between two rounds only if the disk hangs
         snprintf(store->dropped[store->dropped_count].name, sizeof store->dropped[0].name, "%s", name);
+        memcpy(store->dropped[store->dropped_count].label, label, sizeof label);
         store->dropped[store->dropped_count++].is_aside = is_aside;
     } else {
-        tarn_log_error("%s/%s%s can't be removed: the disk hangs", store->dir, name, SUFFIX);
+        tarn_log_error("%s/%s%s can't be removed: the disk hangs", store->dir, label, SUFFIX);
     }
     pthread_mutex_unlock(&store->mutex);
     if (old_fd > 0) {
