@@ -61,7 +61,7 @@ static tarn_status read_at(int fd, uint64_t at, void *to, size_t byte_count)
 static tarn_status append(int fd, uint64_t at, uint64_t byte_count, tarn_box_bytes *to)
 {
     tarn_status status = tarn_box_bytes_make_room(to, to->count + byte_count);
-    if (status == TARN_OK) {
+    if (status == TARN_OK && byte_count > 0) {
         status = read_at(fd, at, to->bytes + to->count, byte_count);
     }
     to->count += status == TARN_OK ? byte_count : 0;

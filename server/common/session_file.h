@@ -31,6 +31,9 @@ tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, t
 /// Nothing is made beside it. Long reads keep a writer's log from being emptied.
 tarn_status tarn_session_file_open_to_read(const char *path, tarn_session_file **file, tarn_text why);
 
+/// Opens a file's bytes to be read, which are copied: what it is without what lies beside it.
+tarn_status tarn_session_file_open_image(const void *bytes, size_t byte_count, tarn_session_file **file, tarn_text why);
+
 /// Takes NULL.
 void tarn_session_file_close(tarn_session_file *file);
 

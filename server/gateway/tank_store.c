@@ -400,6 +400,9 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
     }
     if (status != TARN_OK) {
         note(store, slot, why);
+        if (status == TARN_E_LIMIT) { // to find out so takes as long as to put it
+            slot->retry_ns += TARN_GATEWAY_STORE_LARGE_MS * (uint64_t)1000000;
+        }
     } else if (slot->is_failing) {
         note(store, slot, NULL);
     }
