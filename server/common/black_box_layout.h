@@ -35,13 +35,21 @@ typedef struct tarn_black_box_half {
     atomic_uint_fast64_t log_bytes;
 } tarn_black_box_half;
 
+enum {
+    TARN_BLACK_BOX_DEATHS_FULL = 3, ///< in a row, amid the tank's work, after which its log is left out
+    TARN_BLACK_BOX_DEATHS_OLD = 4,  ///< and then its newest state
+    TARN_BLACK_BOX_DEATHS_MAX = 5,  ///< and then all of it
+    TARN_BLACK_BOX_FILLED_TURN = 1, ///< of a box that no worker has put a state into yet
+};
+
 /// Where the scene lies, which isn't mapped and takes no memory but its own.
 #define TARN_BLACK_BOX_SCENE_AT ((uint64_t)1 << 32)
 
 typedef struct tarn_black_box_head {
     uint32_t magic, version;
     uint64_t state_bytes_max;
-    uint64_t scene_bytes; ///< 0: none is in it
+    uint64_t scene_bytes;  ///< 0: none is in it
+    uint64_t filled_bytes; ///< of the log that a session's file has, and one; 0: it hasn't what the box began with
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
     uint32_t turn;      ///< the newest
     atomic_uint counts; ///< 0: nothing; else the half in the lowest bit, the turn above

@@ -4,6 +4,7 @@
 #include "server/common/black_box_layout.h"
 #include "server/common/scene_pack.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,7 +61,7 @@ static tarn_status read_at(int fd, uint64_t at, void *to, size_t byte_count)
 static tarn_status append(int fd, uint64_t at, uint64_t byte_count, tarn_box_bytes *to)
 {
     tarn_status status = tarn_box_bytes_make_room(to, to->count + byte_count);
-    if (status == TARN_OK) {
+    if (status == TARN_OK && byte_count > 0) {
         status = read_at(fd, at, to->bytes + to->count, byte_count);
     }
     to->count += status == TARN_OK ? byte_count : 0;
@@ -158,11 +159,31 @@ static bool still_counts(const tarn_box_follower *follower, const tarn_black_box
     return !is_next(follower->counts, head->counts) || now.halves[other].log_bytes == head->halves[other].log_bytes;
 }
 
+bool tarn_box_follower_go_on(tarn_box_follower *follower, uint32_t *epoch, uint32_t *number)
+{
+    tarn_black_box_head head;
+    if (look(follower->fd, &head) != TARN_OK || head.filled_bytes == 0 ||
+        head.filled_bytes - 1 > TARN_BLACK_BOX_LOG_BYTES) {
+        return false;
+    }
+    follower->counts = TARN_BLACK_BOX_FILLED_TURN << 1;
+    follower->log_bytes = head.filled_bytes - 1;
+    *epoch = head.epoch;
+    *number = head.number;
+    return true;
+}
+
 bool tarn_box_is_anew(const tarn_box_follower *follower)
 {
     tarn_black_box_head head;
     return look(follower->fd, &head) == TARN_OK && head.counts != follower->counts &&
            !is_next(follower->counts, head.counts);
+}
+
+bool tarn_box_is_unproven(int fd)
+{
+    tarn_black_box_head head;
+    return look(fd, &head) == TARN_OK && head.deaths > 0 && head.is_busy != 0;
 }
 
 tarn_status tarn_box_follow(tarn_box_follower *follower, bool wants_state, tarn_box_news *news)
@@ -256,6 +277,21 @@ static tarn_status write_at(int fd, uint64_t at, const void *from, size_t byte_c
     return TARN_OK;
 }
 
+bool tarn_box_is_spent(int fd, tarn_text reason)
+{
+    tarn_black_box_head head;
+    if (look(fd, &head) != TARN_OK) {
+        return false;
+    }
+    const uint32_t deaths = head.deaths + (head.is_busy != 0);
+    const bool is_filled = head.counts >> 1 == TARN_BLACK_BOX_FILLED_TURN,
+               has_older = head.halves[(head.counts & 1) ^ 1].state_bytes > 0;
+    snprintf(reason, sizeof(tarn_text), "the worker ended %u times in a row on the way from it", deaths);
+    return deaths >= (is_filled   ? TARN_BLACK_BOX_DEATHS_FULL
+                      : has_older ? TARN_BLACK_BOX_DEATHS_MAX + 1
+                                  : TARN_BLACK_BOX_DEATHS_OLD + 1);
+}
+
 void tarn_box_copy_scene(int from_fd, int to_fd)
 {
     tarn_black_box_head head, copy = {.magic = TARN_BLACK_BOX_MAGIC, .version = TARN_BLACK_BOX_VERSION};
@@ -272,14 +308,15 @@ void tarn_box_copy_scene(int from_fd, int to_fd)
 }
 
 tarn_status tarn_box_fill(int fd, const tarn_box_state *state, uint32_t epoch, uint32_t number, const uint8_t *log,
-                          size_t log_bytes)
+                          size_t log_bytes, bool is_newest)
 {
     tarn_black_box_head head = {.magic = TARN_BLACK_BOX_MAGIC,
                                 .version = TARN_BLACK_BOX_VERSION,
                                 .state_bytes_max = state->state_bytes_max,
                                 .scene_bytes = state->pack.count,
-                                .turn = 1,
-                                .counts = 1 << 1,
+                                .filled_bytes = is_newest ? log_bytes + 1 : 0,
+                                .turn = TARN_BLACK_BOX_FILLED_TURN,
+                                .counts = TARN_BLACK_BOX_FILLED_TURN << 1,
                                 .epoch = epoch,
                                 .number = number};
     TARN_ASSERT(log_bytes <= TARN_BLACK_BOX_LOG_BYTES && state->bytes.count <= state->state_bytes_max);

@@ -47,8 +47,15 @@ typedef struct tarn_box_follower {
 /// What is read next is anew.
 void tarn_box_follower_forget(tarn_box_follower *follower);
 
+/// Of a box that was filled with the newest of a file: what is read next is what came behind that.
+/// @param epoch, number  receive those that it was filled with, or newer ones  @return false: it is no such box
+bool tarn_box_follower_go_on(tarn_box_follower *follower, uint32_t *epoch, uint32_t *number);
+
 /// Whether what is read next may be anew: nothing was read yet, or the box has gone another way.
 bool tarn_box_is_anew(const tarn_box_follower *follower);
+
+/// Whether a worker is on its way from a state that ended another one: nobody knows yet that it gets anywhere.
+bool tarn_box_is_unproven(int fd);
 
 /// @param wants_state  where one begins, which is once in a second of simulated time
 /// @return TARN_OK; TARN_E_NOT_FOUND: there is nothing new; TARN_E_STATE: it changed meanwhile, look again soon;
@@ -76,13 +83,18 @@ size_t tarn_box_log_let_go(uint8_t *log, size_t byte_count);
 
 /// The tank of a filled box goes on under another epoch. @return TARN_OK or TARN_E_IO
 tarn_status tarn_box_set_epoch(int fd, uint32_t epoch);
+/// Whether a worker can go on from a box no more: it has killed too many, or nothing is in it.
+/// @param reason  receives what it has done, in words
+bool tarn_box_is_spent(int fd, tarn_text reason);
+
 /// Copies the scene of a box into another one, of which nothing is used yet. What can't be copied is left out.
 void tarn_box_copy_scene(int from_fd, int to_fd);
 
 /// Lays out an empty box so that a worker goes on from a state and its log (tarn_ipc_load's `resumes`).
-/// @param log  whole records, at most TARN_BLACK_BOX_LOG_BYTES
+/// @param log        whole records, at most TARN_BLACK_BOX_LOG_BYTES
+/// @param is_newest  of the file that it comes from, which need be given only what is done to the tank from now on
 /// @return TARN_OK or TARN_E_IO
 tarn_status tarn_box_fill(int fd, const tarn_box_state *state, uint32_t epoch, uint32_t number, const uint8_t *log,
-                          size_t log_bytes);
+                          size_t log_bytes, bool is_newest);
 
 #endif

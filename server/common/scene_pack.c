@@ -42,8 +42,11 @@ bool tarn_scene_pack_next(const uint8_t *bytes, size_t byte_count, size_t *at, t
     entry->name[head[0]] = 0;
     entry->bytes = bytes + *at + HEAD_BYTES + head[0];
     entry->byte_count = head[1];
+    if (strlen(entry->name) != head[0]) {
+        return false;
+    }
     *at += HEAD_BYTES + head[0] + head[1];
-    return strlen(entry->name) == head[0];
+    return true;
 }
 
 bool tarn_scene_pack_find(const tarn_scene_pack *pack, const char *name, tarn_scene_entry *entry)
@@ -87,7 +90,7 @@ tarn_status tarn_scene_pack_add(tarn_scene_pack *pack, const char *name, const v
     pack->bytes = larger;
     uint8_t *to = larger + pack->byte_count;
     memcpy(to, head, sizeof head);
-    memcpy(to + HEAD_BYTES, name, name_bytes);
+    memcpy(to + HEAD_BYTES, name, name_bytes); // NOLINT(bugprone-not-null-terminated-result): its length is in front
     if (byte_count > 0) {
         memcpy(to + HEAD_BYTES + name_bytes, bytes, byte_count);
     }

@@ -1,44 +1,20 @@
-// Rows of zstd frames. Begin at `schema`, then tarn_session_file_put and tarn_session_file_rest.
+// Rows of zstd frames. Begin at the schema in session_open.c, then tarn_session_file_put and tarn_session_file_rest.
 #include "server/common/session_file.h"
 #include "protocol/assert.h"
 #include "server/common/black_box_layout.h"
-#include "server/common/session_guard.h"
-#include "server/common/session_history.h"
 #include "server/common/session_moments.h"
 #include "server/common/session_parts.h"
 #include "server/common/session_scene.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
-    APPLICATION_ID = 0x5441524e,
-    VERSION = 2,
-    LEVEL = 1,                 // of compression: a higher one takes many times as long for a few percent
     ROOM_BYTES_KEPT = 1 << 20, // of each file, for the next frame
     DAMAGED_MAX = 1000,        // states, behind which no whole one is looked for
-    BUSY_MS = 200,             // for whoever reads it by another program; other tanks wait meanwhile
+    SPARE_BYTES = 1 << 20,     // of SQLite's largest row, for what else is in one
 };
-
-#define SCHEMA_1                                                                                                       \
-    "CREATE TABLE about(id INTEGER PRIMARY KEY CHECK(id = 1), frame BLOB NOT NULL);"                                   \
-    "CREATE TABLE states(id INTEGER PRIMARY KEY AUTOINCREMENT, follows INTEGER NOT NULL, frame BLOB NOT NULL);"        \
-    "CREATE TABLE log(id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, frame BLOB NOT NULL);"             \
-    "CREATE INDEX log_of_state ON log(state);"
-#define SINCE_2                                                                                                        \
-    "CREATE TABLE scenes(id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, frame BLOB NOT NULL);"          \
-    "CREATE TABLE files(id INTEGER PRIMARY KEY AUTOINCREMENT, hash BLOB NOT NULL UNIQUE, frame BLOB NOT NULL);"        \
-    "CREATE TABLE aside(state INTEGER NOT NULL, batch INTEGER NOT NULL, reason TEXT NOT NULL, frame BLOB NOT "         \
-    "NULL);" TARN_SESSION_HISTORY_SCHEMA
-
-/// By version, the first of which has none of what came later.
-static const char *const schemas[VERSION] = {SCHEMA_1, SCHEMA_1 SINCE_2};
 
 /// What is asked of the database next may take as long as any.
 static void begin(tarn_session_file *file)
@@ -78,203 +54,6 @@ static tarn_status ask(const tarn_session_file *file, const char *sql, int64_t *
     const tarn_status status = code == SQLITE_ROW || code == SQLITE_DONE ? TARN_OK : failed(file, why);
     sqlite3_finalize(statement);
     return status;
-}
-
-static tarn_status check_kind(tarn_session_file *file, bool *is_new, tarn_text why)
-{
-    int64_t tables = 0, application = 0, version = 0;
-    tarn_status status = ask(file, "SELECT count(*) FROM sqlite_master", &tables, why);
-    *is_new = tables == 0;
-    if (status == TARN_OK && !*is_new) {
-        status = ask(file, "PRAGMA application_id", &application, why);
-    }
-    if (status == TARN_OK && !*is_new) {
-        status = ask(file, "PRAGMA user_version", &version, why);
-    }
-    if (status != TARN_OK || *is_new) {
-        return status;
-    }
-    if (application != APPLICATION_ID) {
-        snprintf(why, sizeof(tarn_text), "%.300s: it is no session's file", file->path);
-        return TARN_E_MALFORMED;
-    }
-    if (version < 1 || version > VERSION) {
-        snprintf(why, sizeof(tarn_text), "%.300s: found version %lld of a session's file, allowed are 1 to %d",
-                 file->path, (long long)version, VERSION);
-        return TARN_E_VERSION;
-    }
-    file->has_scenes = version >= 2;
-    return tarn_session_guard_schema(file->db, schemas[version - 1], file->path, why);
-}
-
-/// Where there can be no write-ahead log, as on some network file systems, a commit lasts only if the folder is synced
-/// too.
-static tarn_status check_journal(const tarn_session_file *file, tarn_text why)
-{
-    sqlite3_stmt *statement = NULL;
-    bool is_wal = false;
-    if (sqlite3_prepare_v2(file->db, "PRAGMA journal_mode", -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW) {
-        is_wal = strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
-    }
-    sqlite3_finalize(statement);
-    return is_wal ? TARN_OK : run(file, "PRAGMA synchronous = EXTRA", why);
-}
-
-/// Lays a file out, or brings one of an earlier version up to this one. All of it or nothing.
-static tarn_status lay_schema(tarn_session_file *file, const char *schema, tarn_text why)
-{
-    char sql[2048];
-    tarn_text ignored;
-    snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT",
-             APPLICATION_ID, VERSION, schema);
-    const tarn_status status = run(file, sql, why);
-    if (status != TARN_OK) {
-        (void)run(file, "ROLLBACK", ignored);
-    }
-    file->has_scenes = status == TARN_OK;
-    return status;
-}
-
-static tarn_status set_up(tarn_session_file *file, tarn_text why)
-{
-    char sql[512];
-    bool is_new = false;
-    sqlite3_busy_timeout(file->db, BUSY_MS);
-    tarn_session_guard_connection(file->db, &file->work_left);
-    tarn_status status = check_kind(file, &is_new, why);
-    snprintf(sql, sizeof sql,
-             "PRAGMA cache_size = -%d; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
-             "PRAGMA journal_size_limit = 16777216;",
-             TARN_SESSION_FILE_CACHE_KIB);
-    if (status == TARN_OK) {
-        status = run(file, sql, why);
-    }
-    if (status == TARN_OK) {
-        status = check_journal(file, why);
-    }
-    if (status == TARN_OK && !file->has_scenes) {
-        status = lay_schema(file, is_new ? schemas[VERSION - 1] : SINCE_2, why);
-    }
-    return status == TARN_OK ? ask(file, "SELECT max(id) FROM states", &file->state, why) : status;
-}
-
-/// What another program has of the file lies beside it, else nothing may be made there: `-wal` says so. Where there is
-/// none the file is taken as one that doesn't change, which a program that opens it then lets be until its log is full.
-static tarn_status open_to_read(tarn_session_file *file, tarn_text why)
-{
-    enum { ESCAPED = 3 };
-    static const char digits[] = "0123456789abcdef", plain[] = "/-._";
-    char uri[ESCAPED * sizeof file->path + 32] = "file:", wal[sizeof file->path + 8];
-    size_t at = strlen(uri);
-    bool is_new = false;
-    snprintf(wal, sizeof wal, "%s-wal", file->path);
-    for (const char *from = file->path; *from != 0; from++) {
-        const unsigned char letter = (unsigned char)*from;
-        if (isalnum(letter) || strchr(plain, letter) != NULL) {
-            uri[at++] = (char)letter;
-        } else {
-            uri[at++] = '%';
-            uri[at++] = digits[letter >> 4];
-            uri[at++] = digits[letter & 15];
-        }
-    }
-    const bool has_wal = access(wal, F_OK) == 0;
-    snprintf(uri + at, sizeof uri - at, "%s", has_wal ? "" : "?immutable=1");
-    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
-    if (sqlite3_open_v2(uri, &file->db, flags, NULL) != SQLITE_OK) {
-        return failed(file, why);
-    }
-    sqlite3_busy_timeout(file->db, BUSY_MS);
-    tarn_session_guard_connection(file->db, &file->work_left);
-    tarn_status status = run(file, "BEGIN", why);
-    if (status == TARN_OK) {
-        status = check_kind(file, &is_new, why); // reads, so that the moment is this one
-    }
-    if (status != TARN_OK && has_wal && sqlite3_errcode(file->db) == SQLITE_CANTOPEN) {
-        snprintf(why, sizeof(tarn_text),
-                 "%.300s: to read what lies beside it in %.16s, a %.16s must be made there, which can't be; copy both "
-                 "elsewhere",
-                 file->path, "-wal", "-shm");
-    }
-    if (status == TARN_OK && is_new) {
-        snprintf(why, sizeof(tarn_text), "%.300s: it is no session's file: it is empty", file->path);
-        status = TARN_E_MALFORMED;
-    }
-    return status;
-}
-
-static tarn_status open_to_write(tarn_session_file *file, tarn_text why)
-{
-    if (sqlite3_open_v2(file->path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
-                        NULL) != SQLITE_OK) {
-        return failed(file, why);
-    }
-    return set_up(file, why);
-}
-
-/// @param flags  of open(), for the file's kind and mode
-static tarn_status open_with(const char *path, int flags,
-                             tarn_status (*open_database)(tarn_session_file *file, tarn_text why),
-                             tarn_session_file **file, tarn_text why)
-{
-    tarn_session_file *made = calloc(1, sizeof *made);
-    *file = NULL;
-    if (made == NULL || (made->compressor = ZSTD_createCCtx()) == NULL) {
-        free(made);
-        snprintf(why, sizeof(tarn_text), "out of memory");
-        return TARN_E_MEMORY;
-    }
-    made->oldest = INT64_MAX;
-    ZSTD_CCtx_setParameter(made->compressor, ZSTD_c_compressionLevel, LEVEL);
-    ZSTD_CCtx_setParameter(made->compressor, ZSTD_c_checksumFlag, 1);
-    struct stat found;
-    tarn_status status = TARN_OK;
-    const bool fits = (size_t)snprintf(made->path, sizeof made->path, "%s", path) < sizeof made->path;
-    const int fd = fits ? open(path, flags | O_CLOEXEC | O_NONBLOCK, 0600) : -1;
-    if (fd < 0 || fstat(fd, &found) != 0 || !S_ISREG(found.st_mode)) {
-        snprintf(why, sizeof(tarn_text), "%.300s: %s", path,
-                 fd >= 0 ? "it is no regular file" : strerror(fits ? errno : ENAMETOOLONG));
-        status = TARN_E_IO;
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (status == TARN_OK) {
-        status = tarn_session_guard_logs(path, why);
-    }
-    if (status == TARN_OK) {
-        status = open_database(made, why);
-    }
-    if (status != TARN_OK) {
-        tarn_session_file_close(made);
-        return status;
-    }
-    *file = made;
-    return TARN_OK;
-}
-
-tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, tarn_text why)
-{
-    return open_with(path, O_RDWR | O_CREAT | O_NOFOLLOW, open_to_write, file, why);
-}
-
-tarn_status tarn_session_file_open_to_read(const char *path, tarn_session_file **file, tarn_text why)
-{
-    return open_with(path, O_RDONLY, open_to_read, file, why);
-}
-
-void tarn_session_file_close(tarn_session_file *file)
-{
-    if (file == NULL) {
-        return;
-    }
-    sqlite3_close(file->db);
-    ZSTD_freeCCtx(file->compressor);
-    tarn_box_bytes_free(&file->plain);
-    tarn_box_bytes_free(&file->sorted);
-    tarn_box_bytes_free(&file->packed);
-    free(file);
 }
 
 // ------------------------------------------------------------------------------------------------------------ frames
@@ -333,6 +112,13 @@ static tarn_status insert_as(tarn_session_file *file, bool is_state, const char 
     if (bytes == NULL) {
         snprintf(why, sizeof(tarn_text), "%.300s: out of memory", file->path);
         return TARN_E_MEMORY;
+    }
+    if (byte_count > TARN_SESSION_BLOB_BYTES_MAX - SPARE_BYTES) {
+        snprintf(
+            why, sizeof(tarn_text),
+            "%.300s: a state of it takes %zu bytes, compressed, which is more than the %d that a session's file takes",
+            file->path, byte_count, TARN_SESSION_BLOB_BYTES_MAX - SPARE_BYTES);
+        return TARN_E_LIMIT;
     }
     const bool is_put = sqlite3_prepare_v2(file->db, sql, -1, &statement, NULL) == SQLITE_OK &&
                         sqlite3_bind_int64(statement, 1, first) == SQLITE_OK &&
@@ -469,6 +255,25 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
     }
     give_back(file);
     return status;
+}
+
+tarn_status tarn_session_file_put_epoch(tarn_session_file *file, uint32_t epoch, uint32_t number, tarn_text why)
+{
+    const tarn_session_head head = {.state = file->state, .epoch = epoch, .number = number};
+    const tarn_box_bytes none = {0};
+    int64_t newest = 0;
+    uint64_t put_bytes;
+    begin(file);
+    tarn_status status = ask(file, "SELECT max(id) FROM states", &newest, why);
+    if (status == TARN_OK && (newest == 0 || newest != file->state)) {
+        return TARN_E_STATE;
+    }
+    if (status == TARN_OK) {
+        status = lay_out(file, &head, false, &none);
+    }
+    return status == TARN_OK ? insert(file, "INSERT INTO log(state, frame) SELECT ?1, ?3 WHERE ?2 = ?1", file->state,
+                                      file->state, &put_bytes, why)
+                             : status;
 }
 
 // ------------------------------------------------------------------------------------------------------------ reading
@@ -665,6 +470,7 @@ tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *r
     }
     sqlite3_finalize(row);
     if (status == TARN_OK) {
+        rest->id = state;
         status = read_scene(file, state, rest, why);
     }
     if (status == TARN_OK) {
@@ -800,4 +606,9 @@ tarn_status tarn_session_part_insert(tarn_session_file *file, const char *sql, i
 tarn_status tarn_session_part_unpack(tarn_session_file *file, sqlite3_stmt *row, int column)
 {
     return unpack(file, row, column);
+}
+
+tarn_status tarn_session_part_ask(const tarn_session_file *file, const char *sql, int64_t *number, tarn_text why)
+{
+    return ask(file, sql, number, why);
 }

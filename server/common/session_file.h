@@ -32,6 +32,9 @@ tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, t
 /// Nothing is made beside it. Long reads keep a writer's log from being emptied.
 tarn_status tarn_session_file_open_to_read(const char *path, tarn_session_file **file, tarn_text why);
 
+/// Opens a file's bytes to be read, which are copied: what it is without what lies beside it.
+tarn_status tarn_session_file_open_image(const void *bytes, size_t byte_count, tarn_session_file **file, tarn_text why);
+
 /// Takes NULL.
 void tarn_session_file_close(tarn_session_file *file);
 
@@ -53,9 +56,13 @@ void tarn_session_file_keep_from(tarn_session_file *file, int64_t state);
 
 /// The newest state that is in it; 0: none is.
 int64_t tarn_session_file_newest(const tarn_session_file *file);
+/// The tank goes on from the newest state and its log under another epoch, with nothing done to it since.
+/// @return also TARN_E_STATE: the newest state isn't in the file; what is put next must be anew
+tarn_status tarn_session_file_put_epoch(tarn_session_file *file, uint32_t epoch, uint32_t number, tarn_text why);
 
 /// What there is to go on from.
 typedef struct tarn_session_rest {
+    int64_t id; ///< of the state's row
     tarn_box_state state;
     tarn_box_bytes log; ///< behind it, as far as it is whole
     uint32_t epoch, number;

@@ -1,9 +1,10 @@
-/// The inside of a session's file, for the files that it is made up of (session_file.c, session_scene.c,
-/// session_aside.c); others see session_file.h.
+/// The inside of a session's file, for the files that it is made up of (session_open.c, session_file.c,
+/// session_scene.c, session_aside.c); others see session_file.h.
 #ifndef TARN_SERVER_COMMON_SESSION_PARTS_H
 #define TARN_SERVER_COMMON_SESSION_PARTS_H
 
 #include "server/common/session_file.h"
+#include "server/common/session_guard.h"
 
 #include <sqlite3.h>
 #include <zstd.h>
@@ -24,6 +25,9 @@ struct tarn_session_file {
 tarn_status tarn_session_part_failed(const tarn_session_file *file, tarn_text why);
 
 tarn_status tarn_session_part_run(const tarn_session_file *file, const char *sql, tarn_text why);
+
+/// A number that a statement gives. @param number  left where it gives none
+tarn_status tarn_session_part_ask(const tarn_session_file *file, const char *sql, int64_t *number, tarn_text why);
 
 /// Runs a statement whose parameters are a number, another and a frame of what lies in `plain`.
 tarn_status tarn_session_part_insert(tarn_session_file *file, const char *sql, int64_t first, int64_t second,

@@ -261,10 +261,11 @@ static tarn_status drop_files(tarn_session_file *file, tarn_text why)
     size_t count = 0;
     sqlite3_stmt *row = NULL;
     tarn_status status = read_lists(file, &lists, &count, why);
-    int code = status == TARN_OK ? sqlite3_prepare_v2(file->db, "SELECT hash FROM files", -1, &row, NULL) : SQLITE_DONE;
-    while (code == SQLITE_OK && status == TARN_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
+    if (status == TARN_OK && sqlite3_prepare_v2(file->db, "SELECT hash FROM files", -1, &row, NULL) != SQLITE_OK) {
+        status = tarn_session_part_failed(file, why);
+    }
+    while (status == TARN_OK && sqlite3_step(row) == SQLITE_ROW) {
         const void *hash = sqlite3_column_blob(row, 0);
-        code = SQLITE_OK;
         if (sqlite3_column_bytes(row, 0) == TARN_SESSION_HASH_BYTES && !is_listed(lists, count, hash)) {
             uint8_t gone[TARN_SESSION_HASH_BYTES];
             memcpy(gone, hash, sizeof gone);

@@ -134,7 +134,9 @@ enum {
     TARN_GATEWAY_HISTORY_WAIT_MS_MAX = 10000,      ///< for the store to find a moment
     TARN_GATEWAY_STORE_ROOM_BYTES = 64 << 20,      ///< that the store holds on to for the next state
     TARN_GATEWAY_STORE_RETRY_MS = 1000,            ///< after the disk failed
+    TARN_GATEWAY_STORE_LARGE_MS = 60000,           ///< longer, after a state that is larger than a file takes
     TARN_GATEWAY_STORE_LOOK_MS = 1000,             ///< before owners are told that it fails
+    TARN_GATEWAY_STORE_CALM_MS = 30000,     ///< after which a tank that killed its workers has older states again
     TARN_GATEWAY_STORE_LOG_BYTES = 3 << 20, ///< of a log behind a state, before the next one is put; half of what
                                             ///< a worker takes
     TARN_GATEWAY_STORE_ANEW_MAX = 3,        ///< states of tanks that start afresh, before they wait for their turn

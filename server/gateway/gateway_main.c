@@ -157,7 +157,7 @@ static tarn_status on_worker_ready(void *user, tarn_worker_process *worker)
         tarn_session_worker_ready(&self->sessions, worker);
     } else if (tarn_workers_ready(&self->workers) == self->options.devices.count) {
         tarn_session *first = tarn_session_find(&self->sessions, "");
-        if (tarn_session_place(first)) {
+        if (first->worker != NULL || tarn_session_place(first)) {
             tarn_session_make_tank(first);
         } else {
             fail_start("no worker takes a tank");
@@ -169,7 +169,7 @@ static tarn_status on_worker_ready(void *user, tarn_worker_process *worker)
 static void on_worker_lost(void *user, tarn_worker_process *worker, const char *sentence, bool given_up)
 {
     tarn_gateway *self = user;
-    if (!self->serving) {
+    if (!self->serving && (given_up || !tarn_session_begins_again(&self->sessions))) {
         fail_start(sentence);
         return;
     }

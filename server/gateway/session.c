@@ -10,6 +10,7 @@
 #include "server/gateway/session_carried.h"
 #include "server/gateway/session_keep.h"
 #include "server/gateway/session_latency.h"
+#include "server/gateway/session_older.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/session_pulse.h"
 #include "server/gateway/session_return.h"
@@ -429,6 +430,9 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
 
 void tarn_session_make_tank(tarn_session *session)
 {
+    if (tarn_session_awaits_older(session)) {
+        return;
+    }
     tarn_session_box_open(&session->box_fd);
     const bool resumes = session->was_made && !session->is_afresh_asked;
     tarn_ipc_load load = {.paused = session->state.paused, .resumes = resumes, .box = session->box_fd};

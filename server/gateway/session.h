@@ -54,6 +54,10 @@ typedef struct tarn_session {
     tarn_session_past past;                         ///< what is being done with it
     bool is_failing;                                ///< it can't be kept, as its owners were told
     int kept_fd;                                    ///< the box that the store has
+    bool awaits_older;                              ///< state, from the store (session_older.h)
+    uint32_t falls;                                 ///< to an older state or the scene, lately
+    uint64_t fell_ns;                               ///< when it did last
+    tarn_text older_notice;                         ///< what owners are to be told of it; empty: nothing
     bool resumes;                                   ///< it is being brought back from there
     uint64_t try_ns;                                ///< when that is tried again, once it was refused; 0: never
     uint32_t tries;                                 ///< that were refused in a row

@@ -20,16 +20,22 @@ static tarn_session_about about_of(const tarn_session *session)
     return about;
 }
 
-void tarn_session_keep(tarn_session *session)
+void tarn_session_keep_filled(tarn_session *session)
 {
-    if (session->all->store == NULL || session->box_fd <= 0 || session->kept_fd == session->box_fd ||
-        session->past.is_filled) {
+    if (session->all->store == NULL || session->box_fd <= 0 || session->kept_fd == session->box_fd) {
         return;
     }
     const tarn_session_about about = about_of(session);
     const uint32_t place = session->id & TARN_SESSION_PLACE_MASK;
     if (tarn_store_keep(session->all->store, place, session->id, &about, session->box_fd)) {
         session->kept_fd = session->box_fd;
+    }
+}
+
+void tarn_session_keep(tarn_session *session)
+{
+    if (!session->past.is_filled) {
+        tarn_session_keep_filled(session);
     }
 }
 

@@ -8,6 +8,9 @@
 /// and no worker has gone on from yet. To be called until it is.
 void tarn_session_keep(tarn_session *session);
 
+/// The same whatever the box is: the store is to find another one.
+void tarn_session_keep_filled(tarn_session *session);
+
 /// The next tank has a box of its own, and nothing of this one: not even the scene.
 void tarn_session_forget_box(tarn_session *session);
 

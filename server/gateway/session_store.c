@@ -5,7 +5,9 @@
 #include "server/gateway/kept_scene.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_keep.h"
+#include "server/gateway/session_older.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/store_words.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/viewer.h"
 
@@ -73,7 +75,9 @@ static void on_found(void *user, const tarn_store_found *found)
         return;
     }
     if (open_found(user, found, NULL) != TARN_OK) {
-        tarn_log_warn("the session \"%s\" finds no place", found->about.name);
+        tarn_name label;
+        tarn_store_label(found->about.name, strlen(found->about.name), found->about.is_listed, 0, label);
+        tarn_log_warn("the session \"%s\" finds no place", label);
     }
 }
 
@@ -140,8 +144,32 @@ static void tell_owners(const tarn_session *session, const char *sentence)
     }
 }
 
+/// Tanks that waited for an older state are made.
+static void take_older(tarn_sessions *all)
+{
+    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
+        tarn_session *session = &all->sessions[place];
+        if (session->id == 0) {
+            continue;
+        }
+        if (tarn_session_take_older(session) && tarn_worker_process_is_ready(session->worker)) {
+            tarn_session_make_tank(session);
+        }
+        tarn_session_tell_older(session);
+    }
+}
+
+bool tarn_session_begins_again(const tarn_sessions *all)
+{
+    const tarn_session *first = tarn_session_find((tarn_sessions *)all, ""); // which only looks
+    return first != NULL && first->was_made && first->worker != NULL && (first->resumes || first->awaits_older);
+}
+
 void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns)
 {
+    if (all->store != NULL) {
+        take_older(all);
+    }
     if (all->store == NULL || now_ns < all->store_due_ns) {
         return;
     }

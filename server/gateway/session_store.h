@@ -13,7 +13,11 @@ tarn_status tarn_session_open_all(tarn_sessions *all, const tarn_session_plan *f
 /// started with, in a file of its own. @return false: it was made of that
 bool tarn_session_begin_anew(tarn_sessions *all);
 
-/// Tells owners when nothing can be kept, and when it can again.
+/// Whether the first tank, which nobody has seen yet, may have ended a worker that went on from what was kept of it: it
+/// is tried again, and then from something older.
+bool tarn_session_begins_again(const tarn_sessions *all);
+
+/// Tells owners when nothing can be kept, and when it can again. Has tanks made for which there is an older state.
 void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns);
 
 #endif

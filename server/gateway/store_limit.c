@@ -1,6 +1,6 @@
 // All files by age, then those that may go. Begin at tarn_store_limit_apply.
 #include "server/gateway/store_limit.h"
-#include "server/common/log.h"
+#include "server/gateway/store_words.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 typedef struct limited_file {
-    const char *name; // of the entry
+    const char *name;  // of the entry
+    size_t name_bytes; // of the session's name in it
     uint64_t bytes;
     int64_t age_s;
     bool is_aside, is_used;
@@ -62,16 +63,19 @@ static void measure(const char *dir, int64_t opened_s, int64_t now_s, limited_fi
 /// @return whether it is gone
 static bool drop(const char *dir, const limited_file *file, const char *why)
 {
+    tarn_name label;
+    tarn_store_label(file->name, file->name_bytes, false, 0, label);
     for (size_t i = 0; i < sizeof besides / sizeof besides[0]; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s%s", dir, file->name, besides[i]);
         if (unlink(path) != 0 && errno != ENOENT) {
-            tarn_log_warn("%s: %s", path, strerror(errno));
+            tarn_store_log(TARN_LOG_WARN, file->name, file->name_bytes, label, "%s: %s", path, strerror(errno));
             return false;
         }
     }
-    tarn_log_warn("%s/%s: deleted: %s; no session uses it, and it last changed %" PRId64 " h ago", dir, file->name, why,
-                  file->age_s / 3600);
+    tarn_store_log(TARN_LOG_WARN, file->name, file->name_bytes, label,
+                   "%s/%s: deleted: %s; no session uses it, and it last changed %" PRId64 " h ago", dir, file->name,
+                   why, file->age_s / 3600);
     return true;
 }
 
@@ -86,8 +90,8 @@ bool tarn_store_limit_apply(const char *dir, const tarn_store_limit *limit, int6
     for (int i = 0; i < count && files != NULL; i++) {
         limited_file *file = &files[i];
         file->name = entries[i]->d_name;
-        const size_t name_bytes = name_bytes_of(file->name, &file->is_aside);
-        file->is_used = !file->is_aside && is_used(user, file->name, name_bytes);
+        file->name_bytes = name_bytes_of(file->name, &file->is_aside);
+        file->is_used = !file->is_aside && is_used(user, file->name, file->name_bytes);
         measure(dir, opened_s, now_s, file);
         use->bytes += file->bytes;
     }

@@ -98,7 +98,8 @@ static void fill_box(tarn_session_file *file, tarn_store_reply *reply)
         return;
     }
     const int fd = memfd_create("tarn-tank", MFD_CLOEXEC);
-    if (fd > 0 && tarn_box_fill(fd, &rest.state, rest.epoch, rest.number, rest.log.bytes, rest.log.count) == TARN_OK) {
+    if (fd > 0 &&
+        tarn_box_fill(fd, &rest.state, rest.epoch, rest.number, rest.log.bytes, rest.log.count, false) == TARN_OK) {
         reply->box_fd = fd;
         memcpy(reply->scene, rest.state.scene, sizeof reply->scene);
     } else {

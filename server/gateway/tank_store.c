@@ -5,6 +5,8 @@
 #include "server/common/file_bytes.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/session_place.h"
+#include "server/gateway/store_words.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,10 @@ typedef struct store_asked {
     tarn_session_about about;
     int box_fd; // a descriptor of its own; 0: the thread has it
     tarn_past_mail mail;
+    bool wants_older, has_older;
+    uint32_t epoch_min;
+    tarn_text reason;
+    tarn_store_older older; // where it has
 } store_asked;
 
 /// What the thread has of a place.
@@ -43,7 +48,9 @@ typedef struct store_slot {
     uint64_t looked_ns;              // at the box
     tarn_tank_history history;
     tarn_session_file *file;
+    bool goes_on;               // the box may have come out of the file
     tarn_box_follower follower; // fd 0: there is no box
+    tarn_name name, label;      // what stands for the name in the log
     char path[4096];
 } store_slot;
 
@@ -59,9 +66,10 @@ struct tarn_store {
     uint32_t commit_ms;
     tarn_store_limit limit;
     bool is_ending, has_ended;
-    bool is_wished; // something of some past, since the thread looked
+    bool is_wished;  // something of some past, since the thread looked
+    bool is_hurried; // somebody waits for an older state
     struct {
-        tarn_name name;
+        tarn_name name, label;
         bool is_aside;                    // else it is to go
     } dropped[TARN_GATEWAY_SESSIONS_MAX]; // files of sessions that ended
     uint32_t dropped_count;
@@ -84,13 +92,13 @@ static const char *const besides[] = {"", "-wal", "-shm"};
 
 enum { BESIDES = sizeof besides / sizeof besides[0] };
 
-static void remove_all(const char *path)
+static void remove_all(const char *path, const char *name, const char *label)
 {
     char beside[4200];
     for (size_t i = 0; i < BESIDES; i++) {
         snprintf(beside, sizeof beside, "%s%s", path, besides[i]);
         if (unlink(beside) != 0 && errno != ENOENT) {
-            tarn_log_warn("%s: %s", beside, strerror(errno));
+            tarn_store_log(TARN_LOG_WARN, name, strlen(name), label, "%s: %s", beside, strerror(errno));
         }
     }
     tarn_file_sync_folder(path);
@@ -108,12 +116,15 @@ static void slot_close(store_slot *slot)
 }
 
 /// @param sentence  NULL: all is well
-static void note(tarn_store *store, store_slot *slot, const char *sentence)
+static void note(tarn_store *store, store_slot *slot, char *sentence)
 {
+    if (sentence != NULL) {
+        tarn_store_hide(sentence, slot->name, strlen(slot->name), slot->label);
+    }
     if (sentence != NULL && !slot->is_failing) {
         tarn_log_error("%s; what happens in this tank is not kept until that is better", sentence);
     } else if (sentence == NULL && slot->is_failing) {
-        tarn_log_info("%s: it is kept again", slot->path);
+        tarn_store_log(TARN_LOG_INFO, slot->name, strlen(slot->name), slot->label, "%s: it is kept again", slot->path);
     }
     pthread_mutex_lock(&store->mutex);
     tarn_store_counts *counts = &store->counts;
@@ -130,15 +141,18 @@ static void note(tarn_store *store, store_slot *slot, const char *sentence)
         tarn_box_follower_forget(&slot->follower); // a gap follows: what is put next is whole
         tarn_session_file_close(slot->file);
         slot->file = NULL;
+        slot->goes_on = false;
         slot->changes = 0;
     }
 }
 
 /// Under a name that is free, with all that SQLite needs to find more in it. @return false: it stays where it is
-static bool set_aside(tarn_store *store, const char *path, const char *why)
+static bool set_aside(tarn_store *store, const char *path, const char *label, const char *why)
 {
     char aside[4096], from[4200], to[4200];
     const int length = (int)(strlen(path) - (sizeof SUFFIX - 1));
+    const char *name = strrchr(path, '/') + 1;
+    const size_t name_bytes = strlen(name) - (sizeof SUFFIX - 1);
     for (uint32_t i = 0;; i++) {
         snprintf(aside, sizeof aside, i == 0 ? "%.*s.damaged" : "%.*s-%u.damaged", length, path, i);
         if (access(aside, F_OK) != 0) {
@@ -149,12 +163,13 @@ static bool set_aside(tarn_store *store, const char *path, const char *why)
         snprintf(from, sizeof from, "%s%s", path, besides[i - 1]);
         snprintf(to, sizeof to, "%s%s", aside, besides[i - 1]);
         if (rename(from, to) != 0 && errno != ENOENT) {
-            tarn_log_error("%s; it can't be set aside as %s: %s", why, to, strerror(errno));
+            tarn_store_log(TARN_LOG_ERROR, name, name_bytes, label, "%s; it can't be set aside as %s: %s", why, to,
+                           strerror(errno));
             return false;
         }
     }
     (void)utimensat(AT_FDCWD, aside, NULL, 0); // --store-age counts from now on
-    tarn_log_error("%s; it is set aside as %s", why, aside);
+    tarn_store_log(TARN_LOG_ERROR, name, name_bytes, label, "%s; it is set aside as %s", why, aside);
     tarn_file_sync_folder(path);
     pthread_mutex_lock(&store->mutex);
     store->counts.set_aside++;
@@ -186,9 +201,9 @@ static void drop_ended(tarn_store *store)
         char path[4096];
         path_of(store, dropped[i].name, SUFFIX, path);
         if (!dropped[i].is_aside) {
-            remove_all(path);
+            remove_all(path, dropped[i].name, dropped[i].label);
         } else if (access(path, F_OK) == 0) {
-            (void)set_aside(store, path, "its tank can't go on from it");
+            (void)set_aside(store, path, dropped[i].label, "its tank can't go on from it");
         }
     }
 }
@@ -207,6 +222,9 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
         box_fd = asked->box_fd;
         asked->box_fd = 0;
         slot->id = asked->id;
+        memcpy(slot->name, about->name, sizeof slot->name);
+        tarn_store_label(slot->name, strlen(slot->name), about->is_listed, slot->id >> TARN_SESSION_PLACE_BITS,
+                         slot->label);
     }
     pthread_mutex_unlock(&store->mutex);
     if (box_fd > 0) {
@@ -214,6 +232,7 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
             close(slot->follower.fd);
         }
         slot->follower = (tarn_box_follower){.fd = box_fd};
+        slot->goes_on = slot->file == NULL; // what a file that is open has is what another box had
     }
     return slot->id != 0;
 }
@@ -249,6 +268,24 @@ static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_ses
     return status == TARN_OK ? tarn_session_file_put_about(slot->file, about, why) : status;
 }
 
+/// Of a tank that came out of its file that needs to know just what comes, and under which epoch.
+static tarn_status put_epoch(store_slot *slot, tarn_text why)
+{
+    uint32_t epoch, number;
+    if (!slot->goes_on || slot->follower.fd <= 0) {
+        return TARN_OK;
+    }
+    slot->goes_on = false;
+    if (!tarn_box_follower_go_on(&slot->follower, &epoch, &number)) {
+        return TARN_OK;
+    }
+    const tarn_status status = tarn_session_file_put_epoch(slot->file, epoch, number, why);
+    if (status != TARN_OK) {
+        tarn_box_follower_forget(&slot->follower);
+    }
+    return status == TARN_E_STATE ? TARN_OK : status;
+}
+
 /// States are put as often as their size allows.
 static uint64_t state_after_ns(uint64_t state_bytes)
 {
@@ -267,10 +304,14 @@ static bool wants_state(const store_slot *slot, uint64_t now_ns)
            slot->log_bytes >= TARN_GATEWAY_STORE_LOG_BYTES;
 }
 
-/// Whether a tank that begins anew is to wait: somebody may start it afresh again and again.
+/// Whether a tank that begins anew is to wait: somebody may start it afresh again and again, or a worker is being tried
+/// on it, and what is known to be good would have to go.
 static bool holds_back(const store_slot *slot, uint64_t now_ns)
 {
-    return tarn_box_is_anew(&slot->follower) &&
+    if (!tarn_box_is_anew(&slot->follower)) {
+        return false;
+    }
+    return tarn_box_is_unproven(slot->follower.fd) ||
            slot->state_due_ns > now_ns + TARN_GATEWAY_STORE_ANEW_MAX * slot->state_ns;
 }
 
@@ -360,6 +401,47 @@ static void serve_past(tarn_store *store, uint32_t place, bool is_well)
     }
 }
 
+/// Where an older state is asked for. @return false: none is
+static bool takes_older(tarn_store *store, uint32_t place, uint32_t *epoch_min, tarn_text reason)
+{
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    const bool is_wanted = asked->wants_older && store->slots[place].id == asked->id;
+    asked->wants_older = asked->wants_older && !is_wanted;
+    *epoch_min = asked->epoch_min;
+    memcpy(reason, asked->reason, sizeof(tarn_text));
+    pthread_mutex_unlock(&store->mutex);
+    return is_wanted;
+}
+
+/// The box that the newest state was in is of no use any more: what is in it isn't put.
+static void serve_older(tarn_store *store, uint32_t place, tarn_status opened, uint32_t epoch_min, const char *reason)
+{
+    static tarn_store_older older; // large, and one thread's
+    store_slot *slot = &store->slots[place];
+    memset(&older, 0, sizeof older);
+    if (slot->follower.fd > 0) {
+        close(slot->follower.fd);
+        slot->follower = (tarn_box_follower){0};
+    }
+    if (opened == TARN_OK) {
+        tarn_store_read_older(slot->file, slot->label, reason, epoch_min, &older);
+    }
+    tarn_store_hide(older.why, slot->name, strlen(slot->name), slot->label);
+    pthread_mutex_lock(&store->mutex);
+    store->counts.states_aside += older.is_aside;
+    store_asked *asked = &store->asked[place];
+    const bool is_its = asked->id == slot->id;
+    if (is_its) {
+        asked->older = older;
+        asked->has_older = true;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    if (!is_its && older.box_fd > 0) {
+        close(older.box_fd);
+    }
+}
+
 static void serve_place(tarn_store *store, uint32_t place, bool is_last)
 {
     store_slot *slot = &store->slots[place];
@@ -370,16 +452,28 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
         return;
     }
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    if (now_ns < slot->retry_ns && !is_last) {
+    tarn_text reason;
+    uint32_t epoch_min;
+    const bool is_older_wanted = takes_older(store, place, &epoch_min, reason);
+    if (now_ns < slot->retry_ns && !is_last && !is_older_wanted) {
         serve_past(store, place, false);
         return; // there is no file, so that all is put when it is tried again
     }
     tarn_status status = has_changed || slot->file == NULL ? put_about(store, slot, &about, why) : TARN_OK;
+    if (is_older_wanted) {
+        serve_older(store, place, status, epoch_min, reason);
+    }
+    if (status == TARN_OK) {
+        status = put_epoch(slot, why);
+    }
     if (status == TARN_OK && slot->follower.fd > 0) {
         status = put_news(store, slot, now_ns, why);
     }
     if (status != TARN_OK) {
         note(store, slot, why);
+        if (status == TARN_E_LIMIT) { // to find out so takes as long as to put it
+            slot->retry_ns += TARN_GATEWAY_STORE_LARGE_MS * (uint64_t)1000000;
+        }
     } else if (slot->is_failing) {
         note(store, slot, NULL);
     }
@@ -454,11 +548,12 @@ static void *run(void *user)
         until.tv_nsec += (long)(store->commit_ms % 2000) * 500000;
         until.tv_sec += (time_t)(store->commit_ms / 2000) + until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        while (!store->is_ending && !store->is_wished &&
+        while (!store->is_ending && !store->is_wished && !store->is_hurried &&
                pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
         }
         store->is_wished = false;
         is_ending = store->is_ending;
+        store->is_hurried = false;
         pthread_mutex_unlock(&store->mutex);
         run_round(store, is_ending);
         keep_limit(store);
@@ -564,60 +659,13 @@ static int is_session(const struct dirent *entry)
     return length > end && length - end <= TARN_NAME_BYTES_MAX && strcmp(entry->d_name + length - end, SUFFIX) == 0;
 }
 
-/// A box that a worker goes on from, under a new epoch: what viewers saw last may be lost.
-/// @return TARN_OK, TARN_E_NOT_FOUND: no state of the tank can be read, or TARN_E_MEMORY
-static tarn_status fill_box(tarn_session_file *file, const char *path, tarn_store_found *found, tarn_text why)
-{
-    static tarn_session_rest rest; // large, and one at a time
-    tarn_status status = tarn_session_file_rest(file, &rest, why);
-    if (status != TARN_OK) {
-        return status;
-    }
-    if (rest.damaged > 0) {
-        tarn_log_error("%s: %u parts of it are damaged; the tank is as it was before", path, rest.damaged);
-    }
-    if (rest.is_scene_damaged) {
-        tarn_log_error("%s: its scene is damaged; the one of that name in the scenes' folder is taken", path);
-    }
-    const int fd = memfd_create("tarn-tank", MFD_CLOEXEC);
-    found->epoch = rest.epoch + 1;
-    memcpy(found->scene, rest.state.scene, sizeof found->scene);
-    if (fd > 0 &&
-        tarn_box_fill(fd, &rest.state, found->epoch, rest.number, rest.log.bytes, rest.log.count) == TARN_OK) {
-        found->box_fd = fd;
-        found->pack = rest.state.pack;
-        rest.state.pack = (tarn_box_bytes){0};
-    } else {
-        snprintf(why, sizeof(tarn_text), "%.300s: there is no memory for its tank", path);
-        status = TARN_E_MEMORY;
-        if (fd > 0) {
-            close(fd);
-        }
-    }
-    tarn_session_rest_free(&rest);
-    return status;
-}
-
-static tarn_status read_one(tarn_session_file *file, const char *path, tarn_store_found *found, tarn_text why)
-{
-    tarn_status status = tarn_session_file_about(file, &found->about, why);
-    const char *name = strrchr(path, '/') + 1;
-    const size_t length = strlen(name) - (sizeof SUFFIX - 1);
-    if (status == TARN_OK && (strlen(found->about.name) != length || memcmp(found->about.name, name, length) != 0)) {
-        snprintf(why, sizeof(tarn_text), "%.300s: the session in it is \"%s\"", path, found->about.name);
-        return TARN_E_MALFORMED;
-    }
-    if (status != TARN_OK) {
-        return status == TARN_E_NOT_FOUND ? TARN_E_MALFORMED : status;
-    }
-    status = fill_box(file, path, found, why);
-    return status == TARN_E_NOT_FOUND ? TARN_E_MALFORMED : status;
-}
-
 /// @return TARN_OK, TARN_E_NOT_FOUND: there is none, or it was set aside, or why it is left where it is
-static tarn_status find_one(tarn_store *store, const char *file_name, tarn_store_found *found, tarn_text why)
+static tarn_status find_one(tarn_store *store, const char *file_name, bool is_first, tarn_store_found *found,
+                            tarn_text why)
 {
     char path[4096];
+    tarn_name label;
+    const size_t name_bytes = strlen(file_name) - (sizeof SUFFIX - 1);
     tarn_session_file *file = NULL;
     memset(found, 0, sizeof *found);
     path_of(store, file_name, "", path);
@@ -626,17 +674,19 @@ static tarn_status find_one(tarn_store *store, const char *file_name, tarn_store
     }
     tarn_status status = tarn_session_file_open(path, &file, why);
     if (status == TARN_OK) {
-        status = read_one(file, path, found, why);
+        status = tarn_store_read(file, file_name, name_bytes, is_first, found, why);
     }
     tarn_session_file_close(file);
-    return status == TARN_E_MALFORMED && set_aside(store, path, why) ? TARN_E_NOT_FOUND : status;
+    tarn_store_label(file_name, name_bytes, is_first || found->about.is_listed, 0, label);
+    tarn_store_hide(why, file_name, name_bytes, label);
+    return status == TARN_E_MALFORMED && set_aside(store, path, label, why) ? TARN_E_NOT_FOUND : status;
 }
 
 tarn_status tarn_store_find_first(tarn_store *store, const char *name, tarn_store_found *found, tarn_text why)
 {
     char file_name[TARN_NAME_BYTES_MAX + sizeof SUFFIX];
     snprintf(file_name, sizeof file_name, "%s%s", name, SUFFIX);
-    return find_one(store, file_name, found, why);
+    return find_one(store, file_name, true, found, why);
 }
 
 void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max,
@@ -652,9 +702,11 @@ void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max
         if (strlen(name) - (sizeof SUFFIX - 1) == strlen(first) && strncmp(name, first, strlen(first)) == 0) {
             // which was looked at before
         } else if (left == 0) {
-            tarn_log_warn("%s/%s: more tanks than --sessions-max allows; it is left out", store->dir, name);
+            tarn_name label;
+            tarn_store_label(name, strlen(name) - (sizeof SUFFIX - 1), false, 0, label);
+            tarn_log_warn("%s/%s%s: more tanks than --sessions-max allows; it is left out", store->dir, label, SUFFIX);
         } else {
-            const tarn_status status = find_one(store, name, &one, why);
+            const tarn_status status = find_one(store, name, false, &one, why);
             if (status == TARN_OK) {
                 found(user, &one);
                 left--;
@@ -667,6 +719,15 @@ void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max
     free(entries);
 }
 
+/// What nobody waits for any more. Under the lock.
+static void forget_older(store_asked *asked)
+{
+    if (asked->has_older && asked->older.box_fd > 0) {
+        close(asked->older.box_fd);
+    }
+    asked->has_older = asked->wants_older = false;
+}
+
 bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd)
 {
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && id != 0);
@@ -677,6 +738,7 @@ bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_
     pthread_mutex_lock(&store->mutex);
     store_asked *asked = &store->asked[place];
     const int old_fd = asked->box_fd;
+    forget_older(asked);
     asked->id = id;
     asked->is_failing = false;
     asked->changes++;
@@ -707,14 +769,18 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     pthread_mutex_lock(&store->mutex);
     store_asked *asked = &store->asked[place];
     const int old_fd = asked->box_fd, reply_fd = tarn_past_mail_clear(&asked->mail);
+    tarn_name label;
+    tarn_store_label(name, strlen(name), asked->about.is_listed, asked->id >> TARN_SESSION_PLACE_BITS, label);
+    forget_older(asked);
     asked->id = 0;
     asked->is_failing = false;
     asked->box_fd = 0;
     if (store->dropped_count < TARN_GATEWAY_SESSIONS_MAX) { // more end between two rounds only if the disk hangs
         snprintf(store->dropped[store->dropped_count].name, sizeof store->dropped[0].name, "%s", name);
+        memcpy(store->dropped[store->dropped_count].label, label, sizeof label);
         store->dropped[store->dropped_count++].is_aside = is_aside;
     } else {
-        tarn_log_error("%s/%s%s can't be removed: the disk hangs", store->dir, name, SUFFIX);
+        tarn_log_error("%s/%s%s can't be removed: the disk hangs", store->dir, label, SUFFIX);
     }
     pthread_mutex_unlock(&store->mutex);
     if (old_fd > 0) {
@@ -768,6 +834,37 @@ void tarn_store_set_aside(tarn_store *store, uint32_t place, const char *name)
     let_go(store, place, name, true);
 }
 
+bool tarn_store_ask_older(tarn_store *store, uint32_t place, uint32_t id, uint32_t epoch_min, const char *reason)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    const bool is_kept = asked->id == id;
+    if (is_kept) {
+        forget_older(asked);
+        asked->wants_older = store->is_hurried = true;
+        asked->epoch_min = epoch_min;
+        snprintf(asked->reason, sizeof asked->reason, "%s", reason);
+        pthread_cond_signal(&store->wake);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return is_kept;
+}
+
+bool tarn_store_take_older(tarn_store *store, uint32_t place, tarn_store_older *older)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    const bool is_there = asked->has_older;
+    asked->has_older = false;
+    if (is_there) {
+        *older = asked->older;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return is_there;
+}
+
 bool tarn_store_fails(tarn_store *store, uint32_t place)
 {
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
@@ -809,6 +906,7 @@ void tarn_store_close(tarn_store *store)
     pthread_join(store->thread, NULL);
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         slot_close(&store->slots[place]);
+        forget_older(&store->asked[place]);
         if (store->asked[place].box_fd > 0) {
             close(store->asked[place].box_fd);
         }

@@ -13,6 +13,7 @@
 
 #include "server/common/session_file.h"
 #include "server/gateway/store_limit.h"
+#include "server/gateway/store_read.h"
 #include "server/gateway/tank_history.h"
 
 #include <stdbool.h>
@@ -20,20 +21,12 @@
 
 typedef struct tarn_store tarn_store;
 
-/// A session that was found.
-typedef struct tarn_store_found {
-    tarn_session_about about;
-    char scene[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< that its tank was made from
-    uint32_t epoch;                           ///< under which that goes on
-    int box_fd;                               ///< the callee's: its black box
-    tarn_box_bytes pack;                      ///< the callee's: the scene itself (scene_pack.h); empty: it isn't known
-} tarn_store_found;
-
 /// What it came to so far.
 typedef struct tarn_store_counts {
     uint64_t commits, state_bytes; ///< bytes: of states, compressed
     uint64_t failures;             ///< commits that failed
     uint32_t failing;              ///< sessions whose newest commit failed
+    uint64_t states_aside;         ///< states that killed their workers
     uint32_t set_aside;            ///< files that could not be read when it was opened
     double commit_s;               ///< that the slowest commit took
     double age_s;                  ///< the most that a tank had to wait for its next commit
@@ -74,6 +67,14 @@ void tarn_store_drop(tarn_store *store, uint32_t place, const char *name);
 
 /// The same, and its file stays under another name.
 void tarn_store_set_aside(tarn_store *store, uint32_t place, const char *name);
+
+/// The newest state of a session kills the workers that go on from it: it is set aside in the file, and the one before
+/// it is read. Never waits. @param id  of the session  @param epoch_min  of the box that is made
+/// @param reason  for the file  @return false: this session isn't kept
+bool tarn_store_ask_older(tarn_store *store, uint32_t place, uint32_t id, uint32_t epoch_min, const char *reason);
+
+/// @return false: it isn't read yet
+bool tarn_store_take_older(tarn_store *store, uint32_t place, tarn_store_older *older);
 
 /// Whether the session of a place can't be kept just now.
 bool tarn_store_fails(tarn_store *store, uint32_t place);

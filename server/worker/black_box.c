@@ -65,7 +65,7 @@ void tarn_black_box_begin(tarn_black_box *box, const char *scene)
     head->magic = TARN_BLACK_BOX_MAGIC;
     head->version = TARN_BLACK_BOX_VERSION;
     head->state_bytes_max = box->state_bytes_max;
-    head->scene_bytes = 0;
+    head->scene_bytes = head->filled_bytes = 0;
     snprintf(head->scene, sizeof head->scene, "%s", scene);
     atomic_store(&head->number, 0);
     atomic_store(&head->deaths, 0);

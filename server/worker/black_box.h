@@ -19,12 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    TARN_BLACK_BOX_DEATHS_FULL = 3, ///< in a row, amid the tank's work, after which its log is left out
-    TARN_BLACK_BOX_DEATHS_OLD = 4,  ///< and then its newest state
-    TARN_BLACK_BOX_DEATHS_MAX = 5,  ///< and then all of it
-};
-
 struct tarn_scene_pack;
 
 typedef struct tarn_black_box {

@@ -1,12 +1,18 @@
-// Any bytes as what lies in a session's file, in the way it is read: the first byte says what they are taken for. What
-// a frame's reader takes is the same when it is written again; a box that is filled with what was taken is read by the
-// worker's reader to the end of its log. Begin at LLVMFuzzerTestOneInput.
+// Any bytes as a session's file, or as what lies in one, in the way it is read: the first byte says what they are taken
+// for. What a frame's reader takes is the same when it is written again; a box that is filled with what was taken is
+// read by the worker's reader to the end of its log. Begin at LLVMFuzzerTestOneInput.
 //
 // With TARN_FUZZ_SEEDS=FOLDER frames to begin with are written there.
-#include "server/common/session_frame.h"
+#include "server/common/scene_pack.h"
+#include "server/common/session_aside.h"
+#include "server/common/session_file.h"
+#include "server/common/session_scene.h"
 #include "server/worker/black_box.h"
 #include "tests/fuzz/tiny_tank.h"
 
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -14,14 +20,100 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
-enum { ABOUT, STATE, BATCH, PACKED, LOG, KINDS };
-enum { ROW = 3, SEED_BYTES = 8192, UNPACKED_BYTES_MAX = 1 << 16, STATE_BYTES_MAX = 4096 };
+enum { ABOUT, STATE, BATCH, PACKED, LOG, PACK, IMAGE, KINDS };
+enum { ROW = 3, SEED_BYTES = 1 << 15, UNPACKED_BYTES_MAX = 1 << 16, STATE_BYTES_MAX = 4096 };
 
 static int memory; // of a box
 
 static void must(bool holds, const char *what)
 {
     tiny_tank_must(holds, what, TARN_E_MALFORMED);
+}
+
+// ------------------------------------------------------------------------------------------- memory of the system's
+// SQLite
+
+// It isn't checked, so that the sanitizer's allocator would find nothing in it and take four fifths of the time. What
+// is given back waits for the next of its size, a power of two.
+enum { POOL_HEAD = 16, POOL_SIZES = 40 };
+
+typedef struct pool_head {
+    struct pool_head *next; // while nobody has it
+    int size;               // its power
+} pool_head;
+_Static_assert(sizeof(pool_head) <= POOL_HEAD, "in front of what is given out");
+
+static pool_head *pools[POOL_SIZES];
+
+static void *pool_malloc(int byte_count)
+{
+    int size = 5;
+    while ((1ll << size) < byte_count) {
+        size++;
+    }
+    pool_head *head = pools[size];
+    if (head != NULL) {
+        pools[size] = head->next;
+    } else if ((head = malloc(POOL_HEAD + ((size_t)1 << size))) == NULL) {
+        return NULL;
+    }
+    head->size = size;
+    return (uint8_t *)head + POOL_HEAD;
+}
+
+static pool_head *pool_head_of(void *memory_of_pool)
+{
+    return (pool_head *)((uint8_t *)memory_of_pool - POOL_HEAD);
+}
+
+static void pool_free(void *freed)
+{
+    pool_head *head = pool_head_of(freed);
+    head->next = pools[head->size];
+    pools[head->size] = head;
+}
+
+static int pool_size(void *sized)
+{
+    return sized == NULL ? 0 : 1 << pool_head_of(sized)->size;
+}
+
+static void *pool_realloc(void *old, int byte_count)
+{
+    if (byte_count <= pool_size(old)) {
+        return old;
+    }
+    void *larger = pool_malloc(byte_count);
+    if (larger != NULL) {
+        memcpy(larger, old, (size_t)pool_size(old));
+        pool_free(old);
+    }
+    return larger;
+}
+
+static int pool_round_up(int byte_count)
+{
+    return (byte_count + 7) & ~7;
+}
+
+static int pool_begin(void *user)
+{
+    (void)user;
+    return SQLITE_OK;
+}
+
+static void pool_end(void *user)
+{
+    (void)user;
+}
+
+static void give_pool(void)
+{
+    static const sqlite3_mem_methods methods = {pool_malloc,   pool_free,  pool_realloc, pool_size,
+                                                pool_round_up, pool_begin, pool_end,     NULL};
+    must(sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK &&
+             sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK,
+         "SQLite's memory");
 }
 
 // --------------------------------------------------------------------------------------------------------------- seeds
@@ -81,13 +173,60 @@ static void write_seeds(void)
     write_seed("log", LOG, plain, make_log(plain));
 }
 
+/// A file with a state, its log, its scene and a state that was set aside, of the smallest pages that SQLite has.
+static void write_image(void)
+{
+    static const tarn_session_about about = {.name = "main", .title = "A title", .begun_as = "tiny"};
+    static uint8_t bytes[SEED_BYTES], log[SEED_BYTES];
+    char path[] = "/tmp/tarn-fuzz-XXXXXX", beside[64];
+    tarn_scene_pack pack = {0};
+    tarn_session_file *file;
+    tarn_text why;
+    uint64_t state_bytes;
+    sqlite3 *db;
+    must(close(mkstemp(path)) == 0, "a file's name");
+    must(tarn_scene_pack_add(&pack, "tiny.json", "{}", 2) == TARN_OK, "a scene");
+    must(tarn_scene_pack_add(&pack, "a.obj", "v 0 0 0", 7) == TARN_OK, "a mesh");
+    tarn_box_news news = {.is_anew = true, .has_state = true, .epoch = 5, .number = 6};
+    news.state = (tarn_box_state){.scene = "tiny", .state_bytes_max = STATE_BYTES_MAX, .step = 4};
+    news.state.bytes = (tarn_box_bytes){bytes, 100, sizeof bytes};
+    news.state.pack = (tarn_box_bytes){pack.bytes, pack.byte_count, pack.byte_count};
+    news.log = (tarn_box_bytes){log, make_log(log), sizeof log};
+    must(tarn_session_file_open(path, &file, why) == TARN_OK, why);
+    must(tarn_session_file_put_about(file, &about, why) == TARN_OK, why);
+    for (int i = 0; i < 3; i++) {
+        must(tarn_session_file_put(file, &news, &state_bytes, why) == TARN_OK, why);
+    }
+    must(tarn_session_aside_put(file, 3, "it ended its worker", why) == TARN_OK, why);
+    tarn_session_file_close(file);
+    must(sqlite3_open(path, &db) == SQLITE_OK &&
+             sqlite3_exec(db, "PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM", NULL, NULL, NULL) ==
+                 SQLITE_OK &&
+             sqlite3_close(db) == SQLITE_OK,
+         "small pages");
+    const int fd = open(path, O_RDONLY);
+    const ssize_t count = read(fd, bytes, sizeof bytes);
+    must(count > 0 && count < (ssize_t)sizeof bytes, "a small file");
+    must(tarn_session_file_open_image(bytes, (size_t)count, &file, why) == TARN_OK, why);
+    tarn_session_file_close(file);
+    write_seed("image", IMAGE, bytes, (size_t)count);
+    write_seed("pack", PACK, pack.bytes, pack.byte_count);
+    tarn_scene_pack_free(&pack);
+    close(fd);
+    unlink(path);
+    snprintf(beside, sizeof beside, "%s-wal", path);
+    unlink(beside);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc;
     (void)argv;
+    give_pool();
     memory = tarn_black_box_make();
     must(memory >= 0, "a file");
     write_seeds();
+    write_image();
     return 0;
 }
 
@@ -126,7 +265,7 @@ static void fill_box(const char *scene, uint64_t step, const uint8_t *log, size_
     tarn_box_state kept = {
         .state_bytes_max = STATE_BYTES_MAX, .step = step, .bytes = {state, sizeof state, sizeof state}};
     snprintf(kept.scene, sizeof kept.scene, "%s", scene);
-    must(tarn_box_fill(memory, &kept, 5, 6, log, log_bytes) == TARN_OK, "filling the box");
+    must(tarn_box_fill(memory, &kept, 5, 6, log, log_bytes, true) == TARN_OK, "filling the box");
     read_box(STATE_BYTES_MAX, kept.scene, step);
 }
 
@@ -183,6 +322,55 @@ static void read_packed(const uint8_t *bytes, size_t byte_count)
     }
 }
 
+static void read_pack(const uint8_t *bytes, size_t byte_count)
+{
+    tarn_scene_pack again = {0};
+    tarn_scene_entry entry;
+    size_t at = 0;
+    const bool is_sound = tarn_scene_pack_sound(bytes, byte_count);
+    while (tarn_scene_pack_next(bytes, byte_count, &at, &entry)) {
+        must(entry.bytes + entry.byte_count == bytes + at, "an entry beyond the end");
+        must(!is_sound || tarn_scene_pack_add(&again, entry.name, entry.bytes, entry.byte_count) == TARN_OK,
+             "an entry");
+    }
+    must(!is_sound || (again.byte_count == byte_count && memcmp(again.bytes, bytes, byte_count) == 0), "another scene");
+    tarn_scene_pack_free(&again);
+}
+
+/// As a server and the tools read a file that somebody has given them.
+static void read_image(const uint8_t *bytes, size_t byte_count)
+{
+    static tarn_session_rest rest; // large
+    static tarn_session_row row;
+    static tarn_session_about about;
+    tarn_session_file *file;
+    tarn_session_aside aside = {0};
+    tarn_box_bytes pack = {0};
+    tarn_text why;
+    if (tarn_session_file_open_image(bytes, byte_count, &file, why) != TARN_OK) {
+        return;
+    }
+    (void)tarn_session_file_about(file, &about, why);
+    if (tarn_session_file_rest(file, &rest, why) == TARN_OK) {
+        must(rest.state.bytes.count <= rest.state.state_bytes_max, "a state larger than any");
+        must(rest.state.pack.count == 0 || tarn_scene_pack_sound(rest.state.pack.bytes, rest.state.pack.count),
+             "a scene that is none");
+        must(tarn_box_log_whole(rest.log.bytes, rest.log.count) == rest.log.count, "a log that is cut");
+        tarn_session_rest_free(&rest);
+    }
+    row = (tarn_session_row){0};
+    while (tarn_session_file_next_state(file, &row, why) == TARN_OK) {
+        (void)tarn_session_scene_read(file, row.id, &pack, why);
+    }
+    row = (tarn_session_row){0};
+    while (tarn_session_file_next_batch(file, &row, why) == TARN_OK) {
+    }
+    while (tarn_session_aside_next(file, &aside, why) == TARN_OK) {
+    }
+    tarn_box_bytes_free(&pack);
+    tarn_session_file_close(file);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 {
     if (byte_count == 0) {
@@ -199,6 +387,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
         read_batch(bytes, byte_count);
     } else if (kind == PACKED) {
         read_packed(bytes, byte_count);
+    } else if (kind == PACK) {
+        read_pack(bytes, byte_count);
+    } else if (kind == IMAGE) {
+        read_image(bytes, byte_count);
     } else {
         const size_t whole = tarn_box_log_whole(bytes, byte_count);
         must(whole <= byte_count && tarn_box_log_whole(bytes, whole) == whole, "how much is whole");

@@ -323,7 +323,7 @@ static int filled_box(const uint8_t *bytes, size_t byte_count, uint64_t step)
     const int fd = tarn_black_box_make();
     assert_true(fd > 0);
     snprintf(state.scene, sizeof state.scene, "small-pool");
-    assert_int_equal(tarn_box_fill(fd, &state, NEXT_EPOCH, 7, NULL, 0), TARN_OK);
+    assert_int_equal(tarn_box_fill(fd, &state, NEXT_EPOCH, 7, NULL, 0, false), TARN_OK);
     return fd;
 }
 

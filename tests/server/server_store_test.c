@@ -329,8 +329,9 @@ static void test_a_tank_has_its_scene_with_it(void **state)
     char key[64];
     server_owners_key(dir, key, sizeof key);
     snprintf(headers, sizeof headers, "%sAuthorization: Bearer %s\r\n", json, key);
-    assert_int_equal(
-        server_request(server.port, "POST", "/sessions", headers, "{\"scene\":\"own\"}", answer, sizeof answer), 201);
+    assert_int_equal(server_request(server.port, "POST", "/sessions", headers, "{\"scene\":\"own\",\"listed\":false}",
+                                    answer, sizeof answer),
+                     201);
     text_of("session", name, sizeof name);
     text_of("own", own, sizeof own);
     assert_int_equal(join(&client, name, own), TARN_ROLE_OWN);
@@ -348,6 +349,7 @@ static void test_a_tank_has_its_scene_with_it(void **state)
     assert_int_equal(join(&client, name, own), TARN_ROLE_OWN);
     expect_water(&client, &seen, 1);
     assert_int_equal(count_said("it is there no more"), 1);
+    assert_null(strstr(server_said(&server), name)); // which opens it
     expect_beginning(&client, &seen);
     wait_for_commit();
     assert_int_equal(kill(server_worker_at(&server, 1), SIGKILL), 0);
@@ -383,6 +385,7 @@ static void test_a_tank_has_its_scene_with_it(void **state)
     assert_int_equal(count_said("it has changed"), 1);
     assert_int_equal(client.frame.head.step, seen.step);
     expect_beginning(&client, &seen);
+    assert_null(strstr(server_said(&server), name)); // which opens it
     // Whoever loads it means the one that is there.
     ws_client_control(&client.ws, TARN_CONTROL_LOAD, "own");
     const uint32_t epoch = client.frame.head.epoch;
@@ -420,11 +423,50 @@ static void test_a_damaged_file_is_set_aside_and_named(void **state)
     snprintf(aside, sizeof aside, "%s.damaged", name);
     damage(file, 0);
     start("small-dam", "own");
-    assert_non_null(strstr(server_said(&server), aside));
+    char said[64]; // nobody knows whether its name may be said
+    snprintf(said, sizeof said, "/%.2s....damaged", name);
+    assert_non_null(strstr(server_said(&server), said));
+    assert_null(strstr(server_said(&server), name));
     assert_int_equal(access(in_dir(aside), F_OK), 0);
     assert_int_equal(access(in_dir(file), F_OK), -1);
     assert_int_equal(server_request(server.port, "GET", "/sessions", "", NULL, answer, sizeof answer), 200);
     assert_non_null(strstr(answer, "\"main\""));
+    server_stop(&server);
+}
+
+/// A file whose session isn't listed: whatever befalls it, its name stays out of the log.
+static void test_the_log_keeps_a_link_to_itself(void **state)
+{
+    (void)state;
+    static const char *const besides[] = {"", "-wal"};
+    char name[64], file[128];
+    start("small-dam", "own");
+    assert_int_equal(server_request(server.port, "POST", "/sessions", json,
+                                    "{\"scene\":\"small-pool\",\"listed\":false}", answer, sizeof answer),
+                     201);
+    text_of("session", name, sizeof name);
+    wait_for_commit();
+    // It can't be written any more, nor read by the next one.
+    snprintf(file, sizeof file, "%s.tank", name);
+    for (int i = 0; i < 2; i++) {
+        char path[160];
+        snprintf(path, sizeof path, "%s%s", file, besides[i]);
+        const int fd = open(in_dir(path), O_WRONLY);
+        assert_int_equal(ftruncate(fd, 5000), 0);
+        close(fd);
+    }
+    usleep(1500000);
+    server_stop(&server);
+    damage(file, 4096);
+    start("small-dam", "own");
+    assert_null(strstr(server_said(&server), name));
+    server_stop(&server);
+    close(open(in_dir(file), O_WRONLY | O_CREAT, 0600));
+    snprintf(file, sizeof file, "%s.tank-journal", name);
+    assert_int_equal(mkfifo(in_dir(file), 0600), 0);
+    start("small-dam", "own");
+    assert_int_equal(count_said("it is no regular file"), 1);
+    assert_null(strstr(server_said(&server), name));
     server_stop(&server);
 }
 
@@ -455,8 +497,8 @@ static void test_the_folder_has_a_limit(void **state)
         assert_int_equal(access(in_dir("old.damaged"), F_OK), -1);
         assert_int_equal(access(in_dir("new.damaged"), F_OK), round == 0 ? 0 : -1);
         assert_int_equal(access(in_dir("main.tank"), F_OK), 0);
-        assert_non_null(strstr(server_said(&server), round == 0 ? "old.damaged: deleted: older than --store-age"
-                                                                : "new.damaged: deleted: more than --store-max"));
+        assert_non_null(strstr(server_said(&server), round == 0 ? "/ol....damaged: deleted: older than --store-age"
+                                                                : "/ne....damaged: deleted: more than --store-max"));
         assert_int_equal(strstr(server_said(&server), "more than --store-max; they stay") != NULL, round == 1);
         server_stop(&server);
     }
@@ -593,6 +635,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_scene_begins_afresh_with_the_same_links, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_tank_has_its_scene_with_it, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_damaged_file_is_set_aside_and_named, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_the_log_keeps_a_link_to_itself, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_the_folder_has_a_limit, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_wrong_limits_are_refused, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_can_not_be_a_store_is_refused_with_a_sentence, make_dir, remove_dir),

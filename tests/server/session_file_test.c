@@ -152,7 +152,7 @@ static uint64_t check_rest(const tarn_session_rest *rest, uint32_t *epoch)
     tarn_black_box_rest left;
     size_t at = 0;
     const int fd = tarn_black_box_make();
-    assert_int_equal(tarn_box_fill(fd, &rest->state, rest->epoch, rest->number, rest->log.bytes, rest->log.count),
+    assert_int_equal(tarn_box_fill(fd, &rest->state, rest->epoch, rest->number, rest->log.bytes, rest->log.count, true),
                      TARN_OK);
     assert_int_equal(tarn_black_box_open(&box, fd, STATE_BYTES_MAX), TARN_OK);
     assert_true(tarn_black_box_find(&box, scene, &left));

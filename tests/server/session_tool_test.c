@@ -5,6 +5,7 @@
 #include "kernels/step_input.h"
 #include "server/common/scene.h"
 #include "server/common/scene_pack.h"
+#include "server/common/session_aside.h"
 #include "server/common/session_file.h"
 #include "server/worker/black_box.h"
 #include "tests/server/test_cmocka.h"
@@ -351,6 +352,25 @@ static void test_a_file_has_its_scene_with_it(void **state)
     expect("session export" SCENES "--hash main.tank", 0, end_hash);
 }
 
+/// What was set aside is no damage.
+static void test_what_was_set_aside_is_shown(void **state)
+{
+    (void)state;
+    tarn_session_file *file;
+    tarn_text why;
+    assert_int_equal(tarn_session_file_open(in_dir("main.tank"), &file, why), TARN_OK);
+    assert_int_equal(tarn_session_aside_put(file, 4, "it ended \033[2Jits worker", why), TARN_OK);
+    tarn_session_file_close(file);
+    expect("session show main.tank", 0, "state 4 was set aside, with ");
+    assert_non_null(strstr(said, "step 30, it ended ?[2Jits worker"));
+    assert_non_null(strstr(said, "goes on at step 30 "));
+    expect("session verify main.tank", 0, "whole: 3 states");
+    // One that is put behind it has the next number.
+    run_sql(in_dir("main.tank"), "INSERT INTO states(follows, frame) SELECT 0, frame FROM states WHERE id = 3");
+    expect("session verify main.tank", 1, "state 5 "); // which its frame isn't of
+    assert_null(strstr(said, "missing"));
+}
+
 static void test_damage_is_named_with_what_is_lost(void **state)
 {
     (void)state;
@@ -546,6 +566,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_whole_file_is_shown_and_replayed, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_an_export_is_the_tank, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_file_has_its_scene_with_it, make_file_with_scene, remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_was_set_aside_is_shown, make_file_with_scene, remove_dir),
         cmocka_unit_test_setup_teardown(test_damage_is_named_with_what_is_lost, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_replay_that_parts_is_named, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_wrong_files_are_named, make_file, remove_dir),

@@ -106,8 +106,10 @@ static bool find_bytes(scene_reader *r, const char *path, const char *name, cons
     if (status != TARN_OK) {
         free(*made);
         *made = NULL;
+        (void)pass_on(r, status, path, why);
+        return false;
     }
-    return status == TARN_OK || pass_on(r, status, path, why);
+    return true;
 }
 
 static double mesh_extent_m(const tarn_mesh *mesh)

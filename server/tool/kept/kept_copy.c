@@ -2,6 +2,7 @@
 #include "server/tool/kept/kept_copy.h"
 #include "kernels/step_input.h"
 #include "server/common/black_box_layout.h"
+#include "server/common/session_aside.h"
 #include "server/common/session_scene.h"
 
 #include <stdio.h>
@@ -40,9 +41,9 @@ static tarn_status take_states(tarn_session_file *file, int64_t after, kept_copy
             snprintf(why, sizeof(tarn_text), "out of memory for %zu bytes of a state", row.content_bytes);
             return TARN_E_MEMORY;
         }
-        status = tarn_session_scene_read(file, row.id, &stretch->state.pack, why);
-        if (status != TARN_OK && status != TARN_E_MALFORMED) { // one that is damaged is taken by its name
-            return status;
+        const tarn_status scene = tarn_session_scene_read(file, row.id, &stretch->state.pack, why);
+        if (scene != TARN_OK && scene != TARN_E_MALFORMED) { // one that is damaged is taken by its name
+            return scene;
         }
     }
     return status == TARN_E_NOT_FOUND ? TARN_OK : status;
@@ -67,7 +68,8 @@ static void take_log(tarn_session_file *file, kept_copy *copy, tarn_text why)
             at++;
         }
         if (at < copy->count && copy->stretches[at].id == row.state) {
-            take_batch(&copy->stretches[at], &row, last == 0 || row.id == last + 1);
+            take_batch(&copy->stretches[at], &row,
+                       last == 0 || row.id == last + 1 || tarn_session_aside_has(file, true, last + 1, row.id - 1));
         } else if (at > 0) { // its state is missing
             copy->stretches[at - 1].is_cut = true;
         }

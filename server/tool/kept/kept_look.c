@@ -137,7 +137,8 @@ static void take_about(look *l)
 static void take_state(look *l, const tarn_session_row *row)
 {
     l->summary->state_count++;
-    if (l->last_state != 0 && row->id != l->last_state + 1) {
+    if (l->last_state != 0 && row->id != l->last_state + 1 &&
+        !tarn_session_aside_has(l->file, false, l->last_state + 1, row->id - 1)) {
         damage(l, "states %" PRId64 " to %" PRId64 " are missing and lost", l->last_state + 1, row->id - 1);
     }
     l->first_state = l->first_state == 0 ? row->id : l->first_state;
@@ -155,7 +156,8 @@ static void take_batch(look *l, const tarn_session_row *row)
 {
     uint64_t steps = 0;
     l->summary->batch_count++;
-    if (l->last_batch != 0 && row->id != l->last_batch + 1) {
+    if (l->last_batch != 0 && row->id != l->last_batch + 1 &&
+        !tarn_session_aside_has(l->file, true, l->last_batch + 1, row->id - 1)) {
         damage(l,
                "log batches %" PRId64 " to %" PRId64 ", before one behind state %" PRId64 ", are missing and lost; %s",
                l->last_batch + 1, row->id - 1, row->state, loss_of_log(l, row->state));
@@ -222,6 +224,15 @@ static void take_scene(kept_summary *summary, const tarn_box_bytes *bytes)
     free(read);
 }
 
+static void take_aside(look *l)
+{
+    tarn_session_aside aside = {0};
+    tarn_text why;
+    while (l->sink->on_aside != NULL && tarn_session_aside_next(l->file, &aside, why) == TARN_OK) {
+        l->sink->on_aside(l->sink->user, &aside);
+    }
+}
+
 /// What a server goes on from.
 static void take_rest(look *l)
 {
@@ -262,6 +273,7 @@ tarn_status kept_look(const char *path, bool is_thorough, const kept_sink *sink,
     take_about(&l);
     find_newest(&l);
     take_rows(&l);
+    take_aside(&l);
     take_rest(&l);
     tarn_session_file_close(l.file);
     return TARN_OK;

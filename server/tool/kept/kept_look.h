@@ -3,6 +3,7 @@
 #ifndef TARN_SERVER_TOOL_KEPT_LOOK_H
 #define TARN_SERVER_TOOL_KEPT_LOOK_H
 
+#include "server/common/session_aside.h"
 #include "server/common/session_file.h"
 
 #include <stdbool.h>
@@ -31,7 +32,8 @@ typedef struct kept_sink {
     void (*on_state)(void *user, const tarn_session_row *row);
     /// @param steps  that the batch makes
     void (*on_batch)(void *user, const tarn_session_row *row, uint64_t steps);
-    void (*on_damage)(void *user, const char *sentence); ///< what is damaged and what is lost by it
+    void (*on_aside)(void *user, const tarn_session_aside *aside); ///< a state that killed its workers
+    void (*on_damage)(void *user, const char *sentence);           ///< what is damaged and what is lost by it
 } kept_sink;
 
 /// @param is_thorough  whether SQLite looks through its own structures too

@@ -156,6 +156,20 @@ static void show_batch(void *user, const tarn_session_row *row, uint64_t steps)
            size_text(row->packed_bytes, packed));
 }
 
+static void show_aside(void *user, const tarn_session_aside *aside)
+{
+    tarn_text reason;
+    (void)user;
+    snprintf(reason, sizeof reason, "%s", aside->reason);
+    tarn_make_printable(reason);
+    printf("state %" PRId64 " was set aside, with %u batches of its log: ", aside->state, aside->batch_count);
+    if (aside->is_whole) {
+        printf("step %" PRIu64 ", %s\n", aside->step, reason);
+    } else {
+        printf("damaged, %s\n", reason);
+    }
+}
+
 static void show_damage(void *user, const char *sentence)
 {
     char text[2 * sizeof(tarn_text)];
@@ -193,7 +207,7 @@ static void show_scene(const kept_summary *summary)
 
 bool kept_show(const char *command, const char *path, const char *scenes_dir)
 {
-    static const kept_sink sink = {NULL, show_state, show_batch, show_damage};
+    static const kept_sink sink = {NULL, show_state, show_batch, show_aside, show_damage};
     static kept_summary summary;
     char size[SIZE_BYTES], time[TIME_BYTES];
     tarn_text why;
