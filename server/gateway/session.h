@@ -121,7 +121,7 @@ typedef struct tarn_session_plan {
 } tarn_session_plan;
 
 /// Opens a session, without a tank.
-/// @return TARN_OK, TARN_E_LIMIT (all places are taken) or TARN_E_IO (no random numbers)
+/// @return TARN_OK, TARN_E_LIMIT (all places are taken), TARN_E_IO (no random numbers) or TARN_E_MEMORY
 tarn_status tarn_session_open(tarn_sessions *all, const tarn_session_plan *plan, tarn_session **session);
 
 /// Gives the memory of a place back, when no frames come any more.

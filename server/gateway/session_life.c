@@ -40,7 +40,9 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     } else if (getrandom(session->salt, sizeof session->salt, 0) != (ssize_t)sizeof session->salt) {
         status = TARN_E_IO;
     }
-    tarn_role_keys_make(&session->keys, &all->secret, session->salt, sizeof session->salt);
+    if (status == TARN_OK) {
+        status = tarn_role_keys_make(&session->keys, &all->secret, session->salt, sizeof session->salt);
+    }
     if (status == TARN_OK && plan->name != NULL) {
         snprintf(session->name, sizeof session->name, "%s", plan->name);
     } else if (status == TARN_OK) {
