@@ -2,6 +2,7 @@
 // whether every row holds. Begin at `rows`.
 #include "tests/faults/lockstep.h"
 #include "tests/faults/outage.h"
+#include "tests/faults/starved.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -119,11 +120,27 @@ static bool run_outage(const fault_row *row, int moments, unsigned seed)
     return outcome.holds;
 }
 
+/// Allocations that fail. @return whether the row holds
+static bool run_starved(const starved_act *act, bool is_short, unsigned seed)
+{
+    starved_result result;
+    starved_run(act, is_short ? act->stride_short : act->stride, seed, &result);
+    const bool holds = starved_holds(&result);
+    printf("| %s | %u | %u | %u | %u | %lld, %lld | %u | %s |\n", act->what, result.calls, result.refused,
+           result.unserved, result.crashes, (long long)result.pieces_left, (long long)result.libraries_left,
+           result.others_hurt, holds ? "ok" : "FAIL");
+    fflush(stdout);
+    return holds;
+}
+
 static int wrong(const char *found)
 {
     fprintf(stderr, "faults: found \"%s\", allowed are a row (", found);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        fprintf(stderr, "%s%s", i > 0 ? ", " : "", rows[i].name);
+        fprintf(stderr, "%s, ", rows[i].name);
+    }
+    for (uint32_t i = 0; i < starved_act_count; i++) {
+        fprintf(stderr, "%s%s", i > 0 ? ", " : "", starved_acts[i].name);
     }
     fprintf(stderr, "), --moments N of 1 to 1000 and --seed N\n");
     return 2;
@@ -154,6 +171,18 @@ int main(int argc, char **argv)
         if (only == NULL || strcmp(only, rows[i].name) == 0) {
             const int count = moments > 0 && moments < rows[i].moments ? (int)moments : rows[i].moments;
             failed += !(rows[i].fault.strike != NULL ? run_lockstep : run_outage)(&rows[i], count, (unsigned)seed);
+            ran++;
+        }
+    }
+    bool has_head = false;
+    for (uint32_t i = 0; i < starved_act_count; i++) {
+        if (only == NULL || strcmp(only, starved_acts[i].name) == 0) {
+            if (!has_head) {
+                printf("\n| an allocation fails | calls | refused | not served after | crashes | pieces left: ours, "
+                       "libraries' | others hurt | |\n|---|---|---|---|---|---|---|---|\n");
+                has_head = true;
+            }
+            failed += !run_starved(&starved_acts[i], moments > 0, (unsigned)seed);
             ran++;
         }
     }

@@ -118,6 +118,22 @@ static bool listen_to(server_process *server)
     return server->out_fd >= 0 || server->err_fd >= 0;
 }
 
+static void find_port(server_process *server)
+{
+    char *address = strstr(server->out, "://"); // http or https
+    const char *port = address != NULL && strchr(address, '\n') != NULL ? strchr(address + 3, ':') : NULL;
+    if (port != NULL) {
+        server->port = (uint16_t)atoi(port + 1);
+    }
+}
+
+bool server_listens(server_process *server)
+{
+    const bool is_open = listen_to(server);
+    find_port(server);
+    return is_open;
+}
+
 static void start(server_process *server, const char *const *arguments, spawn_how how)
 {
     // Requests that tests write themselves are for the hosts "a" and "b".
@@ -133,10 +149,8 @@ static void start(server_process *server, const char *const *arguments, spawn_ho
     spawn(server, list, how);
     uint64_t until_ns = deadline_ns();
     while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
-        char *address = strstr(server->out, "://"); // http or https
-        const char *port = address != NULL && strchr(address, '\n') != NULL ? strchr(address + 3, ':') : NULL;
-        if (port != NULL) {
-            server->port = (uint16_t)atoi(port + 1);
+        find_port(server);
+        if (server->port != 0) {
             return;
         }
     }
