@@ -335,8 +335,14 @@ static void run_steps(const starved_act *act, uint32_t stride, unsigned seed, st
     stop();
 }
 
-static char store[] = "/tmp/tarn-starved-XXXXXX";
+static char store[32];
 static const char *stored[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", "--store", store, NULL};
+
+static void make_store(void)
+{
+    snprintf(store, sizeof store, "/tmp/tarn-starved-XXXXXX");
+    assert_non_null(mkdtemp(store));
+}
 
 static bool commits_go_on(void)
 {
@@ -355,7 +361,7 @@ static void run_commit(const starved_act *act, uint32_t stride, unsigned seed, s
 {
     enum { COMMITS_MS = 2500, COMMIT_CALLS_MAX = 600 }; // a state is put every 2 s, and takes less
     (void)act;
-    assert_non_null(mkdtemp(store));
+    make_store();
     start(stored);
     assert_true(commits_go_on());
     const pid_t worker = server_worker(&server);
@@ -388,7 +394,6 @@ static void run_commit(const starved_act *act, uint32_t stride, unsigned seed, s
     }
     stop();
     assert_int_equal(server_remove_store(store), 0);
-    memcpy(store + sizeof store - 7, "XXXXXX", 6);
 }
 
 /// A start with a tank that was kept: it comes back, or the server says why it can't and the next start has it.
@@ -396,7 +401,7 @@ static void run_restore(const starved_act *act, uint32_t stride, unsigned seed, 
 {
     enum { RESTORE_CALLS_MAX = 600 }; // what follows is not of this
     (void)act;
-    assert_non_null(mkdtemp(store));
+    make_store();
     start(stored);
     for (int i = 0; i < 60; i++) {
         stream_client_see(&onlooker);
@@ -446,7 +451,6 @@ static void run_restore(const starved_act *act, uint32_t stride, unsigned seed, 
         }
     }
     assert_int_equal(server_remove_store(store), 0);
-    memcpy(store + sizeof store - 7, "XXXXXX", 6);
 }
 
 const starved_act starved_acts[] = {
