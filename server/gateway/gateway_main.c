@@ -480,6 +480,8 @@ static tarn_status start(tarn_text why)
                                     .is_kept = true,
                                     .is_listed = true};
     if (tarn_fanout_space(&gateway.sessions.nowhere, TARN_IPC_FRAME_BYTES_MAX) == NULL) {
+        snprintf(why, sizeof(tarn_text), "there is no memory for the largest frame, %d MiB of addresses (ulimit -v)",
+                 TARN_IPC_FRAME_BYTES_MAX >> 20);
         return TARN_E_MEMORY;
     }
     status = open_store(why);

@@ -269,9 +269,12 @@ static void try_all(const starved_trial *trial, uint32_t stride, unsigned seed, 
             return;
         }
         const int64_t left = settle(trial, before) - before;
-        if (left > 0) {
+        if (left > 0 && is_known_leak(memory->where)) {
+            result->libraries_left += left;
+            before += left;
+        } else if (left > 0) {
             fprintf(stderr, "call %u: %lld pieces are left: %s\n", (unsigned)at, (long long)left, memory->where);
-            *(is_known_leak(memory->where) ? &result->libraries_left : &result->pieces_left) += left;
+            result->pieces_left += left;
             before += left;
         }
     }

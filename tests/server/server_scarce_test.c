@@ -218,12 +218,32 @@ static void test_frames_that_there_is_no_memory_for_are_left_out(void **state)
     server_stop(&server);
 }
 
+static void test_too_little_memory_to_start_is_said(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    puts("skipped: a sanitizer doesn't start with little");
+    skip();
+#endif
+    struct rlimit was, little = {80 << 20, RLIM_INFINITY};
+    assert_int_equal(getrlimit(RLIMIT_AS, &was), 0);
+    little.rlim_max = was.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+    server_spawn(&server, (const char *[]){"--port", "0", "--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL});
+    assert_int_equal(setrlimit(RLIMIT_AS, &was), 0);
+    assert_int_equal(server_wait(&server), 1);
+    if (strstr(server.err, "tarnd: there is no memory for the largest frame") == NULL) {
+        fail_msg("the server said:\n%s", server.err);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_tank_that_the_device_has_no_memory_for_is_refused),
         cmocka_unit_test(test_a_tank_that_cannot_come_back_is_tried_again),
         cmocka_unit_test(test_frames_that_there_is_no_memory_for_are_left_out),
+        cmocka_unit_test(test_too_little_memory_to_start_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
