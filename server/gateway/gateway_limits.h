@@ -85,6 +85,7 @@ enum {
     // sessions
     TARN_GATEWAY_SESSIONS_MAX = 64,         ///< --sessions-max allows no more
     TARN_GATEWAY_SESSIONS = 8,              ///< its default
+    TARN_GATEWAY_ENDED_MAX = 8,             ///< sessions of which it is known why they ended
     TARN_GATEWAY_KEEP_EMPTY_S = 600,        ///< that a tank lasts with nobody in it; --keep-empty
     TARN_GATEWAY_CREATE_PER_MINUTE = 10,    ///< tanks made from one address
     TARN_GATEWAY_MAKERS_MAX = 64,           ///< addresses of which this is known
@@ -104,7 +105,7 @@ enum {
     TARN_GATEWAY_FRAME_MS_MAX = 10000,  ///< between frames of a tank that is watched, for /healthz
     TARN_GATEWAY_TRY_MS = 500,          ///< before a tank that didn't fit is brought back again; doubles
     TARN_GATEWAY_TRY_DOUBLINGS = 6,
-    TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
+    TARN_GATEWAY_IDLE_MS = 3000, ///< without viewers before a tank rests
 
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
 
