@@ -74,6 +74,8 @@ static tarn_status read_json(scene_reader *r, const char *name, const char *text
     json_t *json = json_loadb(text, text_bytes, JSON_REJECT_DUPLICATES, &error);
     if (json == NULL && is_blank(text, text_bytes)) {
         scene_refuse(r, TARN_E_MALFORMED, "", "the file is empty");
+    } else if (json == NULL && error.text[0] == '\0') { // jansson says nothing of what it had no memory for
+        scene_refuse(r, TARN_E_MEMORY, "", "out of memory");
     } else if (json == NULL) {
         scene_refuse(r, TARN_E_MALFORMED, "", "line %d, column %d: this isn't JSON: %s", error.line, error.column,
                      error.text);

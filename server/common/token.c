@@ -68,12 +68,14 @@ tarn_status tarn_base64url_read(const char *text, size_t text_bytes, uint8_t *by
     return held_bits < 6 && (held & ((1u << held_bits) - 1)) == 0 ? TARN_OK : TARN_E_MALFORMED;
 }
 
-static void sign(const tarn_token_key *key, const char *text, size_t text_bytes, uint8_t mac[EVP_MAX_MD_SIZE])
+/// @return false: there is no memory
+static bool sign(const tarn_token_key *key, const char *text, size_t text_bytes, uint8_t mac[EVP_MAX_MD_SIZE])
 {
     unsigned made = 0;
     const uint8_t *done =
         HMAC(EVP_sha256(), key->secret, (int)key->secret_bytes, (const uint8_t *)text, text_bytes, mac, &made);
-    TARN_ASSERT(done != NULL && made == MAC_BYTES);
+    TARN_ASSERT(done == NULL || made == MAC_BYTES);
+    return done != NULL;
 }
 
 tarn_status tarn_token_write(const tarn_token *token, const tarn_token_key *key, tarn_pass text)
@@ -105,7 +107,9 @@ tarn_status tarn_token_write(const tarn_token *token, const tarn_token_key *key,
     size_t at = tarn_base64url_write((const uint8_t *)header, (size_t)header_bytes, text);
     text[at++] = '.';
     at += tarn_base64url_write((const uint8_t *)claims, claims_bytes, text + at);
-    sign(key, text, at, mac);
+    if (!sign(key, text, at, mac)) {
+        return TARN_E_MEMORY;
+    }
     text[at++] = '.';
     at += tarn_base64url_write(mac, MAC_BYTES, text + at);
     TARN_ASSERT(at == whole);
@@ -190,7 +194,10 @@ static tarn_status check_signature(const char *text, const part *mac, const tarn
         snprintf(why, sizeof(tarn_text), "the token's signature isn't base64url without padding");
         return TARN_E_MALFORMED;
     }
-    sign(key, text, (size_t)(mac->text - 1 - text), made);
+    if (!sign(key, text, (size_t)(mac->text - 1 - text), made)) {
+        snprintf(why, sizeof(tarn_text), "there is no memory to look at the token's signature");
+        return TARN_E_MEMORY;
+    }
     if (found_bytes != MAC_BYTES || CRYPTO_memcmp(found, made, MAC_BYTES) != 0) {
         snprintf(why, sizeof(tarn_text), "the token's signature is wrong");
         return TARN_E_MALFORMED;

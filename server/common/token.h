@@ -47,7 +47,7 @@ typedef struct tarn_token {
 /// Whether an id or a key's name has 1 to so many letters, digits, '-' and '_', and nothing else.
 bool tarn_token_word_valid(const char *word, size_t bytes_max);
 
-/// Writes a token. @return TARN_OK, or TARN_E_LIMIT: it would be longer than TARN_PASS_BYTES_MAX
+/// Writes a token. @return TARN_OK, TARN_E_MEMORY, or TARN_E_LIMIT: it would be longer than TARN_PASS_BYTES_MAX
 tarn_status tarn_token_write(const tarn_token *token, const tarn_token_key *key, tarn_pass text);
 
 /// Reads a token and checks that it is signed with one of the keys and valid now. Whether it is revoked is another

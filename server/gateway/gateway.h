@@ -58,6 +58,7 @@ typedef struct tarn_gateway {
     uint64_t draining_since_ns;
     bool ending;
     uint64_t ending_since_ns;
+    bool has_closed; ///< everything, and the loop is about to end
     int exit_code;
     tarn_text failure; ///< why the start failed
 } tarn_gateway;

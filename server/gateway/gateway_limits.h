@@ -92,6 +92,7 @@ enum {
     // sessions
     TARN_GATEWAY_SESSIONS_MAX = 64,         ///< --sessions-max allows no more
     TARN_GATEWAY_SESSIONS = 8,              ///< its default
+    TARN_GATEWAY_ENDED_MAX = 8,             ///< sessions of which it is known why they ended
     TARN_GATEWAY_KEEP_EMPTY_S = 600,        ///< that a tank lasts with nobody in it; --keep-empty
     TARN_GATEWAY_CREATE_PER_MINUTE = 10,    ///< tanks made from one address
     TARN_GATEWAY_MAKERS_MAX = 64,           ///< addresses of which this is known

@@ -226,6 +226,12 @@ static void close_handle(uv_handle_t *handle, void *user)
 static void tick_ending(uint64_t now_ns)
 {
     uint64_t since_ms = (now_ns - gateway.ending_since_ns) / 1000000;
+    if (gateway.has_closed) {
+        if (since_ms > TARN_GATEWAY_END_MS_MAX) {
+            _exit(gateway.exit_code);
+        }
+        return;
+    }
     bool viewers_told = gateway.viewers.first == NULL || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
     const bool workers_gone = tarn_workers_are_gone(&gateway.workers) || since_ms > TARN_GATEWAY_END_MS_MAX;
     if (workers_gone && gateway.sessions.store != NULL && !tarn_store_has_ended(gateway.sessions.store)) {
@@ -235,7 +241,8 @@ static void tick_ending(uint64_t now_ns)
             _exit(1);
         }
     } else if (viewers_told && tarn_workers_are_gone(&gateway.workers)) {
-        uv_close((uv_handle_t *)&gateway.tick, NULL);
+        uv_unref((uv_handle_t *)&gateway.tick); // it goes on: where libwebsockets lost a handle, the loop doesn't end
+        gateway.has_closed = true;
         for (int i = 0; i < SIGNAL_COUNT; i++) {
             if (gateway.signals[i].loop != NULL) {
                 close_handle((uv_handle_t *)&gateway.signals[i], NULL);
@@ -476,6 +483,8 @@ static tarn_status start(tarn_text why)
                                     .is_kept = true,
                                     .is_listed = true};
     if (tarn_fanout_space(&gateway.sessions.nowhere, TARN_IPC_FRAME_BYTES_MAX) == NULL) {
+        snprintf(why, sizeof(tarn_text), "there is no memory for the largest frame, %d MiB of addresses (ulimit -v)",
+                 TARN_IPC_FRAME_BYTES_MAX >> 20);
         return TARN_E_MEMORY;
     }
     status = open_store(why);

@@ -3,11 +3,13 @@
 #include "protocol/assert.h"
 #include "server/common/role_word.h"
 
-void tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes)
+tarn_status tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes)
 {
-    for (int role = 0; role < TARN_ROLE_COUNT; role++) {
-        tarn_secret_key(secret, salt, salt_bytes, tarn_role_word((tarn_role)role), keys->keys[role]);
+    tarn_status status = TARN_OK;
+    for (int role = 0; role < TARN_ROLE_COUNT && status == TARN_OK; role++) {
+        status = tarn_secret_key(secret, salt, salt_bytes, tarn_role_word((tarn_role)role), keys->keys[role]);
     }
+    return status;
 }
 
 bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *role)

@@ -10,8 +10,9 @@ typedef struct tarn_role_keys {
     tarn_key keys[TARN_ROLE_COUNT]; ///< by role; hexadecimal digits
 } tarn_role_keys;
 
-/// The keys of a session, by its salt.
-void tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes);
+/// The keys of a session, by its salt. @return TARN_OK or TARN_E_MEMORY
+tarn_status tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const uint8_t *salt,
+                                size_t salt_bytes);
 
 /// The role that a key gives. How long it takes doesn't depend on how much of a key is right.
 /// @param key  with zeros behind its end  @return false: it is none of these

@@ -76,7 +76,8 @@ tarn_status tarn_secret_keep(tarn_secret *secret, const char *path, tarn_text wh
     return TARN_OK;
 }
 
-void tarn_secret_key(const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes, const char *text, tarn_key key)
+tarn_status tarn_secret_key(const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes, const char *text,
+                            tarn_key key)
 {
     uint8_t message[256], code[EVP_MAX_MD_SIZE];
     unsigned code_bytes = 0;
@@ -86,8 +87,12 @@ void tarn_secret_key(const tarn_secret *secret, const uint8_t *salt, size_t salt
     memcpy(message + salt_bytes, text, text_bytes); // NOLINT(bugprone-not-null-terminated-result): bytes
     const uint8_t *made =
         HMAC(EVP_sha256(), secret->bytes, TARN_SECRET_BYTES, message, salt_bytes + text_bytes, code, &code_bytes);
-    TARN_ASSERT(made != NULL && code_bytes >= TARN_KEY_BYTES / 2);
+    if (made == NULL) {
+        return TARN_E_MEMORY;
+    }
+    TARN_ASSERT(code_bytes >= TARN_KEY_BYTES / 2);
     for (size_t i = 0; i < TARN_KEY_BYTES / 2; i++) {
         snprintf(key + 2 * i, 3, "%02x", code[i]);
     }
+    return TARN_OK;
 }

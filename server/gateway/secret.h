@@ -21,7 +21,8 @@ tarn_status tarn_secret_draw(tarn_secret *secret);
 /// @return TARN_OK, or TARN_E_IO or TARN_E_MALFORMED with a sentence in why
 tarn_status tarn_secret_keep(tarn_secret *secret, const char *path, tarn_text why);
 
-/// A key: HMAC-SHA-256 of a text and a salt, as hexadecimal digits.
-void tarn_secret_key(const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes, const char *text, tarn_key key);
+/// A key: HMAC-SHA-256 of a text and a salt, as hexadecimal digits. @return TARN_OK or TARN_E_MEMORY
+tarn_status tarn_secret_key(const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes, const char *text,
+                            tarn_key key);
 
 #endif

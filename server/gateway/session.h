@@ -112,8 +112,13 @@ typedef struct tarn_sessions {
     struct tarn_store *store; ///< that keeps them (tank_store.h); NULL: none
     uint64_t store_due_ns;    ///< when it is looked at again
     bool has_ended;           ///< one of them, since they were looked at
-    uint32_t per_address_max; ///< made from one address, at once
-    tarn_fanout nowhere;      ///< for frames of tanks that were ended while they were on their way
+    struct {
+        tarn_name name;
+        tarn_text sentence;
+    } ended[TARN_GATEWAY_ENDED_MAX]; ///< the newest, and why
+    uint32_t ended_count;            ///< so far
+    uint32_t per_address_max;        ///< made from one address, at once
+    tarn_fanout nowhere;             ///< for frames of tanks that were ended while they were on their way
     uint32_t generation;
 } tarn_sessions;
 
@@ -129,7 +134,7 @@ typedef struct tarn_session_plan {
 } tarn_session_plan;
 
 /// Opens a session, without a tank.
-/// @return TARN_OK, TARN_E_LIMIT (all places are taken) or TARN_E_IO (no random numbers)
+/// @return TARN_OK, TARN_E_LIMIT (all places are taken), TARN_E_IO (no random numbers) or TARN_E_MEMORY
 tarn_status tarn_session_open(tarn_sessions *all, const tarn_session_plan *plan, tarn_session **session);
 
 /// Gives the memory of a place back, when no frames come any more.
@@ -137,6 +142,9 @@ void tarn_session_close(tarn_session *session);
 
 /// Ends it: its viewers are told why and closed, its tank is no more.
 void tarn_session_end(tarn_session *session, const char *sentence);
+
+/// Why a session of this name ended, for whoever comes too late; NULL: none did lately.
+const char *tarn_session_ended_because(const tarn_sessions *all, const char *name);
 
 /// Whether some worker is up that takes one more tank.
 bool tarn_session_has_room(const tarn_sessions *all);

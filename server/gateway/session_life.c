@@ -40,7 +40,9 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     } else if (getrandom(session->salt, sizeof session->salt, 0) != (ssize_t)sizeof session->salt) {
         status = TARN_E_IO;
     }
-    tarn_role_keys_make(&session->keys, &all->secret, session->salt, sizeof session->salt);
+    if (status == TARN_OK) {
+        status = tarn_role_keys_make(&session->keys, &all->secret, session->salt, sizeof session->salt);
+    }
     if (status == TARN_OK && plan->name != NULL) {
         snprintf(session->name, sizeof session->name, "%s", plan->name);
     } else if (status == TARN_OK) {
@@ -91,6 +93,23 @@ void tarn_session_close(tarn_session *session)
     session->id = 0;
 }
 
+static void note_end(tarn_sessions *all, const tarn_session *session, const char *sentence)
+{
+    const uint32_t place = all->ended_count++ % TARN_GATEWAY_ENDED_MAX;
+    memcpy(all->ended[place].name, session->name, sizeof session->name);
+    snprintf(all->ended[place].sentence, sizeof all->ended[place].sentence, "%s", sentence);
+}
+
+const char *tarn_session_ended_because(const tarn_sessions *all, const char *name)
+{
+    for (uint32_t i = 0; i < TARN_GATEWAY_ENDED_MAX; i++) {
+        if (name[0] != '\0' && strcmp(all->ended[i].name, name) == 0) {
+            return all->ended[i].sentence;
+        }
+    }
+    return NULL;
+}
+
 void tarn_session_end(tarn_session *session, const char *sentence)
 {
     const tarn_ipc_message message = {.kind = TARN_IPC_UNLOAD, .tank = session->id};
@@ -98,6 +117,7 @@ void tarn_session_end(tarn_session *session, const char *sentence)
     TARN_ASSERT(session->id != 0);
     tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.session = session->label, .tank = session->id},
                 "the session \"%s\" ends: %s", session->label, sentence);
+    note_end(session->all, session, sentence);
     while (session->viewer_count > 0) {
         tarn_viewer *viewer = session->viewers[0];
         tarn_session_leave(session, viewer);

@@ -195,11 +195,16 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
         tarn_session_pages_refuse(answer, 503, "the tank could not be made");
         return;
     }
+    answer->byte_count = tarn_session_made_write(session->name, &session->keys, answer->text, sizeof answer->text);
+    if (answer->byte_count == 0) { // nobody would have its keys
+        tarn_session_end(session, "there is no memory to tell its keys");
+        tarn_session_pages_refuse(answer, 503, "the tank could not be made: out of memory");
+        return;
+    }
     tarn_session_make_tank(session);
     tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.session = session->label, .tank = session->id},
                 "the session \"%s\" begins: %s", session->label, request.scene);
     answer->status = 201;
-    answer->byte_count = tarn_session_made_write(session->name, &session->keys, answer->text, sizeof answer->text);
 }
 
 /// The session of this name. @return NULL: there is none, which is the answer

@@ -76,7 +76,12 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
     tarn_text why;
     tarn_session *session = tarn_session_find(viewer->all->sessions, join->session);
     if (session == NULL) {
-        snprintf(why, sizeof why, "join.session: there is no session \"%s\"", join->session);
+        const char *because = tarn_session_ended_because(viewer->all->sessions, join->session);
+        if (because != NULL) {
+            snprintf(why, sizeof why, "join.session: \"%s\" has ended: %.300s", join->session, because);
+        } else {
+            snprintf(why, sizeof why, "join.session: there is no session \"%s\"", join->session);
+        }
         tarn_viewer_fail(viewer, TARN_ERROR_SESSION, why);
         return;
     }

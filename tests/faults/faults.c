@@ -4,6 +4,7 @@
 #include "tests/faults/networks.h"
 #include "tests/faults/outage.h"
 #include "tests/faults/reconnects.h"
+#include "tests/faults/starved.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -126,6 +127,24 @@ static bool run_outage(const fault_row *row, int moments, unsigned seed)
     return outcome.holds;
 }
 
+/// Allocations that fail. @return whether the row holds
+static bool run_starved(const starved_act *act, bool is_short, unsigned seed)
+{
+    starved_result result;
+    starved_run(act, is_short ? act->stride_short : act->stride, seed, &result);
+    const bool holds = starved_holds(&result);
+    printf("| %s | %u | %u | %u | %u | %lld, %lld | %u | %s |\n", act->what, result.calls, result.refused,
+           result.unserved, result.crashes, (long long)result.pieces_left, (long long)result.libraries_left,
+           result.others_hurt, holds ? "ok" : "FAIL");
+    fflush(stdout);
+    return holds;
+}
+
+static const char *starved_name(unsigned index)
+{
+    return index < starved_act_count ? starved_acts[index].name : NULL;
+}
+
 static const char *names[NAMES_MAX]; // on the command line
 static int name_count;
 
@@ -142,7 +161,7 @@ static bool is_wanted(const char *row)
 /// The name of a row of any table; NULL behind the last one.
 static const char *row_name(unsigned index)
 {
-    static const char *(*const others[])(unsigned index) = {networks_name, reconnects_name};
+    static const char *(*const others[])(unsigned index) = {starved_name, networks_name, reconnects_name};
     const unsigned own = sizeof rows / sizeof rows[0];
     if (index < own) {
         return rows[index].name;
@@ -208,7 +227,17 @@ int main(int argc, char **argv)
             failed += !(rows[i].fault.strike != NULL ? run_lockstep : run_outage)(&rows[i], count, (unsigned)seed);
         }
     }
-    int others;
+    int others = 0;
+    for (uint32_t i = 0; i < starved_act_count; i++) {
+        if (is_wanted(starved_acts[i].name)) {
+            if (others++ == 0) {
+                printf("\n| an allocation fails | calls | refused | not served after | crashes | pieces left: ours, "
+                       "libraries' | others hurt | |\n|---|---|---|---|---|---|---|---|\n");
+            }
+            failed += !run_starved(&starved_acts[i], moments > 0, (unsigned)seed);
+        }
+    }
+    ran += others;
     failed += networks_run(is_wanted, moments > 0 ? (int)moments : NETWORKS_TURNS, &others);
     ran += others;
     failed += reconnects_run(is_wanted, moments > 0 ? (int)moments * RECONNECTS_OF_A_MOMENT : RECONNECTS, &others);

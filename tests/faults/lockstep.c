@@ -17,7 +17,8 @@ enum {
     ANSWER_BYTES = 4096,
     PAUSE_US_MAX = 4000, ///< between two messages, drawn evenly
     WAIT_MS = 10000,
-    STEPS_AFTER = 30, ///< behind the last moment
+    STEPS_AFTER = 30,   ///< behind the last moment
+    STEPS_BETWEEN = 70, ///< after which a state was kept: a tank that ends worker after worker before is set back
 };
 
 /// After which the next failure is not one of a row.
@@ -244,11 +245,12 @@ void lockstep_run(const server_fault *fault, int moments, unsigned seed, lockste
         fault->begin();
     }
     open_side(&hurt, fault->options);
-    int step = 0, steps_left = STEPS_AFTER;
+    int step = 0, struck_step = 0, steps_left = STEPS_AFTER;
     bool goes_on = true;
     uint64_t served_ns = 0;
     while (goes_on && steps_left > 0) {
-        const bool strikes = result->moments < moments && tarn_clock_monotonic_ns() - served_ns > service_ns;
+        const bool strikes = result->moments < moments && step - struck_step >= STEPS_BETWEEN &&
+                             tarn_clock_monotonic_ns() - served_ns > service_ns;
         const int at = strikes ? rand_r(&seed) % (2 * LOCKSTEP_TANKS + 2) : -1;
         const uint64_t struck_ns = make_step(++step, fault, result->moments, at, &seed);
         for (int t = 0; t < LOCKSTEP_TANKS; t++) {
@@ -256,6 +258,7 @@ void lockstep_run(const server_fault *fault, int moments, unsigned seed, lockste
         }
         if (struck_ns != 0) {
             served_ns = tarn_clock_monotonic_ns();
+            struck_step = step;
             result->back_s[result->moments++] = 1e-9 * (double)(served_ns - struck_ns);
             result->tanks_differ = compare_tanks(step);
             if (result->tanks_differ > 0) {

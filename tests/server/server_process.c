@@ -118,14 +118,28 @@ static bool listen_to(server_process *server)
     return server->out_fd >= 0 || server->err_fd >= 0;
 }
 
+static void find_port(server_process *server)
+{
+    char *address = strstr(server->out, "://"); // http or https
+    const char *port = address != NULL && strchr(address, '\n') != NULL ? strchr(address + 3, ':') : NULL;
+    if (port != NULL) {
+        server->port = (uint16_t)atoi(port + 1);
+    }
+}
+
+bool server_listens(server_process *server)
+{
+    const bool is_open = listen_to(server);
+    find_port(server);
+    return is_open;
+}
+
 static void wait_until_it_serves(server_process *server)
 {
     uint64_t until_ns = deadline_ns();
     while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
-        char *address = strstr(server->out, "://"); // http or https
-        const char *port = address != NULL && strchr(address, '\n') != NULL ? strchr(address + 3, ':') : NULL;
-        if (port != NULL) {
-            server->port = (uint16_t)atoi(port + 1);
+        find_port(server);
+        if (server->port != 0) {
             return;
         }
     }

@@ -22,6 +22,9 @@ typedef struct server_process {
 /// Starts the program named by TARN_TEST_SERVER (or the one built with the tests) with these arguments, ended by NULL.
 void server_spawn(server_process *server, const char *const *arguments);
 
+/// Listens for a moment to one that was spawned: its port is set once it serves. @return false: it says nothing more
+bool server_listens(server_process *server);
+
 /// Starts it on a free port and waits until it serves; asserts.
 void server_start(server_process *server, const char *const *arguments);
 

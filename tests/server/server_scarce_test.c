@@ -67,7 +67,8 @@ static void stop_with_device(void)
 static void test_a_tank_that_the_device_has_no_memory_for_is_refused(void **state)
 {
     (void)state;
-    ws_client pool, dam;
+    ws_client pool, dam, late;
+    char third[64];
     ws_frame frame;
     tarn_message message;
     start_with_device(12000000);
@@ -85,15 +86,26 @@ static void test_a_tank_that_the_device_has_no_memory_for_is_refused(void **stat
     assert_int_equal(ws_client_hello(&dam), 0);
     assert_int_equal(ws_client_join(&dam, name), 0);
     expect_frames(&dam, 1);
-    // A third.
+    // A third: whoever comes for it is told why it isn't there.
     assert_int_equal(server_request(server.port, "POST", "/sessions", json,
                                     "{\"scene\":\"small-dam\",\"listed\":true,\"name\":\"Bob\"}", answer,
                                     sizeof answer),
                      201);
+    assert_int_equal(sscanf(strstr(answer, "\"session\":\""), "\"session\":\"%63[^\"]\"", third), 1);
     for (int i = 0; i < WAIT_MS / 10 && is_listed("Bob"); i++) {
         usleep(10000);
     }
     assert_false(is_listed("Bob"));
+    assert_int_equal(ws_client_open(&late, server.port, "/ws", "tarn.v1", NULL), 101);
+    assert_int_equal(ws_client_hello(&late), 0);
+    assert_int_equal(ws_client_join(&late, third), 0);
+    assert_true(ws_client_wait(&late, TARN_MESSAGE_ERROR, &message));
+    assert_int_equal(message.error.code, TARN_ERROR_SESSION);
+    if (strstr(message.error.text, "has ended: scene \"small-dam\": ") == NULL ||
+        strstr(message.error.text, "memory") == NULL) {
+        fail_msg("the viewer was told: %s", message.error.text);
+    }
+    ws_client_close(&late);
     if (strstr(server_said(&server), "scene \"small-dam\": ") == NULL || strstr(server.err, "memory") == NULL) {
         fail_msg("the server said:\n%s", server.err);
     }
@@ -218,12 +230,32 @@ static void test_frames_that_there_is_no_memory_for_are_left_out(void **state)
     server_stop(&server);
 }
 
+static void test_too_little_memory_to_start_is_said(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    puts("skipped: a sanitizer doesn't start with little");
+    skip();
+#endif
+    struct rlimit was, little = {80 << 20, RLIM_INFINITY};
+    assert_int_equal(getrlimit(RLIMIT_AS, &was), 0);
+    little.rlim_max = was.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+    server_spawn(&server, (const char *[]){"--port", "0", "--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL});
+    assert_int_equal(setrlimit(RLIMIT_AS, &was), 0);
+    assert_int_equal(server_wait(&server), 1);
+    if (strstr(server.err, "tarnd: there is no memory for the largest frame") == NULL) {
+        fail_msg("the server said:\n%s", server.err);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_tank_that_the_device_has_no_memory_for_is_refused),
         cmocka_unit_test(test_a_tank_that_cannot_come_back_is_tried_again),
         cmocka_unit_test(test_frames_that_there_is_no_memory_for_are_left_out),
+        cmocka_unit_test(test_too_little_memory_to_start_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

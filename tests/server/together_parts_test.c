@@ -17,12 +17,12 @@ static void test_keys_are_random_and_whole(void **state)
     tarn_secret secret;
     tarn_role_keys again;
     assert_int_equal(tarn_secret_draw(&secret), TARN_OK);
-    tarn_role_keys_make(&first, &secret, salts[0], sizeof salts[0]);
-    tarn_role_keys_make(&second, &secret, salts[1], sizeof salts[1]);
-    tarn_role_keys_make(&again, &secret, salts[0], sizeof salts[0]);
+    assert_int_equal(tarn_role_keys_make(&first, &secret, salts[0], sizeof salts[0]), TARN_OK);
+    assert_int_equal(tarn_role_keys_make(&second, &secret, salts[1], sizeof salts[1]), TARN_OK);
+    assert_int_equal(tarn_role_keys_make(&again, &secret, salts[0], sizeof salts[0]), TARN_OK);
     assert_memory_equal(&again, &first, sizeof first);
     assert_int_equal(tarn_secret_draw(&secret), TARN_OK);
-    tarn_role_keys_make(&again, &secret, salts[0], sizeof salts[0]);
+    assert_int_equal(tarn_role_keys_make(&again, &secret, salts[0], sizeof salts[0]), TARN_OK);
     assert_string_not_equal(again.keys[TARN_ROLE_OWN], first.keys[TARN_ROLE_OWN]);
     for (int r = 0; r < TARN_ROLE_COUNT; r++) {
         assert_int_equal(strspn(first.keys[r], "0123456789abcdef"), TARN_KEY_BYTES);
