@@ -557,14 +557,6 @@ tarn_status tarn_session_file_next_batch(tarn_session_file *file, tarn_session_r
     return status;
 }
 
-tarn_status tarn_session_file_before_newest(tarn_session_file *file, uint32_t count, int64_t *id, tarn_text why)
-{
-    char sql[128];
-    *id = 0;
-    snprintf(sql, sizeof sql, "SELECT id FROM states ORDER BY id DESC LIMIT 1 OFFSET %u", count);
-    return ask(file, sql, id, why);
-}
-
 tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void *user, const char *sentence),
                                     void *user, tarn_text why)
 {

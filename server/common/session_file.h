@@ -97,9 +97,6 @@ typedef struct tarn_session_row {
 tarn_status tarn_session_file_next_state(tarn_session_file *file, tarn_session_row *row, tarn_text why);
 tarn_status tarn_session_file_next_batch(tarn_session_file *file, tarn_session_row *row, tarn_text why);
 
-/// A state behind which so many are, or fewer where the file has no more. @param id  receives it; 0: before the first
-tarn_status tarn_session_file_before_newest(tarn_session_file *file, uint32_t count, int64_t *id, tarn_text why);
-
 /// Lets SQLite look through the whole of it. @param found  is called with each damage, at most 20
 tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void *user, const char *sentence),
                                     void *user, tarn_text why);

@@ -188,6 +188,14 @@ tarn_status tarn_session_history_rest(tarn_session_file *file, uint64_t *at_ns, 
     return status;
 }
 
+tarn_status tarn_session_history_before_newest(tarn_session_file *file, uint32_t count, int64_t *id, tarn_text why)
+{
+    sqlite3_stmt *row;
+    const int code = ask(file, "SELECT id FROM states ORDER BY id DESC LIMIT 1 OFFSET ?1", count, 0, &row);
+    *id = code == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
+    return finish(file, row, code == SQLITE_DONE ? SQLITE_ROW : code, why);
+}
+
 tarn_status tarn_session_history_mark(tarn_session_file *file, uint64_t at_ns, const char *name, uint32_t *id,
                                       tarn_text why)
 {

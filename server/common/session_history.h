@@ -55,6 +55,10 @@ tarn_status tarn_session_history_keep(tarn_session_file *file, const tarn_sessio
 /// TARN_E_MEMORY, each with a sentence
 tarn_status tarn_session_history_rest(tarn_session_file *file, uint64_t *at_ns, tarn_session_rest *rest, tarn_text why);
 
+/// A state behind which so many are, or fewer where the file has no more. @param id  receives it; 0: before the first
+/// @return TARN_OK, or as above
+tarn_status tarn_session_history_before_newest(tarn_session_file *file, uint32_t count, int64_t *id, tarn_text why);
+
 /// Names a moment. @param name  1..TARN_SESSION_MARK_BYTES_MAX bytes
 /// @return TARN_OK, TARN_E_LIMIT: there are TARN_SESSION_MARKS_MAX, or as above
 tarn_status tarn_session_history_mark(tarn_session_file *file, uint64_t at_ns, const char *name, uint32_t *id,

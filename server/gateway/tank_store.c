@@ -7,6 +7,7 @@
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/store_words.h"
+#include "server/gateway/tank_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char SUFFIX[] = ".tank";
+static const char SUFFIX[] = TARN_TANK_FILES_SUFFIX;
 
 /// What the gateway asks for; under the lock.
 typedef struct store_asked {
@@ -87,23 +88,6 @@ static void path_of(const tarn_store *store, const char *name, const char *suffi
     snprintf(path, 4096, "%s/%.1024s%s", store->dir, name, suffix);
 }
 
-/// What SQLite keeps beside a database, which says nothing without it.
-static const char *const besides[] = {"", "-wal", "-shm"};
-
-enum { BESIDES = sizeof besides / sizeof besides[0] };
-
-static void remove_all(const char *path, const char *name, const char *label)
-{
-    char beside[4200];
-    for (size_t i = 0; i < BESIDES; i++) {
-        snprintf(beside, sizeof beside, "%s%s", path, besides[i]);
-        if (unlink(beside) != 0 && errno != ENOENT) {
-            tarn_store_log(TARN_LOG_WARN, name, strlen(name), label, "%s: %s", beside, strerror(errno));
-        }
-    }
-    tarn_file_sync_folder(path);
-}
-
 // ------------------------------------------------------------------------------------------------ the store's thread
 
 static void slot_close(store_slot *slot)
@@ -146,35 +130,14 @@ static void note(tarn_store *store, store_slot *slot, char *sentence)
     }
 }
 
-/// Under a name that is free, with all that SQLite needs to find more in it. @return false: it stays where it is
+/// @return false: it stays where it is
 static bool set_aside(tarn_store *store, const char *path, const char *label, const char *why)
 {
-    char aside[4096], from[4200], to[4200];
-    const int length = (int)(strlen(path) - (sizeof SUFFIX - 1));
-    const char *name = strrchr(path, '/') + 1;
-    const size_t name_bytes = strlen(name) - (sizeof SUFFIX - 1);
-    for (uint32_t i = 0;; i++) {
-        snprintf(aside, sizeof aside, i == 0 ? "%.*s.damaged" : "%.*s-%u.damaged", length, path, i);
-        if (access(aside, F_OK) != 0) {
-            break;
-        }
-    }
-    for (size_t i = BESIDES; i > 0; i--) { // the database last: what is beside it must not be left to another one
-        snprintf(from, sizeof from, "%s%s", path, besides[i - 1]);
-        snprintf(to, sizeof to, "%s%s", aside, besides[i - 1]);
-        if (rename(from, to) != 0 && errno != ENOENT) {
-            tarn_store_log(TARN_LOG_ERROR, name, name_bytes, label, "%s; it can't be set aside as %s: %s", why, to,
-                           strerror(errno));
-            return false;
-        }
-    }
-    (void)utimensat(AT_FDCWD, aside, NULL, 0); // --store-age counts from now on
-    tarn_store_log(TARN_LOG_ERROR, name, name_bytes, label, "%s; it is set aside as %s", why, aside);
-    tarn_file_sync_folder(path);
+    const bool is_aside = tarn_tank_files_set_aside(path, label, why);
     pthread_mutex_lock(&store->mutex);
-    store->counts.set_aside++;
+    store->counts.set_aside += is_aside;
     pthread_mutex_unlock(&store->mutex);
-    return true;
+    return is_aside;
 }
 
 /// Lets go of sessions that are no more: first of what is open, then of the files.
@@ -201,7 +164,7 @@ static void drop_ended(tarn_store *store)
         char path[4096];
         path_of(store, dropped[i].name, SUFFIX, path);
         if (!dropped[i].is_aside) {
-            remove_all(path, dropped[i].name, dropped[i].label);
+            tarn_tank_files_remove(path, dropped[i].label);
         } else if (access(path, F_OK) == 0) {
             (void)set_aside(store, path, dropped[i].label, "its tank can't go on from it");
         }

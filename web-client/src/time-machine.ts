@@ -1,6 +1,6 @@
 // An owner's way through the tank's time: the server's past on one side, the bar on the other. Fetched when somebody
 // opens it, or came by a link to a moment.
-import { PastClient, patiently } from "./lobby/past.js";
+import { PastClient, patiently } from "./lobby/past-client.js";
 import type { MadeSession } from "./lobby/sessions.js";
 import { linkTo } from "./state/links.js";
 import { TimeLine } from "./ui/time-line.js";

@@ -1,6 +1,6 @@
 // What a page asks of a tank's past, and how it reads the answers.
 import { describe, expect, it } from "vitest";
-import { PastClient, patiently } from "../src/lobby/past.js";
+import { PastClient, patiently } from "../src/lobby/past-client.js";
 import { SessionsError } from "../src/lobby/sessions.js";
 import { linkTo, momentIn } from "../src/state/links.js";
 

@@ -3,6 +3,7 @@
 #include "kernels/step_input.h"
 #include "server/common/black_box_layout.h"
 #include "server/common/session_aside.h"
+#include "server/common/session_history.h"
 #include "server/common/session_scene.h"
 
 #include <stdio.h>
@@ -127,7 +128,7 @@ tarn_status kept_copy_read_newest(const char *path, kept_copy *copy, tarn_text w
     }
     for (uint32_t back = KEPT_STATES_MAX; status == TARN_OK && after != 0 && !has_whole(copy);
          back += KEPT_STATES_MAX) {
-        status = tarn_session_file_before_newest(file, back, &after, why);
+        status = tarn_session_history_before_newest(file, back, &after, why);
         copy->batch = 0;
         status = status == TARN_OK ? take(file, path, after, copy, why) : status;
     }
