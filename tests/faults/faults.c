@@ -168,8 +168,9 @@ int main(int argc, char **argv)
         if (is_wanted(rows[i].name)) {
             const int count = moments > 0 ? (int)moments : rows[i].moments;
             if (ran++ == 0) {
-                printf("| fault | moments | inputs | lost | viewers gone | tanks that differ | frames again: s, p50, max "
-                       "(asked) | |\n|---|---|---|---|---|---|---|---|\n");
+                printf(
+                    "| fault | moments | inputs | lost | viewers gone | tanks that differ | frames again: s, p50, max "
+                    "(asked) | |\n|---|---|---|---|---|---|---|---|\n");
             }
             failed += !(rows[i].signal != 0 ? run_lockstep : run_outage)(&rows[i], count, (unsigned)seed);
         }
