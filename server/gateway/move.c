@@ -57,7 +57,7 @@ static void release(tarn_move *move)
         }
         move->owes_go_on = false;
     }
-    if (tarn_worker_process_send_all(move->session->worker, &move->held)) {
+    if (tarn_worker_process_send_all(move->session->worker, &move->held, 0)) {
         finish(move);
     }
 }

@@ -41,7 +41,7 @@ static tarn_status post(const tarn_session *session, const tarn_ipc_message *mes
     if (session->held != NULL && is_theirs) {
         return tarn_worker_queue_push(session->held, message, key, is_move);
     }
-    if (is_theirs && tarn_session_comes_back(session)) {
+    if (is_theirs && tarn_session_waits(session)) {
         (void)tarn_worker_queue_push(&session->worker->waiting, message, key, is_move); // what is too much is left out
         return TARN_OK;
     }
@@ -240,7 +240,7 @@ tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
 /// Those that find no place in the queue are told later: the worker keeps what a viewer holds until then.
 static void tell_gone(tarn_session *session)
 {
-    while (session->gone_count > 0) {
+    while (session->gone_count > 0 && !tarn_session_comes_back(session)) {
         tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
         TARN_ASSERT(session->gone_count <= TARN_VIEWERS_MAX);
         message.viewer_gone.viewer_id = session->gone[session->gone_count - 1];
