@@ -98,8 +98,8 @@ tarn_status tarn_move_begin(tarn_move *move, tarn_session *session, int wanted, 
     tarn_ipc_message message = {.kind = TARN_IPC_RESTORE, .tank = session->id};
     message.restore.save = move->save + 1;
     snprintf(message.restore.scene, sizeof message.restore.scene, "%s", session->scene);
-    tarn_session_box_close(&move->box_fd);
-    if (refusal == NULL) {
+    if (refusal == NULL) { // else the box may be that of a move that goes on
+        tarn_session_box_close(&move->box_fd);
         tarn_session_box_open(&move->box_fd);
         message.restore.box = move->box_fd;
     }
@@ -281,7 +281,8 @@ void tarn_move_worker_lost(tarn_move *move, const tarn_worker_process *worker, c
     if (!is_there(move)) {
         return;
     }
-    if (worker == move->session->worker) { // what was held would go to a tank that is no more
+    if (worker == move->session->worker) { // which brings the tank back, and then gets what was held
+        (void)tarn_worker_queue_append(&move->session->worker->waiting, &move->held, 0);
         if (move->phase != TARN_MOVE_ENDS) {
             move->sessions->metrics->moves_failed_total++;
             unload(move, move->to);

@@ -444,6 +444,7 @@ void tarn_session_make_tank(tarn_session *session)
 void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int box_fd)
 {
     TARN_ASSERT(session->id != 0 && session->worker != worker);
+    tarn_worker_sent_forget(&session->worker->sent, session->id); // it may come back there as another tank
     session->worker = worker;
     tarn_session_box_close(&session->box_fd);
     session->box_fd = box_fd;
