@@ -103,6 +103,9 @@ tarn_status tarn_move_begin(tarn_move *move, tarn_session *session, int wanted, 
         tarn_session_box_open(&move->box_fd);
         message.restore.box = move->box_fd;
     }
+    if (refusal == NULL && (move->box_fd <= 0 || !tarn_session_box_can_go(move->box_fd))) {
+        refusal = "there is no descriptor for it just now; try again in a moment";
+    }
     if (refusal == NULL && tell(&session->all->workers->workers[index], &message) != TARN_OK) {
         refusal = "that worker takes no messages just now; try again in a moment";
     }

@@ -429,9 +429,14 @@ void tarn_session_make_tank(tarn_session *session)
 {
     tarn_session_box_open(&session->box_fd);
     const bool resumes = session->was_made && !session->is_afresh_asked;
+    session->is_owed = !tarn_session_box_can_go(session->box_fd);
+    if (session->is_owed) { // without the box, what is in it would be taken for the tank's newest state later
+        session->pending = true;
+        session->resumes = resumes;
+        return;
+    }
     tarn_ipc_load load = {.paused = session->state.paused, .resumes = resumes, .box = session->box_fd};
-    snprintf(load.scene, sizeof load.scene, "%s", session->scene);
-    session->is_afresh_asked = false;
+    snprintf(load.scene, sizeof load.scene, "%s", session->scene_asked[0] ? session->scene_asked : session->scene);
     if (!resumes) {
         session->gone_count = 0; // the worker doesn't know them
         tarn_worker_sent_forget(&session->worker->sent, session->id);
@@ -767,6 +772,9 @@ void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
         tarn_session *session = &all->sessions[i];
         if (!session->id) {
             continue;
+        }
+        if (session->is_owed && is_served(session)) {
+            tarn_session_make_tank(session);
         }
         const uint32_t count = audience(session);
         if (count > 0) {

@@ -48,6 +48,7 @@ typedef struct tarn_session {
     tarn_worker_queue *held;                        ///< what viewers do to it while it stands; NULL: goes to the worker
     bool was_made;                                  ///< its tank has been there
     int box_fd;                                     ///< owned: its black box (server/worker/black_box.h); 0: none
+    bool is_owed;                                   ///< its tank is to be made as soon as the box can go along
     bool is_failing;                                ///< it can't be kept, as its owners were told
     int kept_fd;                                    ///< the box that the store has
     bool resumes;                                   ///< it is being brought back from there
