@@ -4,6 +4,7 @@
 #include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/gateway/input_moves.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/placement.h"
 #include "server/gateway/session_box.h"
@@ -343,7 +344,7 @@ static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_
         return;
     }
     // The tank is made from this scene as soon as there is a worker again.
-    snprintf(session->scene, sizeof session->scene, "%s", scene);
+    snprintf(session->scene_asked, sizeof session->scene_asked, "%s", scene);
     session->state.paused = 0;
     session->is_afresh_asked = true;
     seek_worker(session);
@@ -367,6 +368,11 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
         if (!fresh_start_is_due(session, viewer) || session->pending) {
             return; // it has just started afresh, or is about to
         }
+        if (!session->state.worker_ready && is_served(session)) { // it couldn't be made: there is nothing to set back
+            session->is_afresh_asked = true;
+            tarn_session_make_tank(session);
+            return;
+        }
         message.kind = TARN_IPC_RESET;
         message.reset.epoch = session->epoch + 1;
         message.reset.viewer_id = viewer->id;
@@ -385,30 +391,6 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
     }
 }
 
-/// Which of a viewer's inputs replace each other, and whether this one may be replaced.
-static bool input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
-{
-    key->kind = (uint16_t)(input->kind + 1);
-    switch (input->kind) {
-    case TARN_INPUT_POINTER:
-        key->index = (uint16_t)input->pointer.pointer_id;
-        return input->pointer.phase == TARN_PHASE_MOVE;
-    case TARN_INPUT_CONTROLLER:
-        key->index = (uint16_t)input->controller.side;
-        return true;
-    case TARN_INPUT_HAND:
-        key->index = (uint16_t)input->hand.side;
-        return true;
-    case TARN_INPUT_ORIENTATION:
-        return true;
-    case TARN_INPUT_MOTION:
-        key->index = (uint16_t)input->motion.source;
-        return input->motion.cell_bytes > 0; // that a source is gone is said once
-    default:
-        return false;
-    }
-}
-
 void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_input *input, const uint8_t *bytes,
                         size_t byte_count)
 {
@@ -418,7 +400,7 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
     message.input.bytes = bytes;
     message.input.byte_count = (uint32_t)byte_count;
     tarn_worker_queue_key key = {.viewer_id = viewer->id};
-    bool is_move = input_is_move(input, &key);
+    bool is_move = tarn_input_is_move(input, &key);
     session->all->metrics->inputs_total++;
     if (post(session, &message, key, is_move) == TARN_E_LIMIT) {
         too_fast(viewer);
@@ -502,7 +484,9 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
         session->pending = session->resumes = false;
         session->audience_told = 0;
         session->key_asked_ns = 0;
-        session->scene_asked[0] = 0;
+        if (!session->is_afresh_asked) { // else it was asked for while there was no worker
+            session->scene_asked[0] = 0;
+        }
         session->report = (tarn_ipc_report){0};
         session->report_ns = 0;
         session->share = 0;
@@ -528,7 +512,7 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
         if (session->resumes) {
             tarn_session_is_back(session, is_as_it_was);
         }
-        session->pending = false;
+        session->pending = session->is_afresh_asked = false;
         if (session->scene_asked[0]) {
             memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
         }
@@ -550,8 +534,9 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
         return;
     }
     tarn_error_code code = refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
+    const bool was_asked = code == TARN_ERROR_SCENE && session->scene_asked[0] != 0;
     if (code == TARN_ERROR_SCENE) {
-        session->pending = session->resumes = false;
+        session->pending = session->resumes = session->is_afresh_asked = false;
         session->scene_asked[0] = 0;
     }
     if (refused->viewer_id == 0) {
@@ -562,6 +547,9 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
             tarn_log_of(TARN_LOG_ERROR, subject, "%s", refused->text);
         }
         tell_error(session, TARN_ERROR_SCENE, refused->text);
+        if (was_asked && session->was_made) { // what was there before is in its box
+            tarn_session_make_tank(session);
+        }
         return;
     }
     for (uint32_t i = 0; i < session->viewer_count; i++) {
