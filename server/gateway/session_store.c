@@ -37,7 +37,7 @@ static tarn_status open_found(tarn_sessions *all, const tarn_store_found *found,
         return status;
     }
     session->box_fd = box_fd;
-    session->was_made = true;
+    session->was_made = box_fd > 0;
     session->epoch_served = found->epoch;
     tarn_log_info("the session \"%s\" is back", session->label);
     return TARN_OK;
@@ -122,7 +122,7 @@ void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns)
         }
         tarn_session_keep(session); // for which there may have been no descriptor
         const bool is_failing =
-            tarn_store_fails(all->store, place) || (session->box_fd > 0 && session->kept_fd != session->box_fd);
+            tarn_store_fails(all->store, place) || (session->was_made && session->kept_fd != session->box_fd);
         if (is_failing != session->is_failing) {
             session->is_failing = is_failing;
             tell_owners(session, is_failing

@@ -510,6 +510,11 @@ static tarn_status read_one(tarn_session_file *file, const char *path, tarn_stor
     if (status != TARN_OK) {
         return status == TARN_E_NOT_FOUND ? TARN_E_MALFORMED : status;
     }
+    tarn_session_row first = {0};
+    if (tarn_session_file_next_state(file, &first, why) == TARN_E_NOT_FOUND) { // it ended before its tank was made
+        memcpy(found->scene, found->about.begun_as, sizeof found->scene);
+        return TARN_OK;
+    }
     status = fill_box(file, path, found, why);
     return status == TARN_E_NOT_FOUND ? TARN_E_MALFORMED : status;
 }

@@ -24,7 +24,7 @@ typedef struct tarn_store_found {
     tarn_session_about about;
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< that its tank was made from
     uint32_t epoch;                           ///< under which that goes on
-    int box_fd;                               ///< the callee's: its black box
+    int box_fd;                               ///< the callee's: its black box; 0: the tank was never made
 } tarn_store_found;
 
 /// What it came to so far.
