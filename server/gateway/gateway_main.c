@@ -18,6 +18,7 @@
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/reload.h"
+#include "server/gateway/session_box.h"
 #include "server/gateway/session_pulse.h"
 #include "server/gateway/session_retry.h"
 #include "server/gateway/session_store.h"
@@ -534,6 +535,7 @@ int main(int argc, char **argv)
         tarn_session_close(&gateway.sessions.sessions[i]);
     }
     tarn_fanout_free(&gateway.sessions.nowhere);
+    tarn_session_box_close(&gateway.move.box_fd);
     tarn_pages_free(&gateway.pages);
     tarn_service_manager_close(&gateway.manager);
     tarn_tls_close(&gateway.tls);

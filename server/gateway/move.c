@@ -57,7 +57,7 @@ static void release(tarn_move *move)
         }
         move->owes_go_on = false;
     }
-    if (tarn_worker_process_send_all(move->session->worker, &move->held)) {
+    if (tarn_worker_process_send_all(move->session->worker, &move->held, 0)) {
         finish(move);
     }
 }
@@ -98,11 +98,14 @@ tarn_status tarn_move_begin(tarn_move *move, tarn_session *session, int wanted, 
     tarn_ipc_message message = {.kind = TARN_IPC_RESTORE, .tank = session->id};
     message.restore.save = move->save + 1;
     snprintf(message.restore.scene, sizeof message.restore.scene, "%s", session->scene);
-    tarn_session_box_close(&move->box_fd);
-    if (refusal == NULL) {
+    if (refusal == NULL) { // else the box may be that of a move that goes on
+        tarn_session_box_close(&move->box_fd);
         tarn_session_box_open(&move->box_fd);
         tarn_session_box_copy_scene(session->box_fd, move->box_fd);
         message.restore.box = move->box_fd;
+    }
+    if (refusal == NULL && (move->box_fd <= 0 || !tarn_session_box_can_go(move->box_fd))) {
+        refusal = "there is no descriptor for it just now; try again in a moment";
     }
     if (refusal == NULL && tell(&session->all->workers->workers[index], &message) != TARN_OK) {
         refusal = "that worker takes no messages just now; try again in a moment";
@@ -283,7 +286,8 @@ void tarn_move_worker_lost(tarn_move *move, const tarn_worker_process *worker, c
     if (!is_there(move)) {
         return;
     }
-    if (worker == move->session->worker) { // what was held would go to a tank that is no more
+    if (worker == move->session->worker) { // which brings the tank back, and then gets what was held
+        (void)tarn_worker_queue_append(&move->session->worker->waiting, &move->held, 0);
         if (move->phase != TARN_MOVE_ENDS) {
             move->sessions->metrics->moves_failed_total++;
             unload(move, move->to);

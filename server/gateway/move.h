@@ -7,8 +7,8 @@
 ///     steps: the next frame      forgets it                      goes to the other, in order
 ///
 /// The epoch stays and frames' numbers go on, so that viewers see a key frame a little early and nothing else. Where
-/// anything fails before the other worker has the tank, it goes on where it is; only the end of the worker that has it
-/// starts it afresh, as ever.
+/// anything fails before the other worker has the tank, it goes on where it is; where the worker ends that has it, it
+/// is brought back as ever, and gets what was held.
 #ifndef TARN_SERVER_GATEWAY_MOVE_H
 #define TARN_SERVER_GATEWAY_MOVE_H
 

@@ -4,6 +4,7 @@
 #include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/gateway/input_moves.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/placement.h"
 #include "server/gateway/session_box.h"
@@ -44,7 +45,7 @@ static tarn_status post(const tarn_session *session, const tarn_ipc_message *mes
     if (session->held != NULL && is_theirs) {
         return tarn_worker_queue_push(session->held, message, key, is_move);
     }
-    if (is_theirs && tarn_session_comes_back(session)) {
+    if (is_theirs && tarn_session_waits(session)) {
         (void)tarn_worker_queue_push(&session->worker->waiting, message, key, is_move); // what is too much is left out
         return TARN_OK;
     }
@@ -242,7 +243,7 @@ tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
 /// Those that find no place in the queue are told later: the worker keeps what a viewer holds until then.
 static void tell_gone(tarn_session *session)
 {
-    while (session->gone_count > 0) {
+    while (session->gone_count > 0 && !tarn_session_comes_back(session)) {
         tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
         TARN_ASSERT(session->gone_count <= TARN_VIEWERS_MAX);
         message.viewer_gone.viewer_id = session->gone[session->gone_count - 1];
@@ -344,9 +345,8 @@ static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_
         }
         return;
     }
-    // The tank is made from this scene, as it lies in its folder, as soon as there is a worker again.
-    tarn_session_forget_box(session);
-    snprintf(session->scene, sizeof session->scene, "%s", scene);
+    // The tank is made from this scene as soon as there is a worker again.
+    snprintf(session->scene_asked, sizeof session->scene_asked, "%s", scene);
     session->state.paused = 0;
     session->is_afresh_asked = true;
     seek_worker(session);
@@ -370,6 +370,11 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
         if (!fresh_start_is_due(session, viewer) || session->pending) {
             return; // it has just started afresh, or is about to
         }
+        if (!session->state.worker_ready && is_served(session)) { // it couldn't be made: there is nothing to set back
+            session->is_afresh_asked = true;
+            tarn_session_make_tank(session);
+            return;
+        }
         message.kind = TARN_IPC_RESET;
         message.reset.epoch = session->epoch + 1;
         message.reset.viewer_id = viewer->id;
@@ -388,30 +393,6 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
     }
 }
 
-/// Which of a viewer's inputs replace each other, and whether this one may be replaced.
-static bool input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
-{
-    key->kind = (uint16_t)(input->kind + 1);
-    switch (input->kind) {
-    case TARN_INPUT_POINTER:
-        key->index = (uint16_t)input->pointer.pointer_id;
-        return input->pointer.phase == TARN_PHASE_MOVE;
-    case TARN_INPUT_CONTROLLER:
-        key->index = (uint16_t)input->controller.side;
-        return true;
-    case TARN_INPUT_HAND:
-        key->index = (uint16_t)input->hand.side;
-        return true;
-    case TARN_INPUT_ORIENTATION:
-        return true;
-    case TARN_INPUT_MOTION:
-        key->index = (uint16_t)input->motion.source;
-        return input->motion.cell_bytes > 0; // that a source is gone is said once
-    default:
-        return false;
-    }
-}
-
 void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_input *input, const uint8_t *bytes,
                         size_t byte_count)
 {
@@ -421,7 +402,7 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
     message.input.bytes = bytes;
     message.input.byte_count = (uint32_t)byte_count;
     tarn_worker_queue_key key = {.viewer_id = viewer->id};
-    bool is_move = input_is_move(input, &key);
+    bool is_move = tarn_input_is_move(input, &key);
     session->all->metrics->inputs_total++;
     if (post(session, &message, key, is_move) == TARN_E_LIMIT) {
         too_fast(viewer);
@@ -435,10 +416,15 @@ void tarn_session_make_tank(tarn_session *session)
     }
     tarn_session_box_open(&session->box_fd);
     const bool resumes = session->was_made && !session->is_afresh_asked;
+    session->is_owed = !tarn_session_box_can_go(session->box_fd);
+    if (session->is_owed) { // without the box, what is in it would be taken for the tank's newest state later
+        session->pending = true;
+        session->resumes = resumes;
+        return;
+    }
     tarn_ipc_load load = {.paused = session->state.paused, .resumes = resumes, .box = session->box_fd};
     load.resumes += resumes && session->past.is_filled; // TARN_IPC_RESUMES_BOX
-    snprintf(load.scene, sizeof load.scene, "%s", session->scene);
-    session->is_afresh_asked = false;
+    snprintf(load.scene, sizeof load.scene, "%s", session->scene_asked[0] ? session->scene_asked : session->scene);
     if (!resumes) {
         session->gone_count = 0; // the worker doesn't know them
         tarn_worker_sent_forget(&session->worker->sent, session->id);
@@ -451,6 +437,7 @@ void tarn_session_make_tank(tarn_session *session)
 void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int box_fd)
 {
     TARN_ASSERT(session->id != 0 && session->worker != worker);
+    tarn_worker_sent_forget(&session->worker->sent, session->id); // it may come back there as another tank
     session->worker = worker;
     tarn_session_box_close(&session->box_fd);
     session->box_fd = box_fd;
@@ -503,7 +490,9 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
         session->pending = session->resumes = false;
         session->audience_told = 0;
         session->key_asked_ns = 0;
-        session->scene_asked[0] = 0;
+        if (!session->is_afresh_asked) { // else it was asked for while there was no worker
+            session->scene_asked[0] = 0;
+        }
         tarn_session_past_stays(session);
         session->report = (tarn_ipc_report){0};
         session->report_ns = 0;
@@ -530,7 +519,7 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
         if (session->resumes) {
             tarn_session_is_back(session, is_as_it_was);
         }
-        session->pending = false;
+        session->pending = session->is_afresh_asked = false;
         if (session->scene_asked[0]) {
             memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
         }
@@ -556,12 +545,13 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
     }
     const bool is_gone = refused->code == TARN_ERROR_SESSION;
     tarn_error_code code = is_gone || refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
+    const bool was_asked = code == TARN_ERROR_SCENE && session->scene_asked[0] != 0;
     if (is_gone) {
         tarn_session_is_refused(session);
     }
     if (code == TARN_ERROR_SCENE) {
         tarn_session_past_stays(session);
-        session->pending = session->resumes = false;
+        session->pending = session->resumes = session->is_afresh_asked = false;
         session->scene_asked[0] = 0;
     }
     if (refused->viewer_id == 0) {
@@ -572,6 +562,9 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
             tarn_log_of(TARN_LOG_ERROR, subject, "%s", refused->text);
         }
         tell_error(session, TARN_ERROR_SCENE, refused->text);
+        if (was_asked && session->was_made) { // what was there before is in its box
+            tarn_session_make_tank(session);
+        }
         return;
     }
     for (uint32_t i = 0; i < session->viewer_count; i++) {
@@ -751,6 +744,9 @@ void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
         tarn_session *session = &all->sessions[i];
         if (!session->id) {
             continue;
+        }
+        if (session->is_owed && is_served(session)) {
+            tarn_session_make_tank(session);
         }
         const uint32_t count = audience(session);
         if (count > 0) {

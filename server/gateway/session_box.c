@@ -3,6 +3,7 @@
 #include "server/common/box_follow.h"
 #include "server/common/log.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,4 +32,13 @@ void tarn_session_box_close(int *fd)
         close(*fd);
     }
     *fd = 0;
+}
+
+bool tarn_session_box_can_go(int fd)
+{
+    const int copy = fd > 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 1) : 0;
+    if (copy > 0) {
+        close(copy);
+    }
+    return copy >= 0;
 }

@@ -3,6 +3,8 @@
 #ifndef TARN_SERVER_GATEWAY_SESSION_BOX_H
 #define TARN_SERVER_GATEWAY_SESSION_BOX_H
 
+#include <stdbool.h>
+
 /// A box of which nothing is used yet, where there is none. @param fd  0: none; receives a descriptor, which
 /// tarn_session_box_close takes, or stays 0: none is to be had, which is logged
 void tarn_session_box_open(int *fd);
@@ -12,5 +14,9 @@ void tarn_session_box_copy_scene(int from, int to);
 
 /// Gives the memory back, as far as no worker uses it. @param fd  0 is fine; receives 0
 void tarn_session_box_close(int *fd);
+
+/// Whether a copy of it can go along with a message just now: there is a descriptor for that.
+/// @param fd  0: there is nothing to copy
+bool tarn_session_box_can_go(int fd);
 
 #endif

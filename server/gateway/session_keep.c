@@ -22,13 +22,14 @@ static tarn_session_about about_of(const tarn_session *session)
 
 void tarn_session_keep_filled(tarn_session *session)
 {
-    if (session->all->store == NULL || session->box_fd <= 0 || session->kept_fd == session->box_fd) {
+    const int box_fd = session->box_fd > 0 ? session->box_fd : TARN_SESSION_NO_BOX;
+    if (session->all->store == NULL || session->kept_fd == box_fd) {
         return;
     }
     const tarn_session_about about = about_of(session);
     const uint32_t place = session->id & TARN_SESSION_PLACE_MASK;
     if (tarn_store_keep(session->all->store, place, session->id, &about, session->box_fd)) {
-        session->kept_fd = session->box_fd;
+        session->kept_fd = box_fd;
     }
 }
 
@@ -47,7 +48,7 @@ void tarn_session_forget_box(tarn_session *session)
 
 void tarn_session_keep_anew(tarn_session *session)
 {
-    if (session->all->store != NULL && session->kept_fd > 0) {
+    if (session->all->store != NULL && session->kept_fd != 0) {
         const tarn_session_about about = about_of(session);
         tarn_store_tell(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->id, &about);
     }

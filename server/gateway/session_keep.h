@@ -4,8 +4,11 @@
 
 #include "server/gateway/session.h"
 
-/// The session's tank has a box: it is kept from now on, if there is a store, and the box isn't what the store filled
-/// and no worker has gone on from yet. To be called until it is.
+/// As `kept_fd`: the store has what the session is, and no box.
+enum { TARN_SESSION_NO_BOX = -1 };
+
+/// The session, and its tank if that has a box, is kept from now on, if there is a store, and the box isn't what the
+/// store filled and no worker has gone on from yet. To be called until it is.
 void tarn_session_keep(tarn_session *session);
 
 /// The same whatever the box is: the store is to find another one.

@@ -13,15 +13,31 @@ bool tarn_session_comes_back(const tarn_session *session)
     return has_gone || worker->phase == TARN_WORKER_WAITING || worker->phase == TARN_WORKER_GREETING;
 }
 
+bool tarn_session_waits(const tarn_session *session)
+{
+    return tarn_session_comes_back(session) ||
+           (session->worker != NULL && tarn_worker_queue_holds(&session->worker->waiting, session->id));
+}
+
+/// Who is there still, and who left while there was no worker, which it is told behind what they did: of them alone it
+/// knows what it has. What others did and wasn't taken is left out, or it might be done twice.
+static void fill_present(const tarn_session *session, tarn_ipc_present *present)
+{
+    present->viewer_count = session->viewer_count;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        present->viewer_ids[i] = session->viewers[i]->id;
+    }
+    for (uint32_t i = 0; i < session->gone_count && present->viewer_count < TARN_VIEWERS_MAX; i++) {
+        present->viewer_ids[present->viewer_count++] = session->gone[i];
+    }
+}
+
 void tarn_session_is_back(tarn_session *session, bool is_as_it_was)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_PRESENT, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_PRESENT};
     tarn_session_counts_return(&session->counts, is_as_it_was);
-    message.present.viewer_count = session->viewer_count;
-    for (uint32_t i = 0; i < session->viewer_count; i++) {
-        message.present.viewer_ids[i] = session->viewers[i]->id;
-    }
+    fill_present(session, &message.present);
     (void)tarn_worker_process_send(session->worker, &message, key, false); // where it finds no place the worker hangs
     if (!is_as_it_was) {
         tarn_worker_sent_forget(&session->worker->sent, session->id);
@@ -50,16 +66,21 @@ void tarn_session_send_waiting(tarn_sessions *all, tarn_worker_process *worker)
     bool are_back = tarn_worker_process_is_ready(worker);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &all->sessions[i];
-        if (session->id == 0 || session->worker != worker || !session->resumes) {
+        if (session->id == 0 || session->worker != worker) {
             continue;
         }
-        if (!session->pending && tarn_worker_process_is_ready(worker)) {
-            session->resumes =
-                !tarn_worker_process_send_again(worker, session->id, &session->again_at, session->again_until);
+        if (session->resumes && !session->pending && tarn_worker_process_is_ready(worker)) {
+            tarn_ipc_present present;
+            fill_present(session, &present);
+            session->resumes = !tarn_worker_process_send_again(worker, session->id, &present, &session->again_at,
+                                                               session->again_until);
+        }
+        if (worker->waiting.count > 0 && !tarn_session_comes_back(session)) {
+            (void)tarn_worker_process_send_all(worker, &worker->waiting, session->id);
         }
         are_back = are_back && !session->resumes;
     }
-    if (are_back && worker->waiting.count > 0) {
-        (void)tarn_worker_process_send_all(worker, &worker->waiting);
+    if (are_back && worker->waiting.count > 0) { // of tanks that are no more
+        (void)tarn_worker_process_send_all(worker, &worker->waiting, 0);
     }
 }

@@ -7,6 +7,9 @@
 /// Whether the session's tank is being brought back: what viewers do waits.
 bool tarn_session_comes_back(const tarn_session *session);
 
+/// The same, or something still waits, which nothing may overtake.
+bool tarn_session_waits(const tarn_session *session);
+
 /// The worker has brought the tank back with what viewers held: tells it who is there still, and what the one before
 /// may not have taken. @param is_as_it_was  the tank goes on where viewers saw it; else all that is of the past
 void tarn_session_is_back(tarn_session *session, bool is_as_it_was);
@@ -15,8 +18,8 @@ void tarn_session_is_back(tarn_session *session, bool is_as_it_was);
 /// (session_retry.h).
 void tarn_session_is_refused(tarn_session *session);
 
-/// Hands a worker what it is to be sent again, and once all tanks are back what waited. What finds no place waits on:
-/// to be called every TARN_GATEWAY_TICK_MS.
+/// Hands a worker what it is to be sent again for each tank that is back, then what waited. What finds no place waits
+/// on: to be called every TARN_GATEWAY_TICK_MS.
 void tarn_session_send_waiting(tarn_sessions *all, tarn_worker_process *worker);
 
 #endif

@@ -45,7 +45,7 @@ static tarn_status open_found(tarn_sessions *all, const tarn_store_found *found,
         return status;
     }
     session->box_fd = box_fd;
-    session->was_made = session->past.is_filled = true;
+    session->was_made = session->past.is_filled = box_fd > 0;
     session->state.lock =
         (tarn_lock){.locked = about->locked & TARN_LOCKS_ALL, .open_parameters = about->open_parameters};
     session->epoch_served = found->epoch;
@@ -180,9 +180,8 @@ void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns)
             continue;
         }
         tarn_session_keep(session); // for which there may have been no descriptor
-        const bool is_failing =
-            tarn_store_fails(all->store, place) ||
-            (session->box_fd > 0 && session->kept_fd != session->box_fd && !session->past.is_filled);
+        const bool is_failing = tarn_store_fails(all->store, place) ||
+                                (session->was_made && session->kept_fd != session->box_fd && !session->past.is_filled);
         if (is_failing != session->is_failing) {
             session->is_failing = is_failing;
             tell_owners(session, is_failing

@@ -46,6 +46,12 @@ tarn_status tarn_store_read(tarn_session_file *file, const char *name, size_t na
         snprintf(why, sizeof(tarn_text), "%.80s: the session in it is another one by its name", name);
         return TARN_E_MALFORMED;
     }
+    tarn_session_row first = {0};
+    if (status == TARN_OK &&
+        tarn_session_file_next_state(file, &first, why) == TARN_E_NOT_FOUND) { // it ended before its tank was made
+        memcpy(found->scene, found->about.begun_as, sizeof found->scene);
+        return TARN_OK;
+    }
     if (status == TARN_OK) {
         status = tarn_session_file_rest(file, &rest, why);
     }

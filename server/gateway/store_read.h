@@ -12,7 +12,7 @@ typedef struct tarn_store_found {
     tarn_session_about about;
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< that its tank was made from
     uint32_t epoch;                           ///< under which that goes on
-    int box_fd;                               ///< the callee's: its black box
+    int box_fd;                               ///< the callee's: its black box; 0: the tank was never made
     tarn_box_bytes pack;                      ///< the callee's: the scene itself (scene_pack.h); empty: it isn't known
 } tarn_store_found;
 

@@ -516,11 +516,23 @@ tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc
     return status;
 }
 
-bool tarn_worker_process_send_again(tarn_worker_process *worker, uint32_t tank, uint64_t *at, uint64_t until)
+static bool is_present(const tarn_ipc_present *present, uint32_t viewer_id)
+{
+    for (uint32_t i = 0; i < present->viewer_count; i++) {
+        if (present->viewer_ids[i] == viewer_id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tarn_worker_process_send_again(tarn_worker_process *worker, uint32_t tank, const tarn_ipc_present *present,
+                                    uint64_t *at, uint64_t until)
 {
     static tarn_worker_queue_entry entry; // large
     while (tarn_worker_sent_next(&worker->sent, at, until, tank, &entry)) {
         if (entry.times < TARN_GATEWAY_WORKER_SENT_TIMES_MAX && // what is no more may be what ends it
+            is_present(present, entry.key.viewer_id) &&
             (worker->fd < 0 || tarn_worker_queue_put(&worker->queue, &entry, entry.bytes) != TARN_OK)) {
             return false;
         }
@@ -530,12 +542,12 @@ bool tarn_worker_process_send_again(tarn_worker_process *worker, uint32_t tank, 
     return true;
 }
 
-bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue *from)
+bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue *from, uint32_t tank)
 {
     if (worker->phase != TARN_WORKER_READY || worker->fd < 0) {
         return false;
     }
-    const bool is_all = tarn_worker_queue_append(&worker->queue, from);
+    const bool is_all = tarn_worker_queue_append(&worker->queue, from, tank);
     flush(worker);
     return is_all;
 }

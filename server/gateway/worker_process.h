@@ -103,11 +103,13 @@ tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc
                                      tarn_worker_queue_key key, bool is_move);
 
 /// Sends again what a worker that died was sent for a tank, as far as there is room.
+/// @param present    of whom it is sent again: those of whom the worker knows what it has
 /// @param at, until  in `sent`: where to begin, which goes on, and to end @return whether that was all
-bool tarn_worker_process_send_again(tarn_worker_process *worker, uint32_t tank, uint64_t *at, uint64_t until);
+bool tarn_worker_process_send_again(tarn_worker_process *worker, uint32_t tank, const tarn_ipc_present *present,
+                                    uint64_t *at, uint64_t until);
 
-/// Sends all that waits in another queue (tarn_worker_queue_append). @return whether that was all
-bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue *from);
+/// Sends what waits in another queue for a tank, or for all (tarn_worker_queue_append). @return whether that was all
+bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue *from, uint32_t tank);
 
 /// Deadlines, pings, restarts. To be called every TARN_GATEWAY_TICK_MS.
 void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns);

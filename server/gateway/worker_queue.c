@@ -219,17 +219,30 @@ tarn_status tarn_worker_queue_put(tarn_worker_queue *queue, tarn_worker_queue_en
     return TARN_OK;
 }
 
-bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from)
+bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from, uint32_t tank)
 {
     TARN_ASSERT(from->sent == 0);
-    while (from->count > 0) {
-        tarn_worker_queue_entry *entry = entry_at(from, 0);
-        if (tarn_worker_queue_put(queue, entry, bytes_of(from, entry)) != TARN_OK) {
+    for (uint32_t i = 0; i < from->count;) {
+        tarn_worker_queue_entry *entry = entry_at(from, i);
+        if (tank != 0 && entry->tank != tank) {
+            i++;
+        } else if (tarn_worker_queue_put(queue, entry, bytes_of(from, entry)) == TARN_OK) {
+            remove_at(from, i);
+        } else {
             return false;
         }
-        tarn_worker_queue_sent(from, entry->byte_count);
     }
     return true;
+}
+
+bool tarn_worker_queue_holds(const tarn_worker_queue *queue, uint32_t tank)
+{
+    for (uint32_t i = 0; i < queue->count; i++) {
+        if (queue->entries[(queue->first + i) % TARN_GATEWAY_WORKER_QUEUE_MAX].tank == tank) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const tarn_worker_queue_entry *tarn_worker_queue_first(const tarn_worker_queue *queue)

@@ -62,9 +62,14 @@ tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_mess
 /// @return TARN_OK or TARN_E_LIMIT; a move may give way itself
 tarn_status tarn_worker_queue_put(tarn_worker_queue *queue, tarn_worker_queue_entry *entry, const uint8_t *bytes);
 
-/// Moves all that waits in another queue here, in order, as if it had been pushed here; of that one nothing may have
-/// been sent in part. @return whether that was all: edges that find no place stay, and what comes behind them
-bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from);
+/// Moves what waits in another queue here, in order, as if it had been pushed here; of that one nothing may have been
+/// sent in part.
+/// @param tank  what is for this one alone; 0: all
+/// @return whether that was all: edges that find no place stay, and what comes behind them
+bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from, uint32_t tank);
+
+/// Whether something for a tank waits in it.
+bool tarn_worker_queue_holds(const tarn_worker_queue *queue, uint32_t tank);
 
 /// The entry that is sent now; NULL when nothing waits.
 const tarn_worker_queue_entry *tarn_worker_queue_first(const tarn_worker_queue *queue);

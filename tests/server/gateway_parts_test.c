@@ -118,9 +118,9 @@ static void test_a_large_move_that_was_begun_is_finished(void **state)
     tarn_worker_queue_clear(&held);
     const uint32_t waiting = queue.count;
     assert_int_equal(waiting, TARN_GATEWAY_WORKER_QUEUE_LARGE - 1);
-    assert_true(tarn_worker_queue_append(&held, &queue));
+    assert_true(tarn_worker_queue_append(&held, &queue, 0));
     assert_int_equal(queue.count, 0);
-    assert_true(tarn_worker_queue_append(&queue, &held));
+    assert_true(tarn_worker_queue_append(&queue, &held, 0));
     for (uint32_t i = 2 * TARN_GATEWAY_WORKER_QUEUE_LARGE - waiting + 1; i <= 2 * TARN_GATEWAY_WORKER_QUEUE_LARGE;
          i++) {
         assert_int_equal(pop_large(LARGE), 100 + i);
@@ -225,12 +225,12 @@ static void test_what_was_held_is_taken_over_in_order_and_edges_wait(void **stat
     }
     push(901, 8, 0, true);
     // The viewers' places are taken by the gateway's own: an edge and all behind it wait.
-    assert_false(tarn_worker_queue_append(&queue, &held));
+    assert_false(tarn_worker_queue_append(&queue, &held, 0));
     assert_int_equal(held.count, 3);
     for (int i = 0; i < TARN_GATEWAY_WORKER_QUEUE_MAX - 2; i++) {
         assert_int_equal(pop(), 900);
     }
-    assert_true(tarn_worker_queue_append(&queue, &held));
+    assert_true(tarn_worker_queue_append(&queue, &held, 0));
     assert_int_equal(held.count, 0);
     static const uint32_t expected[] = {901, 1, 2, 3, 0};
     for (int i = 0; i < 5; i++) {

@@ -1,0 +1,10 @@
+/// A history: what is done to a gateway, drawn from a seed.
+#ifndef TARN_TESTS_SIM_SIM_HISTORY_H
+#define TARN_TESTS_SIM_SIM_HISTORY_H
+
+#include <stdint.h>
+
+/// Runs the history of a seed in this process, once. @param dir  for the store, empty, in memory
+void sim_history(uint64_t seed, const char *dir);
+
+#endif

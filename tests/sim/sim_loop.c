@@ -1,0 +1,293 @@
+// libuv, as far as the gateway uses it. A handle's own record hangs on its reserved words; begin at uv_run.
+#include "tests/sim/sim.h"
+
+#include <string.h>
+#include <uv.h>
+
+typedef struct handle {
+    uv_handle_t *uv;
+    bool is_active, is_closing, is_due;
+    uint64_t generation; // of the timer's start
+    uint64_t repeat_ns;
+    uv_timer_cb on_timer;
+    uv_poll_cb on_poll;
+    uv_signal_cb on_signal;
+    int events, number;
+    sim_socket *socket;
+    uv_close_cb on_closed;
+    struct handle *next;
+    uint64_t of_run; // of which run of the gateway
+} handle;
+
+static handle *handles;
+static uint64_t run_now = 1; // one more with each gateway
+
+enum { TURN_NS = 20000 }; // what a callback takes
+
+static handle *open_handle(uv_handle_t *uv, uv_loop_t *loop)
+{
+    handle *made = sim_make(sizeof *made);
+    made->uv = uv;
+    made->of_run = run_now;
+    made->next = handles;
+    handles = made;
+    uv->loop = loop;
+    uv->u.reserved[0] = made;
+    return made;
+}
+
+static handle *of(const void *uv)
+{
+    return ((const uv_handle_t *)uv)->u.reserved[0];
+}
+
+static void forget(handle *gone)
+{
+    for (handle **link = &handles; *link != NULL; link = &(*link)->next) {
+        if (*link == gone) {
+            *link = gone->next;
+            return;
+        }
+    }
+}
+
+void sim_loop_drop(void)
+{
+    handles = NULL;
+    run_now++;
+}
+
+uint32_t sim_loop_handles(void)
+{
+    uint32_t count = 0;
+    for (const handle *at = handles; at != NULL; at = at->next) {
+        count++;
+    }
+    return count;
+}
+
+bool sim_loop_is_alive(void)
+{
+    for (const handle *at = handles; at != NULL; at = at->next) {
+        if (at->is_active || at->is_closing) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int uv_loop_init(uv_loop_t *loop)
+{
+    memset(loop, 0, sizeof *loop);
+    return 0;
+}
+
+int uv_loop_close(uv_loop_t *loop)
+{
+    (void)loop;
+    return handles == NULL ? 0 : UV_EBUSY;
+}
+
+static bool is_over(void)
+{
+    return !sim_loop_is_alive() || sim_gateway_is_dead();
+}
+
+int uv_run(uv_loop_t *loop, uv_run_mode mode)
+{
+    (void)loop;
+    (void)mode;
+    sim_run(is_over, UINT64_MAX);
+    if (sim_gateway_is_dead()) {
+        sim_gateway_exit(-1);
+    }
+    return 0;
+}
+
+int uv_is_closing(const uv_handle_t *uv)
+{
+    return of(uv) != NULL && of(uv)->is_closing;
+}
+
+static void closed(void *which, uint64_t number)
+{
+    handle *self = which;
+    (void)number;
+    if (self->of_run != run_now) {
+        return;
+    }
+    forget(self);
+    if (self->on_closed != NULL) {
+        self->on_closed(self->uv);
+    }
+}
+
+void uv_close(uv_handle_t *uv, uv_close_cb on_closed)
+{
+    handle *self = of(uv);
+    SIM_CHECK(ALIVE, !self->is_closing, "a handle is closed twice");
+    self->is_closing = true;
+    self->is_active = false;
+    self->on_closed = on_closed;
+    if (self->socket != NULL && self->socket->poll == self) {
+        self->socket->poll = NULL;
+    }
+    sim_at(sim_now(), closed, self, 0);
+}
+
+// ------------------------------------------------------------------------------------------------------------- timers
+
+int uv_timer_init(uv_loop_t *loop, uv_timer_t *timer)
+{
+    open_handle((uv_handle_t *)timer, loop);
+    return 0;
+}
+
+static void timer_due(void *which, uint64_t generation)
+{
+    handle *self = which;
+    if (self->of_run != run_now || !self->is_active || self->generation != generation) {
+        return;
+    }
+    if (self->repeat_ns > 0) {
+        sim_at(sim_now() + self->repeat_ns, timer_due, self, generation);
+    } else {
+        self->is_active = false;
+    }
+    self->on_timer((uv_timer_t *)self->uv);
+}
+
+int uv_timer_start(uv_timer_t *timer, uv_timer_cb on_timer, uint64_t after_ms, uint64_t repeat_ms)
+{
+    handle *self = of(timer);
+    self->on_timer = on_timer;
+    self->repeat_ns = repeat_ms * SIM_MS;
+    self->is_active = true;
+    sim_at(sim_now() + after_ms * SIM_MS, timer_due, self, ++self->generation);
+    return 0;
+}
+
+// -------------------------------------------------------------------------------------------------------------- polls
+
+int uv_poll_init(uv_loop_t *loop, uv_poll_t *poll, int fd)
+{
+    handle *self = open_handle((uv_handle_t *)poll, loop);
+    self->socket = sim_socket_of(fd);
+    SIM_NEED(self->socket != NULL && self->socket->poll == NULL);
+    self->socket->poll = self;
+    return 0;
+}
+
+static int ready(const handle *self)
+{
+    return (sim_socket_is_readable(self->socket) ? UV_READABLE : 0) |
+           (sim_socket_is_writable(self->socket) ? UV_WRITABLE : 0);
+}
+
+static void look(void *which, uint64_t number)
+{
+    handle *self = which;
+    (void)number;
+    self->is_due = false;
+    if (self->of_run != run_now || !self->is_active) {
+        return;
+    }
+    const int events = ready(self) & self->events;
+    if (events != 0) {
+        self->on_poll((uv_poll_t *)self->uv, 0, events);
+    }
+    if (!sim_gateway_is_dead() && self->is_active && (ready(self) & self->events) != 0 && !self->is_due) {
+        self->is_due = true;
+        sim_at(sim_now() + TURN_NS, look, self, 0);
+    }
+}
+
+void sim_loop_socket_changed(sim_socket *socket)
+{
+    handle *self = socket->poll;
+    if (self != NULL && self->is_active && !self->is_due) {
+        self->is_due = true;
+        sim_at(sim_now() + TURN_NS, look, self, 0);
+    }
+}
+
+int uv_poll_start(uv_poll_t *poll, int events, uv_poll_cb on_poll)
+{
+    handle *self = of(poll);
+    self->events = events;
+    self->on_poll = on_poll;
+    self->is_active = true;
+    sim_loop_socket_changed(self->socket);
+    return 0;
+}
+
+// ------------------------------------------------------------------------------------------------------------ signals
+
+int uv_signal_init(uv_loop_t *loop, uv_signal_t *signal)
+{
+    open_handle((uv_handle_t *)signal, loop);
+    return 0;
+}
+
+int uv_signal_start(uv_signal_t *signal, uv_signal_cb on_signal, int number)
+{
+    handle *self = of(signal);
+    self->on_signal = on_signal;
+    self->number = number;
+    self->is_active = true;
+    return 0;
+}
+
+void sim_loop_signal(int number)
+{
+    for (handle *at = handles; at != NULL; at = at->next) {
+        if (at->on_signal != NULL && at->number == number && at->is_active) {
+            at->on_signal((uv_signal_t *)at->uv, number);
+            return;
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------- processes
+
+int uv_spawn(uv_loop_t *loop, uv_process_t *process, const uv_process_options_t *options)
+{
+    handle *self = open_handle((uv_handle_t *)process, loop);
+    process->exit_cb = options->exit_cb;
+    process->pid = 0;
+    const int error = sim_worker_spawn(process, options->stdio[3].data.fd);
+    self->is_active = error == 0;
+    return error;
+}
+
+void sim_loop_process_ended(uv_process_t *process, int status, int number)
+{
+    of(process)->is_active = false;
+    process->exit_cb(process, status, number);
+}
+
+int uv_process_kill(uv_process_t *process, int number)
+{
+    sim_worker_signal(process, number);
+    return 0;
+}
+
+uv_pid_t uv_process_get_pid(const uv_process_t *process)
+{
+    return process->pid;
+}
+
+int uv_translate_sys_error(int number)
+{
+    return number <= 0 ? number : -number;
+}
+
+const char *uv_strerror(int error)
+{
+    return strerror(-error);
+}
+
+unsigned uv_available_parallelism(void)
+{
+    return 4;
+}
