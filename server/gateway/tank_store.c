@@ -1,4 +1,4 @@
-// One thread goes round the sessions. Begin at run_round; tarn_store_keep is what it gets from the gateway's thread.
+// The store as the gateway's thread sees it: begin at tarn_store_keep. What is done with it is in store_rounds.c.
 #include "server/gateway/tank_store.h"
 #include "protocol/assert.h"
 #include "server/common/clock.h"
@@ -6,8 +6,8 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/store_inside.h"
 #include "server/gateway/store_words.h"
-#include "server/gateway/tank_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,517 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char SUFFIX[] = TARN_TANK_FILES_SUFFIX;
-
-/// What the gateway asks for; under the lock.
-typedef struct store_asked {
-    uint32_t id; // of the session; 0: none is there
-    bool is_failing;
-    uint32_t changes;
-    tarn_session_about about;
-    int box_fd; // a descriptor of its own; 0: the thread has it
-    tarn_past_mail mail;
-    bool wants_older, has_older;
-    uint32_t epoch_min;
-    tarn_text reason;
-    tarn_store_older older; // where it has
-} store_asked;
-
-/// What the thread has of a place.
-typedef struct store_slot {
-    uint32_t id, changes;
-    bool is_failing;
-    uint64_t retry_ns;               // not before
-    uint64_t state_due_ns, state_ns; // the next one, and how far apart the newest sets them
-    uint64_t log_bytes;              // behind the newest
-    uint64_t put_ns;                 // when that was
-    uint64_t looked_ns;              // at the box
-    tarn_tank_history history;
-    tarn_session_file *file;
-    bool goes_on;               // the box may have come out of the file
-    tarn_box_follower follower; // fd 0: there is no box
-    tarn_name name, label;      // what stands for the name in the log
-    char path[4096];
-} store_slot;
-
-struct tarn_store {
-    char dir[2048];
-    int lock_fd;
-    uint64_t history_ns;
-    int64_t opened_s;   // since 1970
-    uint64_t opened_ns; // of the monotonic clock
-    pthread_t thread;
-    pthread_mutex_t mutex; // of what follows
-    pthread_cond_t wake;
-    uint32_t commit_ms;
-    tarn_store_limit limit;
-    bool is_ending, has_ended;
-    bool is_wished;  // something of some past, since the thread looked
-    bool is_hurried; // somebody waits for an older state
-    struct {
-        tarn_name name, label;
-        bool is_aside;                    // else it is to go
-    } dropped[TARN_GATEWAY_SESSIONS_MAX]; // files of sessions that ended
-    uint32_t dropped_count;
-    store_asked asked[TARN_GATEWAY_SESSIONS_MAX];
-    tarn_store_counts counts;
-    // the thread's
-    store_slot slots[TARN_GATEWAY_SESSIONS_MAX];
-    tarn_box_news news;
-    uint64_t limit_due_ns;
-    bool is_too_large;
-};
-
-static void path_of(const tarn_store *store, const char *name, const char *suffix, char path[4096])
-{
-    snprintf(path, 4096, "%s/%.1024s%s", store->dir, name, suffix);
-}
-
-// ------------------------------------------------------------------------------------------------ the store's thread
-
-static void slot_close(store_slot *slot)
-{
-    tarn_session_file_close(slot->file);
-    if (slot->follower.fd > 0) {
-        close(slot->follower.fd);
-    }
-    memset(slot, 0, sizeof *slot);
-}
-
-/// @param sentence  NULL: all is well
-static void note(tarn_store *store, store_slot *slot, char *sentence)
-{
-    if (sentence != NULL) {
-        tarn_store_hide(sentence, slot->name, strlen(slot->name), slot->label);
-    }
-    if (sentence != NULL && !slot->is_failing) {
-        tarn_log_error("%s; what happens in this tank is not kept until that is better", sentence);
-    } else if (sentence == NULL && slot->is_failing) {
-        tarn_store_log(TARN_LOG_INFO, slot->name, strlen(slot->name), slot->label, "%s: it is kept again", slot->path);
-    }
-    pthread_mutex_lock(&store->mutex);
-    tarn_store_counts *counts = &store->counts;
-    counts->failing += (sentence != NULL) - slot->is_failing;
-    store->asked[slot - store->slots].is_failing = sentence != NULL;
-    if (sentence != NULL) {
-        counts->failures++;
-        snprintf(counts->sentence, sizeof counts->sentence, "%s", sentence);
-    }
-    pthread_mutex_unlock(&store->mutex);
-    slot->is_failing = sentence != NULL;
-    if (sentence != NULL) {
-        slot->retry_ns = tarn_clock_monotonic_ns() + TARN_GATEWAY_STORE_RETRY_MS * (uint64_t)1000000;
-        tarn_box_follower_forget(&slot->follower); // a gap follows: what is put next is whole
-        tarn_session_file_close(slot->file);
-        slot->file = NULL;
-        slot->goes_on = false;
-        slot->changes = 0;
-    }
-}
-
-/// @return false: it stays where it is
-static bool set_aside(tarn_store *store, const char *path, const char *label, const char *why)
-{
-    const bool is_aside = tarn_tank_files_set_aside(path, label, why);
-    pthread_mutex_lock(&store->mutex);
-    store->counts.set_aside += is_aside;
-    pthread_mutex_unlock(&store->mutex);
-    return is_aside;
-}
-
-/// Lets go of sessions that are no more: first of what is open, then of the files.
-static void drop_ended(tarn_store *store)
-{
-    static typeof(store->dropped) dropped; // large, and one thread's
-    bool has_ended[TARN_GATEWAY_SESSIONS_MAX];
-    pthread_mutex_lock(&store->mutex);
-    const uint32_t count = store->dropped_count;
-    memcpy(&dropped, &store->dropped, sizeof dropped);
-    store->dropped_count = 0;
-    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
-        store_slot *slot = &store->slots[place];
-        has_ended[place] = slot->id != 0 && slot->id != store->asked[place].id;
-        store->counts.failing -= has_ended[place] && slot->is_failing;
-    }
-    pthread_mutex_unlock(&store->mutex);
-    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
-        if (has_ended[place]) {
-            slot_close(&store->slots[place]);
-        }
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        char path[4096];
-        path_of(store, dropped[i].name, SUFFIX, path);
-        if (!dropped[i].is_aside) {
-            tarn_tank_files_remove(path, dropped[i].label);
-        } else if (access(path, F_OK) == 0) {
-            (void)set_aside(store, path, dropped[i].label, "its tank can't go on from it");
-        }
-    }
-}
-
-/// Takes what a place is to have. @return whether something is to be kept there
-static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *about, bool *has_changed)
-{
-    store_slot *slot = &store->slots[place];
-    int box_fd = 0;
-    pthread_mutex_lock(&store->mutex);
-    store_asked *asked = &store->asked[place];
-    if (slot->id == 0 || slot->id == asked->id) { // else that one is let go of first
-        *has_changed = slot->changes != asked->changes;
-        slot->changes = asked->changes;
-        *about = asked->about;
-        box_fd = asked->box_fd;
-        asked->box_fd = 0;
-        slot->id = asked->id;
-        memcpy(slot->name, about->name, sizeof slot->name);
-        tarn_store_label(slot->name, strlen(slot->name), about->is_listed, slot->id >> TARN_SESSION_PLACE_BITS,
-                         slot->label);
-    }
-    pthread_mutex_unlock(&store->mutex);
-    if (box_fd > 0) {
-        if (slot->follower.fd > 0) {
-            close(slot->follower.fd);
-        }
-        slot->follower = (tarn_box_follower){.fd = box_fd};
-        slot->goes_on = slot->file == NULL; // what a file that is open has is what another box had
-    }
-    return slot->id != 0;
-}
-
-/// Of the past that is kept each tank that is there may have the same part.
-static tarn_session_keep_rule rule_of(tarn_store *store)
-{
-    uint32_t count = 0;
-    pthread_mutex_lock(&store->mutex);
-    const uint64_t bytes_max = store->limit.bytes_max;
-    pthread_mutex_unlock(&store->mutex);
-    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
-        count += store->slots[place].id != 0;
-    }
-    return (tarn_session_keep_rule){.ns_max = store->history_ns,
-                                    .bytes_max =
-                                        bytes_max / 100 * TARN_GATEWAY_HISTORY_SHARE / (count > 0 ? count : 1)};
-}
-
-static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_session_about *about, tarn_text why)
-{
-    tarn_status status = TARN_OK;
-    if (slot->file == NULL) {
-        char path[4096];
-        path_of(store, about->name, SUFFIX, path);
-        memcpy(slot->path, path, sizeof path);
-        status = tarn_session_file_open(slot->path, &slot->file, why);
-        if (status == TARN_OK) {
-            const tarn_session_keep_rule rule = rule_of(store);
-            status = tarn_tank_history_open(&slot->history, slot->file, &rule, why);
-        }
-    }
-    return status == TARN_OK ? tarn_session_file_put_about(slot->file, about, why) : status;
-}
-
-/// Of a tank that came out of its file that needs to know just what comes, and under which epoch.
-static tarn_status put_epoch(store_slot *slot, tarn_text why)
-{
-    uint32_t epoch, number;
-    if (!slot->goes_on || slot->follower.fd <= 0) {
-        return TARN_OK;
-    }
-    slot->goes_on = false;
-    if (!tarn_box_follower_go_on(&slot->follower, &epoch, &number)) {
-        return TARN_OK;
-    }
-    const tarn_status status = tarn_session_file_put_epoch(slot->file, epoch, number, why);
-    if (status != TARN_OK) {
-        tarn_box_follower_forget(&slot->follower);
-    }
-    return status == TARN_E_STATE ? TARN_OK : status;
-}
-
-/// States are put as often as their size allows.
-static uint64_t state_after_ns(uint64_t state_bytes)
-{
-    const uint64_t ns = state_bytes * 1000000000 / TARN_GATEWAY_STORE_STATE_BYTES_PER_S;
-    const uint64_t min_ns = TARN_GATEWAY_STORE_STATE_MS_MIN * (uint64_t)1000000;
-    return ns > min_ns ? ns : min_ns;
-}
-
-/// Whether the next state is to be put: it is worth it and its turn has come, or the log behind the last one has grown
-/// long.
-static bool wants_state(const store_slot *slot, uint64_t now_ns)
-{
-    const uint64_t since_ns = now_ns - slot->put_ns, least_ns = TARN_GATEWAY_STORE_STATE_MS_MIN * (uint64_t)1000000;
-    return (now_ns >= slot->state_due_ns && since_ns >= least_ns &&
-            tarn_tank_history_wants_state(&slot->history, since_ns)) ||
-           slot->log_bytes >= TARN_GATEWAY_STORE_LOG_BYTES;
-}
-
-/// Whether a tank that begins anew is to wait: somebody may start it afresh again and again, or a worker is being tried
-/// on it, and what is known to be good would have to go.
-static bool holds_back(const store_slot *slot, uint64_t now_ns)
-{
-    if (!tarn_box_is_anew(&slot->follower)) {
-        return false;
-    }
-    return tarn_box_is_unproven(slot->follower.fd) ||
-           slot->state_due_ns > now_ns + TARN_GATEWAY_STORE_ANEW_MAX * slot->state_ns;
-}
-
-static void note_commit(tarn_store *store, store_slot *slot, uint64_t state_bytes, uint64_t begun_ns)
-{
-    const uint64_t now_ns = tarn_clock_monotonic_ns();
-    const double took_s = 1e-9 * (double)(now_ns - begun_ns),
-                 age_s = slot->looked_ns != 0 ? 1e-9 * (double)(now_ns - slot->looked_ns) : 0;
-    if (store->news.has_state) {
-        const uint64_t saved_ns = TARN_GATEWAY_STORE_STATE_SAVED_MS * (uint64_t)1000000,
-                       from_ns = begun_ns > saved_ns ? begun_ns - saved_ns : 0;
-        slot->state_ns = state_after_ns(state_bytes);
-        slot->state_due_ns = (slot->state_due_ns > from_ns ? slot->state_due_ns : from_ns) + slot->state_ns;
-        slot->put_ns = begun_ns;
-        slot->log_bytes = 0;
-    }
-    slot->log_bytes += store->news.log.count;
-    pthread_mutex_lock(&store->mutex);
-    tarn_store_counts *counts = &store->counts;
-    counts->commits++;
-    counts->state_bytes += state_bytes;
-    counts->commit_s = took_s > counts->commit_s ? took_s : counts->commit_s;
-    counts->age_s = age_s > counts->age_s ? age_s : counts->age_s;
-    pthread_mutex_unlock(&store->mutex);
-}
-
-/// Puts what came. @return TARN_OK also where nothing did
-static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns, tarn_text why)
-{
-    uint64_t state_bytes = 0;
-    if (holds_back(slot, now_ns)) {
-        return TARN_OK;
-    }
-    tarn_status status = tarn_box_follow(&slot->follower, wants_state(slot, now_ns), &store->news);
-    if (status == TARN_E_NOT_FOUND || status == TARN_E_STATE) {
-        slot->looked_ns = status == TARN_E_NOT_FOUND ? now_ns : slot->looked_ns;
-        return TARN_OK;
-    }
-    if (status != TARN_OK) {
-        snprintf(why, sizeof(tarn_text), "%.300s: the tank's black box can't be read: %s", slot->path,
-                 tarn_status_text(status));
-        return status;
-    }
-    tarn_tank_history_date(&slot->history, &store->news);
-    status = tarn_session_file_put(slot->file, &store->news, &state_bytes, why);
-    if (status == TARN_OK) {
-        note_commit(store, slot, state_bytes, now_ns);
-        slot->looked_ns = now_ns;
-        const tarn_session_keep_rule rule = rule_of(store);
-        status = tarn_tank_history_note(&slot->history, slot->file, &store->news, &rule, why);
-    }
-    return status;
-}
-
-/// Does what is wished of a tank's past, and shows the gateway what that is. @param is_well  its file is
-static void serve_past(tarn_store *store, uint32_t place, bool is_well)
-{
-    store_slot *slot = &store->slots[place];
-    tarn_past_mail *mail = &store->asked[place].mail;
-    static tarn_store_reply reply; // large, and one thread's
-    pthread_mutex_lock(&store->mutex);
-    const tarn_store_wish wish = mail->wish;
-    pthread_mutex_unlock(&store->mutex);
-    const bool is_wished = wish.kind != TARN_STORE_WISH_NONE;
-    memset(&reply, 0, sizeof reply);
-    if (is_wished && is_well) {
-        tarn_tank_history_grant(&slot->history, slot->file, &wish, &reply);
-    } else if (is_wished) {
-        reply.status = TARN_E_STATE;
-        snprintf(reply.why, sizeof reply.why, "this tank isn't kept just now, so that its past can't be seen");
-    }
-    pthread_mutex_lock(&store->mutex);
-    const bool is_there = slot->id != 0 && slot->id == store->asked[place].id;
-    mail->has_past = is_there && is_well;
-    if (mail->has_past) {
-        mail->past = slot->history.span;
-    }
-    if (is_wished && is_there) {
-        mail->wish.kind = TARN_STORE_WISH_NONE;
-        mail->reply = reply;
-        mail->has_reply = true;
-        reply.box_fd = 0;
-    }
-    pthread_mutex_unlock(&store->mutex);
-    if (reply.box_fd > 0) { // nobody's any more
-        close(reply.box_fd);
-    }
-}
-
-/// Where an older state is asked for. @return false: none is
-static bool takes_older(tarn_store *store, uint32_t place, uint32_t *epoch_min, tarn_text reason)
-{
-    pthread_mutex_lock(&store->mutex);
-    store_asked *asked = &store->asked[place];
-    const bool is_wanted = asked->wants_older && store->slots[place].id == asked->id;
-    asked->wants_older = asked->wants_older && !is_wanted;
-    *epoch_min = asked->epoch_min;
-    memcpy(reason, asked->reason, sizeof(tarn_text));
-    pthread_mutex_unlock(&store->mutex);
-    return is_wanted;
-}
-
-/// The box that the newest state was in is of no use any more: what is in it isn't put.
-static void serve_older(tarn_store *store, uint32_t place, tarn_status opened, uint32_t epoch_min, const char *reason)
-{
-    static tarn_store_older older; // large, and one thread's
-    store_slot *slot = &store->slots[place];
-    memset(&older, 0, sizeof older);
-    if (slot->follower.fd > 0) {
-        close(slot->follower.fd);
-        slot->follower = (tarn_box_follower){0};
-    }
-    if (opened == TARN_OK) {
-        tarn_store_read_older(slot->file, slot->label, reason, epoch_min, &older);
-    }
-    tarn_store_hide(older.why, slot->name, strlen(slot->name), slot->label);
-    pthread_mutex_lock(&store->mutex);
-    store->counts.states_aside += older.is_aside;
-    store_asked *asked = &store->asked[place];
-    const bool is_its = asked->id == slot->id;
-    if (is_its) {
-        asked->older = older;
-        asked->has_older = true;
-    }
-    pthread_mutex_unlock(&store->mutex);
-    if (!is_its && older.box_fd > 0) {
-        close(older.box_fd);
-    }
-}
-
-static void serve_place(tarn_store *store, uint32_t place, bool is_last)
-{
-    store_slot *slot = &store->slots[place];
-    tarn_session_about about;
-    tarn_text why = "";
-    bool has_changed = false;
-    if (!take_asked(store, place, &about, &has_changed)) {
-        return;
-    }
-    const uint64_t now_ns = tarn_clock_monotonic_ns();
-    tarn_text reason;
-    uint32_t epoch_min;
-    const bool is_older_wanted = takes_older(store, place, &epoch_min, reason);
-    if (now_ns < slot->retry_ns && !is_last && !is_older_wanted) {
-        serve_past(store, place, false);
-        return; // there is no file, so that all is put when it is tried again
-    }
-    tarn_status status = has_changed || slot->file == NULL ? put_about(store, slot, &about, why) : TARN_OK;
-    if (is_older_wanted) {
-        serve_older(store, place, status, epoch_min, reason);
-    }
-    if (status == TARN_OK) {
-        status = put_epoch(slot, why);
-    }
-    if (status == TARN_OK && slot->follower.fd > 0) {
-        status = put_news(store, slot, now_ns, why);
-    }
-    if (status != TARN_OK) {
-        note(store, slot, why);
-        if (status == TARN_E_LIMIT) { // to find out so takes as long as to put it
-            slot->retry_ns += TARN_GATEWAY_STORE_LARGE_MS * (uint64_t)1000000;
-        }
-    } else if (slot->is_failing) {
-        note(store, slot, NULL);
-    }
-    serve_past(store, place, slot->file != NULL);
-}
-
-static void run_round(tarn_store *store, bool is_last)
-{
-    drop_ended(store);
-    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
-        serve_place(store, place, is_last);
-    }
-    if (store->news.state.bytes.room > TARN_GATEWAY_STORE_ROOM_BYTES) {
-        tarn_box_news_free(&store->news);
-    }
-}
-
-/// Whether a session of that name is kept, or is about to be.
-static bool is_used(void *user, const char *name, size_t name_bytes)
-{
-    tarn_store *store = user;
-    bool used = false;
-    pthread_mutex_lock(&store->mutex);
-    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX && !used; place++) {
-        const store_asked *asked = &store->asked[place];
-        used = asked->id != 0 && strlen(asked->about.name) == name_bytes &&
-               memcmp(asked->about.name, name, name_bytes) == 0;
-    }
-    pthread_mutex_unlock(&store->mutex);
-    return used;
-}
-
-/// The time of day, since 1970, but for what it jumped ahead: a clock that was set wrong must cost nobody a tank.
-static int64_t time_of_day_s(const tarn_store *store, uint64_t now_ns)
-{
-    const int64_t now_s = (int64_t)time(NULL);
-    const int64_t counted_s = store->opened_s + (int64_t)((now_ns - store->opened_ns) / 1000000000);
-    return now_s < counted_s ? now_s : counted_s;
-}
-
-/// On this thread no file can become a session's meanwhile.
-static void keep_limit(tarn_store *store)
-{
-    tarn_store_use use;
-    const uint64_t now_ns = tarn_clock_monotonic_ns();
-    if (now_ns < store->limit_due_ns) {
-        return;
-    }
-    store->limit_due_ns = now_ns + TARN_GATEWAY_STORE_LIMIT_MS * (uint64_t)1000000;
-    pthread_mutex_lock(&store->mutex);
-    const tarn_store_limit limit = store->limit;
-    pthread_mutex_unlock(&store->mutex);
-    if (!tarn_store_limit_apply(store->dir, &limit, store->opened_s, time_of_day_s(store, now_ns), is_used, store,
-                                &use)) {
-        return; // commits fail too, and say why
-    }
-    if (use.is_too_large && !store->is_too_large) {
-        tarn_log_warn("%s: its tanks take %" PRIu64 " bytes, more than --store-max; they stay", store->dir, use.bytes);
-    }
-    store->is_too_large = use.is_too_large;
-}
-
-static void *run(void *user)
-{
-    tarn_store *store = user;
-    bool is_ending;
-    do {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        pthread_mutex_lock(&store->mutex);
-        // Half of what may be lost: what a step begins just after a commit is durable when the next one has ended.
-        until.tv_nsec += (long)(store->commit_ms % 2000) * 500000;
-        until.tv_sec += (time_t)(store->commit_ms / 2000) + until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        while (!store->is_ending && !store->is_wished && !store->is_hurried &&
-               pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
-        }
-        store->is_wished = false;
-        is_ending = store->is_ending;
-        store->is_hurried = false;
-        pthread_mutex_unlock(&store->mutex);
-        run_round(store, is_ending);
-        keep_limit(store);
-    } while (!is_ending);
-    pthread_mutex_lock(&store->mutex);
-    store->has_ended = true;
-    pthread_mutex_unlock(&store->mutex);
-    return NULL;
-}
-
-// ------------------------------------------------------------------------------------------------ the gateway's thread
-
 static tarn_status take_folder(tarn_store *store, tarn_text why)
 {
     char path[4096];
-    path_of(store, "lock", "", path);
+    tarn_store_path(store, "lock", "", path);
     if (mkdir(store->dir, 0700) != 0 && errno != EEXIST) {
         snprintf(why, sizeof(tarn_text), "--store %.300s: it can't be made: %s", store->dir, strerror(errno));
         return TARN_E_IO;
@@ -563,7 +56,7 @@ static tarn_status start_thread(tarn_store *store, tarn_text why)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&store->wake, &attributes);
     pthread_condattr_destroy(&attributes);
-    const int error = pthread_create(&store->thread, NULL, run, store);
+    const int error = pthread_create(&store->thread, NULL, tarn_store_rounds, store);
     if (error != 0) {
         snprintf(why, sizeof(tarn_text), "--store: there is no thread for it: %s", strerror(error));
     }
@@ -618,8 +111,9 @@ void tarn_store_set(tarn_store *store, uint32_t commit_ms, const tarn_store_limi
 
 static int is_session(const struct dirent *entry)
 {
-    const size_t length = strlen(entry->d_name), end = sizeof SUFFIX - 1;
-    return length > end && length - end <= TARN_NAME_BYTES_MAX && strcmp(entry->d_name + length - end, SUFFIX) == 0;
+    const size_t length = strlen(entry->d_name), end = sizeof TARN_TANK_FILES_SUFFIX - 1;
+    return length > end && length - end <= TARN_NAME_BYTES_MAX &&
+           strcmp(entry->d_name + length - end, TARN_TANK_FILES_SUFFIX) == 0;
 }
 
 /// @return TARN_OK, TARN_E_NOT_FOUND: there is none, or it was set aside, or why it is left where it is
@@ -628,10 +122,10 @@ static tarn_status find_one(tarn_store *store, const char *file_name, bool is_fi
 {
     char path[4096];
     tarn_name label;
-    const size_t name_bytes = strlen(file_name) - (sizeof SUFFIX - 1);
+    const size_t name_bytes = strlen(file_name) - (sizeof TARN_TANK_FILES_SUFFIX - 1);
     tarn_session_file *file = NULL;
     memset(found, 0, sizeof *found);
-    path_of(store, file_name, "", path);
+    tarn_store_path(store, file_name, "", path);
     if (access(path, F_OK) != 0 && errno == ENOENT) {
         return TARN_E_NOT_FOUND;
     }
@@ -642,13 +136,13 @@ static tarn_status find_one(tarn_store *store, const char *file_name, bool is_fi
     tarn_session_file_close(file);
     tarn_store_label(file_name, name_bytes, is_first || found->about.is_listed, 0, label);
     tarn_store_hide(why, file_name, name_bytes, label);
-    return status == TARN_E_MALFORMED && set_aside(store, path, label, why) ? TARN_E_NOT_FOUND : status;
+    return status == TARN_E_MALFORMED && tarn_store_put_aside(store, path, label, why) ? TARN_E_NOT_FOUND : status;
 }
 
 tarn_status tarn_store_find_first(tarn_store *store, const char *name, tarn_store_found *found, tarn_text why)
 {
-    char file_name[TARN_NAME_BYTES_MAX + sizeof SUFFIX];
-    snprintf(file_name, sizeof file_name, "%s%s", name, SUFFIX);
+    char file_name[TARN_NAME_BYTES_MAX + sizeof TARN_TANK_FILES_SUFFIX];
+    snprintf(file_name, sizeof file_name, "%s%s", name, TARN_TANK_FILES_SUFFIX);
     return find_one(store, file_name, true, found, why);
 }
 
@@ -662,12 +156,14 @@ void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
         tarn_text why = "";
-        if (strlen(name) - (sizeof SUFFIX - 1) == strlen(first) && strncmp(name, first, strlen(first)) == 0) {
+        if (strlen(name) - (sizeof TARN_TANK_FILES_SUFFIX - 1) == strlen(first) &&
+            strncmp(name, first, strlen(first)) == 0) {
             // which was looked at before
         } else if (left == 0) {
             tarn_name label;
-            tarn_store_label(name, strlen(name) - (sizeof SUFFIX - 1), false, 0, label);
-            tarn_log_warn("%s/%s%s: more tanks than --sessions-max allows; it is left out", store->dir, label, SUFFIX);
+            tarn_store_label(name, strlen(name) - (sizeof TARN_TANK_FILES_SUFFIX - 1), false, 0, label);
+            tarn_log_warn("%s/%s%s: more tanks than --sessions-max allows; it is left out", store->dir, label,
+                          TARN_TANK_FILES_SUFFIX);
         } else {
             const tarn_status status = find_one(store, name, false, &one, why);
             if (status == TARN_OK) {
@@ -743,7 +239,7 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
         memcpy(store->dropped[store->dropped_count].label, label, sizeof label);
         store->dropped[store->dropped_count++].is_aside = is_aside;
     } else {
-        tarn_log_error("%s/%s%s can't be removed: the disk hangs", store->dir, label, SUFFIX);
+        tarn_log_error("%s/%s%s can't be removed: the disk hangs", store->dir, label, TARN_TANK_FILES_SUFFIX);
     }
     pthread_mutex_unlock(&store->mutex);
     if (old_fd > 0) {
@@ -868,7 +364,7 @@ void tarn_store_close(tarn_store *store)
     tarn_store_end(store);
     pthread_join(store->thread, NULL);
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
-        slot_close(&store->slots[place]);
+        tarn_store_slot_close(&store->slots[place]);
         forget_older(&store->asked[place]);
         if (store->asked[place].box_fd > 0) {
             close(store->asked[place].box_fd);

@@ -72,15 +72,16 @@ static void test_the_largest_list_fits_an_answer(void **state)
 
 /// What each role may, act by act, in the order of roles.
 static const char *const may[TARN_ACT_COUNT] = {
-    [TARN_ACT_HELLO] = "yyy",     [TARN_ACT_JOIN] = "yyy",         [TARN_ACT_ACK] = "yyy",
-    [TARN_ACT_PING] = "yyy",      [TARN_ACT_VIEW] = "yyy",         [TARN_ACT_PRESENCE] = "yyy",
-    [TARN_ACT_PROFILE] = "yyy",   [TARN_ACT_POINTER] = "nyy",      [TARN_ACT_CONTROLLER] = "nyy",
-    [TARN_ACT_HAND] = "nyy",      [TARN_ACT_ORIENTATION] = "nyy",  [TARN_ACT_MOTION] = "nyy",
-    [TARN_ACT_PARAMETER] = "nny", [TARN_ACT_PAUSE] = "nny",        [TARN_ACT_RESUME] = "nny",
-    [TARN_ACT_STEP] = "nny",      [TARN_ACT_RESET] = "nny",        [TARN_ACT_LOAD] = "nny",
-    [TARN_ACT_HTTP_READ] = "yyy", [TARN_ACT_HTTP_MAKE] = "nny",    [TARN_ACT_HTTP_END] = "nny",
-    [TARN_ACT_HTTP_MOVE] = "nny", [TARN_ACT_HTTP_HISTORY] = "nny", [TARN_ACT_HTTP_REWIND] = "nny",
-    [TARN_ACT_HTTP_FORK] = "nny", [TARN_ACT_HTTP_MARKS] = "nny",   [TARN_ACT_HTTP_SPEED] = "nny",
+    [TARN_ACT_HELLO] = "yyy",        [TARN_ACT_JOIN] = "yyy",        [TARN_ACT_ACK] = "yyy",
+    [TARN_ACT_PING] = "yyy",         [TARN_ACT_VIEW] = "yyy",        [TARN_ACT_PRESENCE] = "yyy",
+    [TARN_ACT_PROFILE] = "yyy",      [TARN_ACT_POINTER] = "nyy",     [TARN_ACT_CONTROLLER] = "nyy",
+    [TARN_ACT_HAND] = "nyy",         [TARN_ACT_ORIENTATION] = "nyy", [TARN_ACT_MOTION] = "nyy",
+    [TARN_ACT_PARAMETER] = "nny",    [TARN_ACT_PAUSE] = "nny",       [TARN_ACT_RESUME] = "nny",
+    [TARN_ACT_STEP] = "nny",         [TARN_ACT_RESET] = "nny",       [TARN_ACT_LOAD] = "nny",
+    [TARN_ACT_MODERATE] = "nny",     [TARN_ACT_LOCK] = "nny",        [TARN_ACT_HTTP_READ] = "yyy",
+    [TARN_ACT_HTTP_MAKE] = "nny",    [TARN_ACT_HTTP_END] = "nny",    [TARN_ACT_HTTP_MOVE] = "nny",
+    [TARN_ACT_HTTP_HISTORY] = "nny", [TARN_ACT_HTTP_REWIND] = "nny", [TARN_ACT_HTTP_FORK] = "nny",
+    [TARN_ACT_HTTP_MARKS] = "nny",   [TARN_ACT_HTTP_SPEED] = "nny",
 };
 
 static void test_each_role_may_what_the_table_says(void **state)
@@ -102,11 +103,13 @@ static void test_each_message_is_an_act_of_its_own(void **state)
     (void)state;
     bool seen[TARN_ACT_COUNT] = {false};
     int count = 0;
-    for (int kind = TARN_MESSAGE_HELLO; kind <= TARN_MESSAGE_PROFILE; kind++) {
+    for (int kind = TARN_MESSAGE_HELLO; kind <= TARN_MESSAGE_LOCK; kind++) {
+        if (!tarn_message_from_client((tarn_message_kind)kind)) {
+            continue;
+        }
         const int kinds = kind == TARN_MESSAGE_INPUT     ? (int)TARN_INPUT_COUNT
                           : kind == TARN_MESSAGE_CONTROL ? (int)TARN_CONTROL_COUNT
                                                          : 1;
-        assert_true(tarn_message_from_client((tarn_message_kind)kind));
         for (int k = 0; k < kinds; k++, count++) {
             tarn_message message = {.kind = (tarn_message_kind)kind};
             if (kind == TARN_MESSAGE_INPUT) {

@@ -1,0 +1,82 @@
+/// The inside of the store, for the files that it is made up of: tank_store.c, on the gateway's thread, and
+/// store_rounds.c, on the store's own. Others see tank_store.h.
+#ifndef TARN_SERVER_GATEWAY_STORE_INSIDE_H
+#define TARN_SERVER_GATEWAY_STORE_INSIDE_H
+
+#include "server/gateway/tank_files.h"
+#include "server/gateway/tank_store.h"
+
+#include <pthread.h>
+
+/// What the gateway asks for; under the lock.
+typedef struct store_asked {
+    uint32_t id; // of the session; 0: none is there
+    bool is_failing;
+    uint32_t changes;
+    tarn_session_about about;
+    int box_fd; // a descriptor of its own; 0: the thread has it
+    tarn_past_mail mail;
+    bool wants_older, has_older;
+    uint32_t epoch_min;
+    tarn_text reason;
+    tarn_store_older older; // where it has
+} store_asked;
+
+/// What the thread has of a place.
+typedef struct store_slot {
+    uint32_t id, changes;
+    bool is_failing;
+    uint64_t retry_ns;               // not before
+    uint64_t state_due_ns, state_ns; // the next one, and how far apart the newest sets them
+    uint64_t log_bytes;              // behind the newest
+    uint64_t put_ns;                 // when that was
+    uint64_t looked_ns;              // at the box
+    tarn_tank_history history;
+    tarn_session_file *file;
+    bool goes_on;               // the box may have come out of the file
+    tarn_box_follower follower; // fd 0: there is no box
+    tarn_name name, label;      // what stands for the name in the log
+    char path[4096];
+} store_slot;
+
+struct tarn_store {
+    char dir[2048];
+    int lock_fd;
+    uint64_t history_ns;
+    int64_t opened_s;   // since 1970
+    uint64_t opened_ns; // of the monotonic clock
+    pthread_t thread;
+    pthread_mutex_t mutex; // of what follows
+    pthread_cond_t wake;
+    uint32_t commit_ms;
+    tarn_store_limit limit;
+    bool is_ending, has_ended;
+    bool is_wished;  // something of some past, since the thread looked
+    bool is_hurried; // somebody waits for an older state
+    struct {
+        tarn_name name, label;
+        bool is_aside;                    // else it is to go
+    } dropped[TARN_GATEWAY_SESSIONS_MAX]; // files of sessions that ended
+    uint32_t dropped_count;
+    store_asked asked[TARN_GATEWAY_SESSIONS_MAX];
+    tarn_store_counts counts;
+    // the thread's
+    store_slot slots[TARN_GATEWAY_SESSIONS_MAX];
+    tarn_box_news news;
+    uint64_t limit_due_ns;
+    bool is_too_large;
+};
+
+/// What its thread does until the store ends: goes round the sessions.
+void *tarn_store_rounds(void *store);
+
+/// Closes what a place has open.
+void tarn_store_slot_close(store_slot *slot);
+
+/// The path of a session's file, or of another one in the folder.
+void tarn_store_path(const tarn_store *store, const char *name, const char *suffix, char path[4096]);
+
+/// As tarn_tank_files_set_aside, counted.
+bool tarn_store_put_aside(tarn_store *store, const char *path, const char *label, const char *why);
+
+#endif
