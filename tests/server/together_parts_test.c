@@ -104,9 +104,10 @@ static void test_each_message_is_an_act_of_its_own(void **state)
     bool seen[TARN_ACT_COUNT] = {false};
     int count = 0;
     for (int kind = TARN_MESSAGE_HELLO; kind <= TARN_MESSAGE_LOCK; kind++) {
-        if (!tarn_message_from_client((tarn_message_kind)kind)) {
-            continue;
+        if (kind > TARN_MESSAGE_PROFILE && kind < TARN_MESSAGE_MODERATE) {
+            continue; // there are none of these numbers
         }
+        assert_true(tarn_message_from_client((tarn_message_kind)kind));
         const int kinds = kind == TARN_MESSAGE_INPUT     ? (int)TARN_INPUT_COUNT
                           : kind == TARN_MESSAGE_CONTROL ? (int)TARN_CONTROL_COUNT
                                                          : 1;
