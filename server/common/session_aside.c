@@ -22,8 +22,7 @@ tarn_status tarn_session_aside_put(tarn_session_file *file, int64_t down_to, con
 {
     static const char *const moves[] = {
         "INSERT INTO aside(state, batch, reason, frame) SELECT id, 0, ?2, frame FROM states WHERE id >= ?1 ORDER BY id",
-        "INSERT INTO aside(state, batch, reason, frame) "
-        "SELECT state, id, '', frame FROM log WHERE state >= ?1 ORDER BY id",
+        "INSERT INTO aside SELECT state, id, '', frame FROM log WHERE state >= ?1 ORDER BY id",
         "DELETE FROM log WHERE state >= ?1",
         "DELETE FROM states WHERE id >= ?1",
         "DELETE FROM moments WHERE state >= ?1",

@@ -123,6 +123,7 @@ static void test_each_option_has_one_name_everywhere(void **state)
         {"keep-empty", "61", "61"},
         {"store", "/s", "\"/s\""},
         {"durability", "50", "50"},
+        {"history", "30", "30"},
         {"store-max", "3G", "\"3G\""},
         {"store-age", "3d", "\"3d\""},
         {"scenes", "/scenes", "\"/scenes\""},
