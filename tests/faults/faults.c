@@ -33,7 +33,7 @@ static const fault_row rows[] = {
     {"spinning", "worker: spins in a step", {.options = spinning, .strike = strike_worker, .signal = SIGUSR1}, 20, 2},
     {"poisoned",
      "a velocity that is no number",
-     {.options = poisoned, .strike = strike_worker, .signal = SIGUSR1},
+     {.options = poisoned, .strike = strike_worker, .signal = SIGUSR1, .spares_workers = true},
      40,
      1},
     {"device",
