@@ -7,11 +7,13 @@
 typedef struct handle {
     uv_handle_t *uv;
     bool is_active, is_closing, is_due;
+    bool is_aside;       // doesn't keep the loop running
     uint64_t generation; // of the timer's start
     uint64_t repeat_ns;
     uv_timer_cb on_timer;
     uv_poll_cb on_poll;
     uv_signal_cb on_signal;
+    uv_check_cb on_check;
     int events, number;
     sim_socket *socket;
     uv_close_cb on_closed;
@@ -61,7 +63,7 @@ uint32_t sim_loop_handles(void)
 {
     uint32_t count = 0;
     for (const handle *at = handles; at != NULL; at = at->next) {
-        count++;
+        count += !at->is_aside;
     }
     return count;
 }
@@ -69,7 +71,7 @@ uint32_t sim_loop_handles(void)
 bool sim_loop_is_alive(void)
 {
     for (const handle *at = handles; at != NULL; at = at->next) {
-        if (at->is_active || at->is_closing) {
+        if ((at->is_active && !at->is_aside) || at->is_closing) {
             return true;
         }
     }
@@ -102,6 +104,11 @@ int uv_run(uv_loop_t *loop, uv_run_mode mode)
         sim_gateway_exit(-1);
     }
     return 0;
+}
+
+void uv_unref(uv_handle_t *uv)
+{
+    of(uv)->is_aside = true;
 }
 
 int uv_is_closing(const uv_handle_t *uv)
@@ -143,6 +150,16 @@ int uv_timer_init(uv_loop_t *loop, uv_timer_t *timer)
     return 0;
 }
 
+/// Behind what sockets say, in front of timers.
+static void look_in_between(void)
+{
+    for (handle *at = handles; at != NULL; at = at->next) {
+        if (at->is_active && at->on_check != NULL) {
+            at->on_check((uv_check_t *)at->uv);
+        }
+    }
+}
+
 static void timer_due(void *which, uint64_t generation)
 {
     handle *self = which;
@@ -154,6 +171,7 @@ static void timer_due(void *which, uint64_t generation)
     } else {
         self->is_active = false;
     }
+    look_in_between();
     self->on_timer((uv_timer_t *)self->uv);
 }
 
@@ -164,6 +182,20 @@ int uv_timer_start(uv_timer_t *timer, uv_timer_cb on_timer, uint64_t after_ms, u
     self->repeat_ns = repeat_ms * SIM_MS;
     self->is_active = true;
     sim_at(sim_now() + after_ms * SIM_MS, timer_due, self, ++self->generation);
+    return 0;
+}
+
+int uv_check_init(uv_loop_t *loop, uv_check_t *check)
+{
+    open_handle((uv_handle_t *)check, loop);
+    return 0;
+}
+
+int uv_check_start(uv_check_t *check, uv_check_cb on_check)
+{
+    handle *self = of(check);
+    self->on_check = on_check;
+    self->is_active = true;
     return 0;
 }
 

@@ -28,7 +28,7 @@ struct lws {
     uint64_t of_run;
     void *opaque;
     void *user;
-    bool is_ws, wants_writable, is_due, is_gone, is_killed, closes, was_upgraded;
+    bool is_ws, wants_writable, is_due, is_gone, is_killed, closes, was_upgraded, reads_no_more;
     uint64_t valid_ns, pinged_ns;
     char head[READ_BYTES + 1]; ///< of the request
     // the frame that comes
@@ -272,6 +272,11 @@ static bool take_request(struct lws *wsi, const char *bytes, size_t byte_count)
 
 static void again(struct lws *wsi);
 
+static bool has_come(const struct lws *wsi)
+{
+    return !wsi->reads_no_more && sim_socket_is_readable(wsi->socket);
+}
+
 static void service(void *of, uint64_t number)
 {
     struct lws *wsi = of;
@@ -282,7 +287,7 @@ static void service(void *of, uint64_t number)
         return;
     }
     bool ends = wsi->is_killed;
-    if (!ends && sim_socket_is_readable(wsi->socket)) {
+    if (!ends && has_come(wsi)) {
         const ssize_t got = sim_entry_now->recv(wsi->fd, bytes, sizeof bytes, 0);
         if (got > 0) {
             wsi->valid_ns = sim_now();
@@ -313,8 +318,7 @@ static void schedule(struct lws *wsi)
 
 static void again(struct lws *wsi)
 {
-    if (wsi->is_killed || sim_socket_is_readable(wsi->socket) ||
-        (wsi->wants_writable && sim_socket_is_writable(wsi->socket))) {
+    if (wsi->is_killed || has_come(wsi) || (wsi->wants_writable && sim_socket_is_writable(wsi->socket))) {
         schedule(wsi);
     }
 }
@@ -432,6 +436,18 @@ void lws_set_timeout(struct lws *wsi, enum pending_timeout reason, int seconds)
     SIM_NEED(seconds == LWS_TO_KILL_ASYNC);
     wsi->is_killed = true;
     schedule(wsi);
+}
+
+int lws_rx_flow_control(struct lws *wsi, int enable)
+{
+    wsi->reads_no_more = enable == 0;
+    again(wsi);
+    return 0;
+}
+
+void lws_validity_confirmed(struct lws *wsi)
+{
+    wsi->valid_ns = sim_now();
 }
 
 void lws_cancel_service(struct lws_context *of)
