@@ -162,6 +162,11 @@ static void act_server(uint32_t draw)
         sim_trace("the gateway is told to end");
         is_told_to_end = true;
         sim_loop_signal(SIGTERM);
+    } else if (draw < 60) {
+        const uint64_t ns = sim_between(50 * SIM_MS, sim_chance(50) ? SIM_S : 15 * SIM_S);
+        const uint64_t left_ns = ends_ns - sim_now();
+        sim_trace("the gateway stands for %.1f s", 1e-9 * (double)ns);
+        sim_loop_stand(ns < left_ns ? ns : left_ns);
     }
 }
 
@@ -190,8 +195,8 @@ static void act(void)
         sim_viewer_leave(viewer, sim_chance(30));
     } else if (draw < 900) {
         befall_network(viewer);
-    } else if (sim_chance(58)) {
-        act_server(sim_below(58));
+    } else if (sim_chance(60)) {
+        act_server(sim_below(60));
     }
 }
 

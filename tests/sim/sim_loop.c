@@ -1,4 +1,5 @@
 // libuv, as far as the gateway uses it. A handle's own record hangs on its reserved words; begin at uv_run.
+#include "server/gateway/gateway_limits.h"
 #include "tests/sim/sim.h"
 
 #include <string.h>
@@ -23,6 +24,9 @@ typedef struct handle {
 
 static handle *handles;
 static uint64_t run_now = 1; // one more with each gateway
+
+static uint64_t stands_until_ns;
+static bool stood_long;
 
 enum { TURN_NS = 20000 }; // what a callback takes
 
@@ -56,7 +60,24 @@ static void forget(handle *gone)
 void sim_loop_drop(void)
 {
     handles = NULL;
+    stands_until_ns = 0;
     run_now++;
+}
+
+void sim_loop_stand(uint64_t ns)
+{
+    stands_until_ns = sim_now() + ns;
+    stood_long = ns >= TARN_GATEWAY_STANDSTILL_MS * SIM_MS;
+}
+
+bool sim_loop_has_stood(uint64_t ns)
+{
+    return stood_long && stands_until_ns != 0 && sim_now() >= stands_until_ns && sim_now() - stands_until_ns < ns;
+}
+
+uint64_t sim_loop_stands_until(void)
+{
+    return stands_until_ns;
 }
 
 uint32_t sim_loop_handles(void)
@@ -166,6 +187,10 @@ static void timer_due(void *which, uint64_t generation)
     if (self->of_run != run_now || !self->is_active || self->generation != generation) {
         return;
     }
+    if (stands_until_ns > sim_now()) {
+        sim_at(stands_until_ns + 1, timer_due, self, generation); // behind what came meanwhile
+        return;
+    }
     if (self->repeat_ns > 0) {
         sim_at(sim_now() + self->repeat_ns, timer_due, self, generation);
     } else {
@@ -220,6 +245,10 @@ static void look(void *which, uint64_t number)
 {
     handle *self = which;
     (void)number;
+    if (self->of_run == run_now && stands_until_ns > sim_now()) {
+        sim_at(stands_until_ns, look, self, 0);
+        return;
+    }
     self->is_due = false;
     if (self->of_run != run_now || !self->is_active) {
         return;

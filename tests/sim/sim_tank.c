@@ -2,8 +2,10 @@
 #include "tests/sim/sim_tank.h"
 #include "protocol/stream.h"
 #include "server/common/black_box_layout.h"
+#include "server/common/scene_pack.h"
 #include "tests/sim/sim_model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -124,6 +126,27 @@ static void keep(sim_tank *tank, bool is_anew)
 
 // -------------------------------------------------------------------------------------------------------------- making
 
+/// The scene goes along with what is kept of the tank.
+static void keep_scene(sim_tank *tank)
+{
+    tarn_scene_pack pack = {0};
+    char name[TARN_SCENE_PACK_NAME_BYTES_MAX + 1], text[64];
+    snprintf(name, sizeof name, "%.63s.json", tank->scene);
+    snprintf(text, sizeof text, "{\"life\": %u}", tank->life->id);
+    SIM_NEED(tarn_scene_pack_add(&pack, name, text, strlen(text)) == TARN_OK);
+    tarn_black_box_put_scene(&tank->box, tank->box_fd, &pack);
+    tarn_scene_pack_free(&pack);
+}
+
+/// Whether the box has the scene, of this name.
+static bool has_scene(const sim_tank *tank)
+{
+    tarn_scene_pack pack = {0};
+    const bool has = tarn_black_box_scene(tank->box_fd, tank->scene, &pack);
+    tarn_scene_pack_free(&pack);
+    return has;
+}
+
 static void begin(sim_tank *tank)
 {
     tarn_black_box_set_epoch(&tank->box, tank->epoch);
@@ -144,6 +167,7 @@ void sim_tank_start_afresh(sim_tank *tank, uint32_t epoch, bool is_paused)
     tank->hash = tank->life->hashes[0];
     tank->paused = is_paused;
     tank->pending_count = 0;
+    keep_scene(tank);
     keep(tank, true);
     begin(tank);
     log_presses(tank);
@@ -213,6 +237,14 @@ static bool resume(sim_tank *tank, bool is_whole, uint64_t bound_ns)
 void sim_tank_make(sim_tank *tank, bool is_whole, uint64_t bound_ns)
 {
     tarn_black_box_close(&tank->box);
+    const bool is_filled = tank->load.resumes >= TARN_IPC_RESUMES_BOX && tank->next_box_fd > 0;
+    if (is_filled) {
+        if (tank->box_fd > 0) {
+            close(tank->box_fd);
+        }
+        tank->box_fd = tank->next_box_fd;
+        tank->next_box_fd = 0;
+    }
     if (tank->box_fd <= 0) {
         tank->box_fd = tarn_black_box_make();
     }
@@ -226,6 +258,10 @@ void sim_tank_make(sim_tank *tank, bool is_whole, uint64_t bound_ns)
     }
     tank->handover = SIM_HANDOVER_NONE;
     if (tank->load.resumes != 0 && resume(tank, is_whole, bound_ns)) {
+        if (is_filled || !has_scene(tank)) { // what led to it was made elsewhere
+            keep_scene(tank);
+            keep(tank, true);
+        }
         return;
     }
     if (tank->load.resumes != 0 && bound_ns > 0) {
@@ -243,6 +279,9 @@ void sim_tank_free(sim_tank *tank)
     tarn_black_box_close(&tank->box);
     if (tank->box_fd > 0) {
         close(tank->box_fd);
+    }
+    if (tank->next_box_fd > 0) {
+        close(tank->next_box_fd);
     }
     free(tank->presses);
     memset(tank, 0, sizeof *tank);

@@ -33,7 +33,7 @@ typedef struct sim_tank {
     uint32_t id; ///< 0: the place is free
     tarn_name session;
     tarn_black_box box;
-    int box_fd;
+    int box_fd, next_box_fd; ///< next: that the load goes on from
     bool is_made, paused, state_changed, key_wanted, frame_wanted;
     sim_life *life;
     uint64_t step, hash, kept_step, due_ns, dt_ns;

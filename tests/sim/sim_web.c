@@ -282,6 +282,10 @@ static void service(void *of, uint64_t number)
     struct lws *wsi = of;
     uint8_t bytes[READ_BYTES];
     (void)number;
+    if (wsi->of_run == run_now && sim_loop_stands_until() > sim_now()) {
+        sim_at(sim_loop_stands_until(), service, wsi, 0);
+        return;
+    }
     wsi->is_due = false;
     if (wsi->of_run != run_now || wsi->is_gone) {
         return;
@@ -334,9 +338,15 @@ static void look_for_life(void *of, uint64_t run)
     if (run != run_now || context.protocols == NULL) {
         return;
     }
+    if (sim_loop_stands_until() > sim_now()) {
+        sim_at(sim_loop_stands_until() + 2, look_for_life, NULL, run);
+        return;
+    }
     for (struct lws *wsi = all; wsi != NULL; wsi = wsi->next) {
         const uint64_t quiet_ns = sim_now() - wsi->valid_ns;
         if (wsi->is_ws && quiet_ns >= context.hangup_ns) {
+            SIM_CHECK(ALIVE, !sim_loop_has_stood(context.hangup_ns),
+                      "a connection is ended for its silence just after the gateway stood");
             wsi->is_killed = true;
             schedule(wsi);
         } else if (wsi->is_ws && quiet_ns >= context.ping_ns && wsi->pinged_ns < wsi->valid_ns) {
