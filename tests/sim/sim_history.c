@@ -16,7 +16,7 @@ enum {
     CALL_S = 4, // for callers to see something
     VIEWERS_MAX = 24,
     CHECK_MS = 100,
-    STARTS_MAX = 12,
+    STARTS_MAX = 24,
     ACTIONS = 600, // in a history, if the server is there all the time
 };
 
