@@ -162,7 +162,13 @@ static void act_server(uint32_t draw)
         sim_trace("the gateway is told to end");
         is_told_to_end = true;
         sim_loop_signal(SIGTERM);
-    } else if (draw < 60) {
+    } else if (draw < 66) {
+        sim_request_back(session->name, sim_chance(80) ? SIM_PASS_OWN : any_pass());
+    } else if (draw < 69) {
+        sim_request_fork(session->name, sim_chance(80) ? SIM_PASS_OWN : any_pass());
+    } else if (draw < 72) {
+        sim_request_time(session->name, sim_chance(80) ? SIM_PASS_OWN : any_pass());
+    } else if (draw < 74) {
         const uint64_t ns = sim_between(50 * SIM_MS, sim_chance(50) ? SIM_S : 15 * SIM_S);
         const uint64_t left_ns = ends_ns - sim_now();
         sim_trace("the gateway stands for %.1f s", 1e-9 * (double)ns);
@@ -195,8 +201,8 @@ static void act(void)
         sim_viewer_leave(viewer, sim_chance(30));
     } else if (draw < 900) {
         befall_network(viewer);
-    } else if (sim_chance(60)) {
-        act_server(sim_below(60));
+    } else if (sim_chance(74)) {
+        act_server(sim_below(74));
     }
 }
 

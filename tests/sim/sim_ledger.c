@@ -94,6 +94,32 @@ sim_life *sim_ledger_begin(const char *session)
     return made;
 }
 
+static void make_room(sim_life *life, uint64_t step)
+{
+    while (step >= life->room) {
+        life->room *= 2;
+    }
+    life->hashes = realloc(life->hashes, life->room * sizeof *life->hashes);
+    life->logged_ns = realloc(life->logged_ns, life->room * sizeof *life->logged_ns);
+    SIM_NEED(life->hashes != NULL && life->logged_ns != NULL);
+}
+
+sim_life *sim_ledger_branch(const sim_life *before, const char *before_session, const char *session, uint64_t step,
+                            uint64_t hash)
+{
+    SIM_CHECK(RESTORED,
+              before != NULL && strcmp(before->session, before_session) == 0 && step <= before->step &&
+                  before->hashes[step] == hash,
+              "the tank of %s goes back to step %llu of %s with another hash, or as another session's", session,
+              (unsigned long long)step, before_session);
+    sim_life *made = sim_ledger_begin(session);
+    make_room(made, step);
+    memcpy(made->hashes, before->hashes, (step + 1) * sizeof *made->hashes);
+    memcpy(made->logged_ns, before->logged_ns, (step + 1) * sizeof *made->logged_ns);
+    made->step = step;
+    return made;
+}
+
 sim_life *sim_ledger_life(uint32_t id)
 {
     sim_life *at = lives;
@@ -136,10 +162,7 @@ void sim_ledger_step(sim_life *life, uint64_t step, uint64_t hash)
 {
     SIM_NEED(step == life->step + 1);
     if (step >= life->room) {
-        life->room *= 2;
-        life->hashes = realloc(life->hashes, life->room * sizeof *life->hashes);
-        life->logged_ns = realloc(life->logged_ns, life->room * sizeof *life->logged_ns);
-        SIM_NEED(life->hashes != NULL && life->logged_ns != NULL);
+        make_room(life, step);
     }
     life->step = step;
     life->hashes[step] = hash;
@@ -165,8 +188,9 @@ void sim_ledger_go_on(sim_life *life, const char *session, uint64_t step, uint64
     }
     life->step = step;
     for (sim_person *at = people; at != NULL; at = at->next) {
-        for (uint32_t i = 0; i < at->sent_count; i++) {
-            if (at->sent[i].life == life->id && at->sent[i].step > step) {
+        for (uint32_t i = 0; i < at->sent_count && strcmp(at->session, session) == 0; i++) {
+            const bool is_later = at->sent[i].life > life->id; // of a life that is undone
+            if (is_later || (at->sent[i].life == life->id && at->sent[i].step > step)) {
                 at->sent[i].life = 0;
                 at->sent[i].is_excused = true;
             }

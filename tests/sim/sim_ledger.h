@@ -67,6 +67,11 @@ void sim_ledger_step(sim_life *life, uint64_t step, uint64_t hash);
 void sim_ledger_go_on(sim_life *life, const char *session, uint64_t step, uint64_t hash, bool is_whole,
                       uint64_t bound_ns);
 
+/// A tank goes on from an earlier step of a life, which stays as it is, or another session's from there: a life of its
+/// own. @param before  NULL: there is none @return it
+sim_life *sim_ledger_branch(const sim_life *before, const char *before_session, const char *session, uint64_t step,
+                            uint64_t hash);
+
 /// What viewers of a session sent and hasn't been taken may be lost. @param session  NULL: of all
 void sim_ledger_excuse(const char *session);
 void sim_ledger_worker_died(const char *session);

@@ -53,6 +53,7 @@ typedef struct sim_tank {
     uint64_t at, until;
     uint8_t *presses; ///< of the handover
     uint64_t report_ns;
+    float speed; ///< as tarn_session_state has it
 } sim_tank;
 
 /// Whether an input or a control was seen before; else notes it.

@@ -166,6 +166,7 @@ static void tell_state(sim_worker *worker, sim_tank *tank)
     message.state.epoch = tank->epoch;
     snprintf(state->scene, sizeof state->scene, "%.63s", tank->scene);
     state->paused = tank->paused;
+    state->speed = tank->speed;
     state->cell_m = 1;
     state->dt_s = (float)(1e-9 * (double)tank->dt_ns);
     state->size_m[0] = state->size_m[1] = state->size_m[2] = 1;
@@ -392,7 +393,7 @@ static void on_present(sim_tank *tank, const tarn_ipc_present *present)
 static void on_audience(sim_tank *tank, const tarn_ipc_audience *audience)
 {
     if (tank->viewers == 0 && audience->viewer_count > 0) {
-        tank->due_ns = sim_now() + tank->dt_ns;
+        tank->due_ns = sim_now() + (tank->speed > 0 ? (uint64_t)((float)tank->dt_ns / tank->speed) : tank->dt_ns);
         tank->frame_wanted = tank->key_wanted = true;
     }
     tank->viewers = audience->viewer_count;
@@ -425,6 +426,10 @@ static void on_tank_message(sim_worker *worker, sim_tank *tank, const tarn_ipc_m
     case TARN_IPC_UNLOAD:
         sim_trace("tank %u of %s is unloaded", tank->id, tank->session);
         sim_tank_free(tank);
+        break;
+    case TARN_IPC_SPEED:
+        tank->speed = message->speed.speed == 1 ? 0 : message->speed.speed;
+        tank->state_changed = true;
         break;
     case TARN_IPC_SAVE:
         tank->save = message->save.save;
