@@ -555,16 +555,17 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
         session->scene_asked[0] = 0;
     }
     if (refused->viewer_id == 0) {
-        if (!session->was_made && !session->is_kept) {
+        // A scene that somebody asked for is in the way of nothing: the session's own comes next, or what is in its
+        // box.
+        if (was_asked) {
+            tarn_session_make_tank(session);
+        } else if (!session->was_made && !session->is_kept) {
             snprintf(session->ends_because, sizeof session->ends_because, "%s", refused->text);
         }
         if (session->was_made || !session->is_kept) { // else the server ends with the sentence
             tarn_log_of(TARN_LOG_ERROR, subject, "%s", refused->text);
         }
         tell_error(session, TARN_ERROR_SCENE, refused->text);
-        if (was_asked && session->was_made) { // what was there before is in its box
-            tarn_session_make_tank(session);
-        }
         return;
     }
     for (uint32_t i = 0; i < session->viewer_count; i++) {
