@@ -240,6 +240,17 @@ tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
     return TARN_OK;
 }
 
+/// @return 0: it has left
+static uint32_t sequence_of(const tarn_session *session, uint32_t viewer_id)
+{
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        if (session->viewers[i]->id == viewer_id) {
+            return session->viewers[i]->sequence;
+        }
+    }
+    return 0;
+}
+
 /// Those that find no place in the queue are told later: the worker keeps what a viewer holds until then.
 static void tell_gone(tarn_session *session)
 {
@@ -247,6 +258,8 @@ static void tell_gone(tarn_session *session)
         tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
         TARN_ASSERT(session->gone_count <= TARN_VIEWERS_MAX);
         message.viewer_gone.viewer_id = session->gone[session->gone_count - 1];
+        // Of one who is there still, and was muted, the worker must know what it has.
+        message.viewer_gone.sequence = sequence_of(session, message.viewer_gone.viewer_id);
         if (tell_worker(session, &message, 0) != TARN_OK) {
             return;
         }
