@@ -134,6 +134,24 @@ static void control(sim_viewer *viewer)
     sim_viewer_control(viewer, action, action == TARN_CONTROL_LOAD ? sim_scenes[sim_below(SIM_SCENES)] : "");
 }
 
+/// What an owner does about one of the others. Whoever is removed comes from elsewhere than those who look at the end.
+static void moderate(sim_viewer *owner)
+{
+    sim_viewer *about = any_viewer(TARN_ROLE_WATCH);
+    if (owner == NULL || owner->role != TARN_ROLE_OWN) {
+        return;
+    }
+    if (sim_chance(15)) {
+        sim_viewer_lock(owner, sim_chance(50) ? 0 : 1u << sim_below(3), sim_chance(30));
+        return;
+    }
+    const tarn_moderation action = (tarn_moderation)sim_below(sim_chance(50) ? 2 : TARN_MODERATE_COUNT);
+    const bool stays = action != TARN_MODERATE_REMOVE || about->net.address != 0x7f000001;
+    if (about != owner && strcmp(about->session, owner->session) == 0 && stays) {
+        sim_viewer_moderate(owner, about, action);
+    }
+}
+
 static void act_server(uint32_t draw)
 {
     const sim_session *session = any_session();
@@ -197,6 +215,8 @@ static void act(void)
         sim_viewer_say(viewer);
     } else if (draw < 858) {
         sim_viewer_misbehave(viewer);
+    } else if (draw < 866) {
+        moderate(any_viewer(TARN_ROLE_OWN));
     } else if (draw < 880) {
         sim_viewer_leave(viewer, sim_chance(30));
     } else if (draw < 900) {

@@ -18,7 +18,7 @@ sim_person *sim_ledger_join(uint32_t viewer_id, const char *session, tarn_role r
     sim_person *made = sim_make(sizeof *made);
     SIM_CHECK(PRIVATE, sim_ledger_person(viewer_id) == NULL, "two viewers have the number %u", viewer_id);
     made->viewer_id = viewer_id;
-    made->role = role;
+    made->role = made->role_most = role;
     made->is_preview = is_preview;
     made->is_there = true;
     memcpy(made->session, session, strlen(session) + 1);
@@ -45,8 +45,8 @@ void sim_ledger_leave(sim_person *person)
 void sim_ledger_sent(sim_person *person, uint32_t sequence, uint32_t mark, bool is_edge, bool is_control)
 {
     SIM_NEED(person->sent_count < SIM_SENT_MAX);
-    person->sent[person->sent_count++] =
-        (sim_sent){.sequence = sequence, .mark = mark, .is_edge = is_edge, .is_control = is_control};
+    person->sent[person->sent_count++] = (sim_sent){
+        .sequence = sequence, .mark = mark, .is_edge = is_edge && !person->is_meddled, .is_control = is_control};
     sim_told->inputs++;
 }
 
@@ -54,6 +54,16 @@ static void excuse(sim_person *person)
 {
     for (uint32_t i = 0; i < person->sent_count; i++) {
         person->sent[i].is_excused |= person->sent[i].life == 0;
+    }
+}
+
+void sim_ledger_meddle(sim_person *person, tarn_role role_most, bool is_freed)
+{
+    excuse(person);
+    person->is_meddled = true;
+    person->role_most = role_most > person->role_most ? role_most : person->role_most;
+    for (uint32_t i = 0; i < person->sent_count && is_freed; i++) {
+        person->sent[i].is_void = false;
     }
 }
 
@@ -136,7 +146,7 @@ uint64_t sim_ledger_take(sim_life *life, uint32_t viewer_id, uint32_t sequence, 
     const uint32_t words[] = {viewer_id, sequence, mark};
     SIM_CHECK(PRIVATE, person != NULL && strcmp(person->session, life->session) == 0,
               "a tank of %s gets input %u of viewer %u, which isn't there", life->session, sequence, viewer_id);
-    SIM_CHECK(ROLE, person->role >= (is_parameter ? TARN_ROLE_OWN : TARN_ROLE_PLAY) && !person->is_preview,
+    SIM_CHECK(ROLE, person->role_most >= (is_parameter ? TARN_ROLE_OWN : TARN_ROLE_PLAY) && !person->is_preview,
               "viewer %u, whose role is %d, does something to %s", viewer_id, (int)person->role, life->session);
     sim_sent *found = NULL;
     for (uint32_t i = 0; i < person->sent_count; i++) {
@@ -153,6 +163,8 @@ uint64_t sim_ledger_take(sim_life *life, uint32_t viewer_id, uint32_t sequence, 
               "%s takes input %u of viewer %u, which it didn't send so", life->session, sequence, viewer_id);
     SIM_CHECK(ONCE, found->life == 0, "%s takes input %u of viewer %u once more; it took it in step %llu",
               life->session, sequence, viewer_id, (unsigned long long)found->step);
+    SIM_CHECK(ROLE, !found->is_void, "%s takes input %u of viewer %u, which knew that it was muted", life->session,
+              sequence, viewer_id);
     found->life = life->id;
     found->step = life->step + 1;
     return sim_hash(hash, words, sizeof words);

@@ -31,9 +31,10 @@ typedef struct sim_session {
     bool afresh_asked;              ///< somebody asked for a fresh start in this run
     uint64_t anew_ns[SIM_ANEW_MAX]; ///< when its tank began anew, or elsewhere, lately
     uint32_t anew_count;
-    tarn_name forked_from; ///< empty: its tank began with a scene
-    bool awaits;           ///< a fork's tank, which may come to nothing
-    uint64_t steps;        ///< that its tanks made, those that were lost too
+    tarn_name forked_from;      ///< empty: its tank began with a scene
+    bool awaits;                ///< a fork's tank, which may come to nothing
+    bool is_meddled, is_opened; ///< owners have muted or locked something; players may set parameters
+    uint64_t steps;             ///< that its tanks made, those that were lost too
 } sim_session;
 
 extern sim_session sim_sessions[SIM_SESSIONS_MAX];

@@ -351,7 +351,7 @@ static void on_input(sim_worker *worker, sim_tank *tank, const tarn_ipc_input *i
 static void on_control(sim_tank *tank, const tarn_ipc_control *control)
 {
     const sim_person *person = sim_ledger_person(control->viewer_id);
-    SIM_CHECK(ROLE, person != NULL && person->role == TARN_ROLE_OWN && strcmp(person->session, tank->session) == 0,
+    SIM_CHECK(ROLE, person != NULL && person->role_most == TARN_ROLE_OWN && strcmp(person->session, tank->session) == 0,
               "viewer %u, who doesn't own %s, controls it", control->viewer_id, tank->session);
     if (sim_tank_has_seen(tank, control->viewer_id, control->sequence)) {
         return;
@@ -369,7 +369,7 @@ static void on_control(sim_tank *tank, const tarn_ipc_control *control)
 static void on_reset(sim_tank *tank, const tarn_ipc_reset *reset)
 {
     const sim_person *person = sim_ledger_person(reset->viewer_id);
-    SIM_CHECK(ROLE, person != NULL && person->role == TARN_ROLE_OWN && strcmp(person->session, tank->session) == 0,
+    SIM_CHECK(ROLE, person != NULL && person->role_most == TARN_ROLE_OWN && strcmp(person->session, tank->session) == 0,
               "viewer %u, who doesn't own %s, resets it", reset->viewer_id, tank->session);
     if (!sim_tank_has_seen(tank, reset->viewer_id, reset->sequence)) {
         tank->reset = *reset;
@@ -415,7 +415,9 @@ static void on_tank_message(sim_worker *worker, sim_tank *tank, const tarn_ipc_m
         on_audience(tank, &message->audience);
         break;
     case TARN_IPC_VIEWER_GONE:
-        sim_tank_viewer_gone(tank, message->viewer_gone.viewer_id);
+        if (message->viewer_gone.sequence == 0) { // else it just holds nothing more
+            sim_tank_viewer_gone(tank, message->viewer_gone.viewer_id);
+        }
         break;
     case TARN_IPC_PRESENT:
         on_present(tank, &message->present);
