@@ -222,6 +222,7 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_VIEWER_GONE:
         u32(codec, &message->viewer_gone.viewer_id);
+        u32(codec, &message->viewer_gone.sequence);
         return true;
     case TARN_IPC_PING:
     case TARN_IPC_PONG:

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 14, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 15, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -131,6 +131,7 @@ typedef struct tarn_ipc_input {
 
 typedef struct tarn_ipc_viewer_gone {
     uint32_t viewer_id;
+    uint32_t sequence; ///< 0: it has left; else it is there still, but lets go of what it held up to this input
 } tarn_ipc_viewer_gone;
 
 typedef struct tarn_ipc_present {

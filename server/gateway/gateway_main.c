@@ -540,6 +540,7 @@ int main(int argc, char **argv)
     tarn_service_manager_close(&gateway.manager);
     tarn_tls_close(&gateway.tls);
     uv_loop_close(&gateway.loop);
+    tarn_gateway_options_forget();
     if (gateway.exit_code) {
         say_failure(gateway.failure);
     }

@@ -304,6 +304,13 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
     }
 }
 
+void tarn_gateway_options_forget(void)
+{
+    free(command_line.given);
+    command_line.given = NULL;
+    command_line.count = 0;
+}
+
 bool tarn_gateway_options_have_file(const tarn_gateway_options *options)
 {
     return options->config != NULL;

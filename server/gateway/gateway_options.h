@@ -74,6 +74,9 @@ typedef struct tarn_gateway_options {
 /// --print-schema do. To be called once; argv and the environment must outlive the options.
 void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *options);
 
+/// Forgets the command line, which reloads begin with: there are no more.
+void tarn_gateway_options_forget(void);
+
 /// Whether they come from a file, too, which a reload reads again.
 bool tarn_gateway_options_have_file(const tarn_gateway_options *options);
 

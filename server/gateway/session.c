@@ -240,6 +240,17 @@ tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
     return TARN_OK;
 }
 
+/// @return 0: it has left
+static uint32_t sequence_of(const tarn_session *session, uint32_t viewer_id)
+{
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        if (session->viewers[i]->id == viewer_id) {
+            return session->viewers[i]->sequence;
+        }
+    }
+    return 0;
+}
+
 /// Those that find no place in the queue are told later: the worker keeps what a viewer holds until then.
 static void tell_gone(tarn_session *session)
 {
@@ -247,6 +258,8 @@ static void tell_gone(tarn_session *session)
         tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
         TARN_ASSERT(session->gone_count <= TARN_VIEWERS_MAX);
         message.viewer_gone.viewer_id = session->gone[session->gone_count - 1];
+        // Of one who is there still, and was muted, the worker must know what it has.
+        message.viewer_gone.sequence = sequence_of(session, message.viewer_gone.viewer_id);
         if (tell_worker(session, &message, 0) != TARN_OK) {
             return;
         }
@@ -555,16 +568,17 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
         session->scene_asked[0] = 0;
     }
     if (refused->viewer_id == 0) {
-        if (!session->was_made && !session->is_kept) {
+        // A scene that somebody asked for is in the way of nothing: the session's own comes next, or what is in its
+        // box.
+        if (was_asked) {
+            tarn_session_make_tank(session);
+        } else if (!session->was_made && !session->is_kept) {
             snprintf(session->ends_because, sizeof session->ends_because, "%s", refused->text);
         }
         if (session->was_made || !session->is_kept) { // else the server ends with the sentence
             tarn_log_of(TARN_LOG_ERROR, subject, "%s", refused->text);
         }
         tell_error(session, TARN_ERROR_SCENE, refused->text);
-        if (was_asked && session->was_made) { // what was there before is in its box
-            tarn_session_make_tank(session);
-        }
         return;
     }
     for (uint32_t i = 0; i < session->viewer_count; i++) {

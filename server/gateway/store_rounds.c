@@ -105,7 +105,8 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
     int box_fd = 0;
     pthread_mutex_lock(&store->mutex);
     store_asked *asked = &store->asked[place];
-    if (slot->id == 0 || slot->id == asked->id) { // else that one is let go of first
+    const bool is_its = slot->id == 0 || slot->id == asked->id; // else that one ended just now, and is let go of first
+    if (is_its) {
         *has_changed = slot->changes != asked->changes;
         slot->changes = asked->changes;
         *about = asked->about;
@@ -124,7 +125,7 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
         slot->follower = (tarn_box_follower){.fd = box_fd};
         slot->goes_on = slot->file == NULL; // what a file that is open has is what another box had
     }
-    return slot->id != 0;
+    return is_its && slot->id != 0;
 }
 
 /// Of the past that is kept each tank that is there may have the same part.

@@ -488,13 +488,31 @@ bool tarn_input_state_has(const tarn_input_state *state, uint32_t viewer_id, uin
     return false;
 }
 
-void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id)
+static void release_of(tarn_input_state *state, uint32_t viewer_id)
 {
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
         if (state->sources[i].viewer_id == viewer_id) {
             state->sources[i].viewer_id = 0;
         }
     }
+}
+
+bool tarn_input_state_let_go(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence)
+{
+    tarn_input_viewer *viewer = viewer_id ? viewer_find(state, viewer_id) : NULL;
+    if (viewer != NULL && viewer->received > sequence) {
+        return false;
+    }
+    release_of(state, viewer_id);
+    if (viewer != NULL) {
+        viewer->open_hands = 0;
+    }
+    return true;
+}
+
+void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id)
+{
+    release_of(state, viewer_id);
     tarn_input_viewer *viewer = viewer_id ? viewer_find(state, viewer_id) : NULL;
     if (viewer != NULL) {
         memset(viewer, 0, sizeof *viewer);

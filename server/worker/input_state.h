@@ -95,6 +95,10 @@ void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t
 /// Whether an input was noted: it is sent again where nobody knows that.
 bool tarn_input_state_has(const tarn_input_state *state, uint32_t viewer_id, uint32_t sequence);
 
+/// What a viewer holds since an input, or one before, is released; that it was seen is known still. Where it has done
+/// something since, that was before. @return whether it is
+bool tarn_input_state_let_go(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence);
+
 /// Removes a viewer; what it holds is released.
 void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id);
 

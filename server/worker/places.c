@@ -289,6 +289,16 @@ static void present(tarn_place *place, const tarn_ipc_present *message)
     }
 }
 
+static void viewer_gone(tarn_worker_tank *tank, const tarn_ipc_viewer_gone *message)
+{
+    if (message->sequence == 0) {
+        tarn_input_state_viewer_gone(&tank->inputs, message->viewer_id);
+    } else if (!tarn_input_state_let_go(&tank->inputs, message->viewer_id, message->sequence)) {
+        return; // it came again
+    }
+    tarn_input_motion_viewer_gone(&tank->motion, message->viewer_id);
+}
+
 /// Of a tank that is there, or being made.
 static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *message, uint64_t now_ns)
 {
@@ -332,8 +342,7 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
         present(place, &message->present);
         return TARN_OK;
     case TARN_IPC_VIEWER_GONE:
-        tarn_input_state_viewer_gone(&place->tank.inputs, message->viewer_gone.viewer_id);
-        tarn_input_motion_viewer_gone(&place->tank.motion, message->viewer_gone.viewer_id);
+        viewer_gone(&place->tank, &message->viewer_gone);
         return TARN_OK;
     default:
         return TARN_E_UNKNOWN_KIND;

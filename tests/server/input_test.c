@@ -672,6 +672,24 @@ static void test_no_more_hands_act_than_a_step_takes(void **unused)
     tarn_tile_map_free(&map);
 }
 
+static void test_who_lets_go_is_known_still(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = pointer(5, TARN_PHASE_DOWN, 1, 1);
+    assert_int_equal(take(&state, 1, &input, &map), TARN_OK);
+    tarn_input_state_note(&state, 1, 5);
+    assert_false(tarn_input_state_let_go(&state, 1, 4)); // it pressed after that
+    assert_int_equal(state.sources[0].viewer_id, 1);
+    assert_true(tarn_input_state_let_go(&state, 1, 5));
+    assert_int_equal(state.sources[0].viewer_id, 0);
+    assert_true(tarn_input_state_has(&state, 1, 5)); // or it would be done again when it is sent again
+    tarn_tile_map_free(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -698,6 +716,7 @@ int main(void)
         cmocka_unit_test(test_a_hand_holds_what_it_closes_around),
         cmocka_unit_test(test_a_fist_holds_a_body_whatever_the_tool_is),
         cmocka_unit_test(test_no_more_hands_act_than_a_step_takes),
+        cmocka_unit_test(test_who_lets_go_is_known_still),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

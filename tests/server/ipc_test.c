@@ -99,7 +99,7 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n] = sample_of(TARN_IPC_INPUT);
     samples[n++].input = (tarn_ipc_input){8, sizeof input_bytes, input_bytes};
     samples[n] = sample_of(TARN_IPC_VIEWER_GONE);
-    samples[n++].viewer_gone.viewer_id = 12;
+    samples[n++].viewer_gone = (tarn_ipc_viewer_gone){12, 34};
     samples[n] = sample_of(TARN_IPC_PRESENT);
     samples[n++].present = (tarn_ipc_present){2, {12, 13}};
     samples[n] = sample_of(TARN_IPC_PING);

@@ -118,6 +118,11 @@ bool sim_system_lacks_descriptors(void);
 void sim_loop_drop(void);
 uint32_t sim_loop_handles(void);
 void sim_loop_signal(int number);
+
+/// The gateway gets no processor for so long: what comes waits in sockets.
+void sim_loop_stand(uint64_t ns);
+uint64_t sim_loop_stands_until(void); ///< not ahead of now: it doesn't stand
+bool sim_loop_has_stood(uint64_t ns); ///< a standstill that it must have noticed ended less than so long ago
 void sim_loop_process_ended(struct uv_process_s *process, int status, int number);
 bool sim_loop_is_alive(void);
 

@@ -16,7 +16,7 @@ enum {
     CALL_S = 4, // for callers to see something
     VIEWERS_MAX = 24,
     CHECK_MS = 100,
-    STARTS_MAX = 12,
+    STARTS_MAX = 24,
     ACTIONS = 600, // in a history, if the server is there all the time
 };
 
@@ -134,6 +134,24 @@ static void control(sim_viewer *viewer)
     sim_viewer_control(viewer, action, action == TARN_CONTROL_LOAD ? sim_scenes[sim_below(SIM_SCENES)] : "");
 }
 
+/// What an owner does about one of the others. Whoever is removed comes from elsewhere than those who look at the end.
+static void moderate(sim_viewer *owner)
+{
+    sim_viewer *about = any_viewer(TARN_ROLE_WATCH);
+    if (owner == NULL || owner->role != TARN_ROLE_OWN) {
+        return;
+    }
+    if (sim_chance(15)) {
+        sim_viewer_lock(owner, sim_chance(50) ? 0 : 1u << sim_below(3), sim_chance(30));
+        return;
+    }
+    const tarn_moderation action = (tarn_moderation)sim_below(sim_chance(50) ? 2 : TARN_MODERATE_COUNT);
+    const bool stays = action != TARN_MODERATE_REMOVE || about->net.address != 0x7f000001;
+    if (about != owner && strcmp(about->session, owner->session) == 0 && stays) {
+        sim_viewer_moderate(owner, about, action);
+    }
+}
+
 static void act_server(uint32_t draw)
 {
     const sim_session *session = any_session();
@@ -162,6 +180,17 @@ static void act_server(uint32_t draw)
         sim_trace("the gateway is told to end");
         is_told_to_end = true;
         sim_loop_signal(SIGTERM);
+    } else if (draw < 66) {
+        sim_request_back(session->name, sim_chance(80) ? SIM_PASS_OWN : any_pass());
+    } else if (draw < 69) {
+        sim_request_fork(session->name, sim_chance(80) ? SIM_PASS_OWN : any_pass());
+    } else if (draw < 72) {
+        sim_request_time(session->name, sim_chance(80) ? SIM_PASS_OWN : any_pass());
+    } else if (draw < 74) {
+        const uint64_t ns = sim_between(50 * SIM_MS, sim_chance(50) ? SIM_S : 15 * SIM_S);
+        const uint64_t left_ns = ends_ns - sim_now();
+        sim_trace("the gateway stands for %.1f s", 1e-9 * (double)ns);
+        sim_loop_stand(ns < left_ns ? ns : left_ns);
     }
 }
 
@@ -186,12 +215,14 @@ static void act(void)
         sim_viewer_say(viewer);
     } else if (draw < 858) {
         sim_viewer_misbehave(viewer);
+    } else if (draw < 866) {
+        moderate(any_viewer(TARN_ROLE_OWN));
     } else if (draw < 880) {
         sim_viewer_leave(viewer, sim_chance(30));
     } else if (draw < 900) {
         befall_network(viewer);
-    } else if (sim_chance(58)) {
-        act_server(sim_below(58));
+    } else if (sim_chance(74)) {
+        act_server(sim_below(74));
     }
 }
 

@@ -18,7 +18,7 @@ sim_person *sim_ledger_join(uint32_t viewer_id, const char *session, tarn_role r
     sim_person *made = sim_make(sizeof *made);
     SIM_CHECK(PRIVATE, sim_ledger_person(viewer_id) == NULL, "two viewers have the number %u", viewer_id);
     made->viewer_id = viewer_id;
-    made->role = role;
+    made->role = made->role_most = role;
     made->is_preview = is_preview;
     made->is_there = true;
     memcpy(made->session, session, strlen(session) + 1);
@@ -45,8 +45,8 @@ void sim_ledger_leave(sim_person *person)
 void sim_ledger_sent(sim_person *person, uint32_t sequence, uint32_t mark, bool is_edge, bool is_control)
 {
     SIM_NEED(person->sent_count < SIM_SENT_MAX);
-    person->sent[person->sent_count++] =
-        (sim_sent){.sequence = sequence, .mark = mark, .is_edge = is_edge, .is_control = is_control};
+    person->sent[person->sent_count++] = (sim_sent){
+        .sequence = sequence, .mark = mark, .is_edge = is_edge && !person->is_meddled, .is_control = is_control};
     sim_told->inputs++;
 }
 
@@ -54,6 +54,16 @@ static void excuse(sim_person *person)
 {
     for (uint32_t i = 0; i < person->sent_count; i++) {
         person->sent[i].is_excused |= person->sent[i].life == 0;
+    }
+}
+
+void sim_ledger_meddle(sim_person *person, tarn_role role_most, bool is_freed)
+{
+    excuse(person);
+    person->is_meddled = true;
+    person->role_most = role_most > person->role_most ? role_most : person->role_most;
+    for (uint32_t i = 0; i < person->sent_count && is_freed; i++) {
+        person->sent[i].is_void = false;
     }
 }
 
@@ -94,6 +104,32 @@ sim_life *sim_ledger_begin(const char *session)
     return made;
 }
 
+static void make_room(sim_life *life, uint64_t step)
+{
+    while (step >= life->room) {
+        life->room *= 2;
+    }
+    life->hashes = realloc(life->hashes, life->room * sizeof *life->hashes);
+    life->logged_ns = realloc(life->logged_ns, life->room * sizeof *life->logged_ns);
+    SIM_NEED(life->hashes != NULL && life->logged_ns != NULL);
+}
+
+sim_life *sim_ledger_branch(const sim_life *before, const char *before_session, const char *session, uint64_t step,
+                            uint64_t hash)
+{
+    SIM_CHECK(RESTORED,
+              before != NULL && strcmp(before->session, before_session) == 0 && step <= before->step &&
+                  before->hashes[step] == hash,
+              "the tank of %s goes back to step %llu of %s with another hash, or as another session's", session,
+              (unsigned long long)step, before_session);
+    sim_life *made = sim_ledger_begin(session);
+    make_room(made, step);
+    memcpy(made->hashes, before->hashes, (step + 1) * sizeof *made->hashes);
+    memcpy(made->logged_ns, before->logged_ns, (step + 1) * sizeof *made->logged_ns);
+    made->step = step;
+    return made;
+}
+
 sim_life *sim_ledger_life(uint32_t id)
 {
     sim_life *at = lives;
@@ -110,7 +146,7 @@ uint64_t sim_ledger_take(sim_life *life, uint32_t viewer_id, uint32_t sequence, 
     const uint32_t words[] = {viewer_id, sequence, mark};
     SIM_CHECK(PRIVATE, person != NULL && strcmp(person->session, life->session) == 0,
               "a tank of %s gets input %u of viewer %u, which isn't there", life->session, sequence, viewer_id);
-    SIM_CHECK(ROLE, person->role >= (is_parameter ? TARN_ROLE_OWN : TARN_ROLE_PLAY) && !person->is_preview,
+    SIM_CHECK(ROLE, person->role_most >= (is_parameter ? TARN_ROLE_OWN : TARN_ROLE_PLAY) && !person->is_preview,
               "viewer %u, whose role is %d, does something to %s", viewer_id, (int)person->role, life->session);
     sim_sent *found = NULL;
     for (uint32_t i = 0; i < person->sent_count; i++) {
@@ -127,6 +163,8 @@ uint64_t sim_ledger_take(sim_life *life, uint32_t viewer_id, uint32_t sequence, 
               "%s takes input %u of viewer %u, which it didn't send so", life->session, sequence, viewer_id);
     SIM_CHECK(ONCE, found->life == 0, "%s takes input %u of viewer %u once more; it took it in step %llu",
               life->session, sequence, viewer_id, (unsigned long long)found->step);
+    SIM_CHECK(ROLE, !found->is_void, "%s takes input %u of viewer %u, which knew that it was muted", life->session,
+              sequence, viewer_id);
     found->life = life->id;
     found->step = life->step + 1;
     return sim_hash(hash, words, sizeof words);
@@ -136,10 +174,7 @@ void sim_ledger_step(sim_life *life, uint64_t step, uint64_t hash)
 {
     SIM_NEED(step == life->step + 1);
     if (step >= life->room) {
-        life->room *= 2;
-        life->hashes = realloc(life->hashes, life->room * sizeof *life->hashes);
-        life->logged_ns = realloc(life->logged_ns, life->room * sizeof *life->logged_ns);
-        SIM_NEED(life->hashes != NULL && life->logged_ns != NULL);
+        make_room(life, step);
     }
     life->step = step;
     life->hashes[step] = hash;
@@ -165,8 +200,9 @@ void sim_ledger_go_on(sim_life *life, const char *session, uint64_t step, uint64
     }
     life->step = step;
     for (sim_person *at = people; at != NULL; at = at->next) {
-        for (uint32_t i = 0; i < at->sent_count; i++) {
-            if (at->sent[i].life == life->id && at->sent[i].step > step) {
+        for (uint32_t i = 0; i < at->sent_count && strcmp(at->session, session) == 0; i++) {
+            const bool is_later = at->sent[i].life > life->id; // of a life that is undone
+            if (is_later || (at->sent[i].life == life->id && at->sent[i].step > step)) {
                 at->sent[i].life = 0;
                 at->sent[i].is_excused = true;
             }

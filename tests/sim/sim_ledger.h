@@ -17,6 +17,7 @@ typedef struct sim_sent {
     bool is_edge;            ///< neither a move nor a control
     bool is_control;
     bool is_excused; ///< may be lost: its tank started afresh, or its worker was given up
+    bool is_void;    ///< its viewer knew that it was muted
     uint8_t deaths;  ///< of its worker, while it wasn't taken
     uint32_t life;   ///< that took it; 0: none has
     uint64_t step;
@@ -27,8 +28,9 @@ typedef struct sim_person {
     struct sim_person *next;
     uint32_t viewer_id;
     tarn_name session;
-    tarn_role role;
+    tarn_role role, role_most; ///< by its key; that an owner may have given it
     bool is_there, is_preview;
+    bool is_meddled; ///< an owner may have muted it, or locked something: nothing that it does need have an effect
     uint32_t sent_count;
     sim_sent *sent; ///< SIM_SENT_MAX
 } sim_person;
@@ -66,6 +68,15 @@ void sim_ledger_step(sim_life *life, uint64_t step, uint64_t hash);
 /// @param is_whole  nothing may be lost @param bound_ns  what was logged before this may not
 void sim_ledger_go_on(sim_life *life, const char *session, uint64_t step, uint64_t hash, bool is_whole,
                       uint64_t bound_ns);
+
+/// A tank goes on from an earlier step of a life, which stays as it is, or another session's from there: a life of its
+/// own. @param before  NULL: there is none @return it
+sim_life *sim_ledger_branch(const sim_life *before, const char *before_session, const char *session, uint64_t step,
+                            uint64_t hash);
+
+/// An owner does something about a viewer.
+/// @param is_freed  what it does may have an effect from now on, even what it sent while it was muted
+void sim_ledger_meddle(sim_person *person, tarn_role role_most, bool is_freed);
 
 /// What viewers of a session sent and hasn't been taken may be lost. @param session  NULL: of all
 void sim_ledger_excuse(const char *session);

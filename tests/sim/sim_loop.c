@@ -1,4 +1,5 @@
 // libuv, as far as the gateway uses it. A handle's own record hangs on its reserved words; begin at uv_run.
+#include "server/gateway/gateway_limits.h"
 #include "tests/sim/sim.h"
 
 #include <string.h>
@@ -7,11 +8,13 @@
 typedef struct handle {
     uv_handle_t *uv;
     bool is_active, is_closing, is_due;
+    bool is_aside;       // doesn't keep the loop running
     uint64_t generation; // of the timer's start
     uint64_t repeat_ns;
     uv_timer_cb on_timer;
     uv_poll_cb on_poll;
     uv_signal_cb on_signal;
+    uv_check_cb on_check;
     int events, number;
     sim_socket *socket;
     uv_close_cb on_closed;
@@ -21,6 +24,9 @@ typedef struct handle {
 
 static handle *handles;
 static uint64_t run_now = 1; // one more with each gateway
+
+static uint64_t stands_until_ns;
+static bool stood_long;
 
 enum { TURN_NS = 20000 }; // what a callback takes
 
@@ -54,14 +60,31 @@ static void forget(handle *gone)
 void sim_loop_drop(void)
 {
     handles = NULL;
+    stands_until_ns = 0;
     run_now++;
+}
+
+void sim_loop_stand(uint64_t ns)
+{
+    stands_until_ns = sim_now() + ns;
+    stood_long = ns >= TARN_GATEWAY_STANDSTILL_MS * SIM_MS;
+}
+
+bool sim_loop_has_stood(uint64_t ns)
+{
+    return stood_long && stands_until_ns != 0 && sim_now() >= stands_until_ns && sim_now() - stands_until_ns < ns;
+}
+
+uint64_t sim_loop_stands_until(void)
+{
+    return stands_until_ns;
 }
 
 uint32_t sim_loop_handles(void)
 {
     uint32_t count = 0;
     for (const handle *at = handles; at != NULL; at = at->next) {
-        count++;
+        count += !at->is_aside;
     }
     return count;
 }
@@ -69,7 +92,7 @@ uint32_t sim_loop_handles(void)
 bool sim_loop_is_alive(void)
 {
     for (const handle *at = handles; at != NULL; at = at->next) {
-        if (at->is_active || at->is_closing) {
+        if ((at->is_active && !at->is_aside) || at->is_closing) {
             return true;
         }
     }
@@ -102,6 +125,11 @@ int uv_run(uv_loop_t *loop, uv_run_mode mode)
         sim_gateway_exit(-1);
     }
     return 0;
+}
+
+void uv_unref(uv_handle_t *uv)
+{
+    of(uv)->is_aside = true;
 }
 
 int uv_is_closing(const uv_handle_t *uv)
@@ -143,10 +171,24 @@ int uv_timer_init(uv_loop_t *loop, uv_timer_t *timer)
     return 0;
 }
 
+/// Behind what sockets say, in front of timers.
+static void look_in_between(void)
+{
+    for (handle *at = handles; at != NULL; at = at->next) {
+        if (at->is_active && at->on_check != NULL) {
+            at->on_check((uv_check_t *)at->uv);
+        }
+    }
+}
+
 static void timer_due(void *which, uint64_t generation)
 {
     handle *self = which;
     if (self->of_run != run_now || !self->is_active || self->generation != generation) {
+        return;
+    }
+    if (stands_until_ns > sim_now()) {
+        sim_at(stands_until_ns + 1, timer_due, self, generation); // behind what came meanwhile
         return;
     }
     if (self->repeat_ns > 0) {
@@ -154,6 +196,7 @@ static void timer_due(void *which, uint64_t generation)
     } else {
         self->is_active = false;
     }
+    look_in_between();
     self->on_timer((uv_timer_t *)self->uv);
 }
 
@@ -164,6 +207,20 @@ int uv_timer_start(uv_timer_t *timer, uv_timer_cb on_timer, uint64_t after_ms, u
     self->repeat_ns = repeat_ms * SIM_MS;
     self->is_active = true;
     sim_at(sim_now() + after_ms * SIM_MS, timer_due, self, ++self->generation);
+    return 0;
+}
+
+int uv_check_init(uv_loop_t *loop, uv_check_t *check)
+{
+    open_handle((uv_handle_t *)check, loop);
+    return 0;
+}
+
+int uv_check_start(uv_check_t *check, uv_check_cb on_check)
+{
+    handle *self = of(check);
+    self->on_check = on_check;
+    self->is_active = true;
     return 0;
 }
 
@@ -188,6 +245,10 @@ static void look(void *which, uint64_t number)
 {
     handle *self = which;
     (void)number;
+    if (self->of_run == run_now && stands_until_ns > sim_now()) {
+        sim_at(stands_until_ns, look, self, 0);
+        return;
+    }
     self->is_due = false;
     if (self->of_run != run_now || !self->is_active) {
         return;

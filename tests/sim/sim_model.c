@@ -63,6 +63,30 @@ void sim_model_anew(const char *session)
     }
 }
 
+void sim_model_branched(const char *session)
+{
+    sim_session *found = sim_model_find(session);
+    sim_model_anew(session);
+    if (found != NULL && found->awaits) {
+        found->awaits = found->may_be_gone = false;
+        found->since_ns = sim_now();
+    }
+}
+
+const char *sim_model_forked_from(const char *session)
+{
+    const sim_session *found = sim_model_find(session);
+    return found != NULL && found->forked_from[0] != 0 ? found->forked_from : NULL;
+}
+
+void sim_model_stepped(const char *session)
+{
+    sim_session *found = sim_model_find(session);
+    if (found != NULL) {
+        found->steps++;
+    }
+}
+
 static bool begins_too_often(const sim_session *session)
 {
     const uint64_t oldest_ns = session->anew_ns[session->anew_count % SIM_ANEW_MAX];
@@ -74,6 +98,7 @@ static void mark(uint64_t bound_ns)
 {
     for (uint32_t i = 0; i < sim_session_count; i++) {
         sim_session *at = &sim_sessions[i];
+        at->awaits = false;             // it goes on from its scene, if at all
         if (at->loaded_in == run_now) { // else nothing has come since the last time
             at->bound_ns = begins_too_often(at) ? 0 : bound_ns;
         }

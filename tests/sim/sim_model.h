@@ -31,6 +31,10 @@ typedef struct sim_session {
     bool afresh_asked;              ///< somebody asked for a fresh start in this run
     uint64_t anew_ns[SIM_ANEW_MAX]; ///< when its tank began anew, or elsewhere, lately
     uint32_t anew_count;
+    tarn_name forked_from;      ///< empty: its tank began with a scene
+    bool awaits;                ///< a fork's tank, which may come to nothing
+    bool is_meddled, is_opened; ///< owners have muted or locked something; players may set parameters
+    uint64_t steps;             ///< that its tanks made, those that were lost too
 } sim_session;
 
 extern sim_session sim_sessions[SIM_SESSIONS_MAX];
@@ -52,6 +56,11 @@ uint64_t sim_model_bound_ns(const char *session);
 /// The tank of a session has begun anew, or elsewhere: the store puts a state of it, but not again and again
 /// (TARN_GATEWAY_STORE_ANEW_MAX).
 void sim_model_anew(const char *session);
+
+/// It has begun as what a tank once was. It is its own from then on.
+void sim_model_branched(const char *session);
+const char *sim_model_forked_from(const char *session); ///< NULL: it isn't
+void sim_model_stepped(const char *session);
 
 /// Tells the contents of inputs from each other.
 uint32_t sim_model_mark(const tarn_input *input);

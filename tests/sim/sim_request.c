@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum request_kind { REQUEST_MAKE, REQUEST_END, REQUEST_MOVE, REQUEST_READ } request_kind;
+typedef enum request_kind {
+    REQUEST_MAKE,
+    REQUEST_END,
+    REQUEST_MOVE,
+    REQUEST_TIME,
+    REQUEST_FORK,
+    REQUEST_READ
+} request_kind;
 
 typedef struct request {
     sim_client net;
@@ -50,7 +57,12 @@ static void learn_made(const request *asked)
     sim_session *made = sim_model_made(name, (const tarn_key *)keys);
     made->may_be_gone =
         strcmp(asked->scene, SIM_SCENE_BROKEN) == 0 || sim_gateway() == NULL || asked->run != sim_model_run();
-    sim_trace("session %s is made of %s", name, asked->scene);
+    if (asked->kind == REQUEST_FORK) {
+        memcpy(made->forked_from, asked->session, sizeof made->forked_from);
+        made->may_be_gone = true; // until there is a tank
+        made->awaits = is_of_now(asked);
+    }
+    sim_trace("session %s is made of %s", name, asked->kind == REQUEST_FORK ? asked->session : asked->scene);
 }
 
 static void done(request *asked)
@@ -72,6 +84,13 @@ static void done(request *asked)
             session->may_be_gone = false;
             session->since_ns = sim_now();
         }
+    } else if (asked->kind == REQUEST_FORK) {
+        SIM_CHECK(ROLE, status != 201 || asked->may, "%s is forked without its owners' key", asked->session);
+        if (status == 201) {
+            learn_made(asked);
+        }
+    } else if (asked->kind == REQUEST_TIME) {
+        SIM_CHECK(ROLE, status >= 300 || asked->may, "%s is gone back with without its owners' key", asked->session);
     } else if (asked->kind == REQUEST_MOVE) {
         SIM_CHECK(ROLE, status != 202 || asked->may || asked->is_local, "%s is moved without its owners' key",
                   asked->session);
@@ -168,6 +187,48 @@ void sim_request_move(const char *session, sim_pass pass, int worker)
         snprintf(body, sizeof body, "{\"worker\": %d}", worker);
     }
     begin(REQUEST_MOVE, session, pass, "POST", path, body);
+}
+
+/// A moment that is kept, or nearly so.
+static double any_moment_s(const char *session)
+{
+    const sim_session *known = sim_model_find(session);
+    return known != NULL ? 0.04 * (double)sim_between(0, known->steps + known->steps / 8) : 0;
+}
+
+void sim_request_back(const char *session, sim_pass pass)
+{
+    char path[128], body[64];
+    sim_session *known = sim_model_find(session);
+    snprintf(path, sizeof path, "/sessions/%s/rewind", session);
+    snprintf(body, sizeof body, "{\"t\": %.3f}", any_moment_s(session));
+    if (known != NULL && pass == SIM_PASS_OWN) {
+        known->afresh_asked = true;
+    }
+    begin(REQUEST_TIME, session, pass, "POST", path, body);
+}
+
+void sim_request_fork(const char *session, sim_pass pass)
+{
+    char path[128], body[64];
+    snprintf(path, sizeof path, "/sessions/%s/fork", session);
+    snprintf(body, sizeof body, "{\"t\": %.3f}", any_moment_s(session));
+    begin(REQUEST_FORK, session, pass, "POST", path, body);
+}
+
+void sim_request_time(const char *session, sim_pass pass)
+{
+    char path[128], body[64] = "";
+    const uint32_t which = sim_below(3);
+    snprintf(path, sizeof path, "/sessions/%s/%s", session, which == 0 ? "history" : which == 1 ? "marks" : "speed");
+    if (which == 1 && sim_chance(30)) {
+        snprintf(body, sizeof body, "{\"remove\": %u}", 1 + sim_below(4));
+    } else if (which == 1) {
+        snprintf(body, sizeof body, "{\"t\": %.3f, \"name\": \"here\"}", any_moment_s(session));
+    } else if (which == 2) {
+        snprintf(body, sizeof body, "{\"speed\": %s}", sim_chance(50) ? "1" : "0.5");
+    }
+    begin(REQUEST_TIME, session, pass, which == 0 ? "GET" : "POST", path, body);
 }
 
 void sim_request_read(void)

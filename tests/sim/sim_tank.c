@@ -2,8 +2,10 @@
 #include "tests/sim/sim_tank.h"
 #include "protocol/stream.h"
 #include "server/common/black_box_layout.h"
+#include "server/common/scene_pack.h"
 #include "tests/sim/sim_model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,11 +99,62 @@ static void read_record(sim_tank *tank, const uint8_t *bytes)
     memcpy(tank->pending, at, head.pending * sizeof tank->pending[0]);
 }
 
+static uint64_t hash_of(uint64_t hash, const uint8_t *taken, uint32_t count)
+{
+    hash = sim_hash(hash, "step", 4);
+    for (uint32_t i = 0; i < count; i++) {
+        sim_pending input;
+        memcpy(&input, taken + i * sizeof input, sizeof input);
+        const uint32_t words[] = {input.viewer_id, input.sequence, input.mark};
+        hash = sim_hash(hash, words, sizeof words);
+    }
+    return hash;
+}
+
+/// What a step comes to, in its input: of the past that is all there is.
+typedef struct step_told {
+    uint64_t hash;
+    uint32_t life;
+    bool holds, is_paused;
+} step_told;
+
+enum { TOLD_PARTS = 6, PART_BITS = 16 };
+
+static void write_told(const step_told *told, tarn_step_input *input)
+{
+    input->holds = told->holds;
+    input->pause = told->is_paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_ENDS;
+    input->parameter_count = TOLD_PARTS;
+    for (uint32_t i = 0; i < TOLD_PARTS; i++) {
+        const uint64_t part = i < 4 ? told->hash >> i * PART_BITS : told->life >> (i - 4) * PART_BITS;
+        input->parameters[i] = (tarn_parameter_change){i, (float)(part & 0xffff)};
+    }
+}
+
+static step_told read_told(const tarn_black_box_record *record)
+{
+    static tarn_step_input input;
+    step_told told = {0};
+    SIM_CHECK(RESTORED,
+              tarn_step_input_read(record->input, record->input_bytes, &input) == TARN_OK &&
+                  input.parameter_count == TOLD_PARTS,
+              "a step of the log isn't as it was written");
+    told.holds = input.holds;
+    told.is_paused = input.pause == TARN_STEP_PAUSE_BEGINS;
+    for (uint32_t i = 0; i < TOLD_PARTS; i++) {
+        const uint64_t part = (uint64_t)input.parameters[i].value;
+        told.hash |= i < 4 ? part << i * PART_BITS : 0;
+        told.life |= i < 4 ? 0 : (uint32_t)part << (i - 4) * PART_BITS;
+    }
+    return told;
+}
+
 static void log_record(sim_tank *tank, bool holds, bool takes)
 {
     static uint8_t bytes[TARN_IPC_PRESSES_BYTES_MAX];
     static tarn_step_input input;
-    input.holds = holds;
+    const uint64_t hash = takes ? hash_of(tank->hash, (const uint8_t *)tank->pending, tank->pending_count) : tank->hash;
+    write_told(&(step_told){hash, tank->life->id, holds, tank->paused}, &input);
     SIM_NEED(tarn_black_box_has_room(&tank->box));
     tarn_black_box_log(&tank->box, &input, bytes, write_record(tank, holds, takes, bytes));
 }
@@ -124,6 +177,27 @@ static void keep(sim_tank *tank, bool is_anew)
 
 // -------------------------------------------------------------------------------------------------------------- making
 
+/// The scene goes along with what is kept of the tank.
+static void keep_scene(sim_tank *tank)
+{
+    tarn_scene_pack pack = {0};
+    char name[TARN_SCENE_PACK_NAME_BYTES_MAX + 1], text[64];
+    snprintf(name, sizeof name, "%.63s.json", tank->scene);
+    snprintf(text, sizeof text, "{\"life\": %u}", tank->life->id);
+    SIM_NEED(tarn_scene_pack_add(&pack, name, text, strlen(text)) == TARN_OK);
+    tarn_black_box_put_scene(&tank->box, tank->box_fd, &pack);
+    tarn_scene_pack_free(&pack);
+}
+
+/// Whether the box has the scene, of this name.
+static bool has_scene(const sim_tank *tank)
+{
+    tarn_scene_pack pack = {0};
+    const bool has = tarn_black_box_scene(tank->box_fd, tank->scene, &pack);
+    tarn_scene_pack_free(&pack);
+    return has;
+}
+
 static void begin(sim_tank *tank)
 {
     tarn_black_box_set_epoch(&tank->box, tank->epoch);
@@ -144,26 +218,15 @@ void sim_tank_start_afresh(sim_tank *tank, uint32_t epoch, bool is_paused)
     tank->hash = tank->life->hashes[0];
     tank->paused = is_paused;
     tank->pending_count = 0;
+    keep_scene(tank);
     keep(tank, true);
     begin(tank);
     log_presses(tank);
     sim_trace("tank %u of %s starts afresh, life %u, epoch %u", tank->id, tank->session, tank->life->id, tank->epoch);
 }
 
-static uint64_t hash_of(uint64_t hash, const uint8_t *taken, uint32_t count)
-{
-    hash = sim_hash(hash, "step", 4);
-    for (uint32_t i = 0; i < count; i++) {
-        sim_pending input;
-        memcpy(&input, taken + i * sizeof input, sizeof input);
-        const uint32_t words[] = {input.viewer_id, input.sequence, input.mark};
-        hash = sim_hash(hash, words, sizeof words);
-    }
-    return hash;
-}
-
-/// Goes on from what is in the box. @return false: nothing is
-static bool resume(sim_tank *tank, bool is_whole, uint64_t bound_ns)
+/// Replays what is in the box. Of the past nobody knows who did what. @return false: nothing is
+static bool replay(sim_tank *tank)
 {
     tarn_black_box_rest rest;
     saved_state state;
@@ -183,40 +246,98 @@ static bool resume(sim_tank *tank, bool is_whole, uint64_t bound_ns)
     const uint8_t *log = (const uint8_t *)tank->box.head + tarn_black_box_log_at(half);
     while (
         tarn_black_box_record_next(log, (size_t)atomic_load(&tank->box.head->halves[half].log_bytes), &at, &record)) {
-        record_head head;
-        memcpy(&head, record.presses, sizeof head);
         if (record.input_bytes == 0) {
             continue;
         }
-        SIM_CHECK(RESTORED, head.life == state.life, "the log behind a state of life %u is of life %u", state.life,
-                  head.life);
-        tank->paused = head.is_paused != 0;
-        if (!head.holds) {
-            tank->hash = hash_of(tank->hash, record.presses + sizeof head, head.taken);
-            tank->step++;
+        const step_told told = read_told(&record);
+        SIM_CHECK(RESTORED, told.life == state.life, "the log behind a state of life %u is of life %u", state.life,
+                  told.life);
+        tank->paused = told.is_paused;
+        if (told.holds) {
+            continue;
         }
+        if (record.presses_bytes > 0) {
+            record_head head;
+            memcpy(&head, record.presses, sizeof head);
+            tank->hash = hash_of(tank->hash, record.presses + sizeof head, head.taken);
+            SIM_CHECK(RESTORED, tank->hash == told.hash, "a step of life %u comes to something else", state.life);
+        }
+        tank->hash = told.hash;
+        tank->step++;
     }
     const uint8_t *presses = tarn_black_box_presses(&tank->box, &presses_bytes);
-    tank->seen_count = tank->pending_count = 0;
+    tank->pending_count = 0;
     if (presses_bytes > 0) {
         read_record(tank, presses);
     }
     tank->epoch = rest.epoch;
     tank->number = rest.number;
-    sim_trace("tank %u of %s goes on: life %u, epoch %u, step %llu", tank->id, tank->session, state.life, tank->epoch,
-              (unsigned long long)tank->step);
+    return true;
+}
+
+/// Goes on from what is in the box. @return false: nothing is
+static bool resume(sim_tank *tank, bool is_whole, uint64_t bound_ns)
+{
+    tank->seen_count = 0;
+    if (!replay(tank)) {
+        return false;
+    }
+    sim_trace("tank %u of %s goes on: life %u, epoch %u, step %llu", tank->id, tank->session,
+              tank->life != NULL ? tank->life->id : 0, tank->epoch, (unsigned long long)tank->step);
     sim_ledger_go_on(tank->life, tank->session, tank->step, tank->hash, is_whole, bound_ns);
     begin(tank);
+    return true;
+}
+
+/// Goes on from what was once in another box, its own session's or another one's. @return false: it is none of these
+static bool branch(sim_tank *tank)
+{
+    const char *other = sim_model_forked_from(tank->session);
+    const bool was_made = tank->is_made;
+    const bool goes_back = tank->load.resumes == TARN_IPC_GOES_BACK;
+    if (!goes_back && other == NULL && sim_model_find(tank->session) != NULL) {
+        return false;
+    }
+    SIM_CHECK(RESTORED, replay(tank), "there is nothing in the box that %s goes on from", tank->session);
+    if (!goes_back && tank->life != NULL && strcmp(tank->life->session, tank->session) == 0) {
+        return false; // it had begun already
+    }
+    const sim_life *before = tank->life;
+    const char *expected = goes_back ? tank->session : other;
+    if (expected == NULL && before != NULL) { // whoever asked for it hasn't got the answer
+        expected = before->session;
+    }
+    tank->life = sim_ledger_branch(before, expected, tank->session, tank->step, tank->hash);
+    sim_model_branched(tank->session);
+    tank->seen_count = was_made ? tank->seen_count : 0;
+    sim_trace("tank %u of %s is life %u from step %llu of life %u on, epoch %u", tank->id, tank->session,
+              tank->life->id, (unsigned long long)tank->step, before->id, tank->epoch);
+    begin(tank);
+    keep_scene(tank);
+    keep(tank, true);
+    log_presses(tank);
+    if (goes_back && tank->paused != (tank->load.paused != 0)) {
+        sim_tank_pause(tank, tank->load.paused != 0);
+    }
     return true;
 }
 
 void sim_tank_make(sim_tank *tank, bool is_whole, uint64_t bound_ns)
 {
     tarn_black_box_close(&tank->box);
+    const bool is_filled = tank->load.resumes >= TARN_IPC_RESUMES_BOX && tank->next_box_fd > 0;
+    if (is_filled) {
+        if (tank->box_fd > 0) {
+            close(tank->box_fd);
+        }
+        tank->box_fd = tank->next_box_fd;
+        tank->next_box_fd = 0;
+    }
     if (tank->box_fd <= 0) {
         tank->box_fd = tarn_black_box_make();
     }
     SIM_NEED(tarn_black_box_open(&tank->box, tank->box_fd, SIM_TANK_STATE_BYTES_MAX) == TARN_OK);
+    tarn_black_box_set_pace(&tank->box, (uint32_t)tank->dt_ns, (uint32_t)SIM_MS);
     memcpy(tank->scene, tank->load.scene, sizeof tank->scene);
     if (tank->is_restored) {
         tarn_black_box_begin(&tank->box, tank->scene);
@@ -225,7 +346,14 @@ void sim_tank_make(sim_tank *tank, bool is_whole, uint64_t bound_ns)
         return;
     }
     tank->handover = SIM_HANDOVER_NONE;
+    if (is_filled && branch(tank)) {
+        return;
+    }
     if (tank->load.resumes != 0 && resume(tank, is_whole, bound_ns)) {
+        if (is_filled || !has_scene(tank)) { // what led to it was made elsewhere
+            keep_scene(tank);
+            keep(tank, true);
+        }
         return;
     }
     if (tank->load.resumes != 0 && bound_ns > 0) {
@@ -243,6 +371,9 @@ void sim_tank_free(sim_tank *tank)
     tarn_black_box_close(&tank->box);
     if (tank->box_fd > 0) {
         close(tank->box_fd);
+    }
+    if (tank->next_box_fd > 0) {
+        close(tank->next_box_fd);
     }
     free(tank->presses);
     memset(tank, 0, sizeof *tank);
@@ -280,6 +411,7 @@ void sim_tank_step(sim_tank *tank)
     tank->steps_asked -= tank->steps_asked > 0;
     tank->hash = hash;
     sim_ledger_step(tank->life, ++tank->step, hash);
+    sim_model_stepped(tank->session);
     tank->latched_count = tank->seen_count;
     memcpy(tank->latched, tank->seen, tank->seen_count * sizeof tank->seen[0]);
     tank->frame_wanted = true;

@@ -33,7 +33,7 @@ typedef struct sim_tank {
     uint32_t id; ///< 0: the place is free
     tarn_name session;
     tarn_black_box box;
-    int box_fd;
+    int box_fd, next_box_fd; ///< next: that the load goes on from
     bool is_made, paused, state_changed, key_wanted, frame_wanted;
     sim_life *life;
     uint64_t step, hash, kept_step, due_ns, dt_ns;
@@ -53,6 +53,7 @@ typedef struct sim_tank {
     uint64_t at, until;
     uint8_t *presses; ///< of the handover
     uint64_t report_ns;
+    float speed; ///< as tarn_session_state has it
 } sim_tank;
 
 /// Whether an input or a control was seen before; else notes it.

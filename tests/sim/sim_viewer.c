@@ -110,6 +110,7 @@ void sim_viewer_act(sim_viewer *viewer)
     sim_ledger_sent(viewer->person, input->sequence, sim_model_mark(input), is_edge, false);
     sim_trace("viewer %u of %s sends input %u%s", viewer->person->viewer_id, viewer->session, input->sequence,
               is_edge ? ", which must not get lost" : "");
+    viewer->person->sent[viewer->person->sent_count - 1].is_void = viewer->is_muted && !viewer->was_freed;
     put(viewer, &message);
 }
 
@@ -130,6 +131,46 @@ void sim_viewer_control(sim_viewer *viewer, tarn_control_action action, const ch
         session->afresh_asked = true;
     }
     put(viewer, &message);
+}
+
+void sim_viewer_moderate(sim_viewer *owner, sim_viewer *about, tarn_moderation action)
+{
+    tarn_message message = {.kind = TARN_MESSAGE_MODERATE};
+    static const tarn_role given[] = {TARN_ROLE_OWN, TARN_ROLE_PLAY, TARN_ROLE_WATCH};
+    const bool is_role = action >= TARN_MODERATE_OWN;
+    sim_session *session = sim_model_find(owner->session);
+    message.moderate.viewer_id = about->person->viewer_id;
+    message.moderate.action = action;
+    sim_trace("viewer %u of %s does %d about viewer %u", owner->person->viewer_id, owner->session, (int)action,
+              about->person->viewer_id);
+    about->was_freed |= action == TARN_MODERATE_UNMUTE || action == TARN_MODERATE_OWN;
+    sim_ledger_meddle(about->person, is_role ? given[action - TARN_MODERATE_OWN] : about->person->role,
+                      about->was_freed);
+    if (session != NULL) {
+        session->is_meddled = true; // who comes from the same place is muted, too
+    }
+    put(owner, &message);
+}
+
+void sim_viewer_lock(sim_viewer *owner, uint32_t locked, bool opens_parameters)
+{
+    tarn_message message = {.kind = TARN_MESSAGE_LOCK};
+    sim_session *session = sim_model_find(owner->session);
+    message.lock.locked = locked;
+    message.lock.open_parameters = opens_parameters;
+    sim_trace("viewer %u of %s locks %x%s", owner->person->viewer_id, owner->session, locked,
+              opens_parameters ? ", but lets all set parameters" : "");
+    if (session != NULL) {
+        session->is_meddled = true;
+        session->is_opened |= opens_parameters;
+    }
+    for (sim_viewer *at = viewers; at != NULL; at = at->next) {
+        if (at->person != NULL && strcmp(at->session, owner->session) == 0) {
+            const bool may_set = opens_parameters && at->person->role_most >= TARN_ROLE_PLAY;
+            sim_ledger_meddle(at->person, may_set ? TARN_ROLE_OWN : TARN_ROLE_WATCH, false);
+        }
+    }
+    put(owner, &message);
 }
 
 void sim_viewer_look(sim_viewer *viewer, bool hidden)
@@ -294,6 +335,10 @@ static void on_joined(sim_viewer *viewer, const tarn_joined *joined)
               joined->own_key[0] == 0 || session == NULL || strcmp(joined->own_key, session->keys[TARN_ROLE_OWN]) == 0,
               "viewer %u of %s is given another key than it opens with", viewer->index, viewer->session);
     viewer->person = sim_ledger_join(joined->viewer_id, viewer->session, joined->role, viewer->is_preview);
+    if (session != NULL && session->is_meddled) {
+        const bool may_set = session->is_opened && joined->role >= TARN_ROLE_PLAY;
+        sim_ledger_meddle(viewer->person, may_set ? TARN_ROLE_OWN : TARN_ROLE_WATCH, false);
+    }
     viewer->phase = SIM_VIEWER_JOINED;
     viewer->joined_ns = sim_now();
     viewer->state = joined->state;
@@ -307,13 +352,14 @@ static void check_state(const sim_viewer *viewer, const tarn_session_state *stat
               "viewer %u of %s gets the state of %s", viewer->index, viewer->session, state->model);
 }
 
-static void check_viewers(const sim_viewer *viewer, const uint8_t *bytes, size_t byte_count)
+static void check_viewers(sim_viewer *viewer, const uint8_t *bytes, size_t byte_count)
 {
     static tarn_viewer_info infos[TARN_VIEWERS_MAX];
     uint32_t count = 0;
     SIM_NEED(tarn_message_read_viewers(bytes, byte_count, infos, TARN_VIEWERS_MAX, &count, NULL) == TARN_OK);
     for (uint32_t i = 0; i < count; i++) {
         const sim_person *person = sim_ledger_person(infos[i].viewer_id);
+        viewer->is_muted = person != NULL && person == viewer->person ? infos[i].muted != 0 : viewer->is_muted;
         SIM_CHECK(PRIVATE,
                   person == NULL || strcmp(person->session, viewer->session) == 0, // it may not know yet itself
                   "viewer %u of %s is told of viewer %u of %s", viewer->index, viewer->session, infos[i].viewer_id,

@@ -35,6 +35,7 @@ typedef struct sim_viewer {
     sim_person *person;
     uint32_t sequence;
     bool presses;
+    bool is_muted, was_freed; ///< as it was told last; an owner has undone it, or may have
     tarn_session_state state;
     uint32_t epoch, number, reference;
     uint64_t frames, frame_ns, joined_ns;
@@ -50,6 +51,8 @@ sim_viewer *sim_viewers(void);
 
 void sim_viewer_act(sim_viewer *viewer);
 void sim_viewer_control(sim_viewer *viewer, tarn_control_action action, const char *scene);
+void sim_viewer_moderate(sim_viewer *owner, sim_viewer *about, tarn_moderation action);
+void sim_viewer_lock(sim_viewer *owner, uint32_t locked, bool opens_parameters);
 void sim_viewer_look(sim_viewer *viewer, bool hidden);
 void sim_viewer_say(sim_viewer *viewer); ///< presence, profile, ping
 void sim_viewer_misbehave(sim_viewer *viewer);

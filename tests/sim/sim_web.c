@@ -28,7 +28,7 @@ struct lws {
     uint64_t of_run;
     void *opaque;
     void *user;
-    bool is_ws, wants_writable, is_due, is_gone, is_killed, closes, was_upgraded;
+    bool is_ws, wants_writable, is_due, is_gone, is_killed, closes, was_upgraded, reads_no_more;
     uint64_t valid_ns, pinged_ns;
     char head[READ_BYTES + 1]; ///< of the request
     // the frame that comes
@@ -272,17 +272,26 @@ static bool take_request(struct lws *wsi, const char *bytes, size_t byte_count)
 
 static void again(struct lws *wsi);
 
+static bool has_come(const struct lws *wsi)
+{
+    return !wsi->reads_no_more && sim_socket_is_readable(wsi->socket);
+}
+
 static void service(void *of, uint64_t number)
 {
     struct lws *wsi = of;
     uint8_t bytes[READ_BYTES];
     (void)number;
+    if (wsi->of_run == run_now && sim_loop_stands_until() > sim_now()) {
+        sim_at(sim_loop_stands_until(), service, wsi, 0);
+        return;
+    }
     wsi->is_due = false;
     if (wsi->of_run != run_now || wsi->is_gone) {
         return;
     }
     bool ends = wsi->is_killed;
-    if (!ends && sim_socket_is_readable(wsi->socket)) {
+    if (!ends && has_come(wsi)) {
         const ssize_t got = sim_entry_now->recv(wsi->fd, bytes, sizeof bytes, 0);
         if (got > 0) {
             wsi->valid_ns = sim_now();
@@ -313,8 +322,7 @@ static void schedule(struct lws *wsi)
 
 static void again(struct lws *wsi)
 {
-    if (wsi->is_killed || sim_socket_is_readable(wsi->socket) ||
-        (wsi->wants_writable && sim_socket_is_writable(wsi->socket))) {
+    if (wsi->is_killed || has_come(wsi) || (wsi->wants_writable && sim_socket_is_writable(wsi->socket))) {
         schedule(wsi);
     }
 }
@@ -330,9 +338,15 @@ static void look_for_life(void *of, uint64_t run)
     if (run != run_now || context.protocols == NULL) {
         return;
     }
+    if (sim_loop_stands_until() > sim_now()) {
+        sim_at(sim_loop_stands_until() + 2, look_for_life, NULL, run);
+        return;
+    }
     for (struct lws *wsi = all; wsi != NULL; wsi = wsi->next) {
         const uint64_t quiet_ns = sim_now() - wsi->valid_ns;
         if (wsi->is_ws && quiet_ns >= context.hangup_ns) {
+            SIM_CHECK(ALIVE, !sim_loop_has_stood(context.hangup_ns),
+                      "a connection is ended for its silence just after the gateway stood");
             wsi->is_killed = true;
             schedule(wsi);
         } else if (wsi->is_ws && quiet_ns >= context.ping_ns && wsi->pinged_ns < wsi->valid_ns) {
@@ -432,6 +446,18 @@ void lws_set_timeout(struct lws *wsi, enum pending_timeout reason, int seconds)
     SIM_NEED(seconds == LWS_TO_KILL_ASYNC);
     wsi->is_killed = true;
     schedule(wsi);
+}
+
+int lws_rx_flow_control(struct lws *wsi, int enable)
+{
+    wsi->reads_no_more = enable == 0;
+    again(wsi);
+    return 0;
+}
+
+void lws_validity_confirmed(struct lws *wsi)
+{
+    wsi->valid_ns = sim_now();
 }
 
 void lws_cancel_service(struct lws_context *of)

@@ -16,7 +16,7 @@ struct sim_worker {
     struct uv_process_s *process; ///< NULL: ended, as the loop knows
     uint32_t index;
     sim_socket *socket;
-    bool is_alive, is_greeted, is_hung, is_due, is_ending;
+    bool is_alive, is_greeted, is_hung, is_wild, is_due, is_ending;
     uint64_t slow_until_ns, due_ns;
     uint64_t generation; ///< of the turn that is due
     uint64_t of_run;
@@ -38,6 +38,10 @@ static void schedule(sim_worker *worker, uint64_t when_ns);
 static void report_end(void *of, uint64_t how)
 {
     sim_worker *worker = of;
+    if (worker->of_run == run_now && worker->process != NULL && sim_loop_stands_until() > sim_now()) {
+        sim_at(sim_loop_stands_until(), report_end, worker, how);
+        return;
+    }
     if (worker->of_run == run_now && worker->process != NULL) {
         sim_loop_process_ended(worker->process, (int)(how & 0xff), (int)(how >> 8));
     }
@@ -87,6 +91,10 @@ void sim_worker_signal(const struct uv_process_s *process, int number)
 {
     for (int i = 0; i < WORKERS_MAX; i++) {
         if (workers[i] != NULL && workers[i]->process == process) {
+            const bool is_well = workers[i]->is_greeted && !workers[i]->is_hung && !workers[i]->is_wild &&
+                                 workers[i]->slow_until_ns == 0;
+            SIM_CHECK(ALIVE, !is_well || !sim_loop_has_stood(200 * SIM_MS),
+                      "worker %u, which answers, is killed just after the gateway stood", workers[i]->index);
             die(workers[i], 0, number);
             return;
         }
@@ -158,6 +166,7 @@ static void tell_state(sim_worker *worker, sim_tank *tank)
     message.state.epoch = tank->epoch;
     snprintf(state->scene, sizeof state->scene, "%.63s", tank->scene);
     state->paused = tank->paused;
+    state->speed = tank->speed;
     state->cell_m = 1;
     state->dt_s = (float)(1e-9 * (double)tank->dt_ns);
     state->size_m[0] = state->size_m[1] = state->size_m[2] = 1;
@@ -253,7 +262,8 @@ static sim_tank *open_tank(sim_worker *worker, uint32_t id, uint32_t viewer_id, 
     return found;
 }
 
-static void take_box(sim_worker *worker, sim_tank *tank, int box)
+/// @param is_next  the tank goes on from this one, whatever it has
+static void take_box(sim_worker *worker, sim_tank *tank, int box, bool is_next)
 {
     sim_socket *socket = worker->socket;
     if (box <= 0) {
@@ -262,7 +272,9 @@ static void take_box(sim_worker *worker, sim_tank *tank, int box)
     SIM_NEED(socket->right_count > 0);
     const int fd = socket->rights[0].fd;
     memmove(socket->rights, socket->rights + 1, --socket->right_count * sizeof socket->rights[0]);
-    if (tank != NULL && tank->box_fd <= 0) {
+    if (tank != NULL && is_next) {
+        tank->next_box_fd = fd;
+    } else if (tank != NULL && tank->box_fd <= 0) {
         tank->box_fd = fd;
     } else {
         close(fd);
@@ -275,7 +287,11 @@ static void on_load(sim_worker *worker, uint32_t id, const tarn_ipc_load *load)
     if (tank == NULL) {
         tank = open_tank(worker, id, load->viewer_id, load->sequence);
     }
-    take_box(worker, tank, load->box);
+    if (tank != NULL && tank->next_box_fd > 0) {
+        close(tank->next_box_fd);
+        tank->next_box_fd = 0;
+    }
+    take_box(worker, tank, load->box, load->resumes >= TARN_IPC_RESUMES_BOX);
     if (tank == NULL) {
         return;
     }
@@ -290,12 +306,12 @@ static void on_load(sim_worker *worker, uint32_t id, const tarn_ipc_load *load)
 static void on_restore(sim_worker *worker, uint32_t id, const tarn_ipc_restore *restore)
 {
     if (find(worker, id) != NULL) {
-        take_box(worker, NULL, restore->box);
+        take_box(worker, NULL, restore->box, false);
         refuse(worker, id, 0, 0, TARN_ERROR_SCENE, "the tank is here already");
         return;
     }
     sim_tank *tank = open_tank(worker, id, 0, 0);
-    take_box(worker, tank, restore->box);
+    take_box(worker, tank, restore->box, false);
     if (tank != NULL) {
         memcpy(tank->load.scene, restore->scene, sizeof tank->load.scene);
         tank->load_asked = tank->is_restored = true;
@@ -335,7 +351,7 @@ static void on_input(sim_worker *worker, sim_tank *tank, const tarn_ipc_input *i
 static void on_control(sim_tank *tank, const tarn_ipc_control *control)
 {
     const sim_person *person = sim_ledger_person(control->viewer_id);
-    SIM_CHECK(ROLE, person != NULL && person->role == TARN_ROLE_OWN && strcmp(person->session, tank->session) == 0,
+    SIM_CHECK(ROLE, person != NULL && person->role_most == TARN_ROLE_OWN && strcmp(person->session, tank->session) == 0,
               "viewer %u, who doesn't own %s, controls it", control->viewer_id, tank->session);
     if (sim_tank_has_seen(tank, control->viewer_id, control->sequence)) {
         return;
@@ -353,7 +369,7 @@ static void on_control(sim_tank *tank, const tarn_ipc_control *control)
 static void on_reset(sim_tank *tank, const tarn_ipc_reset *reset)
 {
     const sim_person *person = sim_ledger_person(reset->viewer_id);
-    SIM_CHECK(ROLE, person != NULL && person->role == TARN_ROLE_OWN && strcmp(person->session, tank->session) == 0,
+    SIM_CHECK(ROLE, person != NULL && person->role_most == TARN_ROLE_OWN && strcmp(person->session, tank->session) == 0,
               "viewer %u, who doesn't own %s, resets it", reset->viewer_id, tank->session);
     if (!sim_tank_has_seen(tank, reset->viewer_id, reset->sequence)) {
         tank->reset = *reset;
@@ -377,7 +393,7 @@ static void on_present(sim_tank *tank, const tarn_ipc_present *present)
 static void on_audience(sim_tank *tank, const tarn_ipc_audience *audience)
 {
     if (tank->viewers == 0 && audience->viewer_count > 0) {
-        tank->due_ns = sim_now() + tank->dt_ns;
+        tank->due_ns = sim_now() + (tank->speed > 0 ? (uint64_t)((float)tank->dt_ns / tank->speed) : tank->dt_ns);
         tank->frame_wanted = tank->key_wanted = true;
     }
     tank->viewers = audience->viewer_count;
@@ -399,7 +415,9 @@ static void on_tank_message(sim_worker *worker, sim_tank *tank, const tarn_ipc_m
         on_audience(tank, &message->audience);
         break;
     case TARN_IPC_VIEWER_GONE:
-        sim_tank_viewer_gone(tank, message->viewer_gone.viewer_id);
+        if (message->viewer_gone.sequence == 0) { // else it just holds nothing more
+            sim_tank_viewer_gone(tank, message->viewer_gone.viewer_id);
+        }
         break;
     case TARN_IPC_PRESENT:
         on_present(tank, &message->present);
@@ -410,6 +428,10 @@ static void on_tank_message(sim_worker *worker, sim_tank *tank, const tarn_ipc_m
     case TARN_IPC_UNLOAD:
         sim_trace("tank %u of %s is unloaded", tank->id, tank->session);
         sim_tank_free(tank);
+        break;
+    case TARN_IPC_SPEED:
+        tank->speed = message->speed.speed == 1 ? 0 : message->speed.speed;
+        tank->state_changed = true;
         break;
     case TARN_IPC_SAVE:
         tank->save = message->save.save;
@@ -654,6 +676,7 @@ void sim_worker_do(uint32_t index, sim_worker_fault fault)
         worker->slow_until_ns = sim_now() + sim_between(0, 5 * SIM_S);
         break;
     case SIM_WORKER_GARBAGE:
+        worker->is_wild = true;
         for (size_t i = 0; i < sizeof garbage; i++) {
             garbage[i] = (uint8_t)sim_random();
         }

@@ -262,7 +262,8 @@ export class App {
   private showStanding(): void {
     const { standing } = this.conversation;
     document.body.dataset.role = standing.role;
-    if (!mayUse(standing, "camera")) this.webcam.stop("The camera was stopped: you may not use it now.");
+    if (standing.role === "watch") this.webcam.stop("The camera was stopped: you may only watch now.");
+    else if (!mayUse(standing, "camera")) this.webcam.stop("The camera was stopped: you may not use it now.");
     this.panel.showRole(standing.role, false, maySetParameters(standing));
     this.help.showRole(standing.role);
     this.offerTools();
