@@ -42,8 +42,9 @@ TILE_FN particle_share share_of(const liquid_args *args, const deposit_scratch *
         is_sound &= tile_abs_f32(slope) <= SLOPE_MAX;
         p.slope[a] = slope * unit;
     }
-    if (!is_sound) { // rounded, it would pass for a fast one
+    if (!is_sound) { // rounded, it would pass for a fast one, and sums of such overflow
         global_or_u32(&args->tank.grid.m.counters->broken, 1);
+        p.momentum = p.slope[0] = p.slope[1] = p.slope[2] = 0.0f;
     }
     return p;
 }

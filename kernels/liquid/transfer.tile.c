@@ -132,11 +132,11 @@ TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int pass, int
             TILE_UNROLL for (int i = 0; i < 2; i++) parts[2 * row + i] = pack_round_i32(node[0].w[i] * across);
         }
     } else {
-        const pack_f32 velocity = pack_load_f32(store->velocity[c < 3 ? c : 0] + particle, n);
-        const pack_f32 momentum = velocity * (mass / SPEED_MAX);
+        pack_f32 velocity = pack_load_f32(store->velocity[c < 3 ? c : 0] + particle, n);
         if (pass < DENSITY) {
-            mark_beyond(&args->tank, velocity, SPEED_MAX); // rounded, it would pass for a fast one
+            velocity = mark_beyond(&args->tank, velocity, SPEED_MAX);
         }
+        const pack_f32 momentum = velocity * (mass / SPEED_MAX);
         TILE_UNROLL for (int row = 0; row < 4; row++)
         {
             const pack_f32 across = node[1].w[row % 2] * node[2].w[row / 2];

@@ -367,8 +367,7 @@ TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place plac
         pack_store_i32(store->moved_seat + particle, pack_load_i32(store->seat + particle, n), n);
     }
     for (int k = 0; k < CARRIED_MAX && store->carried[k] != NULL; k++) {
-        const pack_f32 carried = pack_load_f32(store->carried[k] + particle, n);
-        mark_beyond(args, carried, CARRIED_LIMIT);
+        const pack_f32 carried = mark_beyond(args, pack_load_f32(store->carried[k] + particle, n), CARRIED_LIMIT);
         pack_store_f32(store->moved_carried[k] + particle, carried, n);
     }
 }

@@ -45,12 +45,15 @@ TILE_FN void load_places(const store_memory *store, uint32_t particle, uint32_t 
 }
 
 /// Marks the tank broken where a value of some particle is larger than any can be, or no number.
-TILE_FN void mark_beyond(const tank_args *args, pack_f32 value, float most)
+/// @return the values, within bounds: sums of what is beyond would overflow
+TILE_FN pack_f32 mark_beyond(const tank_args *args, pack_f32 value, float most)
 {
     const int32_t most_bits = (int32_t)tile_bits_f32(most); // magnitudes order as integers, what is no number last
     if (pack_any(pack_bits_f32(pack_abs_f32(value)) > most_bits)) {
         global_or_u32(&args->grid.m.counters->broken, 1);
+        value = pack_clamp_f32(value, -most, most);
     }
+    return value;
 }
 
 /// Weights of the eight nodes of a component around each particle of a pack.

@@ -3,8 +3,11 @@
 // bytes, a writable socket, a frame, time that passes, a connection that ends. After each the viewers are whole, and
 // what reached the session was theirs to say. Begin at LLVMFuzzerTestOneInput.
 #include "server/common/log.h"
+#include "server/gateway/gateway_options.h"
 #include "server/gateway/listener.h"
 #include "server/gateway/session.h"
+#include "server/gateway/session_keep.h"
+#include "server/gateway/session_latency.h"
 #include "server/gateway/viewer_receive.h"
 #include "server/gateway/viewer_send.h"
 
@@ -253,10 +256,27 @@ void tarn_session_input(tarn_session *of, tarn_viewer *viewer, const tarn_input 
                         size_t byte_count)
 {
     static tarn_message again;
-    must(of == &session && viewer->role >= (input->kind == TARN_INPUT_PARAMETER ? TARN_ROLE_OWN : TARN_ROLE_PLAY));
+    const bool is_owners = input->kind == TARN_INPUT_PARAMETER && !session.state.lock.open_parameters;
+    must(of == &session && viewer->role >= (is_owners ? TARN_ROLE_OWN : TARN_ROLE_PLAY));
     note_sequence(viewer, input->sequence);
     must(tarn_message_read(bytes, byte_count, &again, NULL) == TARN_OK && again.kind == TARN_MESSAGE_INPUT &&
          again.input.sequence == input->sequence && again.input.kind == input->kind);
+}
+
+void tarn_session_keep_anew(tarn_session *of)
+{
+    must(of == &session);
+}
+
+const char *tarn_session_ended_because(const tarn_sessions *of, const char *name)
+{
+    must(of != NULL && name != NULL);
+    return NULL;
+}
+
+void lws_validity_confirmed(struct lws *wsi)
+{
+    must(wsi != NULL);
 }
 
 void tarn_session_stage(tarn_session *of, tarn_stage stage, double seconds)
@@ -397,7 +417,7 @@ static void put_frame(tarn_stream_kind kind)
     }
     const size_t head_bytes = tarn_stream_head_bytes(&head);
     head.frame_bytes = (uint32_t)head_bytes + (LAYERS + 1) * LAYER_BYTES;
-    uint8_t *space = tarn_fanout_space(&session.fanout);
+    uint8_t *space = tarn_fanout_space(&session.fanout, head.frame_bytes);
     must(space != NULL && tarn_stream_write_head(&head, &input, space, head_bytes) == TARN_OK);
     memset(space + head_bytes, 7, (LAYERS + 1) * LAYER_BYTES);
     if (tarn_fanout_put(&session.fanout, head.frame_bytes, EPOCH, &inputs) != TARN_OK) {
@@ -499,6 +519,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argc;
     (void)argv;
     tarn_fanout_init(&session.fanout);
+    static const tarn_gateway_options options = {.viewers_max = TARN_VIEWERS_MAX};
+    sessions.options = &options;
     session.all = &sessions;
     sessions.metrics = &metrics;
     snprintf(session.name, sizeof session.name, "main");
