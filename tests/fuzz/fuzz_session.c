@@ -6,6 +6,7 @@
 #include "server/common/scene_pack.h"
 #include "server/common/session_aside.h"
 #include "server/common/session_file.h"
+#include "server/common/session_frame.h"
 #include "server/common/session_scene.h"
 #include "server/worker/black_box.h"
 #include "tests/fuzz/tiny_tank.h"
@@ -158,7 +159,7 @@ static void write_seeds(void)
         .name = "main", .title = "A title", .begun_as = "tiny", .salt = {1, 2}, .guests = 1, .is_kept = true};
     static const tarn_session_head state = {
         .state = ROW, .epoch = 5, .number = 7, .step = 9, .state_bytes_max = STATE_BYTES_MAX, .scene = "tiny"};
-    static uint8_t plain[SEED_BYTES], packed[SEED_BYTES];
+    static uint8_t plain[SEED_BYTES], sorted[SEED_BYTES], packed[SEED_BYTES];
     size_t byte_count = tarn_session_about_write(&about, plain);
     write_seed("about", ABOUT, plain, byte_count);
     byte_count = tarn_session_head_write(&state, true, plain);
@@ -167,6 +168,12 @@ static void write_seeds(void)
     write_seed("kept_state", STATE, plain, byte_count);
     const size_t packed_bytes = ZSTD_compress(packed, sizeof packed, plain, byte_count, 1);
     write_seed("packed", PACKED, packed, packed_bytes);
+    tarn_session_sort(plain, byte_count, sorted);
+    tarn_session_mark_sorted(packed);
+    write_seed("sorted", PACKED, packed,
+               TARN_SESSION_SORTED_BYTES + ZSTD_compress(packed + TARN_SESSION_SORTED_BYTES,
+                                                         sizeof packed - TARN_SESSION_SORTED_BYTES, sorted, byte_count,
+                                                         1));
     byte_count = tarn_session_head_write(&state, false, plain);
     byte_count += make_log(plain + byte_count);
     write_seed("batch", BATCH, plain, byte_count);
@@ -315,7 +322,10 @@ static void read_batch(const uint8_t *bytes, size_t byte_count)
 static void read_packed(const uint8_t *bytes, size_t byte_count)
 {
     static tarn_box_bytes plain;
-    const unsigned long long unpacked = ZSTD_getFrameContentSize(bytes, byte_count);
+    uint8_t mark[TARN_SESSION_SORTED_BYTES];
+    tarn_session_mark_sorted(mark);
+    const size_t before = byte_count > sizeof mark && memcmp(bytes, mark, sizeof mark) == 0 ? sizeof mark : 0;
+    const unsigned long long unpacked = ZSTD_getFrameContentSize(bytes + before, byte_count - before);
     if (unpacked > UNPACKED_BYTES_MAX && unpacked < ZSTD_CONTENTSIZE_ERROR - 1) {
         return; // which is allowed, and takes memory
     }
