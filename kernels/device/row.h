@@ -82,6 +82,11 @@ TILE_FN row_f32 row_keep(row_i32 mask, row_f32 a)
 {
     return mask ? a : 0.0f;
 }
+/// The same of memory, of which other lanes may be writing the cells beside the mask.
+TILE_FN row_f32 row_load_kept(row_i32 mask, const float *p)
+{
+    return mask ? *p : 0.0f;
+}
 /// Stores the cells of the mask; the others stay as they are.
 TILE_FN void row_put(float *p, row_i32 mask, row_f32 a)
 {
@@ -279,6 +284,10 @@ TILE_FN uint32_t row_mask_bits(row_i32 mask)
 TILE_FN row_f32 row_keep(row_i32 mask, row_f32 a)
 {
     return (row_f32)(mask & (row_i32)a);
+}
+TILE_FN row_f32 row_load_kept(row_i32 mask, const float *p)
+{
+    return row_keep(mask, row_load(p));
 }
 TILE_FN void row_put(float *p, row_i32 mask, row_f32 a)
 {

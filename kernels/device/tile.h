@@ -107,6 +107,7 @@ typedef struct tile_no_scratch {
 #define TILE_FN static __device__ __forceinline__
 #ifndef TILE_ARGUMENT
 #define TILE_ARGUMENT(type) const __grid_constant__ type
+#define TILE_END() __syncthreads() // before the block's next tile
 #endif
 
 #define TILE_KERNEL(name, lanes, args_type, scratch_type)                                                              \
@@ -119,7 +120,7 @@ typedef struct tile_no_scratch {
         uint32_t end = count != nullptr && *count < count_max ? *count : count_max;                                    \
         for (uint32_t tile = blockIdx.x; tile < end; tile += gridDim.x) {                                              \
             name##_body(&args, tile, reinterpret_cast<scratch_type *>(scratch));                                       \
-            __syncthreads();                                                                                           \
+            TILE_END();                                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
     extern "C" const void *tarn_cuda_entry_##name(uint32_t *block_lanes, uint32_t *args_bytes)                         \

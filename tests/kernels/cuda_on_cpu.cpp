@@ -2,18 +2,23 @@
 // barriers, barriers that not all lanes reach, scratch that is read before it is written, tiles that depend on each
 // other, warp collectives, arguments that change although a replay keeps those of its first run.
 //
-// `index` of the description chooses the order: even ascending, odd descending, for lanes and for blocks.
+// `index` of the description chooses the order of lanes and of blocks: 0 ascending, 1 descending, above that a shuffle of
+// its own at every turn. What shared memory holds before a block differs as well: numbers, or what isn't one.
 #include "tests/kernels/cuda_on_cpu.h"
 
 #include "kernels/device/device_internal.h"
 #include "kernels/device/tile.h"
+#include "tests/kernels/emulated_watch.h"
 
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +31,7 @@ namespace {
 constexpr size_t STACK_BYTES = 64 * 1024;
 constexpr uint32_t BLOCKS_MAX = 3; // few, so that blocks stride over tiles
 constexpr uint32_t WARPS_MAX = TARN_TILE_LANES_MAX / 32;
+constexpr int ORDERS = 8;
 
 enum class waits { nothing, warp, block, ended };
 
@@ -125,12 +131,42 @@ void release(waits what, uint32_t begin, uint32_t end)
     }
 }
 
+/// In which order lanes and blocks take their turns.
+class turn_order {
+public:
+    explicit turn_order(int index) : index_(index), chance_(static_cast<uint32_t>(index))
+    {
+    }
+    const std::vector<uint32_t> &next(uint32_t count)
+    {
+        if (order_.size() != count) {
+            order_.resize(count);
+            std::iota(order_.begin(), order_.end(), 0u);
+            if (index_ == 1) {
+                std::reverse(order_.begin(), order_.end());
+            }
+        }
+        if (index_ > 1) {
+            std::shuffle(order_.begin(), order_.end(), chance_);
+        }
+        return order_;
+    }
+    int rubbish() const
+    {
+        return index_ % 2 == 0 ? 0xa5 : 0xff;
+    }
+
+private:
+    int index_;
+    std::minstd_rand chance_;
+    std::vector<uint32_t> order_;
+};
+
 /// Runs each lane that can go on. @return how many have ended
-uint32_t turn(bool descending)
+uint32_t turn(turn_order &order)
 {
     uint32_t ended = 0, ran = 0;
-    for (uint32_t n = 0; n < blockDim.x; n++) {
-        const uint32_t i = descending ? blockDim.x - 1 - n : n;
+    for (const uint32_t i : order.next(blockDim.x)) {
         if (lanes[i].state == waits::nothing) {
             to_lane(i);
             ran++;
@@ -145,9 +181,11 @@ uint32_t turn(bool descending)
     return ended;
 }
 
-void run_block(bool descending)
+void run_block(turn_order &order)
 {
-    memset(__start_emulated_shared, 0xa5, (size_t)(__stop_emulated_shared - __start_emulated_shared));
+    const size_t shared_bytes = (size_t)(__stop_emulated_shared - __start_emulated_shared);
+    memset(__start_emulated_shared, order.rubbish(), shared_bytes);
+    watch_block(__start_emulated_shared, shared_bytes);
     block_waiting = 0;
     for (warp &w : warps) {
         w.waiting = 0;
@@ -155,7 +193,7 @@ void run_block(bool descending)
     for (uint32_t i = 0; i < blockDim.x; i++) {
         prepare_lane(i);
     }
-    while (turn(descending) < blockDim.x) {
+    while (turn(order) < blockDim.x) {
     }
 }
 
@@ -175,7 +213,7 @@ struct operation {
 
 struct emulated_device {
     tarn_device base;
-    bool descending;
+    turn_order lanes, blocks;
 };
 
 struct emulated_queue {
@@ -191,32 +229,70 @@ struct tarn_replay {
 
 emulated_index threadIdx, blockIdx, blockDim, gridDim;
 
-void emulated_block_barrier(void)
+// For programs that nobody watches.
+__attribute__((weak)) bool watch_is_on()
+{
+    return false;
+}
+__attribute__((weak)) void watch_launch(const char *)
+{
+}
+__attribute__((weak)) void watch_block(unsigned char *, size_t)
+{
+}
+__attribute__((weak)) void watch_block_barrier(const char *, int)
+{
+}
+__attribute__((weak)) void watch_warp_barrier(uint32_t)
+{
+}
+__attribute__((weak)) void *watch_take(size_t bytes)
+{
+    const size_t rounded = (bytes + 255) / 256 * 256 + 256;
+    void *memory = aligned_alloc(256, rounded);
+    return memory == nullptr ? nullptr : memset(memory, 0, rounded);
+}
+__attribute__((weak)) void watch_give(void *memory)
+{
+    free(memory);
+}
+
+void emulated_block_barrier(const char *file, int line)
 {
     if (++block_waiting == blockDim.x) {
         block_waiting = 0;
+        watch_block_barrier(file, line);
         release(waits::block, 0, blockDim.x);
     } else {
         wait_here(waits::block);
     }
 }
 
-void emulated_warp_barrier(void)
+/// @param orders_memory  which an exchange of values doesn't
+static void meet_warp(bool orders_memory)
 {
     const uint32_t first = threadIdx.x / 32 * 32;
     if (++warps[first / 32].waiting == 32) {
         warps[first / 32].waiting = 0;
+        if (orders_memory) {
+            watch_warp_barrier(first / 32);
+        }
         release(waits::warp, first, first + 32);
     } else {
         wait_here(waits::warp);
     }
 }
 
+void emulated_warp_barrier(void)
+{
+    meet_warp(true);
+}
+
 const uint64_t *emulated_warp_share(uint64_t value)
 {
     uint64_t *shared = warps[threadIdx.x / 32].shared[lanes[threadIdx.x].shares++ % 2];
     shared[threadIdx.x % 32] = value;
-    emulated_warp_barrier();
+    meet_warp(false);
     return shared;
 }
 
@@ -244,10 +320,12 @@ void launch_now(emulated_device *device, const tarn_kernel *kernel, const void *
     uint32_t args_bytes;
     const void *function = kernel->cuda(&blockDim.x, &args_bytes);
     running = {reinterpret_cast<kernel_function>(const_cast<void *>(function)), args, count, count_max};
-    gridDim.x = count_max < BLOCKS_MAX ? count_max : BLOCKS_MAX;
-    for (uint32_t n = 0; n < gridDim.x; n++) {
-        blockIdx.x = device->descending ? gridDim.x - 1 - n : n;
-        run_block(device->descending);
+    const uint32_t tiles = count != nullptr && *count < count_max ? *count : count_max;
+    gridDim.x = watch_is_on() ? std::max(tiles, 1u) : std::min(count_max, BLOCKS_MAX);
+    watch_launch(kernel->name);
+    for (const uint32_t block : device->blocks.next(gridDim.x)) {
+        blockIdx.x = block;
+        run_block(device->lanes);
     }
 }
 
@@ -281,17 +359,12 @@ void *take(tarn_device *, size_t bytes)
     if (bytes > SIZE_MAX / 4) {
         return nullptr;
     }
-    const size_t rounded = (bytes + 255) / 256 * 256 + 256;
-    void *memory = aligned_alloc(256, rounded);
-    if (memory != nullptr) {
-        memset(memory, 0, rounded);
-    }
-    return memory;
+    return watch_take(bytes);
 }
 
 void give(tarn_device *, void *memory)
 {
-    free(memory);
+    watch_give(memory);
 }
 
 tarn_status queue_create(tarn_device *device, tarn_queue **out)
@@ -393,7 +466,7 @@ extern "C" int emulated_has_run(const char *kernel)
 
 extern "C" int tarn_cuda_device_count(void)
 {
-    return 2;
+    return ORDERS;
 }
 
 extern "C" void tarn_cuda_device_problem(int, char why[TARN_DEVICE_ERROR_BYTES])
@@ -406,11 +479,10 @@ extern "C" tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tar
     if (desc->index < 0 || desc->index >= tarn_cuda_device_count()) {
         return TARN_E_ARGUMENT;
     }
-    emulated_device *device = new emulated_device();
+    static const char *const orders[] = {"ascending", "descending", "shuffled"};
+    emulated_device *device = new emulated_device{{}, turn_order(desc->index), turn_order(desc->index)};
     device->base.ops = &operations;
-    device->descending = desc->index == 1;
-    snprintf(device->base.name, sizeof device->base.name, "CUDA emulated, %s",
-             device->descending ? "descending" : "ascending");
+    snprintf(device->base.name, sizeof device->base.name, "CUDA emulated, %s", orders[std::min(desc->index, 2)]);
     *out = &device->base;
     return TARN_OK;
 }

@@ -18,6 +18,7 @@
 #define __launch_bounds__(lanes)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define TILE_ARGUMENT(type) const type &
+#define TILE_END() emulated_block_barrier("tile.h", 0)
 
 struct emulated_index {
     uint32_t x;
@@ -28,16 +29,13 @@ extern emulated_index threadIdx, blockIdx, blockDim, gridDim;
 extern "C" int emulated_has_run(const char *kernel);
 
 /// Ends this lane's turn until all lanes of the block, or of its warp, have come here.
-void emulated_block_barrier(void);
+void emulated_block_barrier(const char *file, int line);
 void emulated_warp_barrier(void);
 
 /// Gives a value to the warp. @return all 32 lanes' values, until the lane's next collective
 const uint64_t *emulated_warp_share(uint64_t value);
 
-static inline void __syncthreads(void)
-{
-    emulated_block_barrier();
-}
+#define __syncthreads() emulated_block_barrier(__FILE__, __LINE__)
 
 static inline void __syncwarp(void)
 {
@@ -76,33 +74,30 @@ static inline uint32_t __match_any_sync(uint32_t, uint32_t value)
     return same;
 }
 
+// One lane runs at a time: atomic for those who watch the kernels.
 template <typename T>
 static inline T atomicAdd(T *place, T value)
 {
-    const T before = *place;
-    *place = before + value;
-    return before;
+    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
 }
 
 static inline uint32_t atomicMax(uint32_t *place, uint32_t value)
 {
-    const uint32_t before = *place;
-    *place = value > before ? value : before;
+    const uint32_t before = __atomic_load_n(place, __ATOMIC_RELAXED);
+    __atomic_store_n(place, value > before ? value : before, __ATOMIC_RELAXED);
     return before;
 }
 
 static inline uint32_t atomicMin(uint32_t *place, uint32_t value)
 {
-    const uint32_t before = *place;
-    *place = value < before ? value : before;
+    const uint32_t before = __atomic_load_n(place, __ATOMIC_RELAXED);
+    __atomic_store_n(place, value < before ? value : before, __ATOMIC_RELAXED);
     return before;
 }
 
 static inline uint32_t atomicOr(uint32_t *place, uint32_t value)
 {
-    const uint32_t before = *place;
-    *place = before | value;
-    return before;
+    return __atomic_fetch_or(place, value, __ATOMIC_RELAXED);
 }
 
 static inline int __ffs(int x)
