@@ -34,7 +34,6 @@ TILE_FN void pack_move_rank(pack_move *s, const uint8_t *key, uint32_t n, uint32
     if (TILE_SINGLE()) {
         s->end = end;
     }
-    TILE_BARRIER();
     tile_rank_u32(s->key, s->rank, n, first);
 }
 

@@ -56,8 +56,8 @@
 /// library
 ///   are one translation unit: static names are unique across them.
 ///
-/// tests/kernels runs the CUDA form of kernels on the CPU, lane by lane in several orders, and compares: broken rules
-/// show.
+/// tests/kernels runs the CUDA form of kernels on the CPU, lane by lane in several orders, compares, and looks at every
+/// access: broken rules show, and so do barriers that nothing needs.
 #ifndef TARN_KERNELS_TILE_H
 #define TARN_KERNELS_TILE_H
 
@@ -512,7 +512,8 @@ TILE_FN uint64_t tile_mix_u64(uint64_t x)
 
 // --------------------------------------------------------------------------------------------------------- collectives
 //
-// All lanes call them, after a barrier; they end with one.
+// All lanes call them, after a barrier; they end with one. A scan and ranks begin with each lane's own values: none is
+// needed behind a FOR_RANGE from 0 to n that has set `x`, or `key`, but it is behind what has set `first`.
 //
 //     tile_sum_f32(x, n), tile_sum_i64(x, n), tile_sum_u64(x, n): n a power of two; the sum ends in x[0], what else is
 //         in x is undefined.

@@ -207,14 +207,11 @@ TILE_KERNEL(grid_body_tiles, TILES_LANES, grid_args, body_tiles_scratch)
     if (TILE_SINGLE()) {
         s->base = 0;
     }
-    TILE_BARRIER();
     for (uint32_t first = 0; first < total; first += TILES_LANES) {
         FOR_RANGE (i, 0, TILES_LANES) {
             s->rank[i] = first + i < total && free_near_tile(args, first + i) != 0;
         }
-        TILE_BARRIER();
         tile_scan_u32(s->rank, TILES_LANES, &s->total);
-        TILE_BARRIER();
         FOR_RANGE (i, 0, TILES_LANES) {
             if (first + i < total && free_near_tile(args, first + i) != 0) {
                 m->body_tile[s->base + s->rank[i]] = first + i;
@@ -224,7 +221,6 @@ TILE_KERNEL(grid_body_tiles, TILES_LANES, grid_args, body_tiles_scratch)
         if (TILE_SINGLE()) {
             s->base += s->total;
         }
-        TILE_BARRIER();
     }
     if (TILE_SINGLE()) {
         m->bodies->tile_count = s->base;
@@ -687,7 +683,6 @@ TILE_FN void list_near(const grid_bodies *bodies, uint32_t b, contacts_scratch *
     FOR_RANGE (i, 0, count) {
         s->rank[i] = s->at[i].distance < near;
     }
-    TILE_BARRIER();
     tile_scan_u32(s->rank, count, &s->near_count);
     FOR_RANGE (i, 0, count) {
         if (s->at[i].distance < near) {
@@ -741,7 +736,6 @@ TILE_KERNEL(grid_bodies_end, BODY_LANES, grid_args, contacts_scratch)
         }
         limit_speed(state);
     }
-    TILE_BARRIER();
     for (uint32_t b = 0; b < bodies->count; b++) {
         if (!bodies->body[b].is_free) {
             continue;

@@ -339,7 +339,6 @@ TILE_FN void extend_changes(const grid_args *args, extend_scratch *s, int axis, 
         row_put(to + cell + x, row_bits_mask(bits >> x) & (old < SPEED_UNKNOWN),
                 old + row_load(&s->value[r][EXTEND_FIRST + x]));
     }
-    TILE_BARRIER();
 }
 
 /// One component of a tile that has unknown faces and known ones near.

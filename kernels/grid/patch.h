@@ -24,9 +24,7 @@ TILE_FN void list_rows(const float *diagonal, uint32_t rows, grid_patch *patch, 
                     b = tile_max2_f32(tile_max2_f32(d[4], d[5]), tile_max2_f32(d[6], d[7]));
         s->before[row] = tile_max2_f32(a, b) > 0.0f;
     }
-    TILE_BARRIER();
     tile_scan_u32(s->before, rows, &s->total);
-    TILE_BARRIER();
     FOR_RANGE (row, 0, rows) {
         const uint32_t before = s->before[row], end = row + 1 < rows ? s->before[row + 1] : s->total;
         patch->row[end > before ? before : s->total + row - before] = (uint8_t)row;

@@ -179,7 +179,6 @@ TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, 
     TILE_BARRIER();
     if (to->surface != 0) {
         load_densities(args, place, slot, upper, to->density);
-        TILE_BARRIER();
     }
 }
 

@@ -99,7 +99,6 @@ TILE_FN void add_excess(const grid_args *args, uint32_t tile, const float *resid
             global_add_u64(&counters->closed_excess[region], (uint64_t)(int64_t)(sum * (float)(1 << EXCESS_BITS)));
             global_add_u32(&counters->closed_cells[region], s->cells);
         }
-        TILE_BARRIER();
     }
 }
 

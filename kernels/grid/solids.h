@@ -382,7 +382,7 @@ TILE_FN float nearest_solid(const grid_args *args, uint32_t near, const int32_t 
 }
 
 /// Keeps the sums of what a tile's cells have for a body, in all `count` of BODY_SUMS, and zero for the rest. `tile` is
-/// that of a launch over the listed ones. Collective, after a barrier; ends with one.
+/// that of a launch over the listed ones. Collective, after a barrier.
 TILE_FN void gather_for_body(const grid_memory *m, uint32_t tile, uint32_t b, float (*value)[TILE_CELLS], int count)
 {
     float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
@@ -394,7 +394,6 @@ TILE_FN void gather_for_body(const grid_memory *m, uint32_t tile, uint32_t b, fl
             to[k] = k < count ? value[k < count ? k : 0][0] : 0.0f;
         }
     }
-    TILE_BARRIER();
 }
 
 /// Free bodies that may cover faces in a tile: bits.

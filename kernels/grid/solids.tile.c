@@ -160,7 +160,6 @@ TILE_FN void load_bodies(const grid_args *args, share_scratch *s, tile_place pla
         s->body[i] = least;
         s->body_owner[i] = owner;
     }
-    TILE_BARRIER();
 }
 
 /// The union of the bodies with what is in s->node, or with nothing.
@@ -323,7 +322,6 @@ TILE_FN void share_rooms(share_scratch *s)
         const uint16_t *from = s->pass_y + (z * TILE_EDGE + y) * row + 2 * x;
         s->room[cell_index(x, y, z)] = (uint8_t)((under_kernel(from[0], from[1], from[2], from[3]) + 256) >> 9);
     }
-    TILE_BARRIER();
 }
 
 TILE_FN void share_sides(share_scratch *s)
@@ -337,7 +335,6 @@ TILE_FN void share_sides(share_scratch *s)
         }
         s->sides[cell_index(x, y, z)] = (uint8_t)sides;
     }
-    TILE_BARRIER();
 }
 
 /// Shares of the solids that don't move. One tile per tile near them, or per listed one.
@@ -374,7 +371,6 @@ TILE_FN void share_still(const grid_args *args, share_scratch *s, tile_place pla
             s->still[axis][f] = i != TILE_NONE ? s->covered[axis][f] : (uint8_t)0;
         }
     }
-    TILE_BARRIER();
 }
 
 /// Which body covers a face, and what it covers besides those solids that don't move. Of the tank's walls too: a body
@@ -426,7 +422,6 @@ TILE_FN void put_still(const grid_args *args, uint32_t tile, uint32_t i)
             m->cover_owner[to + c] = BODY_NONE;
         }
     }
-    TILE_BARRIER();
 }
 
 /// What a body takes of a cell, 0..255: half cells by the distance at their centres, which is exact for sides that lie
@@ -493,7 +488,6 @@ TILE_FN void put_moving(const grid_args *args, share_scratch *s, uint32_t tile, 
         m->sides[to] = s->sides[c];
         m->solid_flux[to] = (part[0] + part[1]) + part[2];
     }
-    TILE_BARRIER();
 }
 
 /// What solids leave open of each tile in use: faces, rooms and what they push away. One tile per active tile.

@@ -200,7 +200,6 @@ TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratc
                 }
             }
         }
-        TILE_BARRIER();
     }
 }
 

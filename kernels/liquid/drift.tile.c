@@ -49,7 +49,6 @@ TILE_FN void load_heavy(const liquid_args *args, drift_scratch *s, tile_place pl
     if (TILE_SINGLE()) {
         s->is_mixed = 0;
     }
-    TILE_BARRIER();
     const float scale = light / (1.0f - light);
     FOR_RANGE (i, 0, HEAVY_NODES) {
         s->heavy[i] = scale / tile_max2_f32(s->heavy[i], light) - scale;
@@ -94,7 +93,6 @@ TILE_FN void find_pull(const liquid_args *args, drift_scratch *s, tile_place pla
             s->open[i] = 255;
         }
     }
-    TILE_BARRIER();
     FOR_BOX (x, y, z, NEAR_EDGE, NEAR_EDGE, NEAR_EDGE) {
         const int at = (z * NEAR_EDGE + y) * NEAR_EDGE + x, own = first + (c == 0 ? x : c == 1 ? y : z);
         const float *heavy = &s->heavy[((z + 1) * HEAVY_EDGE + y + 1) * HEAVY_EDGE + x + 1];

@@ -70,7 +70,6 @@ TILE_FN void add_forces(const liquid_args *args, const forces_scratch *s, tile_p
                 u[cell_index(x, y, z)] += turning_force(&control->grid, axis, at[0], at[1], at[2]);
             }
         }
-        TILE_BARRIER();
     }
     if (pushed) {
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
@@ -81,7 +80,6 @@ TILE_FN void add_forces(const liquid_args *args, const forces_scratch *s, tile_p
                 *face = apply_hands(&args->tank, at, axis, *face);
             }
         }
-        TILE_BARRIER();
     }
 }
 
@@ -155,7 +153,6 @@ TILE_FN void force_component(const liquid_args *args, const forces_scratch *s, u
         row_store(u_old + at, row_select(row_bits_mask((uint32_t)unknown[row] >> x), row_all(SPEED_UNKNOWN), old));
         row_store(u + at, row_keep(moving, carried + ahead + force));
     }
-    TILE_BARRIER();
     add_forces(args, s, place, axis, pushed, u);
 }
 

@@ -90,7 +90,6 @@ TILE_FN void load_to_smooth(const liquid_args *args, tile_place place, tension_s
     if (grid->room != NULL) {
         halo_load_u8(s->byte, SMOOTHINGS, grid->room, s->neighbour);
     }
-    TILE_BARRIER();
     FOR_BOX (x, y, z, SMOOTH_EDGE, SMOOTH_EDGE, SMOOTH_EDGE) {
         const int at = (z * SMOOTH_EDGE + y) * SMOOTH_EDGE + x;
         const int is_kept = s->neighbour[(haloed_third(z) * 3 + haloed_third(y)) * 3 + haloed_third(x)] != TILE_NONE;
@@ -179,7 +178,6 @@ TILE_FN void find_pressure(float strength, tension_scratch *s)
         s->pressure[(z * RIM_EDGE + y) * RIM_EDGE + x] =
             strength * ((1.0f - HOLDING_SHARE) * tile_clamp_f32(bent, -BENT_MOST, BENT_MOST) + HOLDING_SHARE * held);
     }
-    TILE_BARRIER();
 }
 
 /// The kick that the surface's pressure gives a face: 0 where there is no surface.

@@ -226,7 +226,7 @@ TILE_FN void deposit_pass(const liquid_args *args, p2g_scratch *s, int pass, int
     }
 }
 
-/// Which rows of cells have particles, and whether some have too many. Ends with a barrier.
+/// Which rows of cells have particles, and whether some have too many.
 TILE_FN void find_rows(const liquid_args *args, p2g_scratch *s)
 {
     FOR_RANGE_ATOMIC (row, 0, TILE_EDGE * TILE_EDGE) {
@@ -237,7 +237,6 @@ TILE_FN void find_rows(const liquid_args *args, p2g_scratch *s)
         tile_or_u32(&s->rows[row / TILE_EDGE], (most > 0 ? 1u : 0u) << row % TILE_EDGE);
         tile_or_u32(&s->is_crowded, (float)most > args->tank.scale.cell_particles_max ? 1 : 0);
     }
-    TILE_BARRIER();
 }
 
 TILE_FN void p2g_tile(const liquid_args *args, uint32_t tile, p2g_scratch *s, int mixed)
@@ -384,7 +383,6 @@ TILE_FN void find_carried(const liquid_args *args, const grid_scratch *s, const 
                                                row_load_i32(momentum + at) / by * SPEED_MAX));
         }
     }
-    TILE_BARRIER();
 }
 
 /// Types of a row of cells, a byte each: `count` is NULL or their particles' numbers; from cell `extent` on they are

@@ -337,7 +337,6 @@ TILE_KERNEL(liquid_viscosity_mixed, CELL_LANES, liquid_args, viscosity_mixed_scr
         return;
     }
     halo_load_f32(s->deep, DEEP_BORDER, args->m.viscosity, s->neighbour);
-    TILE_BARRIER();
     for (int c = 0; c < 3; c++) {
         const viscosity_vectors v = vectors_of(args, c);
         load_component(args, &s->v, place, tile, v.now, c);
@@ -446,7 +445,6 @@ TILE_KERNEL(liquid_body_drag, CELL_LANES, liquid_args, body_drag_scratch)
     const int any = load_faces(args, &s->m.v, place, slot);
     if (m->viscosity != NULL) {
         halo_load_f32(s->m.deep, DEEP_BORDER, m->viscosity, s->m.neighbour);
-        TILE_BARRIER();
     }
     for (uint32_t b = 0; b < grid->bodies->count; b++) {
         const int meets = any && (near >> b & 1) != 0;

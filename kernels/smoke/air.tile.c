@@ -21,7 +21,6 @@ TILE_FN void push_faces(const smoke_args *args, tile_place place, int axis, floa
             *face = apply_hands(&args->tank, at, axis, *face);
         }
     }
-    TILE_BARRIER();
 }
 
 /// Warm air is lifted against gravity (Boussinesq); nothing moves at walls. One tile per active tile.
@@ -45,7 +44,6 @@ TILE_KERNEL(smoke_forces, CELL_LANES, smoke_args, forces_box)
                 row_load(u + row * 8 + x) + force * (row_load(lift) + row_load(lift - stride[axis]));
             row_store(u + row * 8 + x, row_keep(row_bits_mask(open_faces(shape, place, axis, y, z) >> x), pushed_up));
         }
-        TILE_BARRIER();
         if (pushed) {
             push_faces(args, place, axis, u);
         }
@@ -167,7 +165,6 @@ TILE_KERNEL(smoke_confine, CELL_LANES, smoke_args, confine_box)
             FOR_RANGE (i, 0, BOX_CELLS(CONFINE_BORDER)) {
                 s->curl[a][i] = 0.0f;
             }
-            TILE_BARRIER();
         }
     }
     FOR_RANGE (i, 0, (uint32_t)(b.edge * b.edge * b.depth)) {

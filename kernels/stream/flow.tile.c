@@ -247,7 +247,7 @@ TILE_FN tile_f32x4 smooth_three(tile_f32x4 before, tile_f32x4 here, tile_f32x4 b
                           tile_scale_f32x4(2.0f / 3.0f, here));
 }
 
-/// Smooths along x what will be taken away from the means to sharpen them. Ends with a barrier.
+/// Smooths along x what will be taken away from the means to sharpen them.
 TILE_FN void smooth_rows(nodes_scratch *s, uint32_t planes)
 {
     FOR_BOX (x, y, z, 8, HALO_EDGE, (int)halo_planes(planes)) {
@@ -255,7 +255,6 @@ TILE_FN void smooth_rows(nodes_scratch *s, uint32_t planes)
         store_four(s->smooth[(z * HALO_EDGE + y) * 8 + x],
                    smooth_three(tile_load_f32x4(from), tile_load_f32x4(from + 4), tile_load_f32x4(from + 8)));
     }
-    TILE_BARRIER();
 }
 
 /// A known node: the guess, and the means of what it leaves, sharpened: means over a trilinear neighbourhood have lost

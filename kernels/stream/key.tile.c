@@ -175,14 +175,12 @@ TILE_FN void sort_layer(const stream_args *args, sets_scratch *s, uint32_t layer
     FOR_RANGE (c, 0, TARN_SET_CELLS) {
         s->end[c] = s->count[c];
     }
-    TILE_BARRIER();
     tile_scan_u32(s->end, TARN_SET_CELLS, &s->total);
     for (uint32_t from = first; from < end; from += STREAM_LANES) {
         const uint32_t n = tile_min_u32(end - from, STREAM_LANES);
         FOR_RANGE (j, 0, n) {
             s->cell[j] = args->w.layer[from + j] == layer ? cell_of(args, from + j) : TILE_NONE;
         }
-        TILE_BARRIER();
         tile_rank_u32(s->cell, s->rank, n, s->end);
         FOR_RANGE (j, 0, n) {
             if (s->cell[j] != TILE_NONE) {
@@ -238,7 +236,6 @@ TILE_FN void write_colours(const stream_args *args, const stream_part *part, uin
         tarn_code_put_colours(&writer, args->w.tables, part->count, colour);
         *bytes = (uint32_t)(end - tarn_ans_end(&writer));
     }
-    TILE_BARRIER();
 }
 
 /// A tile's sets and colours, layer by layer, and its part of the reference. One tile per occupied tile.
@@ -258,7 +255,6 @@ TILE_KERNEL(stream_sets, STREAM_LANES, stream_args, sets_scratch)
         if (TILE_SINGLE()) {
             bytes[0] = bytes[1] = 0;
         }
-        TILE_BARRIER();
         if (part->count == 0) {
             continue;
         }

@@ -446,7 +446,6 @@ TILE_FN void advect_tile(const tank_args *args, uint32_t tile, advect_scratch *s
         }
         s->move_count[MOVED_STAYS] = end - first - gone;
     }
-    TILE_BARRIER();
     tile_max_f32(s->way, PARTICLE_LANES);
     tile_max_f32(s->liquid_way, PARTICLE_LANES);
     FOR_RANGE (n, 0, 27) {

@@ -99,7 +99,6 @@ TILE_FN void count_births(const tank_args *args, births_scratch *s, uint32_t til
         const uint32_t has = o != TILE_NONE ? grid->cell_count[(uint64_t)o * TILE_CELLS + cell] : 0;
         s->count[cell] = cell_births(args, s, dense, place, has, x, y, z);
     }
-    TILE_BARRIER();
 }
 
 TILE_FN int has_births(const tank_args *args, uint32_t tile, tile_place place)
@@ -152,14 +151,11 @@ TILE_KERNEL(tank_births_limit, LIMIT_LANES, tank_args, limit_scratch)
     if (TILE_SINGLE()) {
         s->base = 0;
     }
-    TILE_BARRIER();
     for (uint32_t first = 0; first < tiles; first += LIMIT_LANES) {
         FOR_RANGE (i, 0, LIMIT_LANES) {
             s->count[i] = first + i < tiles ? store->births[first + i] : 0;
         }
-        TILE_BARRIER();
         tile_scan_u32(s->count, LIMIT_LANES, &s->total);
-        TILE_BARRIER();
         FOR_RANGE (i, 0, LIMIT_LANES) {
             if (first + i < tiles) {
                 const uint32_t before = s->base + s->count[i], left = before < room ? room - before : 0;
@@ -171,7 +167,6 @@ TILE_KERNEL(tank_births_limit, LIMIT_LANES, tank_args, limit_scratch)
         if (TILE_SINGLE()) {
             s->base += s->total;
         }
-        TILE_BARRIER();
     }
     if (TILE_SINGLE()) {
         counters->births = tile_min_u32(s->base, room);
@@ -345,7 +340,6 @@ TILE_KERNEL(tank_spray_choose, AGE_CLASSES, tank_args, choose_scratch)
     if (TILE_SINGLE()) {
         s->going = 0;
     }
-    TILE_BARRIER();
     tile_scan_u32(s->older, AGE_CLASSES, &s->total);
     FOR_RANGE_ATOMIC (i, 0, AGE_CLASSES) {
         tile_add_u32(&s->going, s->older[i] < refused);

@@ -160,7 +160,6 @@ TILE_FN void load_room(const tank_args *args, collide_scratch *s, uint32_t i)
             s->room[c] = all;
         }
     }
-    TILE_BARRIER();
     FOR_RANGE (lane, 0, PARTICLE_LANES) {
         s->nearest[lane] = -tile_min_f32(s->room[lane], s->room[lane + PARTICLE_LANES]);
     }
@@ -207,7 +206,6 @@ TILE_KERNEL(tank_collide, PARTICLE_LANES, tank_args, collide_scratch)
     FOR_RANGE (lane, 0, PARTICLE_LANES) {
         s->longest[lane] = 0.0f;
     }
-    TILE_BARRIER();
     EACH_PACK(i, n, first, end, keep_way(store, s->longest, i, n));
     TILE_BARRIER();
     tile_max_f32(s->longest, PARTICLE_LANES);
@@ -228,7 +226,6 @@ TILE_KERNEL(tank_collide, PARTICLE_LANES, tank_args, collide_scratch)
     for (uint32_t part = first; part < end; part += COLLIDE_PART) {
         const uint32_t part_end = tile_min_u32(part + COLLIDE_PART, end), boxes = tile_popcount_u32(some);
         EACH_PACK(i, n, part, part_end, mark_pack(store, s, boxes, i, n, s->meets + (i - part)));
-        TILE_BARRIER();
         FOR_RANGE_ATOMIC (i, part, part_end) {
             if (s->meets[i - part] != 0) {
                 collide_particle(args, s, place, near, i);

@@ -168,6 +168,5 @@ TILE_KERNEL(tank_tint, PARTICLE_LANES, tank_args, tile_no_scratch)
                 store->attribute[i] = dyed(args, dye, store->id[i], store->attribute[i]);
             }
         }
-        TILE_BARRIER();
     }
 }

@@ -69,7 +69,6 @@ TILE_KERNEL(tank_arrivals, 32, tank_args, arrivals_scratch)
         const uint32_t from = arrivals_from(args, place, n);
         s->count[n] = from != TILE_NONE ? store->move_count[from] : 0;
     }
-    TILE_BARRIER();
     tile_scan_u32(s->count, 27, &s->total);
     FOR_RANGE (n, 0, 27) {
         const uint32_t from = arrivals_from(args, place, n);
@@ -135,14 +134,11 @@ TILE_FN void list_bits(list_scratch *s, uint32_t *bits, uint32_t tile_total, uin
     if (TILE_SINGLE()) {
         s->base = 0;
     }
-    TILE_BARRIER();
     for (uint32_t first = 0; first < words; first += LIST_LANES) {
         FOR_RANGE (i, 0, LIST_LANES) {
             s->count[i] = first + i < words ? tile_popcount_u32(bits[first + i]) : 0;
         }
-        TILE_BARRIER();
         tile_scan_u32(s->count, LIST_LANES, &s->total);
-        TILE_BARRIER();
         FOR_RANGE (i, 0, LIST_LANES) {
             if (first + i < words) {
                 uint32_t at = s->base + s->count[i];
@@ -158,7 +154,6 @@ TILE_FN void list_bits(list_scratch *s, uint32_t *bits, uint32_t tile_total, uin
         if (TILE_SINGLE()) {
             s->base += s->total;
         }
-        TILE_BARRIER();
     }
 }
 
@@ -171,14 +166,11 @@ TILE_FN void list_particles(const tank_args *args, list_scratch *s, uint32_t cou
     if (TILE_SINGLE()) {
         s->base = 0;
     }
-    TILE_BARRIER();
     for (uint32_t first = 0; first < count; first += LIST_LANES) {
         FOR_RANGE (i, 0, LIST_LANES) {
             s->count[i] = first + i < count ? store->tile_count_next[list[first + i]] : 0;
         }
-        TILE_BARRIER();
         tile_scan_u32(s->count, LIST_LANES, &s->total);
-        TILE_BARRIER();
         FOR_RANGE (i, 0, LIST_LANES) {
             if (first + i < count) {
                 store->tile_first_next[list[first + i]] = s->base + s->count[i];
@@ -188,7 +180,6 @@ TILE_FN void list_particles(const tank_args *args, list_scratch *s, uint32_t cou
         if (TILE_SINGLE()) {
             s->base += s->total;
         }
-        TILE_BARRIER();
     }
 }
 
@@ -202,7 +193,6 @@ TILE_FN void list_none(const grid_shape *shape, grid_counters *counters)
             counters->level_tiles_next[level] = 0;
         }
     }
-    TILE_BARRIER();
 }
 
 /// The tiles in use after the move. One tile.
@@ -217,7 +207,6 @@ TILE_KERNEL(tank_list, LIST_LANES, tank_args, list_scratch)
         counters->active_next = tile_min_u32(s->base, shape->active_max);
         counters->overflow |= s->base > shape->active_max;
     }
-    TILE_BARRIER();
     for (uint32_t level = 0; level < shape->level_count; level++) {
         const uint32_t most = tile_min_u32(shape->occupied_max, shape->tile_total[level]);
         list_bits(s, grid->level[level].bits, shape->tile_total[level], grid->level[level].tile_next, most);
@@ -225,7 +214,6 @@ TILE_KERNEL(tank_list, LIST_LANES, tank_args, list_scratch)
             counters->level_tiles_next[level] = tile_min_u32(s->base, most);
             counters->overflow |= s->base > most;
         }
-        TILE_BARRIER();
     }
     list_none(shape, counters);
     list_particles(args, s, counters->level_tiles_next[0]);

@@ -88,7 +88,6 @@ TILE_FN void gain_diffusion(const vorton_args *args, generate_scratch *s, uint32
                                  (at[-RIM_EDGE * RIM_EDGE] + at[RIM_EDGE * RIM_EDGE]);
             gain[cell_index(x, y, z)] += x < ex && y < ey && z < ez ? share * (around - 6.0f * at[0]) : 0.0f;
         }
-        TILE_BARRIER();
     }
 }
 
@@ -126,7 +125,6 @@ TILE_KERNEL(vorton_generate, CELL_LANES, vorton_args, generate_scratch)
     for (int c = 0; c < 3; c++) {
         const float weight = g->gravity[c] * g->frac;
         halo_load_f32(s->force[c], 1, args->m.deviation, s->neighbour);
-        TILE_BARRIER();
         FOR_RANGE (i, 0, RIM_CELLS) {
             s->force[c][i] *= weight;
         }
@@ -158,7 +156,6 @@ TILE_FN int load_rooms(const grid_memory *grid, generate_scratch *s)
         uint8_t *room = &s->room[(z * RIM_EDGE + y) * RIM_EDGE + x];
         *room = s->neighbour[halo_tile(x - 1, y - 1, z - 1)] != TILE_NONE ? *room : 255;
     }
-    TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, 0, RIM_CELLS) {
         tile_or_u32(&s->solid, s->room[i] < 255);
     }

@@ -180,7 +180,6 @@ TILE_FN int find_holders(const vorton_args *args, tile_place place, uint32_t wha
 {
     int any = 0;
     halo_neighbours(&args->tank.grid, place, neighbour);
-    TILE_BARRIER();
     FOR_RANGE (n, 0, 27) {
         if (neighbour[n] != TILE_NONE && (args->m.holds[neighbour[n]] & what) != what) {
             neighbour[n] = TILE_NONE;

@@ -483,16 +483,14 @@ typedef struct vorton_limit_scratch {
     uint32_t total, left;
 } vorton_limit_scratch;
 
-/// Cuts what tiles want to what is left, tile by tile. Ends with a barrier.
+/// Cuts what tiles want to what is left, tile by tile.
 TILE_FN void cut_wanted(vorton_limit_scratch *s, uint32_t *wanted, uint32_t tiles)
 {
     for (uint32_t first = 0; first < tiles; first += BUDGET_LANES) {
         FOR_RANGE (i, 0, BUDGET_LANES) {
             s->count[i] = first + i < tiles ? wanted[first + i] : 0;
         }
-        TILE_BARRIER();
         tile_scan_u32(s->count, BUDGET_LANES, &s->total);
-        TILE_BARRIER();
         FOR_RANGE (i, 0, BUDGET_LANES) {
             if (first + i < tiles) {
                 const uint32_t left = s->left - tile_min_u32(s->count[i], s->left);
@@ -503,7 +501,6 @@ TILE_FN void cut_wanted(vorton_limit_scratch *s, uint32_t *wanted, uint32_t tile
         if (TILE_SINGLE()) {
             s->left -= tile_min_u32(s->total, s->left);
         }
-        TILE_BARRIER();
     }
 }
 
@@ -516,7 +513,6 @@ TILE_KERNEL(vorton_births_limit, BUDGET_LANES, vorton_args, vorton_limit_scratch
     if (TILE_SINGLE()) {
         s->left = most - tile_min_u32(args->m.counters->vortons, most);
     }
-    TILE_BARRIER();
     cut_wanted(s, args->m.born, tiles);
     cut_wanted(s, args->m.split, tiles);
     FOR_RANGE (i, 0, tiles) {

@@ -27,7 +27,6 @@ TILE_KERNEL(vorton_velocity, CELL_LANES, vorton_args, velocity_scratch)
     for (int c = 0; c < 3; c++) {
         halo_load_f32(s->potential[c], 1, args->m.potential[c], s->neighbour);
         halo_load_f32(s->vorticity, 1, args->m.vorticity[c], s->neighbour);
-        TILE_BARRIER();
         FOR_RANGE (i, 0, RIM_CELLS) {
             s->potential[c][i] += SHARPENING * s->vorticity[i];
         }

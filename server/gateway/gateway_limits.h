@@ -130,7 +130,8 @@ enum {
     TARN_GATEWAY_STORE_STATE_SAVED_MS = 5000,      ///< of these bytes that weren't used a tank may use later
     TARN_GATEWAY_HISTORY_MINUTES = 60,             ///< of a tank's past that are kept; --history
     TARN_GATEWAY_HISTORY_MINUTES_MAX = 1440,       ///< allowed for it
-    TARN_GATEWAY_HISTORY_SHARE = 80,               ///< percent of --store-max, that all tanks' pasts may take
+    TARN_GATEWAY_HISTORY_SHARE = 80,               ///< percent of --store-max, that all tanks' files may take
+    TARN_GATEWAY_STORE_BESIDE_BYTES = 4400 << 10,  ///< that SQLite's log takes beside each: 1000 pages, then a state
     TARN_GATEWAY_SPEED_MS = 1000,                  ///< before a worker is told again how fast a tank's clock is to go
     TARN_GATEWAY_HISTORY_WAIT_MS_MAX = 10000,      ///< for the store to find a moment
     TARN_GATEWAY_STORE_ROOM_BYTES = 64 << 20,      ///< that the store holds on to for the next state

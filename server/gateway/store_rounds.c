@@ -128,7 +128,7 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
     return is_its && slot->id != 0;
 }
 
-/// Of the past that is kept each tank that is there may have the same part.
+/// Of the past that is kept each tank that is there may have the same part: of what SQLite's logs leave.
 static tarn_session_keep_rule rule_of(tarn_store *store)
 {
     uint32_t count = 0;
@@ -138,9 +138,10 @@ static tarn_session_keep_rule rule_of(tarn_store *store)
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         count += store->slots[place].id != 0;
     }
+    const uint64_t part = bytes_max / 100 * TARN_GATEWAY_HISTORY_SHARE / (count > 0 ? count : 1);
+    const uint64_t beside = TARN_GATEWAY_STORE_BESIDE_BYTES;
     return (tarn_session_keep_rule){.ns_max = store->history_ns,
-                                    .bytes_max =
-                                        bytes_max / 100 * TARN_GATEWAY_HISTORY_SHARE / (count > 0 ? count : 1)};
+                                    .bytes_max = part > 2 * beside ? part - beside : part / 2};
 }
 
 static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_session_about *about, tarn_text why)

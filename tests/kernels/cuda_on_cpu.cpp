@@ -2,8 +2,8 @@
 // barriers, barriers that not all lanes reach, scratch that is read before it is written, tiles that depend on each
 // other, warp collectives, arguments that change although a replay keeps those of its first run.
 //
-// `index` of the description chooses the order of lanes and of blocks: 0 ascending, 1 descending, above that a shuffle of
-// its own at every turn. What shared memory holds before a block differs as well: numbers, or what isn't one.
+// `index` of the description chooses the order of lanes and of blocks: 0 ascending, 1 descending, above that a shuffle
+// of its own at every turn. What shared memory holds before a block differs as well: numbers, or what isn't one.
 #include "tests/kernels/cuda_on_cpu.h"
 
 #include "kernels/device/device_internal.h"
@@ -133,7 +133,7 @@ void release(waits what, uint32_t begin, uint32_t end)
 
 /// In which order lanes and blocks take their turns.
 class turn_order {
-public:
+  public:
     explicit turn_order(int index) : index_(index), chance_(static_cast<uint32_t>(index))
     {
     }
@@ -156,7 +156,7 @@ public:
         return index_ % 2 == 0 ? 0xa5 : 0xff;
     }
 
-private:
+  private:
     int index_;
     std::minstd_rand chance_;
     std::vector<uint32_t> order_;

@@ -1,8 +1,8 @@
 // Shadow memory of device and shared memory, and what the compiler calls at every access. Begin at `access`.
 //
-// Blocks run one after the other, and each of its lanes until its next barrier, so that one number orders all of it: the
-// epoch, which begins anew with every launch, block and barrier of a block. For each word, the last epoch of its writes,
-// reads and atomics is kept, and which lanes those were.
+// Blocks run one after the other, and each of its lanes until its next barrier, so that one number orders all of it:
+// the epoch, which begins anew with every launch, block and barrier of a block. For each word, the last epoch of its
+// writes, reads and atomics is kept, and which lanes those were.
 #include "tests/kernels/races.h"
 
 #include "tests/kernels/cuda_on_cpu.h"
@@ -98,6 +98,7 @@ std::string kernel_name;
 uint32_t epoch = 1, launch_epoch = 1, block_epoch = 1;
 uint32_t warp_epochs[WARPS_MAX];
 race_barrier *last_barrier; // that ended the epoch before this one
+uint32_t alone_since;       // the first epoch that nothing but this barrier, perhaps several times, parts from this one
 race_barrier barriers[RACES_BARRIERS_MAX];
 uint32_t barrier_count;
 std::map<std::pair<const char *, int>, race_barrier *> barrier_at;
@@ -141,14 +142,15 @@ void compare(const record &before, act what, act now, uint32_t place, bool is_sh
         if (is_unordered(before, threadIdx.x)) {
             report(RACE_LANES, what, before.place, now, place);
         }
-    } else if (before.epoch + 1 == epoch && others_than(before.lanes, threadIdx.x)) {
+    } else if (before.epoch >= alone_since && others_than(before.lanes, threadIdx.x)) {
         last_barrier->is_needed = true;
     }
 }
 
 void compare_older(const older &before, uint32_t other, act what, act now, uint32_t place, bool is_shared)
 {
-    if (before.epoch >= block_epoch && before.epoch + 1 == epoch && others_than(before.lanes, threadIdx.x)) {
+    if (before.epoch >= block_epoch && before.epoch >= alone_since && before.epoch < epoch &&
+        others_than(before.lanes, threadIdx.x)) {
         last_barrier->is_needed = true;
     }
     if (!is_shared && other >= launch_epoch && other < block_epoch) {
@@ -168,8 +170,8 @@ void add(record &r, older *before, uint32_t *other, uint32_t place)
         }
         r.lanes = self;
     } else if (r.lanes != self) {
-        const bool is_of_warp =
-            r.lanes != MANY && ((r.lanes & MANY_OF_WARP) != 0 ? (r.lanes & ~MANY_OF_WARP) == warp : r.lanes / 32 == warp);
+        const bool is_of_warp = r.lanes != MANY && ((r.lanes & MANY_OF_WARP) != 0 ? (r.lanes & ~MANY_OF_WARP) == warp
+                                                                                  : r.lanes / 32 == warp);
         // What the warp's barrier has ordered need not be known any longer.
         r.lanes = !is_of_warp ? MANY : r.warp_epoch < warp_epochs[warp] ? self : (uint16_t)(MANY_OF_WARP | warp);
     }
@@ -318,13 +320,18 @@ void watch_block(unsigned char *memory, size_t bytes)
         shared = watch_range(reinterpret_cast<uintptr_t>(memory), bytes);
     }
     begin_epoch();
-    block_epoch = epoch;
+    block_epoch = alone_since = epoch;
+    last_barrier = nullptr;
 }
 
 void watch_block_barrier(const char *file, int line)
 {
-    last_barrier = barrier_of(file, line);
-    last_barrier->crossed++;
+    race_barrier *barrier = barrier_of(file, line);
+    if (barrier != last_barrier) {
+        alone_since = epoch;
+        last_barrier = barrier;
+    }
+    barrier->crossed++;
     begin_epoch();
 }
 
@@ -375,7 +382,8 @@ void watch_give(void *memory)
     }
 }
 
-// --------------------------------------------------------------------------------------------------------- the compiler
+// --------------------------------------------------------------------------------------------------------- the
+// compiler
 
 #define FROM __builtin_return_address(0)
 #define ACCESSES(size)                                                                                                 \
@@ -442,15 +450,15 @@ void __tsan_init()
 {
 }
 
-// Which the kernels' memcpy and memset are renamed to.
-void *races_memcpy(void *to, const void *from, size_t bytes)
+// What memcpy and memset of the kernels are called or renamed to.
+void *__tsan_memcpy(void *to, const void *from, size_t bytes)
 {
     access(from, bytes, act::read, FROM);
     access(to, bytes, act::write, FROM);
     return memcpy(to, from, bytes);
 }
 
-void *races_memset(void *to, int value, size_t bytes)
+void *__tsan_memset(void *to, int value, size_t bytes)
 {
     access(to, bytes, act::write, FROM);
     return memset(to, value, bytes);

@@ -1,9 +1,9 @@
 /// Looks at every access that an emulated kernel makes to device and shared memory, in the order that CUDA promises:
 /// lanes of a warp, barriers of a warp and of a block, launches; nothing between the tiles of a launch.
 ///
-/// Reported: two accesses of a place that nothing orders, one of them a write and not both atomic, of two lanes or of two
-/// tiles; shared memory that is read before its tile has written it; device memory beyond an allocation, or freed. Every
-/// tile is a block of its own then, as on a device that has room for all.
+/// Reported: two accesses of a place that nothing orders, one of them a write and not both atomic, of two lanes or of
+/// two tiles; shared memory that is read before its tile has written it; device memory beyond an allocation, or freed.
+/// Every tile is a block of its own then, as on a device that has room for all.
 ///
 /// The kernels are compiled with clang's -fsanitize=thread, whose calls come here instead of to its own library. What a
 /// lane keeps in registers or on its stack isn't looked at.
@@ -28,7 +28,7 @@ typedef struct race_barrier {
     const char *file;
     int line;
     uint64_t crossed; ///< how often a block has
-    bool is_needed;   ///< accesses right before and right behind it would race without it
+    bool is_needed;   ///< accesses that nothing but it parts would race without it
 } race_barrier;
 
 #ifdef __cplusplus
