@@ -8,27 +8,33 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/// Reads the file if it isn't as it was.
-static void look(tarn_passes *passes)
+/// Reads the file if it isn't as it was, or couldn't be read then.
+/// @return TARN_OK, or TARN_E_IO with a sentence in why: it can't be read, and what is known goes on to count
+static tarn_status look(tarn_passes *passes, tarn_text why)
 {
     struct stat about;
-    tarn_text why;
     const bool is_there = stat(passes->revoked_path, &about) == 0;
     const int64_t bytes = is_there ? (int64_t)about.st_size : -1;
     const struct timespec changed = is_there ? about.st_mtim : (struct timespec){0};
-    if (bytes == passes->seen_bytes && changed.tv_sec == passes->seen_at.tv_sec &&
-        changed.tv_nsec == passes->seen_at.tv_nsec) {
-        return;
+    const bool is_same = bytes == passes->seen_bytes && changed.tv_sec == passes->seen_at.tv_sec &&
+                         changed.tv_nsec == passes->seen_at.tv_nsec;
+    if (is_same && !passes->is_unread) {
+        return TARN_OK;
     }
     passes->seen_bytes = bytes;
     passes->seen_at = changed;
-    // Of a file that can't be read, or went, what is known goes on to count.
+    // Of one that went, too, what is known goes on to count.
     const tarn_status status =
         is_there ? tarn_tokens_revoked_read(&passes->revoked, passes->revoked_path, why) : TARN_OK;
-    if (status != TARN_OK) {
+    if (status != TARN_OK && !(is_same && passes->is_unread)) { // said once, however often it is tried
         tarn_log_error("%s", why);
     }
+    passes->is_unread = status == TARN_E_IO;
+    if (passes->is_unread) {
+        return status;
+    }
     passes->generation++;
+    return TARN_OK;
 }
 
 static tarn_status read_keys(const tarn_gateway_options *options, tarn_token_keys *keys, tarn_text why)
@@ -51,7 +57,7 @@ tarn_status tarn_passes_open(tarn_passes *passes, const tarn_gateway_options *op
     const tarn_status status = read_keys(options, &passes->keys, why);
     if (status == TARN_OK && options->store != NULL) {
         snprintf(passes->revoked_path, sizeof passes->revoked_path, "%s/revoked", options->store);
-        look(passes);
+        return look(passes, why); // with what is revoked unknown, all of it would be let in
     }
     return status;
 }
@@ -69,9 +75,10 @@ tarn_status tarn_passes_reload(tarn_passes *passes, const tarn_gateway_options *
 
 void tarn_passes_tick(tarn_passes *passes, uint64_t now_ns)
 {
+    tarn_text ignored;
     if (passes->revoked_path[0] && now_ns >= passes->due_ns) {
         passes->due_ns = now_ns + TARN_GATEWAY_REVOKED_LOOK_MS * (uint64_t)1000000;
-        look(passes);
+        (void)look(passes, ignored);
     }
 }
 

@@ -19,6 +19,7 @@ typedef struct tarn_passes {
     char revoked_path[4200]; ///< empty: tokens can't be revoked
     struct timespec seen_at; ///< of the file as it was read
     int64_t seen_bytes;      ///< -1: there was none
+    bool is_unread;          ///< it couldn't be read: it is tried again
     uint64_t due_ns;         ///< when it is looked at again
 } tarn_passes;
 
@@ -39,7 +40,7 @@ tarn_status tarn_passes_open(tarn_passes *passes, const tarn_gateway_options *op
 /// @return as tarn_passes_open; on failure the keys are as they were
 tarn_status tarn_passes_reload(tarn_passes *passes, const tarn_gateway_options *options, tarn_text why);
 
-/// Reads again what is revoked, where it has changed.
+/// Reads again what is revoked, where it has changed or couldn't be read.
 void tarn_passes_tick(tarn_passes *passes, uint64_t now_ns);
 
 /// Whether a pass is meant for a token: keys have no dots.

@@ -495,6 +495,45 @@ static void test_who_came_by_a_token_goes_with_it(void **state)
     server_stop(&server);
 }
 
+static void test_what_is_revoked_is_tried_until_it_can_be_read(void **state)
+{
+    (void)state;
+    enum { LOOKS = 3, LOOK_US = 600000 };
+    char pass[1024], line[4096], id[64], words[128], revoked[128], aside[128];
+    start_with_store(NULL, NULL);
+    assert_int_equal(tool("mint --session main --role play", pass, sizeof pass), 0);
+    snprintf(words, sizeof words, "%s/tokens", store);
+    FILE *issued = fopen(words, "re");
+    assert_non_null(issued);
+    assert_non_null(fgets(line, sizeof line, issued));
+    fclose(issued);
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(line, "\t"), line);
+    snprintf(revoked, sizeof revoked, "%s/revoked", store);
+    snprintf(aside, sizeof aside, "%s/aside", store);
+    FILE *ids = fopen(aside, "we");
+    assert_non_null(ids);
+    assert_true(fprintf(ids, "%s\n", id) > 0);
+    assert_int_equal(fclose(ids), 0);
+    // A link isn't followed, and the file that takes its place looks the same: as old, as large.
+    assert_int_equal(symlink(aside, revoked), 0);
+    usleep(LOOKS * LOOK_US);
+    assert_int_equal(role_of("main", pass), TARN_ROLE_PLAY);
+    assert_int_equal(rename(aside, revoked), 0);
+    usleep(2 * LOOK_US);
+    expect_refused(pass, "the token was revoked");
+    server_stop(&server);
+    const char *said = strstr(server.err, revoked);
+    assert_non_null(said);
+    assert_null(strstr(said + 1, revoked)); // once, though it was tried more often
+
+    // Where nothing is known of what was revoked, nobody is let in.
+    assert_int_equal(rename(revoked, aside), 0);
+    assert_int_equal(symlink(aside, revoked), 0);
+    server_spawn(&server, (const char *[]){"--port", "0", "--store", store, NULL});
+    assert_int_equal(server_wait(&server), 1);
+    assert_non_null(strstr(server.err, revoked));
+}
+
 static void test_keys_of_issuers_take_turns(void **state)
 {
     (void)state;
@@ -542,6 +581,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tokens_open_what_keys_open, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_wrong_tokens_open_nothing, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_who_came_by_a_token_goes_with_it, make_store, remove_store),
+        cmocka_unit_test_setup_teardown(test_what_is_revoked_is_tried_until_it_can_be_read, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_keys_of_issuers_take_turns, make_store, remove_store),
         cmocka_unit_test(test_rights_that_can_not_be_meant_are_refused),
     };
