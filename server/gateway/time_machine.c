@@ -198,7 +198,9 @@ static void take_reply(tarn_session *session, tarn_store_reply *reply)
     if (reply->status != TARN_OK) {
         const bool is_for_people = reply->status == TARN_E_NOT_FOUND || reply->status == TARN_E_LIMIT ||
                                    reply->status == TARN_E_STATE || reply->status == TARN_E_MEMORY;
-        tarn_log_of(TARN_LOG_WARN, subject_of(session), "%s", reply->why);
+        // What was asked for wrongly is for who asked, and who asks often would fill the log.
+        tarn_log_of(is_for_people && reply->status != TARN_E_MEMORY ? TARN_LOG_DEBUG : TARN_LOG_WARN,
+                    subject_of(session), "%s", reply->why);
         const char *sentence = is_for_people ? reply->why
                                              : "what is kept of this tank's past can't be read or written just now; "
                                                "the tank is as it was";
