@@ -110,7 +110,8 @@ tarn_status tarn_session_history_span(tarn_session_file *file, tarn_session_span
     sqlite3_stmt *row;
     uint64_t steps = 0;
     memset(span, 0, sizeof *span);
-    int code = ask(file, "SELECT count(*), min(at_ns), sum(bytes) FROM moments", 0, 0, &row);
+    // No size of a state is too odd to be summed: a sum that overflows would be an error.
+    int code = ask(file, "SELECT count(*), min(at_ns), sum(min(max(bytes, 0), 1 << 40)) FROM moments", 0, 0, &row);
     if (code == SQLITE_ROW) {
         span->state_count = (uint32_t)sqlite3_column_int64(row, 0);
         span->from_ns = (uint64_t)sqlite3_column_int64(row, 1) & TARN_SESSION_MOMENT_NS_MAX;

@@ -2,6 +2,7 @@
 #include "server/common/black_box_layout.h"
 #include "server/common/scene_pack.h"
 #include "server/common/session_file.h"
+#include "server/common/session_history.h"
 #include "server/worker/black_box.h"
 #include "tests/server/lossy_disk.h"
 #include "tests/server/test_cmocka.h"
@@ -555,6 +556,25 @@ static void test_an_older_file_goes_on(void **state)
     toy_close(&tank);
 }
 
+static void test_a_past_of_impossible_sizes_is_looked_at(void **state)
+{
+    static tarn_session_span span;
+    tarn_session_file *file;
+    tarn_text why;
+    toy_tank tank;
+    toy_open(&tank, 9);
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+    keep_a_while(file, &tank, 40);
+    tarn_session_file_close(file);
+    (void)ask(path_in(*state, "toy.tank"), "DELETE FROM moments; INSERT INTO moments VALUES(1, 0, 1, "
+                                           "9223372036854775807), (2, 1, 1, 9223372036854775807)");
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+    assert_int_equal(tarn_session_history_span(file, &span, why), TARN_OK);
+    assert_int_equal(span.state_count, 2);
+    tarn_session_file_close(file);
+    toy_close(&tank);
+}
+
 static void test_what_is_no_sessions_file_is_named(void **state)
 {
     tarn_session_file *file;
@@ -579,6 +599,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_scene_is_kept_once, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_an_older_file_goes_on, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_bit_that_flips_is_noticed, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_past_of_impossible_sizes_is_looked_at, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_reader_sees_one_moment_while_a_writer_goes_on, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_power_cut_costs_what_was_not_committed, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_no_sessions_file_is_named, make_dir, remove_dir),
