@@ -431,6 +431,7 @@ tarn_status tarn_session_file_rest_of(tarn_session_file *file, int64_t state, ui
         status = read_scene(file, state, rest, why);
     }
     if (status == TARN_OK) {
+        rest->id = state;
         status = read_log(file, state, steps, rest, why);
     }
     if (status == TARN_OK && rest->damaged > 0) {

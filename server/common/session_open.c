@@ -118,6 +118,13 @@ static tarn_status set_up(tarn_session_file *file, tarn_text why)
                              : status;
 }
 
+/// Where it can't be read, what is asked for later says so.
+static void find_newest(tarn_session_file *file)
+{
+    tarn_text ignored;
+    (void)tarn_session_part_ask(file, "SELECT max(id) FROM states", &file->state, ignored);
+}
+
 /// What every reader looks at first.
 static tarn_status begin_to_read(tarn_session_file *file, tarn_text why)
 {
@@ -130,6 +137,9 @@ static tarn_status begin_to_read(tarn_session_file *file, tarn_text why)
     if (status == TARN_OK && is_new) {
         snprintf(why, sizeof(tarn_text), "%.300s: it is no session's file: it is empty", file->path);
         status = TARN_E_MALFORMED;
+    }
+    if (status == TARN_OK) {
+        find_newest(file);
     }
     return status;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tarn_box_bytes *made_from; // the scene itself, of the tank that is there; in the copy
+static tarn_box_bytes made_from; // the scene itself, of the tank that is there: the copy that had it is read anew
 
 void tool_kept_close(tool_tank *tank)
 {
@@ -16,7 +16,7 @@ void tool_kept_close(tool_tank *tank)
         tool_tank_close(tank);
     }
     *tank = (tool_tank){0};
-    made_from = NULL;
+    tarn_box_bytes_free(&made_from);
 }
 
 /// From the scene as the file has it.
@@ -50,25 +50,42 @@ static bool make(const char *command, const char *scenes_dir, const tool_device 
     return tool_tank_open(tank, command, path, device);
 }
 
-static bool is_same_scene(const tarn_box_state *state, const char *made)
+bool tool_kept_is_of(const kept_stretch *stretch, const char *made)
 {
-    return strcmp(made, state->scene) == 0 && made_from != NULL && made_from->count == state->pack.count &&
-           (made_from->count == 0 || memcmp(made_from->bytes, state->pack.bytes, made_from->count) == 0);
+    const tarn_box_state *state = &stretch->state;
+    return strcmp(made, state->scene) == 0 && made_from.count == state->pack.count &&
+           (made_from.count == 0 || memcmp(made_from.bytes, state->pack.bytes, made_from.count) == 0);
+}
+
+/// @return false: there is no memory for it
+static bool remember_pack(const tarn_box_bytes *pack)
+{
+    if (pack->count > 0 && tarn_box_bytes_make_room(&made_from, pack->count) != TARN_OK) {
+        return false;
+    }
+    if (pack->count > 0) {
+        memcpy(made_from.bytes, pack->bytes, pack->count);
+    }
+    made_from.count = pack->count;
+    return true;
 }
 
 bool tool_kept_put(const char *command, const char *scenes_dir, const tool_device *device, const kept_stretch *stretch,
                    tool_tank *tank, char made[TARN_IPC_SCENE_BYTES_MAX + 1])
 {
     const tarn_box_state *state = &stretch->state;
-    if (tank->tank != NULL && !is_same_scene(state, made)) {
+    if (tank->tank != NULL && !tool_kept_is_of(stretch, made)) {
         tool_kept_close(tank);
     }
     if (tank->tank == NULL && !make(command, scenes_dir, device, state, tank)) {
         *tank = (tool_tank){0};
         return false;
     }
+    if (!remember_pack(&state->pack)) {
+        fprintf(stderr, "%s: out of memory for %zu bytes of a scene\n", command, state->pack.count);
+        return false;
+    }
     memcpy(made, state->scene, sizeof state->scene);
-    made_from = &state->pack;
     const tarn_status status = state->state_bytes_max == tarn_tank_save_bytes_max(tank->tank)
                                    ? tarn_tank_load(tank->tank, state->bytes.bytes, state->bytes.count)
                                    : TARN_E_MALFORMED;

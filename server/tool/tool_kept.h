@@ -13,4 +13,7 @@ bool tool_kept_put(const char *command, const char *scenes_dir, const tool_devic
                    tool_tank *tank, char made[TARN_IPC_SCENE_BYTES_MAX + 1]);
 void tool_kept_close(tool_tank *tank);
 
+/// Whether the tank that is there was made from a state's scene. @param made  as above
+bool tool_kept_is_of(const kept_stretch *stretch, const char *made);
+
 #endif

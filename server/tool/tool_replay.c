@@ -1,27 +1,78 @@
-// `tarn replay`: makes the steps of a kept session again, and compares where they lead to with what was kept.
+// `tarn replay`: makes the steps of a kept session again, and compares where they lead to with what was kept, or writes
+// what they make (tool_replay_export.c).
 //
 //     state 1 + log 1 -> the bytes of state 2?   state 2 + log 2 -> the bytes of state 3?   ...
+#include "server/tool/tool_replay.h"
 #include "server/common/printable.h"
 #include "server/tool/tool_kept.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_VERIFY = 256, KEY_SCENES };
+enum { KEY_VERIFY = 256 + 64, KEY_SCENES, KEY_FROM, KEY_TO, KEY_HASH = 'x', KEY_QUIET = 'q' };
 
 typedef struct replay_arguments {
     const char *command, *file, *scenes_dir;
-    bool verifies;
+    double from_s, to_s; // below 0: not given
+    bool verifies, hash, quiet;
     tool_device device;
+    tool_export_options exports;
 } replay_arguments;
+
+static double parse_moment(struct argp_state *state, const char *option, const char *text)
+{
+    char *end = NULL;
+    const double moment_s = strtod(text, &end);
+    if (end == text || *end != '\0' || !(moment_s >= 0.0 && isfinite(moment_s))) {
+        argp_error(state, "--%s: found \"%s\", allowed are seconds of the session's time, such as 12.5", option, text);
+    }
+    return moment_s;
+}
+
+/// Options that don't go together.
+static void check(struct argp_state *state, const replay_arguments *arguments)
+{
+    const bool writes = arguments->exports.file_count > 0 || arguments->hash;
+    if (arguments->verifies && writes) {
+        argp_error(state, "found both --verify and something to write, allowed is one of them");
+    }
+    if (!writes && (arguments->from_s >= 0.0 || arguments->to_s >= 0.0 || arguments->quiet)) {
+        argp_error(state, "--%s needs --export, --render, --ply or --hash",
+                   arguments->from_s >= 0.0 ? "from"
+                   : arguments->to_s >= 0.0 ? "to"
+                                            : "quiet");
+    }
+    if (arguments->from_s >= 0.0 && arguments->to_s >= 0.0 && arguments->to_s < arguments->from_s) {
+        argp_error(state, "--to: found %g, allowed is nothing before --from, which is %g", arguments->to_s,
+                   arguments->from_s);
+    }
+    if (arguments->hash && arguments->exports.uses_standard_output) {
+        argp_error(state, "found both --hash and --render -, allowed is one of them on standard output");
+    }
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     replay_arguments *arguments = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &arguments->device;
+        state->child_inputs[0] = &arguments->exports;
+        state->child_inputs[1] = &arguments->device;
+        return 0;
+    case KEY_FROM:
+        arguments->from_s = parse_moment(state, "from", argument);
+        return 0;
+    case KEY_TO:
+        arguments->to_s = parse_moment(state, "to", argument);
+        return 0;
+    case KEY_HASH:
+        arguments->hash = true;
+        return 0;
+    case KEY_QUIET:
+        arguments->quiet = true;
         return 0;
     case KEY_VERIFY:
         arguments->verifies = true;
@@ -37,6 +88,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "the file of a kept session is missing");
+        return 0;
+    case ARGP_KEY_END:
+        check(state, arguments);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -182,10 +236,21 @@ int tool_replay(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"verify", KEY_VERIFY, 0, 0, "compare each state that is kept with where the one before it leads to", 0},
+        {"from", KEY_FROM, "S", 0,
+         "where what is written begins, in seconds of the session's time, as the page's time line has them; default: "
+         "the oldest state",
+         0},
+        {"to", KEY_TO, "S", 0, "where it ends; default: the end of the log", 0},
+        {"hash", KEY_HASH, 0, 0, "print the 128-bit hash of the state there as the last line, in hexadecimal", 0},
+        {"quiet", KEY_QUIET, 0, 0, "no progress and no report of what is written", 0},
         {"scenes", KEY_SCENES, "DIR", 0, "where the server had its scenes; default: those that came with Tarn", 0},
         {0},
     };
-    static const struct argp_child children[] = TOOL_DEVICE_CHILDREN;
+    static const struct argp_child children[] = {
+        {&tool_export_argp, 0, "What it writes, as `tarn run` does:", 1},
+        {&tool_device_argp, 0, "Where it runs:", 2},
+        {0},
+    };
     static const struct argp argp = {
         .options = options,
         .parser = parse,
@@ -193,13 +258,29 @@ int tool_replay(int argc, char **argv)
         .doc = "Makes the steps of a kept session again: from each state in FILE through the log behind it.\v"
                "FILE is a .tank of tarnd's --store, which may be in use, or a .damaged one. Prints a line for each "
                "state; without --verify, and where no other state follows, with the hash of what it leads to. The "
-               "status is 1 where something differs or is damaged. For inputs of `tarn run` see `tarn run --inputs`.",
+               "status is 1 where something differs or is damaged. With --export, --render, --ply or --hash nothing is "
+               "compared: the steps from --from to --to are written, and numbered from there. For inputs of `tarn run` "
+               "see `tarn run --inputs`.",
         .children = children,
     };
-    replay_arguments arguments = {.command = argv[0]};
+    replay_arguments arguments = {.command = argv[0], .from_s = -1.0, .to_s = -1.0};
     static kept_copy copy;
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    signal(SIGPIPE, SIG_IGN); // a write error, which is reported with the file's name
     tool_catch_interrupts();
+    if (arguments.exports.file_count > 0 || arguments.hash) {
+        return tool_replay_export(&(tool_replay_span){
+            .command = arguments.command,
+            .file = arguments.file,
+            .scenes_dir = arguments.scenes_dir,
+            .from_s = arguments.from_s,
+            .to_s = arguments.to_s,
+            .hash = arguments.hash,
+            .quiet = arguments.quiet,
+            .device = &arguments.device,
+            .exports = &arguments.exports,
+        });
+    }
     const int status = replay(&arguments, &copy);
     kept_copy_free(&copy);
     return status;

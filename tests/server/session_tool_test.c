@@ -7,6 +7,7 @@
 #include "server/common/scene_pack.h"
 #include "server/common/session_aside.h"
 #include "server/common/session_file.h"
+#include "server/common/session_history.h"
 #include "server/worker/black_box.h"
 #include "tests/server/test_cmocka.h"
 
@@ -80,7 +81,7 @@ typedef struct kept_tank {
     tarn_box_follower follower;
     tarn_box_news news;
     tarn_session_file *file;
-    uint64_t step;
+    uint64_t step, steps_before; ///< since the tank was set back, and before
 } kept_tank;
 
 static void keep_state(kept_tank *kept, bool is_anew)
@@ -96,6 +97,7 @@ static void commit(kept_tank *kept)
     tarn_text why = "";
     uint64_t state_bytes;
     assert_int_equal(tarn_box_follow(&kept->follower, true, &kept->news), TARN_OK);
+    kept->news.at_ns = (kept->steps_before + kept->news.state.step) * TARN_SESSION_DT_NS_GUESS;
     if (tarn_session_file_put(kept->file, &kept->news, &state_bytes, why) != TARN_OK) {
         fail_msg("%s", why);
     }
@@ -338,6 +340,103 @@ static void test_an_export_is_the_tank(void **state)
 }
 
 /// A file that has its scene in it needs no folder.
+/// Whether two PLY files have the same particles; their heads have the step.
+static void expect_same_files(const char *one, const char *other)
+{
+    char command[2 * PATH_BYTES];
+    snprintf(command, sizeof command,
+             "cd %s && export LC_ALL=C && sed 1,/end_header/d %s >one && sed 1,/end_header/d %s >other && "
+             "test -s one && cmp one other",
+             dir, one, other);
+    if (system(command) != 0) {
+        fail_msg("%s and %s differ", one, other);
+    }
+}
+
+static void test_a_replay_writes_what_a_run_does(void **state)
+{
+    (void)state;
+    char before[PATH_BYTES], after[PATH_BYTES];
+    names_in_dir(before);
+    expect("replay" SCENES "--hash main.tank", 0, end_hash);
+    assert_non_null(strstr(said, "small-dam: 34 steps, 0.000 s to 0.567 s of the session's time"));
+    names_in_dir(after);
+    assert_string_equal(before, after);
+    expect("replay" SCENES "--quiet --ply all main.tank", 0, "");
+    expect("session export" SCENES "--quiet --ply newest --every 2 main.tank", 0, "");
+    expect_same_files("all/small-dam-000032.ply", "newest/small-dam-000032.ply");
+    assert_int_equal(access(in_dir("all/small-dam-000000.ply"), F_OK), 0);
+    assert_int_equal(access(in_dir("all/small-dam-000034.ply"), F_OK), 0);
+    // From amid the log of a state over the next one: from the 12th step to the 24th.
+    expect("replay" SCENES "--from 0.2 --to 0.4 --ply some --export some.usda --every 6 main.tank", 0,
+           "12 steps, 0.200 s to 0.400 s");
+    assert_non_null(strstr(said, "3 PLY files in some"));
+    expect_same_files("all/small-dam-000012.ply", "some/small-dam-000000.ply");
+    expect_same_files("all/small-dam-000024.ply", "some/small-dam-000012.ply");
+    assert_int_equal(access(in_dir("some/small-dam-000018.ply"), F_OK), -1);
+    assert_int_equal(access(in_dir("some.usda"), F_OK), 0);
+    expect("replay" SCENES "--from 0.3 --to 0.3 --ply single main.tank", 0, "0 steps");
+    expect_same_files("all/small-dam-000018.ply", "single/small-dam-000000.ply");
+    static const struct {
+        const char *arguments;
+        int status;
+        const char *sentence;
+    } wrong[] = {
+        {"--from 0.7 --hash main.tank", 1, "--from: found 0.7, allowed are 0.000 to 0.567, the seconds that"},
+        {"--to 9 --hash main.tank", 1, "--to: found 9, allowed are 0.000 to 0.567"},
+        {"--from 0.4 --to 0.2 --hash main.tank", 2, "--to: found 0.2, allowed is nothing before --from, which is 0.4"},
+        {"--from -1 --hash main.tank", 2, "--from: found \"-1\", allowed are seconds"},
+        {"--to nan --hash main.tank", 2, "--to: found \"nan\", allowed are seconds"},
+        {"--from 0.1 main.tank", 2, "--from needs --export, --render, --ply or --hash"},
+        {"--verify --ply all main.tank", 2, "found both --verify and something to write"},
+        {"--render film.mp4 main.tank", 2, "--render: found \"film.mp4\", allowed is"},
+        {"--ply all missing", 1, "missing: No such file or directory"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char arguments[PATH_BYTES];
+        snprintf(arguments, sizeof arguments, "replay" SCENES "%s", wrong[i].arguments);
+        expect(arguments, wrong[i].status, wrong[i].sentence);
+    }
+}
+
+/// Time goes on over a tank that is set back, and a damaged way ends what is written.
+static void test_a_replay_goes_on_over_what_was_set_back(void **state)
+{
+    (void)state;
+    kept_tank kept;
+    open_tank(&kept);
+    live(&kept);
+    assert_int_equal(tarn_tank_reset(kept.tank), TARN_OK);
+    kept.steps_before = STEPS;
+    kept.step = 0;
+    keep_state(&kept, true);
+    commit(&kept);
+    while (kept.step < 5) {
+        make_step(&kept);
+    }
+    commit(&kept);
+    tarn_tank_hash hash;
+    char back_hash[40];
+    assert_int_equal(tarn_tank_hash_get(kept.tank, &hash), TARN_OK);
+    snprintf(back_hash, sizeof back_hash, "%016" PRIx64 "%016" PRIx64, hash.hi, hash.lo);
+    close_tank(&kept);
+    // The newest four states are kept: those of the steps 10, 20 and 30, and of the start again.
+    expect("replay" SCENES "--hash --ply all main.tank", 0, "29 steps, 0.167 s to 0.650 s");
+    assert_non_null(strstr(said, back_hash));
+    assert_int_equal(access(in_dir("all/small-dam-000029.ply"), F_OK), 0);
+    expect("replay" SCENES "--from 0.6 --ply last main.tank", 0, "3 steps, 0.600 s to 0.650 s");
+    expect_same_files("all/small-dam-000026.ply", "last/small-dam-000000.ply");
+    run_sql(in_dir("main.tank"), "UPDATE states SET frame = zeroblob(100) WHERE id = 5");
+    expect("replay" SCENES "--ply cut main.tank", 1, "state 5, which nothing before it leads to, is damaged");
+    assert_int_equal(access(in_dir("cut/small-dam-000024.ply"), F_OK), 0);
+    assert_int_equal(access(in_dir("cut/small-dam-000025.ply"), F_OK), -1);
+    run_sql(in_dir("main.tank"),
+            "DELETE FROM moments; DELETE FROM states WHERE id = 5; DELETE FROM log WHERE state = 5");
+    expect("replay" SCENES "--from 0.1 --ply none main.tank", 1, "--from: found 0.1, allowed are ");
+    expect("replay" SCENES "--quiet --ply unknown main.tank", 0, "");
+    expect_same_files("all/small-dam-000024.ply", "unknown/small-dam-000024.ply");
+}
+
 static void test_a_file_has_its_scene_with_it(void **state)
 {
     (void)state;
@@ -565,6 +664,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_whole_file_is_shown_and_replayed, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_an_export_is_the_tank, make_file, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_replay_writes_what_a_run_does, make_file, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_replay_goes_on_over_what_was_set_back, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_file_has_its_scene_with_it, make_file_with_scene, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_was_set_aside_is_shown, make_file_with_scene, remove_dir),
         cmocka_unit_test_setup_teardown(test_damage_is_named_with_what_is_lost, make_file, remove_dir),
