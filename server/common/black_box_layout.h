@@ -17,18 +17,27 @@
 
 enum {
     TARN_BLACK_BOX_MAGIC = 0x42425254,
-    TARN_BLACK_BOX_VERSION = 5,
-    TARN_BLACK_BOX_RECORDS = 4, ///< version of what lies in a log, and so in sessions' files
+    TARN_BLACK_BOX_VERSION = 6,
+    TARN_BLACK_BOX_RECORDS = 5,     ///< version of what lies in a log, and so in sessions' files
+    TARN_BLACK_BOX_RECORDS_OLD = 4, ///< of one without hashes, which is read too
     TARN_BLACK_BOX_PAGE_BYTES = 4096,
     TARN_BLACK_BOX_LOG_BYTES = 8 << 20, ///< of one half; where it is full a state is due
     TARN_BLACK_BOX_RECORD_ALIGN = 8,
+    TARN_BLACK_BOX_HASH_STEPS =
+        512, ///< between two hashes in a log: one takes a quarter of a step, so this 0.05 % of all
 };
 
-/// In front of an input's bytes and, behind them, those of presses.
+/// In front of an input's bytes and, behind them, those of presses; or of a tarn_black_box_hash.
 typedef struct tarn_black_box_record_head {
-    uint32_t input_bytes; ///< 0: none
-    uint32_t presses_bytes;
+    uint32_t input_bytes;   ///< 0: none
+    uint32_t presses_bytes; ///< TARN_BLACK_BOX_IS_HASH: it is a hash, and neither of both
 } tarn_black_box_record_head;
+#define TARN_BLACK_BOX_IS_HASH UINT32_MAX
+
+/// What the tank comes to where the records before it lead, so that who makes the steps again sees where they part.
+typedef struct tarn_black_box_hash {
+    uint64_t step, lo, hi;
+} tarn_black_box_hash;
 
 typedef struct tarn_black_box_half {
     uint64_t step, state_bytes;
@@ -92,7 +101,9 @@ _Static_assert(2 * ((uint64_t)TARN_IPC_STATE_BYTES_MAX + TARN_BLACK_BOX_LOG_BYTE
 /// @return where the record behind one at `at` begins
 static inline uint64_t tarn_black_box_record_end(uint64_t at, const tarn_black_box_record_head *head)
 {
-    const uint64_t end = at + sizeof *head + head->input_bytes + (uint64_t)head->presses_bytes;
+    const uint64_t end = head->presses_bytes == TARN_BLACK_BOX_IS_HASH
+                             ? at + sizeof *head + sizeof(tarn_black_box_hash)
+                             : at + sizeof *head + head->input_bytes + (uint64_t)head->presses_bytes;
     return (end + TARN_BLACK_BOX_RECORD_ALIGN - 1) / TARN_BLACK_BOX_RECORD_ALIGN * TARN_BLACK_BOX_RECORD_ALIGN;
 }
 
@@ -100,6 +111,8 @@ static inline uint64_t tarn_black_box_record_end(uint64_t at, const tarn_black_b
 typedef struct tarn_black_box_record {
     const uint8_t *input, *presses;
     uint32_t input_bytes, presses_bytes; ///< 0: none
+    bool is_hash;                        ///< it is `hash` alone
+    tarn_black_box_hash hash;
 } tarn_black_box_record;
 
 /// Whether a record makes a step: an input's second byte are its flags, the lowest of which says that no time passes
@@ -119,8 +132,14 @@ static inline bool tarn_black_box_record_next(const uint8_t *log, size_t byte_co
     }
     memcpy(&head, log + *at, sizeof head);
     const uint64_t end = tarn_black_box_record_end(*at, &head);
-    if (end > byte_count || head.presses_bytes > TARN_IPC_PRESSES_BYTES_MAX) {
+    record->is_hash = head.presses_bytes == TARN_BLACK_BOX_IS_HASH;
+    if (end > byte_count ||
+        (record->is_hash ? head.input_bytes > 0 : head.presses_bytes > TARN_IPC_PRESSES_BYTES_MAX)) {
         return false;
+    }
+    if (record->is_hash) {
+        memcpy(&record->hash, log + *at + sizeof head, sizeof record->hash);
+        head.presses_bytes = 0;
     }
     record->input = log + *at + sizeof head;
     record->presses = record->input + head.input_bytes;

@@ -3,7 +3,7 @@
 ///
 ///     about   one row: who may what, by salt and not by key
 ///     states  newest last; `follows`: the log of the one before leads to it
-///     log     batches of the black box's records behind a state
+///     log     batches of the black box's records behind a state; now and then one is the tank's hash
 ///     moments, marks  where states lie in the session's time, and what people call a moment (session_history.h)
 ///     scenes, files  what states were made from (session_scene.h), every file once
 ///     aside   states that killed their workers, with their logs (session_aside.h)

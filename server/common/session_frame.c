@@ -73,7 +73,7 @@ static void head_fields(byte_codec *codec, tarn_session_head *head, bool is_stat
     uint32_t layout = TARN_BLACK_BOX_RECORDS;
     uint64_t state = (uint64_t)head->state;
     u32(codec, &layout);
-    refuse_when(codec, layout != TARN_BLACK_BOX_RECORDS);
+    refuse_when(codec, layout != TARN_BLACK_BOX_RECORDS && layout != TARN_BLACK_BOX_RECORDS_OLD);
     u64(codec, &state);
     head->state = (int64_t)state;
     u32(codec, &head->epoch);

@@ -103,6 +103,7 @@ typedef struct replay_way {
     int64_t from;  // that state
     uint64_t from_step, step;
     tarn_status ended; // TARN_OK, or what the last step returned
+    kept_hashes hashes;
 } replay_way;
 
 /// Compares where the way leads to with a state. @return whether they are the same
@@ -180,8 +181,25 @@ typedef struct replay_run {
     char made[TARN_IPC_SCENE_BYTES_MAX + 1];
     tool_tank tank;
     replay_way way;
+    uint64_t hash_count; // that were compared
     bool is_right;
 } replay_run;
+
+/// The steps of a log, and whether they come to the hashes in it.
+static void make_steps(const replay_arguments *arguments, const tarn_box_bytes *log, replay_run *run)
+{
+    replay_way *way = &run->way;
+    const kept_hashes *hashes = &way->hashes;
+    way->ended = kept_replay(run->tank.tank, log, &way->step, arguments->verifies ? &way->hashes : NULL, go_on, NULL);
+    run->hash_count += hashes->count;
+    if (hashes->differs) {
+        run->is_right = false;
+        printf("state %" PRId64 " (step %" PRIu64 "): they part behind step %" PRIu64 ", at step %" PRIu64
+               " at the latest: hash %016" PRIx64 "%016" PRIx64 " in the log, %016" PRIx64 "%016" PRIx64 " here\n",
+               way->from, way->from_step, hashes->same_step > way->from_step ? hashes->same_step : way->from_step,
+               hashes->step, hashes->in_log.hi, hashes->in_log.lo, hashes->of_tank.hi, hashes->of_tank.lo);
+    }
+}
 
 static void replay_some(const replay_arguments *arguments, const kept_copy *copy, replay_run *run)
 {
@@ -190,7 +208,7 @@ static void replay_some(const replay_arguments *arguments, const kept_copy *copy
         const kept_stretch *stretch = &copy->stretches[i];
         run->is_right = arrive(arguments, stretch, way, &run->tank, run->made) && run->is_right;
         if (way->is_going && way->ended == TARN_OK) {
-            way->ended = kept_replay(run->tank.tank, &stretch->log, &way->step, go_on, NULL);
+            make_steps(arguments, &stretch->log, run);
         }
         if (stretch->is_cut) {
             printf("the log behind state %" PRId64 " is damaged behind step %" PRIu64
@@ -218,6 +236,9 @@ static int replay(const replay_arguments *arguments, kept_copy *copy)
     if (run.way.is_going && !is_interrupted) {
         tell(run.tank.tank, &run.way);
     }
+    if (arguments->verifies && !is_interrupted) {
+        printf("%" PRIu64 " hashes in the log compared\n", run.hash_count);
+    }
     run.is_right = run.is_right && status == TARN_E_NOT_FOUND;
     if (status != TARN_OK && (status != TARN_E_NOT_FOUND || run.way.from == 0)) {
         tarn_make_printable(why);
@@ -235,7 +256,8 @@ static int replay(const replay_arguments *arguments, kept_copy *copy)
 int tool_replay(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"verify", KEY_VERIFY, 0, 0, "compare each state that is kept with where the one before it leads to", 0},
+        {"verify", KEY_VERIFY, 0, 0,
+         "compare each state that is kept, and each hash in the log, with where the state before it leads to", 0},
         {"from", KEY_FROM, "S", 0,
          "where what is written begins, in seconds of the session's time, as the page's time line has them; default: "
          "the oldest state",

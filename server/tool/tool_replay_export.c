@@ -176,7 +176,7 @@ static bool go_on(replay_film *film)
             return false;
         }
         const tarn_status status =
-            film->is_over ? TARN_OK : kept_replay(film->tank.tank, &stretch->log, &film->step, on_step, film);
+            film->is_over ? TARN_OK : kept_replay(film->tank.tank, &stretch->log, &film->step, NULL, on_step, film);
         if (status != TARN_OK) {
             fprintf(stderr, "%s: the step behind %" PRIu64 ": %s\n", command, film->step, tarn_status_text(status));
             return false;

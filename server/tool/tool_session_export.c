@@ -123,7 +123,7 @@ static int run_steps(const export_arguments *arguments, const kept_copy *copy, i
         if (i > first && !stretch->follows) {
             break;
         }
-        status = kept_replay(tank->tank, &stretch->log, &step, on_step, steps);
+        status = kept_replay(tank->tank, &stretch->log, &step, NULL, on_step, steps);
         if (stretch->is_cut) {
             fprintf(stderr,
                     "%s: the log behind state %" PRId64 " is damaged; step %" PRIu64 " is the last that it has\n",

@@ -236,6 +236,24 @@ void tarn_black_box_log_presses(tarn_black_box *box, const uint8_t *presses, uin
     append(box, NULL, presses, presses_bytes);
 }
 
+bool tarn_black_box_hash_due(uint64_t step)
+{
+    return step % TARN_BLACK_BOX_HASH_STEPS == 0;
+}
+
+void tarn_black_box_log_hash(tarn_black_box *box, uint64_t step, const tarn_tank_hash *hash)
+{
+    const uint32_t index = half_that_counts(box);
+    box_half *half = &box->head->halves[index];
+    const uint64_t at = atomic_load(&half->log_bytes);
+    const record_head head = {.presses_bytes = TARN_BLACK_BOX_IS_HASH};
+    const tarn_black_box_hash content = {.step = step, .lo = hash->lo, .hi = hash->hi};
+    TARN_ASSERT(tarn_black_box_has_room(box));
+    memcpy(log_of(box, index) + at, &head, sizeof head);
+    memcpy(log_of(box, index) + at + sizeof head, &content, sizeof content);
+    atomic_store(&half->log_bytes, tarn_black_box_record_end(at, &head));
+}
+
 void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch)
 {
     atomic_store(&box->head->epoch, epoch);
@@ -330,6 +348,9 @@ const uint8_t *tarn_black_box_presses(tarn_black_box *box, uint32_t *byte_count)
     tarn_black_box_record record;
     tarn_black_box_let_go(box);
     while (next_record(box, &at, &record) == TARN_OK) {
+        if (record.is_hash) {
+            continue;
+        }
         box->presses_at = (size_t)(record.presses - (const uint8_t *)box->head);
         box->presses_bytes = record.presses_bytes;
     }
@@ -348,6 +369,6 @@ tarn_status tarn_black_box_read(const tarn_black_box *box, size_t *at, tarn_step
     tarn_status status;
     do {
         status = next_record(box, at, &record);
-    } while (status == TARN_OK && record.input_bytes == 0); // of presses alone
+    } while (status == TARN_OK && record.input_bytes == 0); // of presses alone, or a hash
     return status == TARN_OK ? tarn_step_input_read(record.input, record.input_bytes, input) : status;
 }

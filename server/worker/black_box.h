@@ -9,10 +9,12 @@
 ///
 /// Written by one worker at a time; what a dead one left is checked before it is believed. A log's record is the input
 /// of a step, or of none where the input holds, and what viewers hold from then on (press_bytes.h); every step has one.
+/// Now and then one is the tank's hash instead.
 #ifndef TARN_SERVER_WORKER_BLACK_BOX_H
 #define TARN_SERVER_WORKER_BLACK_BOX_H
 
 #include "kernels/step_input.h"
+#include "kernels/tank.h"
 #include "protocol/status.h"
 
 #include <stdbool.h>
@@ -88,6 +90,12 @@ void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input, const
 
 /// Appends what viewers hold alone, behind no step. There must be room.
 void tarn_black_box_log_presses(tarn_black_box *box, const uint8_t *presses, uint32_t presses_bytes);
+
+/// Whether a hash is due behind a step. @param step  that was made, from 1
+bool tarn_black_box_hash_due(uint64_t step);
+
+/// Appends what the tank comes to behind so many steps, which all are in the box. There must be room.
+void tarn_black_box_log_hash(tarn_black_box *box, uint64_t step, const tarn_tank_hash *hash);
 
 void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch);
 void tarn_black_box_set_number(tarn_black_box *box, uint32_t number);

@@ -388,6 +388,20 @@ static void latch(tarn_worker_tank *tank, tarn_step_tools *tools)
     tarn_scene_drive(&tank->scene, tank->step, input);
 }
 
+/// Where one is due the tank's hash goes into the box, behind the `step`th step. @return TARN_OK or TARN_E_DEVICE
+static tarn_status log_hash(tarn_worker_tank *tank, uint64_t step)
+{
+    tarn_tank_hash hash;
+    if (!tarn_black_box_hash_due(step) || !tarn_black_box_has_room(&tank->snapshot.box)) {
+        return TARN_OK;
+    }
+    const tarn_status status = tarn_tank_hash_get(tank->tank, &hash);
+    if (status == TARN_OK) {
+        tarn_black_box_log_hash(&tank->snapshot.box, step, &hash);
+    }
+    return status == TARN_E_DEVICE ? status : TARN_OK; // another one comes
+}
+
 /// Steps the simulation with what the viewers do.
 static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
 {
@@ -421,6 +435,9 @@ static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
     tank->state_changed |= input->parameter_count > 0;
     if (thrown_count > 0) {
         list_bodies(tank);
+    }
+    if (status == TARN_OK) {
+        status = log_hash(tank, tank->step + 1);
     }
     return status == TARN_OK ? try_again(tank, tarn_snapshot_stepped(&tank->snapshot, tank->tank, tank->step + 1))
                              : status;

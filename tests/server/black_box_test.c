@@ -1,5 +1,6 @@
 // What a dead worker leaves: a box is written, let go of without a word, and opened by the next one.
 #include "server/common/black_box_layout.h"
+#include "server/common/box_follow.h"
 #include "server/worker/black_box.h"
 #include "tests/server/test_cmocka.h"
 
@@ -140,6 +141,42 @@ static void test_presses_outlive_the_log(void **state)
 }
 
 /// States take turns; each begins its own log, and one that was not finished means nothing.
+/// It is neither a step nor what viewers hold, and whoever follows the box gets it.
+static void test_a_hash_lies_between_the_steps(void **state)
+{
+    two_workers *two = *state;
+    tarn_box_follower follower = {.fd = two->fd};
+    tarn_box_news news = {0};
+    tarn_black_box_record record;
+    const tarn_tank_hash hash = {.lo = UINT64_MAX, .hi = 5};
+    size_t at = 0;
+    uint64_t steps = 2;
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 1, 1, 0);
+    log_parameter(two, 1);
+    tarn_black_box_log_hash(&two->box, 256, &hash);
+    log_parameter(two, 2);
+    tarn_black_box_log_hash(&two->box, 512, &hash);
+    assert_int_equal(count_records(two, 1), 2);
+    assert_true(presses_of(two) == 2);
+    assert_int_equal(tarn_box_follow(&follower, true, &news), TARN_OK);
+    assert_int_equal(tarn_box_log_steps(news.log.bytes, news.log.count), 2);
+    assert_true(tarn_black_box_record_next(news.log.bytes, news.log.count, &at, &record));
+    assert_false(record.is_hash);
+    assert_true(tarn_black_box_record_next(news.log.bytes, news.log.count, &at, &record));
+    assert_true(record.is_hash && record.input_bytes == 0 && record.presses_bytes == 0);
+    assert_true(record.hash.step == 256 && record.hash.lo == hash.lo && record.hash.hi == hash.hi);
+    assert_true(tarn_box_log_up_to(news.log.bytes, news.log.count, &steps) < news.log.count);
+    assert_int_equal(steps, 2);
+    // Cut anywhere in it, it isn't there.
+    for (size_t cut = 1; cut < sizeof(tarn_black_box_record_head) + sizeof(tarn_black_box_hash); cut++) {
+        assert_true(tarn_box_log_whole(news.log.bytes, at - cut) < at - cut);
+    }
+    assert_int_equal(tarn_box_log_whole(news.log.bytes, at), at);
+    tarn_box_news_free(&news);
+    assert_true(tarn_black_box_hash_due(512) && !tarn_black_box_hash_due(513) && tarn_black_box_hash_due(1024));
+}
+
 static void test_the_newest_whole_state_counts(void **state)
 {
     two_workers *two = *state;
@@ -285,6 +322,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_empty_box_has_nothing, begin, end),
         cmocka_unit_test_setup_teardown(test_a_state_and_what_was_done_since_are_found, begin, end),
         cmocka_unit_test_setup_teardown(test_presses_outlive_the_log, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_hash_lies_between_the_steps, begin, end),
         cmocka_unit_test_setup_teardown(test_the_newest_whole_state_counts, begin, end),
         cmocka_unit_test_setup_teardown(test_a_box_of_another_tank_is_none, begin, end),
         cmocka_unit_test_setup_teardown(test_a_full_log_says_so_before_it_is, begin, end),

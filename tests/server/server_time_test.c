@@ -215,6 +215,20 @@ static void expect(stream_client *client, const moment *noted)
     assert_string_equal(hash, noted->hash);
 }
 
+/// The steps that are kept come to the states and the hashes that a worker has put between them.
+static void expect_replayed(void)
+{
+    char command[512], said[8192] = "";
+    snprintf(command, sizeof command, "%s replay %s/main.tank --verify --scenes %s", TARN_TEST_TOOL, dir,
+             TARN_TEST_SCENES);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    said[fread(said, 1, sizeof said - 1, pipe)] = 0;
+    if (pclose(pipe) != 0 || strstr(said, "hashes in the log compared") == NULL || strstr(said, "\n0 hashes") != NULL) {
+        fail_msg("tarn replay --verify: %s", said);
+    }
+}
+
 static void test_a_tank_is_as_it_was(void **state)
 {
     (void)state;
@@ -226,7 +240,7 @@ static void test_a_tank_is_as_it_was(void **state)
     assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
     pause_tank(&client);
     for (int i = 0; i < MOMENTS; i++) {
-        play(&client, 17 + 23 * (uint64_t)i); // 315 in all: across states
+        play(&client, 17 + 45 * (uint64_t)i); // 535 in all: across states, and a hash
         note(&client, &moments[i]);
         assert_true(i == 0 ||
                     (moments[i].t_s > moments[i - 1].t_s && strcmp(moments[i].hash, moments[i - 1].hash) != 0));
@@ -294,6 +308,7 @@ static void test_a_tank_is_as_it_was(void **state)
     stream_client_close(&client);
     stream_client_close(&other);
     server_stop(&server);
+    expect_replayed();
 }
 
 /// A worker that ends on the way leaves the tank as it was, or as it was to be.

@@ -27,7 +27,7 @@
 #include <utime.h>
 #include <zstd.h>
 
-enum { STEPS = 34, STEPS_OF_STATE = 10, SAID_BYTES = 65536, PATH_BYTES = 512 };
+enum { FROM_BEGIN = 0, STEPS = 34, STEPS_OF_STATE = 10, STEPS_OF_HASH = 4, SAID_BYTES = 65536, PATH_BYTES = 512 };
 
 static char dir[64];
 static char said[SAID_BYTES]; // by the tool, on both of its outputs
@@ -123,6 +123,11 @@ static void make_step(kept_tank *kept)
     tarn_black_box_log(&kept->box, &input, presses, sizeof presses);
     assert_int_equal(tarn_tank_step(kept->tank, &input), TARN_OK);
     kept->step++;
+    if (kept->step % STEPS_OF_HASH == 0) {
+        tarn_tank_hash hash;
+        assert_int_equal(tarn_tank_hash_get(kept->tank, &hash), TARN_OK);
+        tarn_black_box_log_hash(&kept->box, kept->step, &hash);
+    }
 }
 
 static bool has_scene; // in the files that are made from now on
@@ -245,7 +250,7 @@ static void run_sql(const char *path, const char *sql)
 }
 
 /// Flips a bit in what a frame holds and packs it again, so that its checksum is right.
-/// @param from_end  which byte
+/// @param from_end  which byte; FROM_BEGIN: the first
 static void change_frame(const char *select, const char *update, size_t from_end)
 {
     sqlite3 *db;
@@ -257,7 +262,7 @@ static void change_frame(const char *select, const char *update, size_t from_end
     assert_int_equal(tarn_session_unpack(sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0), &plain),
                      TARN_OK);
     sqlite3_finalize(row);
-    plain.bytes[plain.count - from_end] ^= 1;
+    plain.bytes[from_end == FROM_BEGIN ? 0 : plain.count - from_end] ^= 1;
     const size_t room = ZSTD_compressBound(plain.count);
     uint8_t *packed = malloc(room);
     const size_t byte_count = ZSTD_compress(packed, room, plain.bytes, plain.count, 1);
@@ -307,6 +312,7 @@ static void test_a_whole_file_is_shown_and_replayed(void **state)
     assert_non_null(strstr(said, "state 3 (step 20) to state 4 (step 30): the same"));
     assert_non_null(strstr(said, "state 4 (step 30) to step 34: hash"));
     assert_non_null(strstr(said, end_hash));
+    assert_non_null(strstr(said, "\n8 hashes in the log compared\n"));
     expect("replay --threads 2 --isa v2" SCENES "main.tank", 0, end_hash);
     names_in_dir(after);
     assert_string_equal(before, after);
@@ -520,9 +526,29 @@ static void test_a_replay_that_parts_is_named(void **state)
     expect("session verify main.tank", 0, "whole"); // each part of it is
     expect("replay --verify" SCENES "main.tank", 1, "state 1 (step 0) to state 2 (step 10): the same");
     assert_non_null(strstr(said, "state 2 (step 10) to state 3 (step 20): they part between these steps: byte "));
-    change_frame("SELECT frame FROM log WHERE id = 3", "UPDATE log SET frame = ?1 WHERE id = 3", 32); // of a push
+    change_frame("SELECT frame FROM log WHERE id = 2", "UPDATE log SET frame = ?1 WHERE id = 2", 32); // of a push
     expect("session verify main.tank", 0, "whole");
     expect("replay --verify" SCENES "main.tank", 1, "state 1 (step 0) to state 2 (step 10): they part between");
+    assert_non_null(strstr(said, "state 1 (step 0): they part behind step 4, at step 8 at the latest: hash "));
+    assert_null(strstr(said, "state 2 (step 10): they part behind"));
+}
+
+/// What an earlier Tarn kept is read by this one: the version stands in front of each part, and is one less there.
+static void test_the_parts_of_an_earlier_version_are_read(void **state)
+{
+    (void)state;
+    for (int i = 1; i <= 4; i++) {
+        char select[PATH_BYTES], update[PATH_BYTES];
+        snprintf(select, sizeof select, "SELECT frame FROM states WHERE id = %d", i);
+        snprintf(update, sizeof update, "UPDATE states SET frame = ?1 WHERE id = %d", i);
+        change_frame(select, update, FROM_BEGIN);
+        snprintf(select, sizeof select, "SELECT frame FROM log WHERE id = %d", i);
+        snprintf(update, sizeof update, "UPDATE log SET frame = ?1 WHERE id = %d", i);
+        change_frame(select, update, FROM_BEGIN);
+    }
+    expect("session verify main.tank", 0, "whole");
+    expect("replay --verify" SCENES "main.tank", 0, "state 3 (step 20) to state 4 (step 30): the same");
+    assert_non_null(strstr(said, end_hash));
 }
 
 static void test_wrong_files_are_named(void **state)
@@ -670,6 +696,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_was_set_aside_is_shown, make_file_with_scene, remove_dir),
         cmocka_unit_test_setup_teardown(test_damage_is_named_with_what_is_lost, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_replay_that_parts_is_named, make_file, remove_dir),
+        cmocka_unit_test_setup_teardown(test_the_parts_of_an_earlier_version_are_read, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_wrong_files_are_named, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_files_in_use_are_read_as_they_are, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_pruning_takes_what_it_is_told_and_never_from_a_server, make_file,

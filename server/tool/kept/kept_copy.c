@@ -146,14 +146,39 @@ void kept_copy_free(kept_copy *copy)
     copy->count = 0;
 }
 
-tarn_status kept_replay(tarn_tank *tank, const tarn_box_bytes *log, uint64_t *step,
+static tarn_status compare(tarn_tank *tank, const tarn_black_box_hash *logged, uint64_t step, kept_hashes *hashes)
+{
+    tarn_tank_hash hash;
+    const tarn_status status = tarn_tank_hash_get(tank, &hash);
+    if (status != TARN_OK) {
+        return status;
+    }
+    hashes->count++;
+    if (hash.lo == logged->lo && hash.hi == logged->hi && step == logged->step) {
+        hashes->same_step = step;
+        return TARN_OK;
+    }
+    hashes->differs = true;
+    hashes->step = step;
+    hashes->in_log = (tarn_tank_hash){.lo = logged->lo, .hi = logged->hi};
+    hashes->of_tank = hash;
+    return TARN_OK;
+}
+
+tarn_status kept_replay(tarn_tank *tank, const tarn_box_bytes *log, uint64_t *step, kept_hashes *hashes,
                         bool (*on_step)(void *user, uint64_t step), void *user)
 {
     static tarn_step_input input; // large
     tarn_black_box_record record;
     size_t at = 0;
     while (tarn_black_box_record_next(log->bytes, log->count, &at, &record)) {
-        if (record.input_bytes == 0) { // of what viewers hold alone
+        if (record.is_hash && hashes != NULL && !hashes->differs) {
+            const tarn_status compared = compare(tank, &record.hash, *step, hashes);
+            if (compared != TARN_OK) {
+                return compared;
+            }
+        }
+        if (record.input_bytes == 0) { // of what viewers hold alone, or a hash
             continue;
         }
         tarn_status status = tarn_step_input_read(record.input, record.input_bytes, &input);

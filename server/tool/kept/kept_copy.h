@@ -41,11 +41,22 @@ tarn_status kept_copy_read(const char *path, int64_t after, kept_copy *copy, tar
 tarn_status kept_copy_read_newest(const char *path, kept_copy *copy, tarn_text why);
 void kept_copy_free(kept_copy *copy);
 
+/// Hashes in a log, as far as they were compared with the tank's.
+typedef struct kept_hashes {
+    uint64_t count;         ///< that were compared
+    uint64_t same_step;     ///< of the newest that was the same; 0: none was
+    uint64_t step;          ///< of the first that wasn't
+    tarn_tank_hash in_log;  ///< there
+    tarn_tank_hash of_tank; ///< there
+    bool differs;           ///< and nothing behind it was compared
+} kept_hashes;
+
 /// Makes the steps of a log.
 /// @param step     that the tank is at; goes on
 /// @param on_step  after each step, false: enough; NULL: nobody asks
+/// @param hashes   goes on with what is compared; NULL: nothing is
 /// @return TARN_OK, TARN_E_MALFORMED or TARN_E_VERSION (of a record) or what a step returned
-tarn_status kept_replay(tarn_tank *tank, const tarn_box_bytes *log, uint64_t *step,
+tarn_status kept_replay(tarn_tank *tank, const tarn_box_bytes *log, uint64_t *step, kept_hashes *hashes,
                         bool (*on_step)(void *user, uint64_t step), void *user);
 
 #endif
