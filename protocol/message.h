@@ -380,6 +380,7 @@ typedef struct tarn_joined {
     tarn_name viewer;
     tarn_role role;
     tarn_key watch_key, play_key, own_key; ///< that this viewer may pass on; empty: none
+    tarn_key visit_key;                    ///< by which this connection's page asks for the tank's past; empty: none
     uint8_t past;                          ///< the server keeps the tank's past, and this viewer may go back to it
     tarn_session_state state;
 } tarn_joined;

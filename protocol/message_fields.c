@@ -205,6 +205,7 @@ static const tarn_field joined_fields[] = {
     FIELD("watch_key", STRING, OPTIONAL, 1, joined.watch_key, 0, TARN_KEY_BYTES),
     FIELD("play_key", STRING, OPTIONAL, 1, joined.play_key, 0, TARN_KEY_BYTES),
     FIELD("own_key", STRING, OPTIONAL, 1, joined.own_key, 0, TARN_KEY_BYTES),
+    FIELD("visit_key", STRING, SPARSE, 1, joined.visit_key, 0, TARN_KEY_BYTES),
     FIELD("past", BOOL, SPARSE, 1, joined.past, 0, 1),
     FIELD("state", STATE, REQUIRED, 1, joined.state, 0, 0),
 };

@@ -8,6 +8,7 @@
 #include "server/gateway/passes.h"
 #include "server/gateway/session_json.h"
 #include "server/gateway/turn_taking.h"
+#include "server/gateway/visits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -221,7 +222,7 @@ tarn_session *tarn_session_pages_open_to(tarn_sessions *all, const char *name, c
                                          tarn_session_answer *answer)
 {
     tarn_session *session = find(all, name, answer);
-    if (session != NULL && !may(session, pass, act)) {
+    if (session != NULL && !may(session, pass, act) && !tarn_visit_may(session, pass, act)) {
         tarn_session_pages_refuse(answer, 403, tarn_role_refusal(act));
         return NULL;
     }

@@ -66,6 +66,7 @@ typedef struct tarn_viewer {
     bool is_guest;                            ///< it came without a key
     bool is_given;                            ///< an owner gave it its role
     bool is_muted;                            ///< its inputs do nothing
+    tarn_key visit_key;                       ///< by which its page speaks over HTTP (visits.h); empty: none
     uint32_t used;                            ///< what of tarn_lock it may hold
     char browser[TARN_BROWSER_BYTES_MAX + 1]; ///< as it said when it joined; empty: it didn't
     uint64_t moderate_due_ns;                 ///< up to when what it does about the others is used up

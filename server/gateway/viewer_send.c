@@ -6,6 +6,7 @@
 #include "server/common/log.h"
 #include "server/gateway/session.h"
 #include "server/gateway/session_latency.h"
+#include "server/gateway/visits.h"
 #include "server/gateway/welcome.h"
 
 #include <libwebsockets.h>
@@ -84,6 +85,9 @@ static void fill_joined(const tarn_viewer *viewer, tarn_joined *joined)
     if (passes_on && viewer->role >= TARN_ROLE_OWN) {
         memcpy(joined->own_key, keys[TARN_ROLE_OWN], sizeof joined->own_key);
     }
+    if (session->all->store != NULL && !viewer->is_preview) {
+        memcpy(joined->visit_key, viewer->visit_key, sizeof joined->visit_key);
+    }
     joined->past = session->all->store != NULL && tarn_role_may(viewer->role, TARN_ACT_HTTP_REWIND);
     joined->state = session->state;
 }
@@ -119,6 +123,7 @@ static bool next_message(tarn_viewer *viewer)
         break;
     case TARN_VIEWER_TELL_JOINED:
         outgoing.kind = TARN_MESSAGE_JOINED;
+        tarn_visit_draw(viewer);
         fill_joined(viewer, &outgoing.joined);
         viewer->to_tell &= ~(uint32_t)TARN_VIEWER_TELL_STATE;
         break;

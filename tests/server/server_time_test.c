@@ -460,6 +460,68 @@ static void test_what_is_wrong_is_refused(void **state)
     assert_null(strstr(server.err, "64 marks")); // who asks for too much is told, and fills no log
 }
 
+static void moderate(stream_client *owner, uint32_t viewer_id, tarn_moderation action)
+{
+    const tarn_message message = {.kind = TARN_MESSAGE_MODERATE,
+                                  .moderate = {.viewer_id = viewer_id, .action = action}};
+    assert_int_equal(ws_client_tell(&owner->ws, &message), 0);
+}
+
+/// What an owner has just done takes hold.
+static void expect_soon(const char *key, int status)
+{
+    int got = 0;
+    for (int i = 0; i < TRIES && (got = ask("main", "history", key, NULL)) != status; i++) {
+        usleep(20000);
+    }
+    assert_int_equal(got, status);
+}
+
+/// Whom an owner gives the role sees the past at once, by the key of its connection, which opens nothing else.
+static void test_an_owner_for_now_sees_the_past_while_it_is_one(void **state)
+{
+    (void)state;
+    stream_client owner, guest, other;
+    tarn_joined joined, joined_owner;
+    start("small-dam", "60");
+    assert_int_equal(join(&owner, "main", own, &joined_owner), TARN_ROLE_OWN);
+    assert_int_equal(join(&guest, "main", "", &joined), TARN_ROLE_WATCH);
+    assert_int_equal(join(&other, "main", "", NULL), TARN_ROLE_WATCH);
+    assert_int_equal(strlen(joined.visit_key), TARN_KEY_BYTES);
+    assert_string_not_equal(joined.visit_key, joined_owner.visit_key);
+    assert_int_equal(joined.past, 0);
+    assert_int_equal(joined.own_key[0], 0);
+    assert_int_equal(ask("main", "history", joined_owner.visit_key, NULL), 200);
+    assert_int_equal(ask("main", "history", joined.visit_key, NULL), 403);
+    moderate(&owner, joined.viewer_id, TARN_MODERATE_OWN);
+    expect_soon(joined.visit_key, 200);
+    int status = 409;
+    for (int i = 0; i < TRIES && status == 409; i++) { // until there is a past
+        usleep(20000);
+        status = ask("main", "marks", joined.visit_key, "{\"t\":0,\"name\":\"mine\"}");
+    }
+    assert_int_equal(status, 202);
+    char headers[128];
+    snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\n", joined.visit_key);
+    assert_int_equal(server_request(server.port, "DELETE", "/sessions/main", headers, NULL, answer, sizeof answer),
+                     403);
+    moderate(&owner, joined.viewer_id, TARN_MODERATE_MUTE);
+    expect_soon(joined.visit_key, 403);
+    moderate(&owner, joined.viewer_id, TARN_MODERATE_UNMUTE);
+    expect_soon(joined.visit_key, 200);
+    moderate(&owner, joined.viewer_id, TARN_MODERATE_PLAY);
+    expect_soon(joined.visit_key, 403);
+    moderate(&owner, joined.viewer_id, TARN_MODERATE_OWN);
+    expect_soon(joined.visit_key, 200);
+    stream_client_close(&guest);
+    expect_soon(joined.visit_key, 403);
+    joined_owner.visit_key[3] ^= 1;
+    assert_int_equal(ask("main", "history", joined_owner.visit_key, NULL), 403);
+    stream_client_close(&other);
+    stream_client_close(&owner);
+    server_stop(&server);
+}
+
 static void test_without_a_store_there_is_no_past(void **state)
 {
     (void)state;
@@ -609,6 +671,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_a_worker_may_end_meanwhile, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_another_scene_is_gone_back_to, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_wrong_is_refused, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_an_owner_for_now_sees_the_past_while_it_is_one, make_dir, remove_dir),
         cmocka_unit_test(test_without_a_store_there_is_no_past),
         cmocka_unit_test_setup_teardown(test_a_past_that_cant_be_read_leaves_the_tank, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_too_old_goes, make_dir, remove_dir),

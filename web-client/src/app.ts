@@ -262,6 +262,7 @@ export class App {
   private showStanding(): void {
     const { standing } = this.conversation;
     document.body.dataset.role = standing.role;
+    this.together.stand(standing.role);
     if (standing.role === "watch") this.webcam.stop("The camera was stopped: you may only watch now.");
     else if (!mayUse(standing, "camera")) this.webcam.stop("The camera was stopped: you may not use it now.");
     this.panel.showRole(standing.role, false, maySetParameters(standing));

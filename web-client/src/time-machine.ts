@@ -13,17 +13,21 @@ export class TimeMachine {
   private readonly timer: number;
 
   /**
-   * @param key      its owners'
+   * @param keys     by which the past is asked for, and which links get: its owners', or "" where this one has none
    * @param momentS  that a link led to; null: none
    * @param closed   is called when it is no more
    */
   constructor(
     private readonly session: string,
-    private readonly key: string,
+    private readonly keys: { past: string; link: string },
     momentS: number | null,
     private readonly closed: () => void,
   ) {
-    this.past = new PastClient((path, init) => fetch(new URL(path, document.baseURI), init), session, key);
+    this.past = new PastClient(
+      (path, init) => fetch(new URL(path, document.baseURI), init),
+      session,
+      keys.past,
+    );
     this.bar = new TimeLine({
       goBack: (t) => this.do(() => this.goBack(t)),
       fork: (t) => this.do(() => this.fork(t)),
@@ -67,10 +71,11 @@ export class TimeMachine {
   }
 
   private async copyLink(t: number): Promise<void> {
-    const link = linkTo(window.location.href, this.session, this.key, t);
+    const link = linkTo(window.location.href, this.session, this.keys.link, t);
     try {
       await navigator.clipboard.writeText(link);
-      this.bar.say("The link to this moment is copied; it has the owners' key.");
+      const what = this.keys.link === "" ? "owners alone can follow it" : "it has the owners' key";
+      this.bar.say(`The link to this moment is copied; ${what}.`);
     } catch {
       this.bar.say("This browser lets no link be copied here:", link); // as without TLS
     }

@@ -7,6 +7,7 @@ import type {
   Joined,
   Moderation,
   PresencePoint,
+  Role,
   ServerMessage,
   Tool,
   ViewerInfo,
@@ -91,9 +92,16 @@ export class Together {
     document.body.dataset.role = message.role;
     this.all.href = startPage(new URL("./", document.baseURI).href, message.ownKey);
     this.ending.hidden = message.ownKey === "" || message.session === LASTING_SESSION;
-    this.timing.hidden = !message.past;
-    if (!message.past) this.time?.close();
+    this.stand(message.role);
     if (this.query.get("display") === "1") void this.display();
+  }
+
+  /** This viewer's role is, or has become, another: owners alone have the time line. */
+  stand(role: Role): void {
+    const { joined } = this;
+    const has = joined !== null && role === "own" && (joined.past || joined.visitKey !== "");
+    this.timing.hidden = !has;
+    if (!has) this.time?.close();
   }
 
   /** Leads to the moment that the page's address names, once. @return why that can't be; "": it can, or there is none */
@@ -218,9 +226,11 @@ export class Together {
     const { TimeMachine } = await import("./time-machine.js");
     const { joined } = this;
     if (joined === null || this.time !== null) return;
-    const key = joined.ownKey || this.conversation.introduction.key;
+    // Whom an owner gave the role has no key that lasts.
+    const lasting = joined.role === "own" ? joined.ownKey || this.conversation.introduction.key : "";
+    const keys = { past: lasting || joined.visitKey, link: lasting };
     this.timing.setAttribute("aria-expanded", "true");
-    this.time = new TimeMachine(joined.session, key, moment, () => {
+    this.time = new TimeMachine(joined.session, keys, moment, () => {
       this.time = null;
       this.timing.setAttribute("aria-expanded", "false");
     });

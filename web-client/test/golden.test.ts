@@ -56,7 +56,7 @@ function read(meaning: Record<string, unknown>): unknown {
   const state = meaning.state as { parameters: object[]; channels?: object[]; fields?: object[] };
   const people = { label: "", unit: "" };
   return camel({
-    ...(meaning.t === "joined" && { past: false }),
+    ...(meaning.t === "joined" && { past: false, visitKey: "" }),
     ...meaning,
     state: {
       model: "",

@@ -39,6 +39,7 @@ test("a joined message is read whole", () => {
     watchKey: "",
     playKey: "",
     ownKey: "",
+    visitKey: "",
     past: false,
     state: {
       scene: "dam-break",

@@ -114,6 +114,20 @@ test("an owner locks tools, hands over and steps back, and those affected are to
     await says(player, "You own this tank now");
     assertEqual(await player.evaluate(() => document.body.dataset.role), "own", "the new owner's role");
     assertEqual(await pulls(player), 1, "the new owner's buttons");
+    // The tank's past is theirs at once, and as long as they are owners.
+    await player.getByRole("button", { name: "Time", exact: true }).click();
+    await player.locator("#time").getByLabel("Name of this moment").waitFor();
+    await until(
+      async () =>
+        Number(await player.locator("#time").getByLabel("Moment", { exact: true }).getAttribute("max")) > 1,
+      "the new owner sees the past",
+    );
+    await choose(owner, "Bob", "Let play");
+    await says(player, "You may play here now");
+    await until(async () => (await player.locator("#time").count()) === 0, "the time line is gone");
+    assertEqual(await player.locator("#past").isVisible(), false, "a button for whoever may no longer");
+    await choose(owner, "Bob", "Make an owner");
+    await player.getByRole("button", { name: "Time", exact: true }).waitFor();
     await owner.getByRole("button", { name: "Step back" }).click();
     await owner.getByRole("button", { name: "Only play" }).click();
     await says(owner, "You may play here now");

@@ -11,7 +11,7 @@ const TRIES = 20;
 const AGAIN_MS = 100;
 
 export class PastClient {
-  /** @param key  its owners' */
+  /** @param key  its owners', or that of a visit by one */
   constructor(
     private readonly fetch: Fetch,
     private readonly session: string,

@@ -209,6 +209,8 @@ export interface Joined extends RoleKeys {
   viewerId: number;
   viewer: string;
   role: Role;
+  /** What asks for the tank's past with the role that this viewer has at the time; "": none is kept. */
+  visitKey: string;
   /** The server keeps the tank's past, and this viewer may go back to it. */
   past: boolean;
   state: SessionState;
@@ -334,6 +336,7 @@ export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
         watchKey: optionalString(map, "watch_key"),
         playKey: optionalString(map, "play_key"),
         ownKey: optionalString(map, "own_key"),
+        visitKey: optionalString(map, "visit_key"),
         past: map.past === true,
         state: sessionState(fields(map.state, "state")),
       };
