@@ -292,6 +292,36 @@ bool tarn_box_is_spent(int fd, tarn_text reason)
                                   : TARN_BLACK_BOX_DEATHS_OLD + 1);
 }
 
+tarn_status tarn_box_scene_file(int fd, const char *name, tarn_box_bytes *content)
+{
+    tarn_black_box_head head;
+    uint64_t at = 0;
+    content->count = 0;
+    if (fd <= 0 || look(fd, &head) != TARN_OK) {
+        return TARN_E_NOT_FOUND;
+    }
+    for (int i = 0; i < TARN_SCENE_PACK_ENTRIES_MAX; i++) { // the names alone, until it is found
+        uint32_t bytes[2];                                  // of the name, of the content
+        char found[TARN_SCENE_PACK_NAME_BYTES_MAX + 1] = "";
+        if (head.scene_bytes - at < sizeof bytes ||
+            read_at(fd, TARN_BLACK_BOX_SCENE_AT + at, bytes, sizeof bytes) != TARN_OK) {
+            return TARN_E_NOT_FOUND;
+        }
+        at += sizeof bytes;
+        if (bytes[0] >= sizeof found || bytes[1] > TARN_SCENE_PACK_ENTRY_BYTES_MAX ||
+            head.scene_bytes - at < (uint64_t)bytes[0] + bytes[1] ||
+            read_at(fd, TARN_BLACK_BOX_SCENE_AT + at, found, bytes[0]) != TARN_OK) {
+            return TARN_E_NOT_FOUND;
+        }
+        at += bytes[0];
+        if (strcmp(found, name) == 0) {
+            return append(fd, TARN_BLACK_BOX_SCENE_AT + at, bytes[1], content);
+        }
+        at += bytes[1];
+    }
+    return TARN_E_NOT_FOUND;
+}
+
 void tarn_box_copy_scene(int from_fd, int to_fd)
 {
     tarn_black_box_head head, copy = {.magic = TARN_BLACK_BOX_MAGIC, .version = TARN_BLACK_BOX_VERSION};

@@ -551,6 +551,34 @@ static int respond_time(tarn_gateway *gateway, tarn_http_response *response, str
     return respond_answer(response, wsi, 0);
 }
 
+/// A file of the scene that a session's tank was made from. @param verb  from the "/scene/" on
+static int respond_own_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name,
+                             const char *verb)
+{
+    snprintf(response->moved, sizeof response->moved, "%.*s", (int)(verb - name), name);
+    if (!is_get(wsi)) {
+        return refuse_method(response, wsi, "GET, HEAD");
+    }
+    read_pass(wsi, response->pass);
+    const tarn_session *session =
+        tarn_session_pages_seen_by(&gateway->sessions, response->moved, response->pass, &answer);
+    if (session == NULL) {
+        return respond_answer(response, wsi, 0);
+    }
+    tarn_scene_page *page = NULL;
+    const tarn_status status = tarn_scene_page_open_kept(&gateway->scene_pages, session->box_fd,
+                                                         verb + strlen(TARN_SESSION_PAGES_SCENE), &page);
+    if (status != TARN_OK) {
+        return refuse_json(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 503,
+                           status == TARN_E_NOT_FOUND ? "this tank's scene has no such file"
+                                                      : "the file cannot be read now");
+    }
+    response->is_scene = true;
+    response->shared_with = named_origin(gateway, wsi);
+    response->scene_page = page;
+    return respond_page(response, wsi, &page->page);
+}
+
 /// @return -2: the request is about something else
 static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
@@ -569,6 +597,9 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
     }
     if (tarn_time_page_find(verb) != TARN_TIME_PAGE_NONE) {
         return respond_time(gateway, response, wsi, name, verb);
+    }
+    if (verb != NULL && strncmp(verb, TARN_SESSION_PAGES_SCENE, strlen(TARN_SESSION_PAGES_SCENE)) == 0) {
+        return respond_own_scene(gateway, response, wsi, name, verb);
     }
     if (path[root] == '/' && lws_hdr_total_length(wsi, WSI_TOKEN_DELETE_URI) > 0) {
         return end_session(gateway, response, wsi, name);

@@ -1,6 +1,9 @@
 // Files below the scenes' directory, opened component by component without following links, kept while they are sent.
 #include "server/gateway/scene_pages.h"
 
+#include "server/common/box_follow.h"
+#include "server/common/scene_pack.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -154,6 +157,51 @@ tarn_status tarn_scene_page_open(tarn_scene_pages *pages, const char *directory,
     tarn_status status = open_file(pages, fd, type, page);
     close(fd);
     return status;
+}
+
+/// Who sends the same bytes shares them.
+static tarn_scene_page *find_same(const tarn_scene_pages *pages, const tarn_page *made)
+{
+    for (tarn_scene_page *page = pages->first; page != NULL; page = page->next) {
+        if (page->page.byte_count == made->byte_count && page->page.type == made->type &&
+            strcmp(page->page.etag, made->etag) == 0 &&
+            (made->byte_count == 0 || memcmp(page->page.bytes, made->bytes, made->byte_count) == 0)) {
+            return page;
+        }
+    }
+    return NULL;
+}
+
+tarn_status tarn_scene_page_open_kept(tarn_scene_pages *pages, int box_fd, const char *name, tarn_scene_page **page)
+{
+    tarn_box_bytes content = {0};
+    tarn_page made = {.type = type_of(name)};
+    *page = NULL;
+    tarn_status status = made.type != NULL && tarn_scene_file_name_valid(name)
+                             ? tarn_box_scene_file(box_fd, name, &content)
+                             : TARN_E_NOT_FOUND;
+    if (status != TARN_OK) {
+        tarn_box_bytes_free(&content);
+        return status;
+    }
+    made.bytes = content.bytes;
+    made.byte_count = content.count;
+    tarn_page_tag(&made);
+    tarn_scene_page *found = find_same(pages, &made);
+    if (found != NULL) {
+        tarn_box_bytes_free(&content);
+    } else if ((found = calloc(1, sizeof *found)) == NULL) {
+        tarn_box_bytes_free(&content);
+        return TARN_E_MEMORY;
+    } else {
+        found->page = made;
+        found->pages = pages;
+        found->next = pages->first;
+        pages->first = found;
+    }
+    found->user_count++;
+    *page = found;
+    return TARN_OK;
 }
 
 void tarn_scene_page_close(tarn_scene_page *page)

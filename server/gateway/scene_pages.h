@@ -44,6 +44,11 @@ tarn_status tarn_scene_page_open(tarn_scene_pages *pages, const char *directory,
 tarn_status tarn_scene_page_open_own(tarn_scene_pages *pages, const char *scene_file, const char *path,
                                      tarn_scene_page **page);
 
+/// The same for a file of the scene that a tank was made from, as its black box has it, whatever the directory has now.
+/// @param box_fd  of the box; 0: there is none
+/// @param name    in the scene: "dam-break.json"
+tarn_status tarn_scene_page_open_kept(tarn_scene_pages *pages, int box_fd, const char *name, tarn_scene_page **page);
+
 /// Gives a page back; it is gone with its last user. Takes NULL.
 void tarn_scene_page_close(tarn_scene_page *page);
 

@@ -229,6 +229,19 @@ tarn_session *tarn_session_pages_open_to(tarn_sessions *all, const char *name, c
     return session;
 }
 
+tarn_session *tarn_session_pages_seen_by(tarn_sessions *all, const char *name, const char *pass,
+                                         tarn_session_answer *answer)
+{
+    tarn_session *session = find(all, name, answer);
+    tarn_grant grant;
+    tarn_text why;
+    if (session != NULL && pass[0] != 0 && tarn_passes_admit(all->passes, session, pass, &grant, why) != TARN_OK) {
+        tarn_session_pages_refuse(answer, 403, why);
+        return NULL;
+    }
+    return session;
+}
+
 void tarn_session_pages_end(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer)
 {
     tarn_session *session = find(all, name, answer);

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #define TARN_SESSION_PAGES_PATH "/sessions"
+#define TARN_SESSION_PAGES_SCENE "/scene/" ///< behind a session's name, in front of a file's
 
 /// Who made tanks of late.
 typedef struct tarn_session_makers {
@@ -47,6 +48,11 @@ void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_se
 /// @param body  of the request  @param address  whose it is
 void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
                              const char *pass, const struct in6_addr *address, tarn_session_answer *answer);
+
+/// A session for whoever may join it: with a pass that is good there, or as a guest. @return NULL: the answer is why
+/// not
+tarn_session *tarn_session_pages_seen_by(tarn_sessions *all, const char *name, const char *pass,
+                                         tarn_session_answer *answer);
 
 void tarn_session_pages_end(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer);
 

@@ -105,8 +105,9 @@ export async function startFakeServer(options = {}) {
 function servePage(base, files, request, response) {
   const path = new URL(request.url, "http://x").pathname;
   const inside = path.startsWith(base) ? path.slice(base.length) : "missing";
-  if (inside.startsWith("scenes/")) {
-    const file = files[inside.slice("scenes/".length)] ?? (inside.endsWith(".json") ? "{}" : null);
+  const scenes = /^(scenes|sessions\/[^/]+\/scene)\//.exec(inside);
+  if (scenes !== null) {
+    const file = files[inside.slice(scenes[0].length)] ?? (inside.endsWith(".json") ? "{}" : null);
     response.writeHead(file === null ? 404 : 200, { "content-type": "text/plain" }).end(file ?? "");
     return;
   }

@@ -311,6 +311,32 @@ static void expect_beginning(stream_client *client, const water *seen)
     assert_memory_equal(client->particles.positions, seen->positions, 8 * (size_t)seen->count);
 }
 
+/// What a page draws: the scene that the tank was made from, for whoever may join it.
+static void expect_own_scene(const char *session, const char *key, const char *height)
+{
+    char target[160], header[128] = "", found[64];
+    if (key != NULL) {
+        snprintf(header, sizeof header, "Authorization: Bearer %s\r\n", key);
+    }
+    snprintf(target, sizeof target, "/sessions/%s/scene/own.json", session);
+    snprintf(found, sizeof found, "\"max_m\": [0.5, %s, 0.5]", height);
+    assert_int_equal(server_request(server.port, "GET", target, header, NULL, answer, sizeof answer), 200);
+    assert_non_null(strstr(answer, found));
+    snprintf(target, sizeof target, "/sessions/%s/scene/box.obj", session);
+    assert_int_equal(server_request(server.port, "GET", target, header, NULL, answer, sizeof answer), 200);
+    assert_non_null(strstr(answer, "f 1 3 4 2"));
+}
+
+static void expect_no_own_scene(const char *session, const char *file, const char *key, int status)
+{
+    char target[256], header[128] = "";
+    if (key != NULL) {
+        snprintf(header, sizeof header, "Authorization: Bearer %s\r\n", key);
+    }
+    snprintf(target, sizeof target, "/sessions/%s/scene/%s", session, file);
+    assert_int_equal(server_request(server.port, "GET", target, header, NULL, answer, sizeof answer), status);
+}
+
 /// A file that is carried to where its scene isn't, or is another one, goes on at the same step with the scene as it
 /// was, also where the tank starts afresh, loses its worker or moves to another one.
 static void test_a_tank_has_its_scene_with_it(void **state)
@@ -349,6 +375,13 @@ static void test_a_tank_has_its_scene_with_it(void **state)
     assert_int_equal(join(&client, name, own), TARN_ROLE_OWN);
     expect_water(&client, &seen, 1);
     assert_int_equal(count_said("it is there no more"), 1);
+    expect_own_scene(name, own, "0.40");
+    expect_own_scene(name, NULL, "0.40"); // guests watch
+    expect_no_own_scene(name, "own.json", "no-key", 403);
+    expect_no_own_scene(name, "other.json", own, 404);
+    expect_no_own_scene(name, "../own.json", own, 400); // no path of a request has one
+    expect_no_own_scene(name, "", own, 404);
+    expect_no_own_scene("no-such", "own.json", NULL, 404);
     assert_null(strstr(server_said(&server), name)); // which opens it
     expect_beginning(&client, &seen);
     wait_for_commit();
@@ -372,6 +405,7 @@ static void test_a_tank_has_its_scene_with_it(void **state)
         usleep(50000);
     }
     assert_true(server_metric(server.port, "tarn_moves_total") == 1);
+    expect_own_scene(name, own, "0.40");
     expect_beginning(&client, &seen);
     wait_for_commit();
     stream_client_close(&client);
@@ -383,6 +417,7 @@ static void test_a_tank_has_its_scene_with_it(void **state)
     assert_int_equal(join(&client, name, own), TARN_ROLE_OWN);
     stream_client_see(&client);
     assert_int_equal(count_said("it has changed"), 1);
+    expect_own_scene(name, own, "0.40");
     assert_int_equal(client.frame.head.step, seen.step);
     expect_beginning(&client, &seen);
     assert_null(strstr(server_said(&server), name)); // which opens it
@@ -393,6 +428,7 @@ static void test_a_tank_has_its_scene_with_it(void **state)
         stream_client_see(&client);
     }
     assert_true(client.particles.count < seen.count);
+    expect_own_scene(name, own, "0.30");
     stream_client_close(&client);
     server_stop(&server);
     assert_int_equal(server_remove_store(scenes), 0);

@@ -5,6 +5,7 @@ import type { Arrival } from "./arrival.js";
 import { Controls } from "./controls.js";
 import type { Graphics } from "./graphics.js";
 import { Keeping } from "./keeping.js";
+import { withKey } from "./lobby/sessions.js";
 import { measure, noMeasurements } from "./measuring.js";
 import type { Link } from "./net/link.js";
 import { Pictures } from "./pictures.js";
@@ -149,7 +150,7 @@ export class App {
     parts.tools.hidden = !values.tools;
     recallView(this.orbit, this.settings);
     this.texts = new SceneTexts(fetchScene, () => this.showNames());
-    this.scenes = new SceneLoader(fetchScene, {
+    this.scenes = new SceneLoader((path) => this.fetchOwnScene(path, fetchScene), {
       onFile: (scene, file) => {
         this.texts.know(scene, file);
         this.sceneLook = { scene, look: lookOfScene(file) };
@@ -313,6 +314,18 @@ export class App {
           this.announcer.say(sentence(message.text));
         break;
     }
+  }
+
+  /** What the tank was made from; the folder has it too where nobody has changed it, for servers that don't say. */
+  private async fetchOwnScene(
+    path: string,
+    fetchScene: (path: string) => Promise<Response>,
+  ): Promise<Response> {
+    const { session } = this.model;
+    const own = `sessions/${encodeURIComponent(session)}/scene/${path}`;
+    const headers = withKey(this.conversation.introduction.key);
+    const response = await fetch(new URL(own, document.baseURI), { headers }).catch(() => null);
+    return response?.ok ? response : fetchScene(path);
   }
 
   private showState(state: SessionState): void {

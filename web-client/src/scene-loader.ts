@@ -15,7 +15,7 @@ export class SceneLoader {
   private scene = "";
   private turn = 0;
 
-  /** @param fetchFile  gets a file of the scenes' folder by its path below it */
+  /** @param fetchFile  gets a file of a scene by its path below the scenes' folder, as the tank has it */
   constructor(
     private readonly fetchFile: (path: string) => Promise<Response>,
     private readonly events: SceneLoaderEvents,
