@@ -301,10 +301,8 @@ TILE_FN void extend_rows(extend_scratch *s, int layer, uint32_t of, int at)
                                row_bits_mask((uint32_t)known[r - Y] >> i),  row_bits_mask((uint32_t)known[r + Y] >> i),
                                row_bits_mask((uint32_t)known[r - Z] >> i),  row_bits_mask((uint32_t)known[r + Z] >> i)};
         const row_f32 along_x = row_load_kept(is[0], v - 1) + row_load_kept(is[1], v + 1);
-        const row_f32 along_y =
-            row_load_kept(is[2], v - Y * EXTEND_WIDTH) + row_load_kept(is[3], v + Y * EXTEND_WIDTH);
-        const row_f32 along_z =
-            row_load_kept(is[4], v - Z * EXTEND_WIDTH) + row_load_kept(is[5], v + Z * EXTEND_WIDTH);
+        const row_f32 along_y = row_load_kept(is[2], v - Y * EXTEND_WIDTH) + row_load_kept(is[3], v + Y * EXTEND_WIDTH);
+        const row_f32 along_z = row_load_kept(is[4], v - Z * EXTEND_WIDTH) + row_load_kept(is[5], v + Z * EXTEND_WIDTH);
         const row_f32 mean = ((along_x + along_y) + along_z) / row_count(is, 6);
         row_put(&s->value[r][i], here, mean);
     }

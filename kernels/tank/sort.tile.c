@@ -193,6 +193,7 @@ TILE_FN void list_none(const grid_shape *shape, grid_counters *counters)
             counters->level_tiles_next[level] = 0;
         }
     }
+    TILE_BARRIER();
 }
 
 /// The tiles in use after the move. One tile.
@@ -371,12 +372,14 @@ TILE_KERNEL(tank_retire, 32, tank_args, tile_no_scratch)
     }
 }
 
-/// Where the particles that go to each neighbour begin; beyond all places for those that go nowhere.
+/// Where the particles that go to each neighbour begin; beyond all places for those that go nowhere, as all do where the
+/// tiles ran out: the places that lists gave before are no longer apart.
 TILE_FN void scatter_targets(const tank_args *args, uint32_t o, scatter_scratch *s, tile_place place)
 {
     const store_memory *store = &args->store;
+    const uint32_t places = args->grid.m.counters->overflow == 0 ? 27 : 0;
     FOR_RANGE (n, 0, 32) {
-        const uint32_t to = n < 27 ? tile_neighbour(&args->grid.shape, 0, place, n) : TILE_NONE;
+        const uint32_t to = n < places ? tile_neighbour(&args->grid.shape, 0, place, n) : TILE_NONE;
         s->first[n] =
             to != TILE_NONE ? store->tile_first_next[to] + store->move_count[o * 27 + n] : args->scale.particles_max;
     }
