@@ -148,6 +148,9 @@ void tarn_time_machine_set_speed(tarn_session *session, float speed)
 static void go_back(tarn_session *session, const tarn_store_reply *reply)
 {
     const char *failure = is_free(session) ? NULL : NOT_FREE;
+    if (failure == NULL && !tarn_session_box_can_go(reply->box_fd)) { // without it the worker would begin afresh
+        failure = "the tank can't be gone back with: there is no descriptor for it";
+    }
     tarn_ipc_load load = {.paused = session->state.paused, .resumes = TARN_IPC_GOES_BACK, .box = reply->box_fd};
     memcpy(load.scene, reply->scene, sizeof load.scene);
     if (failure == NULL && (tarn_box_set_epoch(reply->box_fd, session->epoch + 1) != TARN_OK ||

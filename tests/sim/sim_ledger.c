@@ -147,7 +147,9 @@ uint64_t sim_ledger_take(sim_life *life, uint32_t viewer_id, uint32_t sequence, 
     SIM_CHECK(PRIVATE, person != NULL && strcmp(person->session, life->session) == 0,
               "a tank of %s gets input %u of viewer %u, which isn't there", life->session, sequence, viewer_id);
     SIM_CHECK(ROLE, person->role_most >= (is_parameter ? TARN_ROLE_OWN : TARN_ROLE_PLAY) && !person->is_preview,
-              "viewer %u, whose role is %d, does something to %s", viewer_id, (int)person->role, life->session);
+              "viewer %u, whose role is %d, %d at most, does something to %s: input %u, %s", viewer_id,
+              (int)person->role, (int)person->role_most, life->session, sequence,
+              is_parameter ? "a parameter" : "no parameter");
     sim_sent *found = NULL;
     for (uint32_t i = 0; i < person->sent_count; i++) {
         sim_sent *sent = &person->sent[i];

@@ -484,16 +484,20 @@ const sim_frame *sim_tank_frame_made(const uint8_t *bytes, size_t byte_count, co
         return NULL;
     }
     *session = life->session;
-    for (uint32_t i = 1; i <= sizeof made / sizeof made[0] && i <= made_count; i++) {
+    // A viewer of a gateway that is gone may still be given what its socket held, when a tank of the same life, which
+    // came out of its file, has made frames of the same numbers.
+    const sim_frame *found = NULL;
+    *is_intact = false;
+    for (uint32_t i = 1; i <= sizeof made / sizeof made[0] && i <= made_count && !*is_intact; i++) {
         const sim_frame *at = &made[(made_count - i) % (sizeof made / sizeof made[0])];
         if (at->life == tag.life && at->epoch == opened.head.epoch && at->number == opened.head.number) {
             const size_t first = at->byte_count - (size_t)tag.content;
             *is_intact = byte_count >= first && byte_count <= at->byte_count && tag.step == opened.head.step &&
                          sim_hash(0, bytes, first) == at->hash;
-            return at;
+            found = at;
         }
     }
-    return NULL;
+    return found;
 }
 
 // ------------------------------------------------------------------------------------------------ to another worker

@@ -144,8 +144,11 @@ void sim_viewer_moderate(sim_viewer *owner, sim_viewer *about, tarn_moderation a
     sim_trace("viewer %u of %s does %d about viewer %u", owner->person->viewer_id, owner->session, (int)action,
               about->person->viewer_id);
     about->was_freed |= action == TARN_MODERATE_UNMUTE || action == TARN_MODERATE_OWN;
-    sim_ledger_meddle(about->person, is_role ? given[action - TARN_MODERATE_OWN] : about->person->role,
-                      about->was_freed);
+    tarn_role role_most = is_role ? given[action - TARN_MODERATE_OWN] : about->person->role;
+    if (session != NULL && session->is_opened && role_most >= TARN_ROLE_PLAY) {
+        role_most = TARN_ROLE_OWN; // players may set parameters there
+    }
+    sim_ledger_meddle(about->person, role_most, about->was_freed);
     if (session != NULL) {
         session->is_meddled = true; // who comes from the same place is muted, too
     }
