@@ -76,14 +76,23 @@ void sim_ledger_excuse(const char *session)
     }
 }
 
-/// What is sent to three workers that die isn't sent again: it may be what ends them.
-void sim_ledger_worker_died(const char *session)
+// What is sent to three workers that die isn't sent again: it may be what ends them, also before they have the tank.
+void sim_ledger_worker_died(void)
 {
     for (sim_person *at = people; at != NULL; at = at->next) {
-        for (uint32_t i = 0; i < at->sent_count && strcmp(at->session, session) == 0; i++) {
+        for (uint32_t i = 0; i < at->sent_count; i++) {
             at->sent[i].deaths += at->sent[i].life == 0;
-            // Of those who have left it isn't sent again either: what a worker has of them is no longer known.
-            at->sent[i].is_excused |= at->sent[i].life == 0 && (at->sent[i].deaths >= 3 || !at->is_there);
+            at->sent[i].is_excused |= at->sent[i].life == 0 && at->sent[i].deaths >= 3;
+        }
+    }
+}
+
+// Of those who have left it isn't sent again either: what a worker has of them is no longer known.
+void sim_ledger_tank_died(const char *session)
+{
+    for (sim_person *at = people; at != NULL; at = at->next) {
+        for (uint32_t i = 0; i < at->sent_count && !at->is_there && strcmp(at->session, session) == 0; i++) {
+            at->sent[i].is_excused |= at->sent[i].life == 0;
         }
     }
 }

@@ -80,6 +80,7 @@ void sim_ledger_meddle(sim_person *person, tarn_role role_most, bool is_freed);
 
 /// What viewers of a session sent and hasn't been taken may be lost. @param session  NULL: of all
 void sim_ledger_excuse(const char *session);
-void sim_ledger_worker_died(const char *session);
+void sim_ledger_worker_died(void);
+void sim_ledger_tank_died(const char *session);
 
 #endif

@@ -335,7 +335,8 @@ static void on_joined(sim_viewer *viewer, const tarn_joined *joined)
               "viewer %u of %s, who is %d, is given keys of more", viewer->index, viewer->session, (int)joined->role);
     const sim_session *session = sim_model_find(viewer->session);
     SIM_CHECK(ROLE,
-              joined->own_key[0] == 0 || session == NULL || strcmp(joined->own_key, session->keys[TARN_ROLE_OWN]) == 0,
+              joined->own_key[0] == 0 || session == NULL || viewer->since_ns < session->since_ns || // of a run before
+                  strcmp(joined->own_key, session->keys[TARN_ROLE_OWN]) == 0,
               "viewer %u of %s is given another key than it opens with", viewer->index, viewer->session);
     viewer->person = sim_ledger_join(joined->viewer_id, viewer->session, joined->role, viewer->is_preview);
     if (session != NULL && session->is_meddled) {
@@ -469,6 +470,7 @@ sim_viewer *sim_viewer_connect(const char *session, sim_pass pass, bool is_previ
     static const tarn_role roles[] = {TARN_ROLE_WATCH, TARN_ROLE_PLAY, TARN_ROLE_OWN};
     sim_viewer *viewer = sim_make(sizeof *viewer);
     viewer->index = ++viewer_count;
+    viewer->since_ns = sim_now();
     snprintf(viewer->session, sizeof viewer->session, "%s", session);
     viewer->pass = pass;
     viewer->is_preview = is_preview;

@@ -38,7 +38,7 @@ typedef struct sim_viewer {
     bool is_muted, was_freed; ///< as it was told last; an owner has undone it, or may have
     tarn_session_state state;
     uint32_t epoch, number, reference;
-    uint64_t frames, frame_ns, joined_ns;
+    uint64_t since_ns, frames, frame_ns, joined_ns;
     uint32_t unacknowledged;
     uint32_t error; ///< the newest
     uint16_t close_code;

@@ -57,9 +57,10 @@ static void die(sim_worker *worker, int status, int number)
     worker->is_alive = false;
     worker->generation++;
     sim_told->deaths++;
+    sim_ledger_worker_died();
     for (int i = 0; i < TANK_PLACES; i++) {
         if (worker->tanks[i].id != 0) {
-            sim_ledger_worker_died(worker->tanks[i].session);
+            sim_ledger_tank_died(worker->tanks[i].session);
             sim_tank_free(&worker->tanks[i]);
         }
     }
