@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+// A file from elsewhere may date states that it hasn't.
+#define IS_THERE "state IN (SELECT id FROM states)"
+
 bool tarn_session_moment_put(sqlite3 *db, const tarn_session_moment *moment)
 {
     sqlite3_stmt *statement = NULL;
@@ -120,7 +123,9 @@ tarn_status tarn_session_history_span(tarn_session_file *file, tarn_session_span
     tarn_status status = finish(file, row, code, why);
     if (status == TARN_OK && span->state_count > 0) {
         status =
-            find_moment(file, "SELECT state, at_ns, dt_ns FROM moments ORDER BY state DESC LIMIT 1", 0, &newest, why);
+            find_moment(file, "SELECT state, at_ns, dt_ns FROM moments WHERE " IS_THERE " ORDER BY state DESC LIMIT 1",
+                        0, &newest, why);
+        status = status == TARN_E_NOT_FOUND ? TARN_OK : status;
     }
     if (status == TARN_OK && newest.state != 0 && newest.state == tarn_session_file_newest(file)) {
         status = count_steps(file, newest.state, &steps, why);
@@ -153,9 +158,9 @@ tarn_status tarn_session_history_keep(tarn_session_file *file, const tarn_sessio
     tarn_session_moment oldest = {0};
     int64_t by_bytes = 0;
     const uint64_t from_ns = now_ns > rule->ns_max ? now_ns - rule->ns_max : 0;
-    tarn_status status =
-        find_moment(file, "SELECT state, at_ns, dt_ns FROM moments WHERE at_ns <= ?1 ORDER BY state DESC LIMIT 1",
-                    (int64_t)from_ns, &oldest, why);
+    tarn_status status = find_moment(
+        file, "SELECT state, at_ns, dt_ns FROM moments WHERE at_ns <= ?1 AND " IS_THERE " ORDER BY state DESC LIMIT 1",
+        (int64_t)from_ns, &oldest, why);
     if (status == TARN_OK || status == TARN_E_NOT_FOUND) {
         status = oldest_by_bytes(file, rule, &by_bytes, why);
     }
@@ -168,8 +173,8 @@ tarn_status tarn_session_history_keep(tarn_session_file *file, const tarn_sessio
 
 tarn_status tarn_session_history_rest(tarn_session_file *file, uint64_t *at_ns, tarn_session_rest *rest, tarn_text why)
 {
-    static const char sql[] =
-        "SELECT state, at_ns, dt_ns FROM moments WHERE at_ns - dt_ns / 2 <= ?1 ORDER BY state DESC LIMIT 1";
+    static const char sql[] = "SELECT state, at_ns, dt_ns FROM moments WHERE at_ns - dt_ns / 2 <= ?1 AND " IS_THERE
+                              " ORDER BY state DESC LIMIT 1";
     tarn_session_moment moment = {0};
     tarn_status status = find_moment(file, sql, (int64_t)*at_ns, &moment, why);
     if (status == TARN_E_NOT_FOUND) {

@@ -15,9 +15,10 @@ bool tarn_barred_is_one_place(const struct in6_addr *a, const struct in6_addr *b
 static bool is_meant(const tarn_barred *barred, uint32_t i, const tarn_comer *comer)
 {
     const tarn_comer *known = &barred->entries[i].comer;
-    if (known->token[0] != 0 || comer->token[0] != 0) {
+    if (comer->token[0] != 0) {
         return strcmp(known->token, comer->token) == 0;
     }
+    // One without a token may be who has left it away.
     return tarn_barred_is_one_place(&known->address, &comer->address) &&
            (barred->entries[i].all_of_address || strcmp(known->browser, comer->browser) == 0);
 }

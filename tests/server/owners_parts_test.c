@@ -59,7 +59,18 @@ static void test_a_token_is_kept_out_wherever_it_comes_from(void **state)
     tarn_barred_add(&barred, &removed, true, 150);
     assert_int_equal(out_for(&barred, "::ffff:192.0.2.9", "", "t1"), 50);
     assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "p", "t2"), 0);
-    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "p", ""), 0);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.9", "p", ""), 0);
+}
+
+static void test_leaving_a_token_away_lets_nobody_in(void **state)
+{
+    (void)state;
+    tarn_barred barred = {0};
+    const tarn_comer removed = comer("::ffff:192.0.2.1", "p", "t1");
+    tarn_barred_add(&barred, &removed, false, 150);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "p", ""), 50);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "q", ""), 0);
+    assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", "p", "t2"), 0);
 }
 
 static void test_muting_lasts_until_it_is_taken_back_and_removing_does_not(void **state)
@@ -123,6 +134,7 @@ int main(void)
         cmocka_unit_test(test_at_a_shared_address_the_browser_counts_alone_the_address),
         cmocka_unit_test(test_of_ipv6_the_network_counts),
         cmocka_unit_test(test_a_token_is_kept_out_wherever_it_comes_from),
+        cmocka_unit_test(test_leaving_a_token_away_lets_nobody_in),
         cmocka_unit_test(test_muting_lasts_until_it_is_taken_back_and_removing_does_not),
         cmocka_unit_test(test_what_was_kept_before_there_were_locks_is_read),
         cmocka_unit_test(test_where_all_places_are_taken_the_oldest_is_forgotten),

@@ -575,6 +575,25 @@ static void test_a_past_of_impossible_sizes_is_looked_at(void **state)
     toy_close(&tank);
 }
 
+static void test_moments_of_states_that_are_not_there_date_nothing(void **state)
+{
+    static tarn_session_span before, span;
+    tarn_session_file *file;
+    tarn_text why;
+    toy_tank tank;
+    toy_open(&tank, 9);
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+    keep_a_while(file, &tank, 40);
+    assert_int_equal(tarn_session_history_span(file, &before, why), TARN_OK);
+    tarn_session_file_close(file);
+    (void)ask(path_in(*state, "toy.tank"), "INSERT INTO moments VALUES(999999, 5, 16666668, 100)");
+    assert_int_equal(tarn_session_file_open(path_in(*state, "toy.tank"), &file, why), TARN_OK);
+    assert_int_equal(tarn_session_history_span(file, &span, why), TARN_OK);
+    assert_true(before.until_ns > 1000 && span.until_ns == before.until_ns);
+    tarn_session_file_close(file);
+    toy_close(&tank);
+}
+
 static void test_what_is_no_sessions_file_is_named(void **state)
 {
     tarn_session_file *file;
@@ -600,6 +619,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_older_file_goes_on, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_bit_that_flips_is_noticed, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_past_of_impossible_sizes_is_looked_at, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_moments_of_states_that_are_not_there_date_nothing, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_reader_sees_one_moment_while_a_writer_goes_on, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_power_cut_costs_what_was_not_committed, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_no_sessions_file_is_named, make_dir, remove_dir),
