@@ -136,6 +136,11 @@ TILE_FN void row_store_whole(int32_t *p, row_i32 a)
 {
     *p = a;
 }
+/// Whether this lane has nothing to do with the mask. A lane that does whole rows isn't asked.
+TILE_FN int row_idles(row_i32 mask)
+{
+    return mask == 0;
+}
 /// Whether the mask has cells: some that this lane does.
 TILE_FN int row_any(row_i32 mask)
 {
@@ -339,6 +344,11 @@ TILE_FN row_i32 row_load_one(const int32_t *p, uint32_t x, int cell)
 TILE_FN void row_store_whole(int32_t *p, row_i32 a)
 {
     memcpy(p, &a, sizeof a);
+}
+TILE_FN int row_idles(row_i32 mask)
+{
+    (void)mask;
+    return 0;
 }
 TILE_FN int row_any(row_i32 mask)
 {

@@ -293,8 +293,7 @@ TILE_FN void extend_rows(extend_scratch *s, int layer, uint32_t of, int at)
     FOR_SET_ROWS (x, r, EXTEND_PLANE, EXTEND_ROWS - EXTEND_PLANE, wanted, of) {
         const int i = at + x;
         const float *v = &s->value[r][i];
-        const row_i32 here = row_bits_mask((wanted[r] & of) >> i);
-        if (!row_any(here)) {
+        if (row_idles(row_bits_mask((wanted[r] & of) >> i))) {
             continue;
         }
         const row_i32 is[6] = {row_bits_mask((uint32_t)known[r] << 1 >> i), row_bits_mask((uint32_t)known[r] >> 1 >> i),
@@ -304,7 +303,7 @@ TILE_FN void extend_rows(extend_scratch *s, int layer, uint32_t of, int at)
         const row_f32 along_y = row_load_kept(is[2], v - Y * EXTEND_WIDTH) + row_load_kept(is[3], v + Y * EXTEND_WIDTH);
         const row_f32 along_z = row_load_kept(is[4], v - Z * EXTEND_WIDTH) + row_load_kept(is[5], v + Z * EXTEND_WIDTH);
         const row_f32 mean = ((along_x + along_y) + along_z) / row_count(is, 6);
-        row_put(&s->value[r][i], here, mean);
+        row_put(&s->value[r][i], row_bits_mask((wanted[r] & of) >> i), mean);
     }
 }
 

@@ -372,8 +372,8 @@ TILE_KERNEL(tank_retire, 32, tank_args, tile_no_scratch)
     }
 }
 
-/// Where the particles that go to each neighbour begin; beyond all places for those that go nowhere, as all do where the
-/// tiles ran out: the places that lists gave before are no longer apart.
+/// Where the particles that go to each neighbour begin; beyond all places for those that go nowhere, as all do where
+/// the tiles ran out: the places that lists gave before are no longer apart.
 TILE_FN void scatter_targets(const tank_args *args, uint32_t o, scatter_scratch *s, tile_place place)
 {
     const store_memory *store = &args->store;

@@ -1,6 +1,6 @@
 /// Whom a session's owners removed or muted, for when they come again. Nobody can be known for sure: keys are passed
-/// on, and many may share an address. Of who comes by a token that token is kept out; of who comes without, the browser at its
-/// address, or all of the address where nobody else had joined from there. Pure.
+/// on, and many may share an address. Of who comes by a token that token is kept out; of who comes without, the browser
+/// at its address, or all of the address where nobody else had joined from there. Pure.
 #ifndef TARN_SERVER_GATEWAY_BARRED_H
 #define TARN_SERVER_GATEWAY_BARRED_H
 
