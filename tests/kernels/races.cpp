@@ -67,6 +67,11 @@ struct finding {
     uint32_t lane;
 };
 
+/// Bytes of device memory.
+struct traffic {
+    uint64_t read, written;
+};
+
 uint8_t *reserve(size_t bytes)
 {
     void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -102,6 +107,8 @@ uint32_t alone_since;       // the first epoch that nothing but this barrier, pe
 race_barrier barriers[RACES_BARRIERS_MAX];
 uint32_t barrier_count;
 std::map<std::pair<const char *, int>, race_barrier *> barrier_at;
+std::map<std::string, traffic> traffic_of;
+traffic *traffic_now;
 std::vector<finding> findings;
 std::map<std::pair<uint64_t, int>, bool> found;
 
@@ -180,6 +187,14 @@ void add(record &r, older *before, uint32_t *other, uint32_t place)
     r.warp_epoch = (uint16_t)warp_epochs[warp];
 }
 
+void count_bytes(const cell &c, act now, uint32_t bytes)
+{
+    const bool is_written = c.write.epoch >= launch_epoch || c.atomic.epoch >= launch_epoch;
+    const bool is_read = c.read.epoch >= launch_epoch || c.load.epoch >= launch_epoch;
+    traffic_now->read += now != act::write && !is_written && !is_read ? bytes : 0;
+    traffic_now->written += (now == act::write || now == act::atomic) && !is_written ? bytes : 0;
+}
+
 void access_cell(cell &c, act now, uint32_t place, bool is_shared)
 {
     if (is_shared && now != act::write && c.write.epoch < block_epoch && c.atomic.epoch < block_epoch) {
@@ -220,10 +235,17 @@ void access_watched(const watched &w, uintptr_t at, size_t bytes, act now, uint3
             first.is_split = true;
         }
         if (!first.is_split) {
+            if (!is_shared) {
+                count_bytes(first, now, WORD_BYTES);
+            }
             access_cell(first, now, place, is_shared);
         }
         for (size_t i = byte; first.is_split && i < byte + count; i++) {
-            access_cell(i == 0 ? first : others[i - 1], now, place, is_shared);
+            cell &c = i == 0 ? first : others[i - 1];
+            if (!is_shared) {
+                count_bytes(c, now, 1);
+            }
+            access_cell(c, now, place, is_shared);
         }
         at += count;
     }
@@ -310,6 +332,7 @@ bool watch_is_on()
 void watch_launch(const char *kernel)
 {
     kernel_name = kernel;
+    traffic_now = &traffic_of[kernel];
     begin_epoch();
     launch_epoch = epoch;
 }
@@ -500,6 +523,17 @@ void races_forget(void)
 {
     findings.clear();
     found.clear();
+}
+
+void races_bytes(const char *kernel, uint64_t *read, uint64_t *written)
+{
+    *read = traffic_of[kernel].read;
+    *written = traffic_of[kernel].written;
+}
+
+void races_count_bytes_anew(void)
+{
+    traffic_of.clear();
 }
 
 uint32_t races_barrier_count(void)

@@ -44,6 +44,11 @@ race_kind races_kind(uint32_t i);
 void races_text(uint32_t i, char text[RACES_TEXT_BYTES]);
 void races_forget(void);
 
+/// Bytes of device memory that a kernel's launches have touched since the last call of races_count_bytes_anew: each
+/// counts once in a launch as read, if it wasn't written there before, and once as written.
+void races_bytes(const char *kernel, uint64_t *read, uint64_t *written);
+void races_count_bytes_anew(void);
+
 /// Of all barriers that a block has come to since the program's start.
 uint32_t races_barrier_count(void);
 const race_barrier *races_barrier(uint32_t i);

@@ -1,0 +1,240 @@
+// How many kernels a step launches, one after the other, and with `bench_bytes` how many bytes of device memory they
+// touch: what a step takes at least on a GPU, where each launch waits for the one before it. Prints tables; asserts
+// nothing.
+#include "kernels/device/device_internal.h"
+#include "kernels/step_input.h"
+#include "server/common/option_number.h"
+#if TARN_WATCHED
+#include "tests/kernels/races.h"
+#endif
+
+#include <argp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KERNELS_MAX = 256, PARTICLES = 102400, MANY_PARTICLES = 2073600, WARM_UP_STEPS = 2 };
+
+#define LAUNCH_US 2.5      ///< that a launch takes which waits for the one before it
+#define BYTES_PER_US 3.0e6 ///< of a device with 3 TB/s
+
+typedef struct counted {
+    const tarn_kernel *kernel;
+    uint64_t launches, tiles, most_tiles;
+} counted;
+
+static counted kernels[KERNELS_MAX];
+static uint32_t kernel_count;
+static uint64_t rounds, fills;
+static const tarn_device_ops *real;
+
+// ------------------------------------------------------------------------------------------------------------ counting
+
+static void count_launch(tarn_queue *queue, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                         uint32_t count_max)
+{
+    uint32_t i = 0;
+    while (i < kernel_count && kernels[i].kernel != kernel) {
+        i++;
+    }
+    if (i == kernel_count && kernel_count < KERNELS_MAX) {
+        kernels[kernel_count++].kernel = kernel;
+    }
+    if (i < KERNELS_MAX && count_max > 0) {
+        const uint64_t tiles = count != NULL && *count < count_max ? *count : count_max;
+        kernels[i].launches++;
+        kernels[i].tiles += tiles;
+        kernels[i].most_tiles = tiles > kernels[i].most_tiles ? tiles : kernels[i].most_tiles;
+    }
+    real->launch(queue, kernel, args, count, count_max);
+}
+
+static tarn_status count_zero(tarn_queue *queue, void *to, size_t bytes)
+{
+    fills++;
+    return real->zero(queue, to, bytes);
+}
+
+/// As the CPU device does, so that every round is counted.
+static void count_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
+{
+    (void)queue;
+    for (uint32_t round = 0; round < times && *go != 0; round++) {
+        rounds++;
+        body(context);
+    }
+}
+
+/// Nothing is replayed: what a step launches is launched by it.
+static void count_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context)
+{
+    (void)queue;
+    (void)replay;
+    body(context);
+}
+
+static void count_from_now(void)
+{
+    memset(kernels, 0, sizeof kernels);
+    kernel_count = 0;
+    rounds = fills = 0;
+#if TARN_WATCHED
+    races_count_bytes_anew();
+#endif
+}
+
+static void watch_device(tarn_device *device)
+{
+    static tarn_device_ops counting;
+    real = device->ops;
+    counting = *real;
+    counting.launch = count_launch;
+    counting.zero = count_zero;
+    counting.repeat = count_repeat;
+    counting.run = count_run;
+    device->ops = &counting;
+}
+
+// -------------------------------------------------------------------------------------------------------------- tables
+
+static int by_launches(const void *a, const void *b)
+{
+    const uint64_t first = ((const counted *)a)->launches, second = ((const counted *)b)->launches;
+    return (first < second) - (first > second);
+}
+
+static void bytes_of(const char *kernel, uint64_t *read, uint64_t *written)
+{
+    *read = *written = 0;
+#if TARN_WATCHED
+    races_bytes(kernel, read, written);
+#else
+    (void)kernel;
+#endif
+}
+
+/// @param substeps  of all steps
+static void print_table(uint32_t particles, uint32_t steps, uint64_t substeps)
+{
+    uint64_t launches = 0, read_all = 0, written_all = 0;
+    const double per_step = 1.0 / steps;
+    qsort(kernels, kernel_count, sizeof kernels[0], by_launches);
+    printf("\n%u particles, %u steps of %.2f substeps, %.1f rounds of loops a step\n\n", particles, steps,
+           (double)substeps * per_step, (double)rounds * per_step);
+    printf("| kernel | launches a step | tiles a launch | at most | MB a step: read | written "
+           "|\n|---|---|---|---|---|---|\n");
+    for (uint32_t i = 0; i < kernel_count; i++) {
+        const counted *k = &kernels[i];
+        if (k->launches == 0) { // over no tiles
+            continue;
+        }
+        uint64_t read, written;
+        bytes_of(k->kernel->name, &read, &written);
+        launches += k->launches;
+        read_all += read;
+        written_all += written;
+        printf("| %s | %.2f | %.0f | %llu | %.3f | %.3f |\n", k->kernel->name, (double)k->launches * per_step,
+               (double)k->tiles / (double)k->launches, (unsigned long long)k->most_tiles,
+               (double)read * per_step * 1e-6, (double)written * per_step * 1e-6);
+    }
+    const double bytes = (double)(read_all + written_all) * per_step;
+    const double launch_us = ((double)launches + (double)fills) * per_step * LAUNCH_US,
+                 memory_us = bytes / BYTES_PER_US;
+    printf("\n%.1f launches and %.1f fills a step, one after the other: %.3f ms at %.1f us each\n",
+           (double)launches * per_step, (double)fills * per_step, 1e-3 * launch_us, LAUNCH_US);
+    if (bytes > 0) {
+        printf("%.1f bytes a particle and substep: %.3f ms a step at 3 TB/s, %.3f ms in all\n",
+               bytes * steps / ((double)particles * (double)substeps), 1e-3 * memory_us,
+               1e-3 * (launch_us + memory_us));
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------- the
+// program
+
+/// A tank of 1 m with a block of water at one end, eight particles to a cell.
+static void describe(tarn_tank_desc *desc, uint32_t particles)
+{
+    const float share[3] = {0.4f, 0.8f, 1.0f};
+    tarn_tank_desc_default(desc);
+    const double n = round(cbrt((double)particles / (8.0 * 0.4 * 0.8)));
+    desc->cell_m = 1.0f / (float)n;
+    desc->block_count = 1;
+    for (int a = 0; a < 3; a++) {
+        desc->cells[a] = (uint16_t)n;
+        desc->blocks[0].max_m[a] = share[a] * (float)n * desc->cell_m;
+    }
+}
+
+static int run(uint32_t particles, uint32_t steps)
+{
+    const tarn_device_desc on = {.kind = TARN_WATCHED ? TARN_DEVICE_CUDA : TARN_DEVICE_CPU};
+    tarn_device *device;
+    tarn_tank *tank;
+    tarn_tank_desc desc;
+    tarn_tank_report report;
+    uint64_t substeps = 0;
+    char why[256] = "";
+    describe(&desc, particles);
+    tarn_status status = tarn_device_create(&on, &device);
+    if (status != TARN_OK) {
+        fprintf(stderr, "bench_launches: the device: %s\n", tarn_status_text(status));
+        return EXIT_FAILURE;
+    }
+    watch_device(device);
+    status = tarn_tank_create(device, &desc, &tank, why, sizeof why);
+    for (uint32_t i = 0; i < WARM_UP_STEPS + steps && status == TARN_OK; i++) {
+        if (i == WARM_UP_STEPS) {
+            count_from_now();
+        }
+        status = tarn_tank_step(tank, NULL);
+        tarn_tank_report_light(tank, &report);
+        substeps += i >= WARM_UP_STEPS ? report.substeps : 0;
+    }
+    if (status == TARN_OK) {
+        print_table(report.particle_count, steps, substeps);
+        tarn_tank_destroy(tank);
+    } else {
+        fprintf(stderr, "bench_launches: %s: %s\n", tarn_status_text(status), why);
+    }
+    device->ops = real;
+    tarn_device_destroy(device);
+    return status == TARN_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+typedef struct launch_options {
+    uint32_t particles, steps;
+} launch_options;
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    launch_options *options = state->input;
+    switch (key) {
+    case 'p':
+        options->particles = (uint32_t)tarn_option_number(state, "--particles", text, 1000, 16000000);
+        return 0;
+    case 's':
+        options->steps = (uint32_t)tarn_option_number(state, "--steps", text, 1, 100000);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_option known[] = {
+        {"particles", 'p', "N", 0, "of the dam break; default: 102400, and 2073600", 0},
+        {"steps", 's', "N", 0, "counted, after two others; default: 60, of the larger one 6", 0},
+        {0}};
+    static const struct argp argp = {
+        .options = known, .parser = parse, .doc = "Counts what a step of a dam break launches."};
+    launch_options options = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    if (options.particles != 0) {
+        return run(options.particles, options.steps != 0 ? options.steps : 60);
+    }
+    const int first = run(PARTICLES, options.steps != 0 ? options.steps : 60);
+    return first != EXIT_SUCCESS ? first : run(MANY_PARTICLES, options.steps != 0 ? options.steps : 6);
+}
