@@ -23,7 +23,11 @@ static tarn_status make(tarn_secret *secret, const char *path, tarn_text why)
 {
     char made[4200];
     snprintf(made, sizeof made, "%s.new", path);
-    tarn_status status = tarn_secret_draw(secret);
+    if (tarn_secret_draw(secret) != TARN_OK) {
+        snprintf(why, sizeof(tarn_text), "%.300s: it can't be made: %s", path, strerror(errno));
+        return TARN_E_IO;
+    }
+    tarn_status status = TARN_OK;
     (void)unlink(made); // what a start before this one left
     const int fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || fchmod(fd, 0600) != 0 || write(fd, secret->bytes, sizeof secret->bytes) != TARN_SECRET_BYTES ||
