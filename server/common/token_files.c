@@ -156,8 +156,27 @@ static int for_each_line(const char *path, void (*take)(void *user, char *line),
 
 typedef struct revoked_reading {
     tarn_tokens_revoked list;
+    bool is_packed; ///< and full
     int wrong, over;
 } revoked_reading;
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/// In order, each once: tokens are looked for by every viewer's.
+static void pack_revoked(tarn_tokens_revoked *list)
+{
+    uint32_t count = 0;
+    qsort(list->ids, list->count, sizeof list->ids[0], by_id);
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (count == 0 || strcmp(list->ids[count - 1], list->ids[i]) != 0) {
+            memmove(list->ids[count++], list->ids[i], sizeof list->ids[0]);
+        }
+    }
+    list->count = count;
+}
 
 static void take_revoked(void *user, char *line)
 {
@@ -167,10 +186,16 @@ static void take_revoked(void *user, char *line)
     }
     if (!tarn_token_word_valid(line, TARN_TOKEN_ID_BYTES_MAX)) {
         reading->wrong++;
-    } else if (reading->list.count == TARN_TOKENS_REVOKED_MAX) {
-        reading->over++;
-    } else if (!tarn_tokens_revoked_has(&reading->list, line)) {
+        return;
+    }
+    if (reading->list.count == TARN_TOKENS_REVOKED_MAX && !reading->is_packed) {
+        pack_revoked(&reading->list);
+        reading->is_packed = reading->list.count == TARN_TOKENS_REVOKED_MAX;
+    }
+    if (!reading->is_packed) {
         snprintf(reading->list.ids[reading->list.count++], sizeof(tarn_token_id), "%.32s", line);
+    } else {
+        reading->over += !tarn_tokens_revoked_has(&reading->list, line);
     }
 }
 
@@ -182,6 +207,7 @@ tarn_status tarn_tokens_revoked_read(tarn_tokens_revoked *revoked, const char *p
     if (for_each_line(path, take_revoked, &reading) != 0) {
         return fail(why, path, strerror(errno), TARN_E_IO);
     }
+    pack_revoked(&reading.list);
     *revoked = reading.list;
     if (reading.over > 0) {
         snprintf(sentence, sizeof sentence, "found %d ids behind the first 4096, which is all that count",
@@ -197,12 +223,7 @@ tarn_status tarn_tokens_revoked_read(tarn_tokens_revoked *revoked, const char *p
 
 bool tarn_tokens_revoked_has(const tarn_tokens_revoked *revoked, const char *id)
 {
-    for (uint32_t i = 0; i < revoked->count; i++) {
-        if (strcmp(revoked->ids[i], id) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return bsearch(id, revoked->ids, revoked->count, sizeof revoked->ids[0], by_id) != NULL;
 }
 
 /// Gives a new file the owner of its folder.

@@ -23,7 +23,7 @@ enum {
 
 typedef struct tarn_tokens_revoked {
     uint32_t count;
-    tarn_token_id ids[TARN_TOKENS_REVOKED_MAX];
+    tarn_token_id ids[TARN_TOKENS_REVOKED_MAX]; ///< ascending, each once
 } tarn_tokens_revoked;
 
 typedef struct tarn_token_issued {

@@ -166,8 +166,12 @@ static void history(const tarn_session *session, tarn_session_answer *answer)
         object != NULL ? json_dumpb(object, answer->text, sizeof answer->text, JSON_COMPACT | JSON_REAL_PRECISION(12))
                        : 0;
     json_decref(object);
+    if (count == 0 || count > sizeof answer->text) {
+        tarn_session_pages_refuse(answer, 503, "there is no memory for the answer");
+        return;
+    }
     answer->status = 200;
-    answer->byte_count = count <= sizeof answer->text ? count : 0;
+    answer->byte_count = count;
 }
 
 static void fork_session(tarn_session *session, tarn_session_makers *makers, const time_request *request,

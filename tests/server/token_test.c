@@ -337,6 +337,17 @@ static void test_what_is_revoked_and_issued_is_kept_line_by_line(void **state)
     assert_non_null(strstr(why, "it has 4096 lines"));
     assert_int_equal(tarn_tokens_revoke(in_folder("revoked"), "n4095", why), TARN_OK);
     assert_int_equal(tarn_tokens_revoked_read(&revoked, in_folder("revoked"), why), TARN_OK);
+    for (int i = 0; i < TARN_TOKENS_REVOKED_MAX; i++) {
+        snprintf(line, sizeof line, "n%d", i);
+        assert_true(tarn_tokens_revoked_has(&revoked, line));
+    }
+    snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "n7\nn8\n"); // which it has
+    put("revoked", lines, strlen(lines), 0600);
+    assert_int_equal(tarn_tokens_revoked_read(&revoked, in_folder("revoked"), why), TARN_OK);
+    assert_int_equal(revoked.count, TARN_TOKENS_REVOKED_MAX);
+    snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "one-more\n");
+    put("revoked", lines, strlen(lines), 0600);
+    assert_int_equal(tarn_tokens_revoked_read(&revoked, in_folder("revoked"), why), TARN_E_LIMIT);
 
     const tarn_token_issued issued = {{"a1", "main", TARN_ROLE_OWN, 5, 0, 7}, "for Ada, tonight"};
     assert_int_equal(tarn_tokens_note(in_folder("tokens"), &issued, why), TARN_OK);
