@@ -4,6 +4,9 @@
 #include "kernels/device/device_internal.h"
 #include "kernels/step_input.h"
 #include "server/common/option_number.h"
+#ifndef TARN_WATCHED
+#define TARN_WATCHED 0
+#endif
 #if TARN_WATCHED
 #include "tests/kernels/races.h"
 #endif

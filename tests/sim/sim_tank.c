@@ -311,7 +311,7 @@ static bool branch(sim_tank *tank)
     sim_model_branched(tank->session);
     tank->seen_count = was_made ? tank->seen_count : 0;
     sim_trace("tank %u of %s is life %u from step %llu of life %u on, epoch %u", tank->id, tank->session,
-              tank->life->id, (unsigned long long)tank->step, before->id, tank->epoch);
+              tank->life->id, (unsigned long long)tank->step, before != NULL ? before->id : 0, tank->epoch);
     begin(tank);
     keep_scene(tank);
     keep(tank, true);
