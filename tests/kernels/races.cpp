@@ -121,11 +121,6 @@ void report(race_kind kind, act before, uint32_t place_before, act now, uint32_t
     }
 }
 
-bool others_than(uint16_t lanes, uint32_t self)
-{
-    return lanes != self;
-}
-
 /// Whether lanes of a record of this epoch may run at the same time as this one.
 bool is_unordered(const record &r, uint32_t self)
 {
@@ -149,7 +144,7 @@ void compare(const record &before, act what, act now, uint32_t place, bool is_sh
         if (is_unordered(before, threadIdx.x)) {
             report(RACE_LANES, what, before.place, now, place);
         }
-    } else if (before.epoch >= alone_since && others_than(before.lanes, threadIdx.x)) {
+    } else if (before.epoch >= alone_since && before.lanes != threadIdx.x) {
         last_barrier->is_needed = true;
     }
 }
@@ -157,7 +152,7 @@ void compare(const record &before, act what, act now, uint32_t place, bool is_sh
 void compare_older(const older &before, uint32_t other, act what, act now, uint32_t place, bool is_shared)
 {
     if (before.epoch >= block_epoch && before.epoch >= alone_since && before.epoch < epoch &&
-        others_than(before.lanes, threadIdx.x)) {
+        before.lanes != threadIdx.x) {
         last_barrier->is_needed = true;
     }
     if (!is_shared && other >= launch_epoch && other < block_epoch) {
