@@ -316,12 +316,13 @@ export class App {
     }
   }
 
-  /** What the tank was made from; the folder has it too where nobody has changed it, for servers that don't say. */
+  /** What the tank was made from; the folder has it for a recording, and for servers that don't keep it. */
   private async fetchOwnScene(
     path: string,
     fetchScene: (path: string) => Promise<Response>,
   ): Promise<Response> {
-    const { session } = this.model;
+    const { session, connection } = this.model;
+    if (connection === "playing") return fetchScene(path);
     const own = `sessions/${encodeURIComponent(session)}/scene/${path}`;
     const headers = withKey(this.conversation.introduction.key);
     const response = await fetch(new URL(own, document.baseURI), { headers }).catch(() => null);
