@@ -3,6 +3,7 @@
 #include "protocol/stream.h"
 #include "server/common/black_box_layout.h"
 #include "server/common/scene_pack.h"
+#include "server/gateway/gateway.h"
 #include "tests/sim/sim_model.h"
 
 #include <stdio.h>
@@ -530,6 +531,13 @@ bool sim_tank_take_head(sim_tank *tank, const tarn_ipc_state_head *head)
     return true;
 }
 
+/// Whether the gateway still waits for it. One that has given the move up says so behind what was on its way.
+static bool is_awaited(const sim_tank *tank)
+{
+    const tarn_move *move = &sim_gateway()->move;
+    return move->phase == TARN_MOVE_PASSES && move->id == tank->id && move->save == tank->save;
+}
+
 static void load_state(sim_tank *tank)
 {
     saved_state state;
@@ -544,10 +552,12 @@ static void load_state(sim_tank *tank)
     tarn_black_box_keep(&tank->box, tank->head.state_bytes, tank->step, true);
     tank->kept_step = tank->step;
     tarn_black_box_set_number(&tank->box, tank->number);
-    sim_trace("tank %u of %s goes on elsewhere: life %u, step %llu", tank->id, tank->session, state.life,
-              (unsigned long long)tank->step);
-    sim_ledger_go_on(tank->life, tank->session, tank->step, tank->hash, true, 0);
-    sim_model_anew(tank->session);
+    sim_trace("tank %u of %s goes on elsewhere: life %u, step %llu%s", tank->id, tank->session, state.life,
+              (unsigned long long)tank->step, is_awaited(tank) ? "" : "; nobody waits for it");
+    if (is_awaited(tank)) {
+        sim_ledger_go_on(tank->life, tank->session, tank->step, tank->hash, true, 0);
+        sim_model_anew(tank->session);
+    }
     tank->handover = SIM_HANDOVER_NONE;
     tank->is_restored = false;
     begin(tank);
