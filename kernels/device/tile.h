@@ -106,12 +106,14 @@ typedef struct tile_no_scratch {
 
 #define TILE_FN static __device__ __forceinline__
 #ifndef TILE_ARGUMENT
+#define TILE_SHARED(type, name, count) __shared__ __align__(16) type name[count] // of a block
 #define TILE_ARGUMENT(type) const __grid_constant__ type
 #define TILE_END() __syncthreads() // before the block's next tile
 #endif
 
 #define TILE_KERNEL(name, lanes, args_type, scratch_type)                                                              \
     TILE_KERNEL_ASSERT(name, lanes, args_type, scratch_type);                                                          \
+    typedef scratch_type tile_scratch_of_##name;                                                                       \
     static __device__ __forceinline__ void name##_body(const args_type *args, uint32_t tile, scratch_type *s);         \
     static __global__ void __launch_bounds__(lanes)                                                                    \
         tarn_cuda_##name(TILE_ARGUMENT(args_type) args, const uint32_t *count, uint32_t count_max)                     \
@@ -565,7 +567,7 @@ TILE_FN uint32_t tile_warp_scan_u32(uint32_t value)
 
 TILE_FN void tile_scan_u32(uint32_t *x, uint32_t n, uint32_t *total)
 {
-    __shared__ uint32_t warp_sum[32];
+    TILE_SHARED(uint32_t, warp_sum, 32);
     uint32_t before = 0; // sum of the rounds so far, the same for all lanes
     for (uint32_t base = 0; base < n; base += blockDim.x) {
         uint32_t i = base + threadIdx.x;

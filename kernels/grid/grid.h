@@ -339,6 +339,34 @@ typedef struct grid_args {
     K(grid_slip)                                                                                                       \
     K(grid_slip_end)
 
+/// Those of them that are one launch where the device can: from the matrix to the extrapolation.
+#define GRID_CHAIN_LIST(K)                                                                                             \
+    K(grid_matrix)                                                                                                     \
+    K(grid_coarsen)                                                                                                    \
+    K(grid_regions_join)                                                                                               \
+    K(grid_regions_open)                                                                                               \
+    K(grid_regions_list)                                                                                               \
+    K(grid_solve_start)                                                                                                \
+    K(grid_solve_closed)                                                                                               \
+    K(grid_solve_check)                                                                                                \
+    K(grid_mg_smooth)                                                                                                  \
+    K(grid_mg_restrict)                                                                                                \
+    K(grid_mg_top)                                                                                                     \
+    K(grid_mg_prolong)                                                                                                 \
+    K(grid_mg_sweep)                                                                                                   \
+    K(grid_cg_beta)                                                                                                    \
+    K(grid_cg_direction)                                                                                               \
+    K(grid_cg_apply)                                                                                                   \
+    K(grid_body_gather)                                                                                                \
+    K(grid_body_respond)                                                                                               \
+    K(grid_body_apply)                                                                                                 \
+    K(grid_cg_alpha)                                                                                                   \
+    K(grid_cg_update)                                                                                                  \
+    K(grid_relax)                                                                                                      \
+    K(grid_bodies_kick)                                                                                                \
+    K(grid_project)                                                                                                    \
+    K(grid_extrapolate)
+
 // ---------------------------------------------------------------------------------------------------- small geometry
 
 typedef struct tile_place {

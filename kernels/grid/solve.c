@@ -84,6 +84,11 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
 
 // -------------------------------------------------------------------------------------------------------------- solver
 
+void grid_launch_chain(grid_host *grid, void (*body)(void *), void *context)
+{
+    tarn_queue_chain(grid->queue, &tarn_grid_solver_chain, body, context);
+}
+
 void grid_launch_matrix(grid_host *grid)
 {
     grid_args args = *grid->args;
