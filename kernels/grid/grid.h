@@ -117,6 +117,7 @@ typedef struct grid_counters {
     float residual;          ///< of the solve in progress
     float pressure_residual; ///< max abs(div u) * dt
     float rz, alpha, beta;   ///< of the conjugate gradients
+    uint32_t come;           ///< tiles of the launch that tile_is_last counts
 } grid_counters;
 
 enum { BODIES_MAX = 16, BODY_POINTS_MAX = 61, GRABS_MAX = 16, FIELDS_MAX = 16 };
@@ -294,7 +295,8 @@ typedef struct grid_args {
     uint32_t is_alone;     ///< no density correction follows the pressure: what regions.h has of `shift` is zero again
     float *solution;       ///< of the solve: pressure or potential
     uint32_t colour;       ///< for grid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
-    uint32_t is_first;     ///< the check before the solver's first iteration
+    uint32_t is_first;     ///< before the solver's first iteration
+    uint32_t ends;         ///< the launch's last tile does what all of them lead to: alpha, or the check
     const float *gathered; ///< for the bodies: the pressure that acts on them
     uint32_t walls_known;  ///< 1: faces in and beyond the tank's walls are 0 and need no extrapolated velocity
 } grid_args;
@@ -328,7 +330,6 @@ typedef struct grid_args {
     K(grid_mg_top)                                                                                                     \
     K(grid_mg_prolong)                                                                                                 \
     K(grid_mg_sweep)                                                                                                   \
-    K(grid_cg_beta)                                                                                                    \
     K(grid_cg_direction)                                                                                               \
     K(grid_cg_apply)                                                                                                   \
     K(grid_cg_alpha)                                                                                                   \
@@ -354,7 +355,6 @@ typedef struct grid_args {
     K(grid_mg_top)                                                                                                     \
     K(grid_mg_prolong)                                                                                                 \
     K(grid_mg_sweep)                                                                                                   \
-    K(grid_cg_beta)                                                                                                    \
     K(grid_cg_direction)                                                                                               \
     K(grid_cg_apply)                                                                                                   \
     K(grid_body_gather)                                                                                                \

@@ -292,6 +292,9 @@ __attribute__((weak)) void watch_block_barrier(const char *, int)
 __attribute__((weak)) void watch_warp_barrier(uint32_t)
 {
 }
+__attribute__((weak)) void watch_last_tile()
+{
+}
 __attribute__((weak)) void *watch_take(size_t bytes)
 {
     const size_t rounded = (bytes + 255) / 256 * 256 + 256;
@@ -307,6 +310,11 @@ void emulated_pause(void)
 {
     paused++;
     wait_here(waits::nothing);
+}
+
+void emulated_last_tile(void)
+{
+    watch_last_tile();
 }
 
 uint32_t emulated_block(void)

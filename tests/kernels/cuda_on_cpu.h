@@ -23,6 +23,7 @@
 #define TILE_SHARED(type, name, count)                                                                                 \
     __shared__ type name##_of[EMULATED_BLOCKS_MAX][count];                                                             \
     type *const name = name##_of[emulated_block()]
+#define TILE_LAST() emulated_last_tile()
 #define TILE_CHAIN_PAUSE() emulated_pause()
 
 /// Blocks that run side by side: few, so that they stride over tiles.
@@ -42,6 +43,9 @@ void emulated_warp_barrier(void);
 
 /// Ends this lane's turn: it waits for another block.
 void emulated_pause(void);
+
+/// This tile comes behind all others of the launch.
+void emulated_last_tile(void);
 
 /// Which of the blocks that run side by side this lane is of.
 uint32_t emulated_block(void);
