@@ -5,6 +5,7 @@
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -168,12 +169,37 @@ static void test_a_hidden_viewer_makes_room_where_connections_run_out(void **sta
     ws_client_close(&newcomer);
 }
 
+static void test_who_comes_and_goes_without_end_keeps_nobody_else_out(void **state)
+{
+    enum { TIMES_MAX = 600, OTHERS = 100 };
+    static char header[64];
+    (void)state;
+    ws_client newcomer;
+    unsigned refused = 0;
+    ws_client_headers = "X-Forwarded-For: 192.0.2.1\r\n";
+    start((const char *[]){"--trusted-proxy", "127.0.0.1", NULL});
+    for (unsigned i = 0; i < TIMES_MAX && refused == 0; i++) {
+        refused = come(&newcomer, false);
+        if (refused == 0) {
+            ws_client_close(&newcomer);
+        }
+    }
+    assert_true(refused == 0 || refused == CLOSE_FULL); // 0: where it comes slowly
+    ws_client_headers = header;
+    for (unsigned i = 0; i < OTHERS; i++) {
+        snprintf(header, sizeof header, "X-Forwarded-For: 198.51.100.%u\r\n", i + 1);
+        assert_int_equal(come(&newcomer, false), 0);
+        ws_client_close(&newcomer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_a_hidden_viewer_makes_room_in_a_full_session, stop),
         cmocka_unit_test_teardown(test_a_hidden_viewer_makes_room_in_its_address_share, stop),
         cmocka_unit_test_teardown(test_a_hidden_viewer_makes_room_where_connections_run_out, stop),
+        cmocka_unit_test_teardown(test_who_comes_and_goes_without_end_keeps_nobody_else_out, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
