@@ -398,11 +398,12 @@ static void test_requests_without_tls_are_sent_to_https(void **state)
 static void test_without_tls_and_a_host_of_its_own_nothing_is_served(void **state)
 {
     (void)state;
+    static const char make[] = "POST /sessions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n"
+                               "{\"scene\":\"small-pool\"}";
     static const char *const requests[] = {
         "GET / HTTP/1.0\r\n\r\n",
         "GET /metrics HTTP/1.0\r\n\r\n",
-        "POST /sessions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n"
-        "{\"scene\":\"small-pool\"}",
+        make,
         "GET / HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n",
         "GET http://elsewhere.example/ HTTP/1.1\r\nHost: tank.example\r\n\r\n",
     };

@@ -299,7 +299,7 @@ static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state
     space = tarn_fanout_space(&fanout, FRAME_ROOM_BYTES);
     bytes = write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH);
     assert_int_equal(tarn_fanout_put(&fanout, bytes - LAYER_BYTES, EPOCH, &inputs), TARN_E_TRUNCATED); // cut
-    space = tarn_fanout_space(&fanout, FRAME_ROOM_BYTES);
+    assert_non_null(tarn_fanout_space(&fanout, FRAME_ROOM_BYTES));
     assert_int_equal(tarn_fanout_put(&fanout, 7, EPOCH, &inputs), TARN_E_TRUNCATED);
     space = tarn_fanout_space(&fanout, FRAME_ROOM_BYTES);
     write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH);
