@@ -109,8 +109,11 @@ enum {
     TARN_GATEWAY_BOUND_MS = 1000,       ///< between two looks at what viewers' ceilings leave them
     TARN_GATEWAY_JOIN_MS = 5,           ///< between viewers that join a session, in the long run
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
-    TARN_GATEWAY_FRAME_MS_MAX = 10000,  ///< between frames of a tank that is watched, for /healthz
-    TARN_GATEWAY_TRY_MS = 500,          ///< before a tank that didn't fit is brought back again; doubles
+    TARN_GATEWAY_JOIN_ADDRESS_MS = 50,  ///< the same of one address, this machine excepted
+    TARN_GATEWAY_JOIN_ADDRESS_BURST = 256, ///< as many as a session has places
+    TARN_GATEWAY_JOIN_ADDRESSES = 64,      ///< that are remembered
+    TARN_GATEWAY_FRAME_MS_MAX = 10000,     ///< between frames of a tank that is watched, for /healthz
+    TARN_GATEWAY_TRY_MS = 500,             ///< before a tank that didn't fit is brought back again; doubles
     TARN_GATEWAY_TRY_DOUBLINGS = 6,
     TARN_GATEWAY_IDLE_MS = 3000, ///< without viewers before a tank rests
 

@@ -452,6 +452,7 @@ void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int 
     TARN_ASSERT(session->id != 0 && session->worker != worker);
     tarn_worker_sent_forget(&session->worker->sent, session->id); // it may come back there as another tank
     session->worker = worker;
+    tarn_fanout_forget_begun(&session->fanout);
     tarn_session_box_close(&session->box_fd);
     session->box_fd = box_fd;
     session->kept_fd = 0; // its number may be the old one's

@@ -312,7 +312,11 @@ static void flush(tarn_worker_process *worker)
             tarn_worker_queue_sent(&worker->queue, (size_t)sent);
         }
     }
-    watch(worker, head != NULL ? UV_READABLE | UV_WRITABLE : UV_READABLE);
+    // Another set of events costs those that the loop has just found. Each time that a socket is full and then isn't
+    // would cost what the worker says, as long as viewers say much: only on_poll, which has read it, asks for less.
+    if (head != NULL) {
+        watch(worker, UV_READABLE | UV_WRITABLE);
+    }
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -336,7 +340,12 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         return;
     }
     if (events & UV_WRITABLE) {
+        size_t bytes;
+        bool is_chunk;
         flush(worker);
+        if (next_bytes(worker, &bytes, &is_chunk) == NULL) {
+            watch(worker, UV_READABLE);
+        }
     }
 }
 
