@@ -236,6 +236,13 @@ static tarn_status on_state(tarn_move *move, const tarn_ipc_message *message)
     return status;
 }
 
+/// Whether it is the tank itself that a worker refuses. It may have had it before, and what it said of viewers' inputs
+/// then may still come.
+static bool is_answer(const tarn_ipc_refused *refused)
+{
+    return refused->viewer_id == 0 && (refused->code == TARN_ERROR_SCENE || refused->code == TARN_ERROR_SESSION);
+}
+
 /// From the worker that is to have the tank. @return false: it is about no move
 static bool on_other_worker(tarn_move *move, const tarn_ipc_message *message, tarn_status *status)
 {
@@ -246,7 +253,9 @@ static bool on_other_worker(tarn_move *move, const tarn_ipc_message *message, ta
         }
         return true;
     case TARN_IPC_REFUSED:
-        fail(move, message->refused.text);
+        if (is_answer(&message->refused)) {
+            fail(move, message->refused.text);
+        }
         return true;
     case TARN_IPC_STATE:
         *status = on_state(move, message);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,14 +25,27 @@ typedef struct full_worker {
     tarn_places places;
     uint32_t frames[TANK_IDS_MAX]; ///< seen, by tank
     uint8_t *frame;
+    tarn_ipc_refused refused; ///< the newest
 } full_worker;
 
 static full_worker *worker;
+static bool lacks_memory; ///< for what is as large as a frame may be
+
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t from);
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t from);
+
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t from)
+{
+    const bool is_lacking = lacks_memory && bytes >= TARN_IPC_FRAME_BYTES_MAX;
+    return is_lacking ? MAP_FAILED : __real_mmap(at, bytes, protection, flags, fd, from);
+}
 
 static tarn_status on_message(void *user, const tarn_ipc_message *message)
 {
     (void)user;
-    (void)message;
+    if (message->kind == TARN_IPC_REFUSED) {
+        worker->refused = message->refused;
+    }
     return TARN_OK;
 }
 
@@ -144,6 +158,41 @@ static void test_a_tank_comes_while_another_of_a_full_worker_ends(void **state)
     for (uint32_t k = 1; k <= 4; k++) {
         run_until(TARN_WORKER_TANKS_MAX + k, 2);
     }
+}
+
+/// A load that is refused has its answer, also where nobody reads all the refusals of inputs that are in front of it.
+static void test_a_refused_load_is_answered_behind_refused_inputs(void **state)
+{
+    (void)state;
+    tarn_status status = TARN_OK;
+    for (int i = 0; i < TURNS_MAX && status == TARN_OK; i++) {
+        status = tarn_worker_link_refuse(&worker->link, 1, 7, 1, TARN_ERROR_INPUT, "this tank has no such tool");
+    }
+    assert_int_equal(status, TARN_E_SPACE);
+    say((tarn_ipc_message){.kind = TARN_IPC_LOAD, .tank = 2, .load = {.epoch = 1, .scene = "nowhere"}});
+    for (int i = 0; i < TURNS_MAX && worker->places.of[0].tank.id != 0; i++) {
+        assert_int_equal(tarn_places_turn(&worker->places), TARN_OK);
+    }
+    for (int i = 0; i < TURNS_MAX && worker->refused.code != TARN_ERROR_SESSION; i++) {
+        turn();
+    }
+    assert_int_equal(worker->refused.code, TARN_ERROR_SESSION);
+}
+
+/// That frames don't fit is no answer to a scene that somebody loads meanwhile.
+static void test_frames_that_dont_fit_are_no_refused_load(void **state)
+{
+    (void)state;
+    lacks_memory = true;
+    load(1);
+    for (int i = 0; i < TURNS_MAX && worker->refused.code == 0; i++) {
+        turn();
+    }
+    lacks_memory = false;
+    assert_int_equal(worker->refused.code, TARN_ERROR_LIMIT);
+    assert_int_equal(worker->refused.viewer_id, 0);
+    assert_non_null(strstr(worker->refused.text, "a frame of it"));
+    run_until(1, 2);
 }
 
 /// Of a viewer, as it comes through the socketpair.
@@ -488,6 +537,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_tank_comes_while_another_of_a_full_worker_ends, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_refused_load_is_answered_behind_refused_inputs, begin, end),
+        cmocka_unit_test_setup_teardown(test_frames_that_dont_fit_are_no_refused_load, begin, end),
         cmocka_unit_test_setup_teardown(test_another_worker_goes_on_at_the_very_step, begin, end),
         cmocka_unit_test_setup_teardown(test_presses_of_those_who_left_are_let_go, begin, end),
         cmocka_unit_test_setup_teardown(test_another_worker_knows_of_a_reset, begin, end),
