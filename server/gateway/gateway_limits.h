@@ -123,6 +123,7 @@ enum {
 
     // the store
     TARN_GATEWAY_STORE_DURABILITY_MS = 100,        ///< of what happens, that a power cut may cost; --durability
+    TARN_GATEWAY_STORE_PAUSE_SHARE = 5,            ///< of half of it, that the store waits at least between two rounds
     TARN_GATEWAY_STORE_STATE_MS_MIN = 2000,        ///< between two states of a tank that are put
     TARN_GATEWAY_STORE_STATE_MS_MAX = 10000,       ///< the same, at most, of a tank that is stepped
     TARN_GATEWAY_STORE_REPLAY_MS = 800,            ///< that the steps behind a state take, before the next one is put

@@ -3,6 +3,7 @@
 #ifndef TARN_SERVER_GATEWAY_STORE_INSIDE_H
 #define TARN_SERVER_GATEWAY_STORE_INSIDE_H
 
+#include "server/gateway/gateway_limits.h"
 #include "server/gateway/tank_files.h"
 #include "server/gateway/tank_store.h"
 
@@ -69,6 +70,11 @@ struct tarn_store {
 
 /// What its thread does until the store ends: goes round the sessions.
 void *tarn_store_rounds(void *store);
+
+/// How long it waits before the next one, so that what a step begins just after a commit is durable when the next one
+/// has ended: from beginning to beginning half of what may be lost, as far as the disk lets it.
+/// @param commit_ms  that may be lost  @param round_ns  that the last round took
+uint64_t tarn_store_pause_ns(uint32_t commit_ms, uint64_t round_ns);
 
 /// Closes what a place has open.
 void tarn_store_slot_close(store_slot *slot);

@@ -428,18 +428,24 @@ static void keep_limit(tarn_store *store)
     store->is_too_large = use.is_too_large;
 }
 
+uint64_t tarn_store_pause_ns(uint32_t commit_ms, uint64_t round_ns)
+{
+    const uint64_t half_ns = commit_ms * (uint64_t)500000, least_ns = half_ns / TARN_GATEWAY_STORE_PAUSE_SHARE;
+    return round_ns + least_ns < half_ns ? half_ns - round_ns : least_ns;
+}
+
 void *tarn_store_rounds(void *user)
 {
     tarn_store *store = user;
     bool is_ending;
+    uint64_t round_ns = 0; // that the last one took
     do {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
         pthread_mutex_lock(&store->mutex);
-        // Half of what may be lost: what a step begins just after a commit is durable when the next one has ended.
-        until.tv_nsec += (long)(store->commit_ms % 2000) * 500000;
-        until.tv_sec += (time_t)(store->commit_ms / 2000) + until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        const uint64_t pause_ns = tarn_store_pause_ns(store->commit_ms, round_ns) + (uint64_t)until.tv_nsec;
+        until.tv_sec += (time_t)(pause_ns / 1000000000);
+        until.tv_nsec = (long)(pause_ns % 1000000000);
         while (!store->is_ending && !store->is_wished && !store->is_hurried &&
                pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
         }
@@ -447,8 +453,10 @@ void *tarn_store_rounds(void *user)
         is_ending = store->is_ending;
         store->is_hurried = false;
         pthread_mutex_unlock(&store->mutex);
+        const uint64_t begun_ns = tarn_clock_monotonic_ns();
         run_round(store, is_ending);
         keep_limit(store);
+        round_ns = tarn_clock_monotonic_ns() - begun_ns;
     } while (!is_ending);
     pthread_mutex_lock(&store->mutex);
     store->has_ended = true;

@@ -1,4 +1,6 @@
-// Which files of a store's folder go, by their size and their age. A store's clock is ahead here once it is open.
+// Which files of a store's folder go, by their size and their age, and how often it looks at its tanks. A store's clock
+// is ahead here once it is open.
+#include "server/gateway/store_inside.h"
 #include "server/gateway/tank_store.h"
 #include "tests/server/test_cmocka.h"
 
@@ -171,12 +173,28 @@ static void test_a_jump_of_the_time_of_day_costs_nobody_a_tank(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/// Rounds begin as far apart as half of what may be lost, whatever commits take of that; a disk that takes more has
+/// some rest.
+static void test_rounds_of_many_tanks_come_no_later(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t commit_ms, round_ms, pause_ms;
+    } rounds[] = {{100, 0, 50},  {100, 10, 40},  {100, 39, 11},   {100, 40, 10},
+                  {100, 45, 10}, {100, 900, 10}, {1000, 100, 400}};
+    for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
+        assert_int_equal(tarn_store_pause_ns(rounds[i].commit_ms, rounds[i].round_ms * (uint64_t)1000000),
+                         rounds[i].pause_ms * (uint64_t)1000000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_no_session_uses_goes_by_age_and_size),
         cmocka_unit_test(test_a_store_keeps_what_its_sessions_have),
         cmocka_unit_test(test_a_jump_of_the_time_of_day_costs_nobody_a_tank),
+        cmocka_unit_test(test_rounds_of_many_tanks_come_no_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
