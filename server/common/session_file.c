@@ -5,6 +5,7 @@
 #include "server/common/session_moments.h"
 #include "server/common/session_parts.h"
 #include "server/common/session_scene.h"
+#include "server/common/session_shrink.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,20 +166,6 @@ static tarn_status put_log(tarn_session_file *file, const tarn_box_news *news, c
     return status;
 }
 
-static tarn_status drop_old(tarn_session_file *file, tarn_text why)
-{
-    char sql[512];
-    const long long newest = file->state - TARN_SESSION_FILE_STATES,
-                    last = file->oldest - 1 < newest ? file->oldest - 1 : newest;
-    snprintf(sql, sizeof sql,
-             "DELETE FROM log WHERE state <= %lld; DELETE FROM states WHERE id <= %lld; "
-             "DELETE FROM moments WHERE state <= %lld; "
-             "DELETE FROM marks WHERE at_ns < (SELECT min(at_ns) FROM moments);",
-             last, last, last);
-    const tarn_status status = run(file, sql, why);
-    return status == TARN_OK ? tarn_session_scene_drop(file, last + 1, why) : status;
-}
-
 void tarn_session_file_keep_from(tarn_session_file *file, int64_t state)
 {
     file->oldest = state;
@@ -206,9 +193,10 @@ static tarn_status put_state(tarn_session_file *file, const tarn_box_news *news,
         status = tarn_session_moment_put(file->db, &moment) ? TARN_OK : failed(file, why);
     }
     if (status == TARN_OK) {
+        bool is_done;
         file->state = head.state;
         file->log_bytes = 0;
-        status = drop_old(file, why);
+        status = tarn_session_shrink(file, &is_done, why);
     }
     return status;
 }
@@ -254,6 +242,24 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
         file->log_bytes = log_bytes;
     }
     give_back(file);
+    return status;
+}
+
+tarn_status tarn_session_file_trim(tarn_session_file *file, bool *is_done, tarn_text why)
+{
+    tarn_text ignored;
+    begin(file);
+    tarn_status status = run(file, "BEGIN IMMEDIATE", why);
+    if (status != TARN_OK) {
+        return status;
+    }
+    status = tarn_session_shrink(file, is_done, why);
+    if (status == TARN_OK) {
+        status = run(file, "COMMIT", why);
+    }
+    if (status != TARN_OK) {
+        (void)run(file, "ROLLBACK", ignored);
+    }
     return status;
 }
 

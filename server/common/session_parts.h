@@ -1,5 +1,5 @@
 /// The inside of a session's file, for the files that it is made up of (session_open.c, session_file.c,
-/// session_scene.c, session_aside.c); others see session_file.h.
+/// session_scene.c, session_shrink.c, session_aside.c); others see session_file.h.
 #ifndef TARN_SERVER_COMMON_SESSION_PARTS_H
 #define TARN_SERVER_COMMON_SESSION_PARTS_H
 

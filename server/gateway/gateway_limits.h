@@ -144,6 +144,7 @@ enum {
                                             ///< a worker takes
     TARN_GATEWAY_STORE_ANEW_MAX = 3,        ///< states of tanks that start afresh, before they wait for their turn
     TARN_GATEWAY_STORE_END_MS_MAX = 5000,   ///< for the last commit
+    TARN_GATEWAY_STORE_TRIM_MS = 1000,      ///< between parts of what a tank that rests keeps no longer
     TARN_GATEWAY_STORE_LIMIT_MS = 60000,    ///< between two looks at what the folder takes
     TARN_GATEWAY_STORE_MAX_MB = 2000,       ///< that the folder may take; --store-max
     TARN_GATEWAY_STORE_AGE_S = 30 * 86400,  ///< of files that no session uses; --store-age

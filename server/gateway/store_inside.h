@@ -32,6 +32,7 @@ typedef struct store_slot {
     uint64_t log_bytes;              // behind the newest
     uint64_t put_ns;                 // when that was
     uint64_t looked_ns;              // at the box
+    uint64_t trim_due_ns;            // when less may be kept, though nothing comes
     tarn_tank_history history;
     tarn_session_file *file;
     bool goes_on;               // the box may have come out of the file

@@ -230,6 +230,18 @@ static void note_commit(tarn_store *store, store_slot *slot, uint64_t state_byte
     pthread_mutex_unlock(&store->mutex);
 }
 
+/// Others' tanks leave one that rests less room, too. Where that can't be done its file is what it was.
+static void trim(tarn_store *store, store_slot *slot, uint64_t now_ns)
+{
+    bool is_done = true;
+    tarn_text ignored;
+    const tarn_session_keep_rule rule = rule_of(store);
+    const tarn_status status = tarn_tank_history_trim(&slot->history, slot->file, &rule, &is_done, ignored);
+    const bool goes_on = status == TARN_OK && !is_done;
+    slot->trim_due_ns =
+        now_ns + (goes_on ? TARN_GATEWAY_STORE_TRIM_MS : TARN_GATEWAY_STORE_LIMIT_MS) * (uint64_t)1000000;
+}
+
 /// Puts what came. @return TARN_OK also where nothing did
 static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns, tarn_text why)
 {
@@ -240,6 +252,9 @@ static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns
     tarn_status status = tarn_box_follow(&slot->follower, wants_state(slot, now_ns), &store->news);
     if (status == TARN_E_NOT_FOUND || status == TARN_E_STATE) {
         slot->looked_ns = status == TARN_E_NOT_FOUND ? now_ns : slot->looked_ns;
+        if (status == TARN_E_NOT_FOUND && now_ns >= slot->trim_due_ns) {
+            trim(store, slot, now_ns);
+        }
         return TARN_OK;
     }
     if (status != TARN_OK) {

@@ -260,6 +260,57 @@ static void test_the_file_stays_small(void **state)
     toy_close(&tank);
 }
 
+static int64_t pages_of(const char *path);
+
+/// What isn't kept any more goes a part at a time, and what it took goes back to the disk.
+static void test_a_file_shrinks_when_less_is_kept(void **state)
+{
+    enum { STATES = 60, STATE_BYTES = 200000, PART_PAGES = 512 };
+    tarn_session_file *file;
+    tarn_session_rest rest;
+    tarn_text why = "";
+    uint64_t state_bytes;
+    const char *path = path_in(*state, "toy.tank");
+    tarn_box_news news = {.is_anew = true, .has_state = true, .state = {.state_bytes_max = STATE_BYTES}};
+    snprintf(news.state.scene, sizeof news.state.scene, "%s", scene);
+    assert_int_equal(tarn_box_bytes_make_room(&news.state.bytes, STATE_BYTES), TARN_OK);
+    news.state.bytes.count = STATE_BYTES;
+    assert_int_equal(tarn_session_file_open(path, &file, why), TARN_OK);
+    tarn_session_file_keep_from(file, 1);
+    for (uint64_t step = 1; step <= STATES; step++) {
+        write_state(news.state.bytes.bytes, 1, step, STATE_BYTES);
+        news.state.step = step;
+        news.at_ns += 1000000;
+        assert_int_equal(tarn_session_file_put(file, &news, &state_bytes, why), TARN_OK);
+        news.is_anew = false;
+    }
+    int64_t pages = pages_of(path);
+    assert_true(pages > (int64_t)STATES * STATE_BYTES / 4096);
+    tarn_session_file_keep_from(file, STATES);
+    bool is_done = false;
+    int parts = 0;
+    for (; !is_done && parts < 100; parts++) {
+        const int64_t before = pages;
+        assert_int_equal(tarn_session_file_trim(file, &is_done, why), TARN_OK);
+        pages = pages_of(path);
+        assert_in_range(before - pages, 0, PART_PAGES + 2); // with those that say what the others are
+    }
+    assert_in_range(parts, 8, 99);
+    assert_in_range(pages, 0, 800); // four states, a quarter, and a little
+    news.state.step++;
+    write_state(news.state.bytes.bytes, 1, news.state.step, STATE_BYTES);
+    assert_int_equal(tarn_session_file_put(file, &news, &state_bytes, why), TARN_OK);
+    assert_int_equal(tarn_session_file_rest(file, &rest, why), TARN_OK);
+    assert_int_equal(rest.state.step, STATES + 1);
+    assert_memory_equal(rest.state.bytes.bytes, news.state.bytes.bytes, STATE_BYTES);
+    tarn_session_rest_free(&rest);
+    tarn_session_file_close(file);
+    struct stat found;
+    assert_int_equal(stat(path, &found), 0);
+    assert_true(found.st_size < 800 * 4096);
+    tarn_box_news_free(&news);
+}
+
 static uint8_t *read_all(const char *path, size_t *byte_count)
 {
     struct stat found;
@@ -486,6 +537,11 @@ static int64_t ask(const char *path, const char *sql)
     return number;
 }
 
+static int64_t pages_of(const char *path)
+{
+    return ask(path, "PRAGMA page_count");
+}
+
 /// Each content is in the file once, and goes with the last state that was made from it.
 static void test_a_scene_is_kept_once(void **state)
 {
@@ -615,6 +671,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_was_kept_leads_to_the_very_step, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_the_file_stays_small, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_file_shrinks_when_less_is_kept, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_scene_is_kept_once, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_an_older_file_goes_on, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_bit_that_flips_is_noticed, make_dir, remove_dir),
