@@ -298,7 +298,6 @@ void tarn_session_file_close(tarn_session_file *file)
     sqlite3_close(file->db);
     ZSTD_freeCCtx(file->compressor);
     tarn_box_bytes_free(&file->plain);
-    tarn_box_bytes_free(&file->sorted);
     tarn_box_bytes_free(&file->packed);
     free(file);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 enum { STATE_BYTES_MAX = 20000, FLIPS = 1000, CUTS = 60 };
 
@@ -243,6 +244,59 @@ static void test_what_was_kept_leads_to_the_very_step(void **state)
         toy_close(&tank);
         unlink(path_in(*state, "toy.tank"));
     }
+}
+
+/// As the format has them: all first bytes of words, each told from the one before, then all second ones, and so on.
+static void sort_simply(const uint8_t *plain, size_t byte_count, uint8_t *sorted)
+{
+    const size_t words = byte_count / 4;
+    memcpy(sorted + 4 * words, plain + 4 * words, byte_count % 4);
+    for (size_t i = 0; i < 4 * words; i++) {
+        const size_t word = i % words, k = i / words;
+        sorted[i] = plain[4 * word + k] ^ (word > 0 ? plain[4 * (word - 1) + k] : 0);
+    }
+}
+
+/// Of any size, also where a word is in both of its parts.
+static void test_a_state_is_packed_in_the_order_of_its_significance(void **state)
+{
+    (void)state;
+    enum { PIECE = 1 << 16, ROOM = 3 * 4 * PIECE, HEAD_MAX = 6 };
+    static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 7, 8, 100, 4 * PIECE - 2, 4 * PIECE, 4 * PIECE + 1, 9 * PIECE + 3};
+    uint8_t *plain = malloc(ROOM), *sorted = malloc(ROOM), *unpacked = malloc(ROOM);
+    ZSTD_CCtx *compressor = ZSTD_createCCtx();
+    tarn_box_bytes packed = {0}, back = {0};
+    unsigned seed = 7;
+    assert_true(plain != NULL && sorted != NULL && unpacked != NULL && compressor != NULL);
+    for (size_t i = 0; i < ROOM; i++) {
+        plain[i] = (uint8_t)(rand_r(&seed) >> 4);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (size_t head_bytes = 0; head_bytes <= HEAD_MAX; head_bytes++) {
+            const size_t byte_count = head_bytes + sizes[i];
+            const tarn_box_bytes behind = {sizes[i] > 0 ? plain + head_bytes : NULL, sizes[i], sizes[i]};
+            assert_int_equal(tarn_session_pack_sorted(compressor, plain, head_bytes, &behind, &packed), TARN_OK);
+            sort_simply(plain, byte_count, sorted);
+            const size_t got = ZSTD_decompress(unpacked, ROOM, packed.bytes + TARN_SESSION_SORTED_BYTES,
+                                               packed.count - TARN_SESSION_SORTED_BYTES);
+            assert_int_equal(got, byte_count);
+            assert_memory_equal(unpacked, sorted, byte_count);
+            assert_int_equal(tarn_session_unpack(packed.bytes, packed.count, &back), TARN_OK);
+            assert_int_equal(back.count, byte_count);
+            assert_memory_equal(back.bytes, plain, byte_count);
+            // What is cut off, or lies behind it, is damage.
+            assert_int_equal(tarn_session_unpack(packed.bytes, packed.count - 1, &back), TARN_E_MALFORMED);
+            assert_int_equal(tarn_box_bytes_make_room(&packed, packed.count + 1), TARN_OK);
+            packed.bytes[packed.count] = 0;
+            assert_int_equal(tarn_session_unpack(packed.bytes, packed.count + 1, &back), TARN_E_MALFORMED);
+        }
+    }
+    tarn_box_bytes_free(&packed);
+    tarn_box_bytes_free(&back);
+    ZSTD_freeCCtx(compressor);
+    free(plain);
+    free(sorted);
+    free(unpacked);
 }
 
 static void test_the_file_stays_small(void **state)
@@ -670,6 +724,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_was_kept_leads_to_the_very_step, make_dir, remove_dir),
+        cmocka_unit_test(test_a_state_is_packed_in_the_order_of_its_significance),
         cmocka_unit_test_setup_teardown(test_the_file_stays_small, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_file_shrinks_when_less_is_kept, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_scene_is_kept_once, make_dir, remove_dir),
