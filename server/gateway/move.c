@@ -5,6 +5,7 @@
 #include "server/common/log.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/session_return.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,8 +86,8 @@ tarn_status tarn_move_begin(tarn_move *move, tarn_session *session, int wanted, 
                                            : "another tank is being moved; try again in a moment";
     } else if (session->worker == NULL || !tarn_worker_process_is_ready(session->worker)) {
         refusal = "nothing simulates this tank just now; try again in a moment";
-    } else if (session->pending || !session->was_made) {
-        refusal = "this tank is being made; try again in a moment";
+    } else if (session->pending || !session->was_made || tarn_session_waits(session)) {
+        refusal = "this tank is being made; try again in a moment"; // or what viewers did reaches it behind its state
     } else if (wanted == (int)session->worker->index) {
         refusal = "this tank is there already";
     }

@@ -2,6 +2,7 @@
 // moves are asked for that can't be.
 #include "server/gateway/move.h"
 #include "server/gateway/session_box.h"
+#include "server/gateway/session_return.h"
 #include "tests/server/test_cmocka.h"
 
 #include <string.h>
@@ -57,6 +58,13 @@ int tarn_session_other_worker(const tarn_session *session, int wanted)
     return wanted >= 0 ? wanted : 1 - (int)session->worker->index;
 }
 
+static bool waits;
+
+bool tarn_session_waits(const tarn_session *session)
+{
+    return waits && session == &sessions.sessions[0];
+}
+
 void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int box_fd)
 {
     session->worker = worker;
@@ -97,6 +105,7 @@ static int set_up(void **state)
         session->epoch = session->epoch_served = 5;
     }
     sent_count = 0;
+    waits = false;
     return 0;
 }
 
@@ -210,6 +219,19 @@ static void test_a_move_that_is_refused_leaves_the_other_ones_box(void **state)
     assert_int_equal(file_of(main_tank()->box_fd), box);
 }
 
+/// What viewers did while its worker was away, and hasn't reached the tank yet, mustn't come behind its state.
+static void test_a_tank_that_was_just_brought_back_isnt_moved_yet(void **state)
+{
+    (void)state;
+    tarn_text why;
+    waits = true;
+    assert_int_equal(tarn_move_begin(&move, main_tank(), 1, why), TARN_E_STATE);
+    assert_non_null(strstr(why, "is being made"));
+    assert_int_equal(sent_count, 0);
+    waits = false;
+    move_whole(0, 1);
+}
+
 /// Of the time when a worker had the tank, words may still be on their way when it is to come back there.
 static void test_old_words_of_a_worker_are_no_answer_to_a_tanks_return(void **state)
 {
@@ -280,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_move_that_is_refused_leaves_the_other_ones_box, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_tank_that_was_just_brought_back_isnt_moved_yet, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_old_words_of_a_worker_are_no_answer_to_a_tanks_return, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_worker_that_refuses_the_tank_leaves_it_where_it_is, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_tank_whose_worker_ended_isnt_taken_elsewhere, set_up, tear_down),
