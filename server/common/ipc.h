@@ -185,7 +185,9 @@ typedef struct tarn_ipc_state {
 
 typedef struct tarn_ipc_refused {
     uint32_t viewer_id, sequence; ///< 0: the gateway's own load
-    uint32_t code; ///< tarn_error_code; TARN_ERROR_SESSION: a scene's, and the worker has no such tank now
+    /// tarn_error_code. TARN_ERROR_SCENE answers a load or a move; so does TARN_ERROR_SESSION, and the worker has no
+    /// such tank now. TARN_ERROR_WORKER and TARN_ERROR_LIMIT: what people are told of the tank; else an input's.
+    uint32_t code;
     tarn_text text;
 } tarn_ipc_refused;
 

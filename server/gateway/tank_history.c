@@ -89,6 +89,16 @@ tarn_status tarn_tank_history_note(tarn_tank_history *history, tarn_session_file
     return news->has_state ? look(history, file, rule, why) : TARN_OK;
 }
 
+tarn_status tarn_tank_history_trim(tarn_tank_history *history, tarn_session_file *file,
+                                   const tarn_session_keep_rule *rule, bool *is_done, tarn_text why)
+{
+    tarn_status status = look(history, file, rule, why);
+    if (status == TARN_OK) {
+        status = tarn_session_file_trim(file, is_done, why);
+    }
+    return status == TARN_OK ? tarn_session_history_span(file, &history->span, why) : status;
+}
+
 /// The epoch is whoever's who takes the box.
 static void fill_box(tarn_session_file *file, tarn_store_reply *reply)
 {

@@ -73,6 +73,11 @@ void tarn_tank_history_date(const tarn_tank_history *history, tarn_box_news *new
 tarn_status tarn_tank_history_note(tarn_tank_history *history, tarn_session_file *file, const tarn_box_news *news,
                                    const tarn_session_keep_rule *rule, tarn_text why);
 
+/// Lets go of what is too old or too much of a tank that has no next state, a part at a time.
+/// @param is_done  receives whether nothing is left of that
+tarn_status tarn_tank_history_trim(tarn_tank_history *history, tarn_session_file *file,
+                                   const tarn_session_keep_rule *rule, bool *is_done, tarn_text why);
+
 /// Does what is wished.
 void tarn_tank_history_grant(tarn_tank_history *history, tarn_session_file *file, const tarn_store_wish *wish,
                              tarn_store_reply *reply);

@@ -143,6 +143,7 @@ static tarn_status load_box(tarn_worker_tank *tank, tarn_device *device, const c
     if (status == TARN_OK) {
         tarn_snapshot_adopt(&tank->snapshot, tank->tank, tank->step, box_fd, &from.pack);
         if (load->resumes == TARN_IPC_GOES_BACK) {
+            tarn_worker_tank_log_presses(tank); // the box of the past doesn't know what has been done since
             pause_as_asked(tank, load->paused);
         }
     }

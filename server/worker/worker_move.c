@@ -4,6 +4,7 @@
 #include "protocol/assert.h"
 #include "server/common/log.h"
 #include "server/worker/tank_presses.h"
+#include "server/worker/tank_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,7 @@ tarn_status tarn_worker_move_load(tarn_worker_tank *tank, tarn_text why)
                  status == TARN_E_MALFORMED ? "it is none of this scene" : tarn_status_text(status));
         return status == TARN_E_DEVICE || status == TARN_E_MEMORY ? status : TARN_E_MALFORMED;
     }
+    tarn_worker_tank_log_presses(tank); // which the box has with the next step else, and a resting tank makes none
     tarn_worker_move_end(tank);
     return TARN_OK;
 }

@@ -589,7 +589,7 @@ static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
         return;
     }
     tarn_ipc_message message = {.kind = TARN_IPC_REFUSED, .tank = tank->id};
-    message.refused.code = TARN_ERROR_SCENE;
+    message.refused.code = TARN_ERROR_LIMIT; // of the scene it would answer a load that is on its way
     snprintf(
         message.refused.text, sizeof message.refused.text,
         "scene \"%s\": a frame of it takes more than the %d MiB that are allowed, or too many particles are in one "

@@ -390,6 +390,7 @@ export class App {
     if (info.particleCount > 0) this.model.bits.add((8 * info.receivedBytes) / info.particleCount);
     this.model.frameRate.add(1, now);
     this.model.drops.onFrame(info.epoch, info.step, info.serverTimeUs, info.paused);
+    this.scenes.see(info.epoch);
     if (this.keeping.catchingUp) this.pictures.clock.reset();
     this.pictures.clock.onFrame(info, frame.arrivedMs);
     // Cameras give off no presence: that somebody moves before one is known from this alone.
