@@ -30,7 +30,7 @@ enum {
     TARN_IPC_PAYLOAD_BYTES_MAX = 32768,                ///< of every kind but frames
     TARN_IPC_FRAME_BYTES_MAX = 64 << 20,               ///< of a frame
     TARN_IPC_STAGING_BYTES = 65536,                    ///< what a reader buffers
-    TARN_IPC_TANKS_MAX = 64,                           ///< of one worker
+    TARN_IPC_TANKS_MAX = 512,                          ///< of one worker
     TARN_IPC_SCENE_BYTES_MAX = 1023,                   ///< a scene's name, or on behalf of the operator its path
     TARN_IPC_INPUT_BYTES_MAX = TARN_MESSAGE_BYTES_MAX, ///< a written tarn_input; all but motion is much smaller
     TARN_IPC_STATE_BYTES_MAX = 1280 << 20,             ///< of a tank's state; the largest tank's takes 1.1 GiB

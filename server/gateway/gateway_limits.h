@@ -90,7 +90,7 @@ enum {
     TARN_GATEWAY_INPUTS_TIMED_MAX = 64,  ///< inputs of a viewer whose way into a frame is timed
 
     // sessions
-    TARN_GATEWAY_SESSIONS_MAX = 64,         ///< --sessions-max allows no more
+    TARN_GATEWAY_SESSIONS_MAX = 512,        ///< --sessions-max allows no more
     TARN_GATEWAY_SESSIONS = 8,              ///< its default
     TARN_GATEWAY_ENDED_MAX = 8,             ///< sessions of which it is known why they ended
     TARN_GATEWAY_KEEP_EMPTY_S = 600,        ///< that a tank lasts with nobody in it; --keep-empty

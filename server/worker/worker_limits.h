@@ -6,7 +6,7 @@
 #include "protocol/message.h"
 
 enum {
-    TARN_WORKER_TANKS_MAX = 16,
+    TARN_WORKER_TANKS_MAX = 256,
     TARN_WORKER_PLACES_MAX = 2 * TARN_WORKER_TANKS_MAX, ///< of tanks, and of those that end with what they are doing
     TARN_WORKER_OUT_BYTES_MAX = 256 * 1024,             ///< messages waiting for the gateway; frames wait elsewhere
     TARN_WORKER_REFUSALS_BYTES_MAX = 64 * 1024,         ///< above this much waiting, refusals are dropped
