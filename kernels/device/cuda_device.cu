@@ -312,6 +312,7 @@ static const tarn_device_ops cuda_ops = {
     cuda_zero,         cuda_wait,
     cuda_queue_launch, cuda_graph_repeat,
     cuda_graph_run,    cuda_graph_replay_destroy,
+    NULL,              NULL,
 };
 
 static cudaError_t set_up(cuda_device *device)
