@@ -1,8 +1,8 @@
 // Many small tanks on one machine: what share of real time each gets, how evenly its frames come, what that takes, and
 // what its neighbours notice of tanks that end and are made. Prints a table; asserts nothing of times.
 //
-//     tarnd with N tanks ── a viewer in each, all in this thread ── frames' intervals, by turns quiet and amid changes
-//                        └─ a second thread ends and makes tanks
+//     tarnd with N tanks ── a viewer in each but a few, all in this thread ── frames' intervals
+//                        └─ a second thread watches those few, and by turns ends and makes them
 #include "server/common/clock.h"
 #include "server/common/option_number.h"
 #include "tests/server/server_process.h"
@@ -24,11 +24,12 @@
 
 enum {
     TANKS_MAX = 256,
-    CHANGING = 4,         // tanks that are there besides while some end and are made
+    CHANGING = 4,         // tanks that end and are made while the others are measured
     CHANGE_MS = 250,      // between two of these
     MADE_PER_ADDRESS = 5, // of the 10 that one may make at once
     FRAMES_PER_S_MAX = 130,
     WARM_UP_MS = 4000,
+    SETTLE_MS = 1000, // before a row
     WORKERS_MAX = 16,
     ANSWER_BYTES = 65536,
 };
@@ -41,7 +42,7 @@ typedef struct settings {
 
 /// A tank and who watches it.
 typedef struct tank {
-    char session[64];
+    char session[64], owners_key[64];
     ws_client viewer;
     uint64_t frame_ns; ///< when the newest came
     // of the phase
@@ -62,7 +63,8 @@ static tank tanks[TANKS_MAX];
 static float *intervals_ms; ///< of the phase, all tanks
 static float *of_tank_ms[TANKS_MAX];
 static size_t interval_count, of_tank_count[TANKS_MAX], interval_max;
-static atomic_bool changes_end;
+static long steady; ///< tanks that are measured, the first
+static atomic_bool are_changing, is_over;
 static atomic_uint ended_and_made;
 static _Thread_local uint32_t from_address;
 
@@ -89,11 +91,9 @@ static void make_tank(tank *made, uint32_t number)
     snprintf(body, sizeof body, "{\"scene\": \"%s\"}", options.scene);
     const int status = server_request(server.port, "POST", "/sessions", "Content-Type: application/json\r\n", body,
                                       answer, sizeof answer);
-    const char *name = status == 201 ? strstr(answer, "\"session\"") : NULL;
-    if (name == NULL || sscanf(name, "\"session\" : \"%63[^\"]", made->session) +
-                                sscanf(name, "\"session\": \"%63[^\"]", made->session) +
-                                sscanf(name, "\"session\":\"%63[^\"]", made->session) ==
-                            0) {
+    const char *name = status == 201 ? strstr(answer, "\"session\":\"") : NULL, *key = strstr(answer, "\"own\":\"");
+    if (name == NULL || key == NULL || sscanf(name, "\"session\":\"%63[^\"]", made->session) != 1 ||
+        sscanf(key, "\"own\":\"%63[^\"]", made->owners_key) != 1) {
         fprintf(stderr, "bench_tanks: a tank could not be made: %d %s\n", status, answer);
         exit(1);
     }
@@ -112,9 +112,10 @@ static void watch(tank *watched)
 
 static void end_tank(const tank *ended)
 {
-    char target[96], answer[ANSWER_BYTES];
+    char target[96], headers[128], answer[ANSWER_BYTES];
+    snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\n", ended->owners_key);
     snprintf(target, sizeof target, "/sessions/%s", ended->session);
-    assert_int_equal(server_http(server.port, "DELETE", target, NULL, answer, sizeof answer), 200);
+    assert_int_equal(server_http(server.port, "DELETE", target, headers, answer, sizeof answer), 200);
 }
 
 static void note_frame(tank *of, int index, const ws_frame *frame)
@@ -158,14 +159,14 @@ static void look_on(uint64_t for_ms)
 {
     static struct pollfd polled[TANKS_MAX];
     const uint64_t until_ns = tarn_clock_monotonic_ns() + for_ms * 1000000;
-    for (int i = 0; i < (int)options.tanks; i++) {
+    for (int i = 0; i < (int)steady; i++) {
         polled[i] = (struct pollfd){.fd = tanks[i].viewer.fd, .events = POLLIN};
     }
     for (uint64_t now_ns; (now_ns = tarn_clock_monotonic_ns()) < until_ns;) {
-        if (poll(polled, (nfds_t)options.tanks, (int)((until_ns - now_ns) / 1000000) + 1) <= 0) {
+        if (poll(polled, (nfds_t)steady, (int)((until_ns - now_ns) / 1000000) + 1) <= 0) {
             continue;
         }
-        for (int i = 0; i < (int)options.tanks; i++) {
+        for (int i = 0; i < (int)steady; i++) {
             if (polled[i].revents != 0) {
                 take(&tanks[i], i);
             }
@@ -173,34 +174,25 @@ static void look_on(uint64_t for_ms)
     }
 }
 
-/// The second thread: ends the oldest of a few tanks and makes another, again and again.
+/// The second thread: looks on at a few tanks, and while that is wished for ends one and makes another, again and
+/// again.
 static void *change(void *context)
 {
-    static tank changing[CHANGING];
-    static uint32_t made;
-    (void)context;
-    for (uint32_t at = 0; !atomic_load(&changes_end); at = (at + 1) % CHANGING) {
-        if (changing[at].session[0] != '\0') {
+    tank *changing = context;
+    uint32_t made = 0;
+    for (uint32_t at = 0; !atomic_load(&is_over); at = (at + 1) % CHANGING) {
+        if (atomic_load(&are_changing)) {
             end_tank(&changing[at]);
             ws_client_close(&changing[at].viewer);
+            make_tank(&changing[at], TANKS_MAX + made++ % (TANKS_MAX / 2));
+            watch(&changing[at]);
             atomic_fetch_add(&ended_and_made, 1);
         }
-        make_tank(&changing[at], TANKS_MAX + made++ % (TANKS_MAX / 2));
-        watch(&changing[at]);
         for (uint32_t wait_ms = 0; wait_ms < CHANGE_MS; wait_ms += 10) {
             for (uint32_t i = 0; i < CHANGING; i++) {
-                if (changing[i].session[0] != '\0') {
-                    take(&changing[i], -1);
-                }
+                take(&changing[i], -1);
             }
             usleep(10000);
-        }
-    }
-    for (uint32_t i = 0; i < CHANGING; i++) {
-        if (changing[i].session[0] != '\0') {
-            end_tank(&changing[i]);
-            ws_client_close(&changing[i].viewer);
-            changing[i].session[0] = '\0';
         }
     }
     return NULL;
@@ -298,7 +290,7 @@ static double tell(const char *what, double seconds, const taken *before, const 
 {
     double least = 1e9, sum = 0, frames = 0, worst_p99 = 0;
     interval_count = 0;
-    for (int i = 0; i < (int)options.tanks; i++) {
+    for (int i = 0; i < (int)steady; i++) {
         const tank *of = &tanks[i];
         const double dt_s = (double)of->viewer.state.dt_s, span_s = (double)(of->frame_ns - of->first_ns) * 1e-9;
         const double factor = span_s > 0 ? (double)(of->last_step - of->first_step) * dt_s / span_s : 0;
@@ -317,21 +309,17 @@ static double tell(const char *what, double seconds, const taken *before, const 
                  viewers = (after->viewers - before->viewers) / seconds,
                  machine = (after->machine - before->machine) / seconds;
     printf("| %-8s | %6.3f %6.3f | %5.1f | %6.1f %6.1f %7.1f %7.1f | %5.2f %5.2f %5.2f %5.2f |\n", what,
-           sum / (double)options.tanks, least, frames / seconds / (double)options.tanks, p50, p99, worst_p99, longest,
-           workers, gateway, viewers, machine - workers - gateway - viewers);
+           sum / (double)steady, least, frames / seconds / (double)steady, p50, p99, worst_p99, longest, workers,
+           gateway, viewers, machine - workers - gateway - viewers);
     fflush(stdout);
     return p99;
 }
 
 static double phase(const char *what, bool amid_changes)
 {
-    pthread_t thread;
-    if (amid_changes) {
-        atomic_store(&changes_end, false);
-        assert_int_equal(pthread_create(&thread, NULL, change, NULL), 0);
-        look_on(CHANGING * CHANGE_MS + 500);
-    }
-    for (int i = 0; i < (int)options.tanks; i++) {
+    atomic_store(&are_changing, amid_changes);
+    look_on(SETTLE_MS);
+    for (int i = 0; i < (int)steady; i++) {
         tanks[i].first_ns = tanks[i].frames = 0;
         of_tank_count[i] = 0;
     }
@@ -339,12 +327,7 @@ static double phase(const char *what, bool amid_changes)
     const uint64_t since_ns = tarn_clock_monotonic_ns();
     look_on((uint64_t)options.seconds * 1000);
     const taken after = take_stock();
-    const double seconds = (double)(tarn_clock_monotonic_ns() - since_ns) * 1e-9;
-    if (amid_changes) {
-        atomic_store(&changes_end, true);
-        pthread_join(thread, NULL);
-    }
-    return tell(what, seconds, &before, &after);
+    return tell(what, (double)(tarn_clock_monotonic_ns() - since_ns) * 1e-9, &before, &after);
 }
 
 // ---------------------------------------------------------------------------------------------------------------- main
@@ -402,7 +385,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 static void open_server(void)
 {
     char most[24];
-    snprintf(most, sizeof most, "%ld", options.tanks + CHANGING + 1);
+    snprintf(most, sizeof most, "%ld", options.tanks + 1);
     const char *arguments[] = {"--port",
                                "0",
                                "--scenes",
@@ -459,6 +442,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < (int)options.tanks; i++) {
         watch(&tanks[i]);
     }
+    pthread_t thread;
+    steady = options.rounds > 0 && options.tanks > CHANGING ? options.tanks - CHANGING : options.tanks;
+    if (steady < options.tanks) {
+        assert_int_equal(pthread_create(&thread, NULL, change, &tanks[steady]), 0);
+    }
     look_on(WARM_UP_MS);
     printf("%ld tanks of %s, a viewer in each; %ld s a row\n\n"
            "|          | times real time |  frames | ms between frames of a tank    | cores                   |\n"
@@ -467,9 +455,11 @@ int main(int argc, char **argv)
     double quiet_ms = 0, amid_ms = 0;
     for (long i = 0; i < (options.rounds > 0 ? options.rounds : 1); i++) {
         quiet_ms += phase("quiet", false);
-        amid_ms += options.rounds > 0 ? phase("changes", true) : 0;
+        amid_ms += steady < options.tanks ? phase("changes", true) : 0;
     }
-    if (options.rounds > 0) {
+    if (steady < options.tanks) {
+        atomic_store(&is_over, true);
+        pthread_join(thread, NULL);
         printf("\np99 of the frames' interval: quiet %.1f ms, while a tank ends and one is made every %d ms (%u did) "
                "%.1f ms: %+.1f ms\n",
                quiet_ms / (double)options.rounds, CHANGE_MS, atomic_load(&ended_and_made),
