@@ -73,6 +73,8 @@ tarn_status tarn_places_open(tarn_places *places, tarn_device *device, tarn_work
     places->link = link;
     places->options = options;
     places->scenes_dir = scenes_dir;
+    places->tanks_max = TARN_WORKER_TANKS_MAX;
+    places->alone_ns_max = TARN_WORKER_ALONE_US * (uint64_t)1000;
     places->lane_count = tarn_device_lanes(device);
     for (uint32_t i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
         places->of[i].places = places;
@@ -119,7 +121,7 @@ static tarn_place *find(tarn_places *places, uint32_t id)
 static tarn_place *find_free(tarn_places *places)
 {
     tarn_place *free = NULL;
-    int count = 0;
+    uint32_t count = 0;
     for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
         tarn_place *place = &places->of[i];
         count += is_taken(place) && !place->is_ending;
@@ -127,7 +129,7 @@ static tarn_place *find_free(tarn_places *places)
             free = place;
         }
     }
-    return count < TARN_WORKER_TANKS_MAX ? free : NULL;
+    return count < places->tanks_max ? free : NULL;
 }
 
 /// Opens a place for one more tank. @return NULL: there is none, which is said
@@ -141,7 +143,7 @@ static tarn_place *open_place(tarn_places *places, uint32_t id, uint32_t viewer_
         return place;
     }
     if (place == NULL) {
-        snprintf(why, sizeof why, "this worker has %d tanks already; no more fit", TARN_WORKER_TANKS_MAX);
+        snprintf(why, sizeof why, "this worker has %u tanks already; no more fit", places->tanks_max);
     } else {
         snprintf(why, sizeof why, "out of memory: there is no thread for another tank");
     }
@@ -450,8 +452,9 @@ static bool is_crowded(const tarn_place *place, uint64_t now_ns)
 static bool is_short(const tarn_places *places, int number)
 {
     const uint64_t takes_ns = places->turns.of[number].expected_ns * places->lane_count;
-    const uint64_t most_us = tarn_turns_is_shared(&places->turns) ? TARN_WORKER_ALONE_US : TARN_WORKER_ALONE_ONLY_US;
-    return places->lane_count > 1 && takes_ns > 0 && takes_ns <= most_us * 1000;
+    const uint64_t most_ns =
+        tarn_turns_is_shared(&places->turns) ? places->alone_ns_max : TARN_WORKER_ALONE_ONLY_US * (uint64_t)1000;
+    return places->lane_count > 1 && takes_ns > 0 && takes_ns <= most_ns;
 }
 
 /// Begins what is due. The newest of each kind counts, and a tank that is made anew needs no reset.

@@ -58,9 +58,11 @@ struct tarn_places {
     tarn_place of[TARN_WORKER_PLACES_MAX];
     tarn_place_brief briefs[TARN_WORKER_PLACES_MAX];
     int count;                           ///< places up to the last that is taken
+    uint32_t tanks_max;                  ///< that may be here at once, those that are ending not counted
     bool lanes[TARN_DEVICE_THREADS_MAX]; ///< that somebody is in
     uint32_t lane_count, lanes_taken;
-    bool awaits_lane; ///< whose turn it is waits until those who are in lanes have come out
+    uint64_t alone_ns_max; ///< that a job beside others takes in a lane
+    bool awaits_lane;      ///< whose turn it is waits until those who are in lanes have come out
     tarn_turns turns;
     uint64_t wake_ns; ///< when those that wait are asked next
     tarn_jobs jobs;
