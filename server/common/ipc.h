@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 15, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 16, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -199,6 +199,8 @@ typedef struct tarn_ipc_report {
     uint64_t encoder_bytes;   ///< of device memory, that the frames' encoder takes
     uint32_t frames_replaced; ///< since the start: newer ones took their place before they were sent
     uint64_t unconverged;     ///< as tarn_tank_report's
+    float cost_s;             ///< of the device's time, that a step took of late with what is due behind it: where the
+                              ///< tank had one of n lanes the n-th part counts
 } tarn_ipc_report;
 
 /// When a frame's step took its inputs, when the step and when the frame was made: the monotonic clock, which both ends

@@ -649,8 +649,9 @@ static tarn_status end_alone(tarn_places *places, uint64_t now_ns)
         }
         places->lanes[place->lane] = false;
         places->lanes_taken--;
-        // Of the worker it used one lane.
-        tarn_turns_use(&places->turns, i, used_ns / places->lane_count, false, now_ns);
+        used_ns /= places->lane_count; // of the worker's time, of which it had one lane
+        place->tank.cost_ns += used_ns;
+        tarn_turns_use(&places->turns, i, used_ns, false, now_ns);
         const tarn_status ended = end(place);
         status = ended != TARN_OK ? ended : status;
     }
@@ -703,6 +704,7 @@ tarn_status tarn_places_turn(tarn_places *places)
     const bool is_alone = slice_ns == UINT64_MAX;
     const uint64_t until_ns = is_alone || next_ns < now_ns + slice_ns ? next_ns : now_ns + slice_ns;
     const uint64_t used_ns = tarn_job_resume(&place->job, until_ns, !is_alone);
+    place->tank.cost_ns += place->task == TARN_PLACE_RUNS ? used_ns : 0;
     tarn_turns_use(&places->turns, picked, used_ns, place->job.in_progress && place->job.is_waiting,
                    tarn_clock_monotonic_ns());
     return place->job.in_progress ? TARN_OK : end(place);

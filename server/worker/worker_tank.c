@@ -672,10 +672,12 @@ static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, ui
     report->encoder_bytes = tarn_encoder_bytes(tank->encoder);
     report->frames_replaced = link->slots[tank->slot].replaced;
     report->unconverged = simulated.unconverged;
+    tank->cost_s = tank->step_count ? (float)((double)tank->cost_ns * 1e-9 / tank->step_count) : tank->cost_s;
+    report->cost_s = tank->cost_s;
     if (tank->step_count > 0) {
         tarn_snapshot_set_pace(&tank->snapshot, tank->scene.tank.dt_s, report->step_s);
     }
-    tank->step_ns = tank->encode_ns = 0;
+    tank->step_ns = tank->encode_ns = tank->cost_ns = 0;
     tank->step_count = tank->encode_count = 0;
 }
 

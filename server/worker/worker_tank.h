@@ -70,6 +70,8 @@ typedef struct tarn_worker_tank {
     uint64_t added_due_ns; ///< when viewers may be told of that again
     uint64_t report_due_ns;
     uint64_t step_ns, encode_ns; ///< spent since the last report
+    uint64_t cost_ns;            ///< of the device's time, since then
+    float cost_s;                ///< of a step, in the last report that had one
     tarn_ipc_stamps stamps;      ///< of the newest step, and of the frame that is being made
     uint32_t step_count, encode_count;
     tarn_handover handover; ///< while there is one, the tank stands
