@@ -496,8 +496,9 @@ static uint64_t guess_ns(const tarn_place *place)
 {
     tarn_tank_report report;
     tarn_tank_report_light(place->tank.tank, &report);
-    const uint64_t lanes = place->places->lane_count > 0 ? place->places->lane_count : 1;
-    return (uint64_t)report.particle_count * TARN_WORKER_PARTICLE_NS / lanes;
+    const uint64_t lanes = place->places->lane_count;
+    return lanes > 0 ? (uint64_t)report.particle_count * TARN_WORKER_PARTICLE_NS / lanes
+                     : (uint64_t)report.particle_count * TARN_WORKER_PARTICLE_GPU_NS;
 }
 
 /// What comes of a job that has ended. @return TARN_OK or TARN_E_DEVICE
@@ -529,6 +530,7 @@ static tarn_status settle(tarn_place *place)
             return TARN_OK;
         }
         tarn_turns_expect(&places->turns, number_of(place), guess_ns(place));
+        tank->cost_s = (float)((double)guess_ns(place) * 1e-9);
         place->is_new = true;
         tarn_worker_move_end(tank); // which was another tank's
         tarn_worker_link_frame_drop(places->link, tank->slot);

@@ -28,7 +28,9 @@ enum {
     TARN_WORKER_LAG_MS_MAX = 50,        ///< that a tank makes up for; what is beyond it slows the tank's clock
     TARN_WORKER_SLICE_MS = 20,          ///< of time that a tank gets at most for one deadline
     TARN_WORKER_FIRST_SLICE_MS = 2,     ///< the same of a job of which nothing is known
-    TARN_WORKER_PARTICLE_NS = 100,      ///< that a step is taken to last for each particle, before there was one
+    TARN_WORKER_PARTICLE_NS = 100,      ///< of one core, that a step is taken to last for each particle before there
+                                        ///< was one
+    TARN_WORKER_PARTICLE_GPU_NS = 10,   ///< the same of a GPU
     TARN_WORKER_DEBT_SLICES = 2,        ///< of each tank's time, that a tank had beyond its share and pays back
     TARN_WORKER_ALONE_US = 4000,        ///< that a step and its frame take at most in a lane of its own, beside others'
     TARN_WORKER_ALONE_ONLY_US = 1000,   ///< the same where no other tank has work: what is longer has all threads

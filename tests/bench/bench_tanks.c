@@ -396,6 +396,8 @@ static void open_server(void)
                                most,
                                "--log",
                                "error",
+                               "--load-max",
+                               "1000",
                                "--devices",
                                options.devices,
                                "--threads",
