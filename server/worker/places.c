@@ -76,11 +76,6 @@ tarn_status tarn_places_open(tarn_places *places, tarn_device *device, tarn_work
     places->tanks_max = TARN_WORKER_TANKS_MAX;
     places->alone_ns_max = TARN_WORKER_ALONE_US * (uint64_t)1000;
     places->lane_count = tarn_device_lanes(device);
-    for (uint32_t i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
-        places->of[i].places = places;
-        places->of[i].tank.slot = i;
-        note(&places->of[i]);
-    }
     const tarn_yield yield = tarn_jobs_yield(&places->jobs);
     tarn_device_set_yield(device, &yield);
     return TARN_OK;
@@ -89,7 +84,7 @@ tarn_status tarn_places_open(tarn_places *places, tarn_device *device, tarn_work
 bool tarn_places_close(tarn_places *places)
 {
     bool all = true;
-    for (int i = TARN_WORKER_PLACES_MAX - 1; i >= 0; i--) {
+    for (int i = places->count - 1; i >= 0; i--) {
         tarn_place *place = &places->of[i];
         if (place->job.in_progress) {
             all = false;
@@ -120,16 +115,22 @@ static tarn_place *find(tarn_places *places, uint32_t id)
 /// A place for one more tank. @return NULL: as many are there as fit, or end
 static tarn_place *find_free(tarn_places *places)
 {
-    tarn_place *free = NULL;
+    int free = -1;
     uint32_t count = 0;
-    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
-        tarn_place *place = &places->of[i];
-        count += is_taken(place) && !place->is_ending;
-        if (free == NULL && !is_taken(place)) {
-            free = place;
+    for (int i = 0; i < places->count; i++) {
+        const bool is_free = places->briefs[i].id == 0;
+        count += !is_free && !places->of[i].is_ending;
+        if (free < 0 && is_free) {
+            free = i;
         }
     }
-    return count < places->tanks_max ? free : NULL;
+    free = free < 0 ? places->count : free;
+    if (free == TARN_WORKER_PLACES_MAX || count >= places->tanks_max) {
+        return NULL;
+    }
+    places->of[free].places = places; // nobody had it yet, where it is the last
+    places->of[free].tank.slot = (uint32_t)free;
+    return &places->of[free];
 }
 
 /// Opens a place for one more tank. @return NULL: there is none, which is said
@@ -448,13 +449,36 @@ static bool is_crowded(const tarn_place *place, uint64_t now_ns)
     return false;
 }
 
-/// Whether a job that begins is so short that it does best by itself, and is in nobody's way until its end.
-static bool is_short(const tarn_places *places, int number)
+/// What a step may take, by the tank's particles: of one core, or of the GPU.
+static uint64_t guess_ns(const tarn_place *place)
 {
-    const uint64_t takes_ns = places->turns.of[number].expected_ns * places->lane_count;
+    tarn_tank_report report;
+    tarn_tank_report_light(place->tank.tank, &report);
+    return (uint64_t)report.particle_count *
+           (place->places->lane_count > 0 ? TARN_WORKER_PARTICLE_NS : TARN_WORKER_PARTICLE_GPU_NS);
+}
+
+/// The same of all of the device.
+static uint64_t guess_cost_ns(const tarn_place *place)
+{
+    const uint64_t lanes = place->places->lane_count;
+    return guess_ns(place) / (lanes > 0 ? lanes : 1);
+}
+
+/// Whether a job that begins is so short that it does best by itself, and is in nobody's way until its end.
+static bool is_short(const tarn_place *place)
+{
+    const tarn_places *places = place->places;
     const uint64_t most_ns =
         tarn_turns_is_shared(&places->turns) ? places->alone_ns_max : TARN_WORKER_ALONE_ONLY_US * (uint64_t)1000;
-    return places->lane_count > 1 && takes_ns > 0 && takes_ns <= most_ns;
+    return place->task == TARN_PLACE_RUNS && places->lane_count > 1 && place->alone_ns <= most_ns &&
+           guess_ns(place) <= most_ns;
+}
+
+/// What a step takes alone is the most of late; while it isn't alone that is forgotten, and tried again.
+static void note_alone(tarn_place *place, uint64_t used_ns)
+{
+    place->alone_ns = used_ns >= place->alone_ns ? used_ns : place->alone_ns - (place->alone_ns - used_ns) / 8;
 }
 
 /// Begins what is due. The newest of each kind counts, and a tank that is made anew needs no reset.
@@ -487,18 +511,8 @@ static void begin(tarn_place *place, uint64_t now_ns)
     }
     tarn_turns_begin(&places->turns, number_of(place), since_ns, place->task == TARN_PLACE_RUNS, now_ns);
     tarn_job_start(&place->job, run, place);
-    place->goes_alone = place->task == TARN_PLACE_RUNS && is_short(places, number_of(place));
+    place->goes_alone = is_short(place);
     note(place);
-}
-
-/// What the steps of a tank that was made may take, by its particles.
-static uint64_t guess_ns(const tarn_place *place)
-{
-    tarn_tank_report report;
-    tarn_tank_report_light(place->tank.tank, &report);
-    const uint64_t lanes = place->places->lane_count;
-    return lanes > 0 ? (uint64_t)report.particle_count * TARN_WORKER_PARTICLE_NS / lanes
-                     : (uint64_t)report.particle_count * TARN_WORKER_PARTICLE_GPU_NS;
 }
 
 /// What comes of a job that has ended. @return TARN_OK or TARN_E_DEVICE
@@ -529,8 +543,9 @@ static tarn_status settle(tarn_place *place)
             tarn_worker_move_wait(tank, place->restore_save);
             return TARN_OK;
         }
-        tarn_turns_expect(&places->turns, number_of(place), guess_ns(place));
-        tank->cost_s = (float)((double)guess_ns(place) * 1e-9);
+        tarn_turns_expect(&places->turns, number_of(place), guess_cost_ns(place));
+        tank->cost_s = (float)((double)guess_cost_ns(place) * 1e-9);
+        place->alone_ns = 0;
         place->is_new = true;
         tarn_worker_move_end(tank); // which was another tank's
         tarn_worker_link_frame_drop(places->link, tank->slot);
@@ -651,6 +666,7 @@ static tarn_status end_alone(tarn_places *places, uint64_t now_ns)
         }
         places->lanes[place->lane] = false;
         places->lanes_taken--;
+        note_alone(place, place->is_new ? 0 : used_ns);
         used_ns /= places->lane_count; // of the worker's time, of which it had one lane
         place->tank.cost_ns += used_ns;
         tarn_turns_use(&places->turns, i, used_ns, false, now_ns);
@@ -709,5 +725,9 @@ tarn_status tarn_places_turn(tarn_places *places)
     place->tank.cost_ns += place->task == TARN_PLACE_RUNS ? used_ns : 0;
     tarn_turns_use(&places->turns, picked, used_ns, place->job.in_progress && place->job.is_waiting,
                    tarn_clock_monotonic_ns());
-    return place->job.in_progress ? TARN_OK : end(place);
+    if (place->job.in_progress) {
+        return TARN_OK;
+    }
+    note_alone(place, 0);
+    return end(place);
 }

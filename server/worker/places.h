@@ -35,7 +35,8 @@ typedef struct tarn_place {
     tarn_ipc_load load;    ///< that was asked for
     tarn_ipc_reset reset;
     tarn_ipc_save save;
-    bool is_new; ///< its tank has made no step here
+    bool is_new;       ///< its tank has made no step here
+    uint64_t alone_ns; ///< that a step of it took alone, the most of late
     // of the job in progress
     bool goes_alone; ///< in a lane of the device, beside others
     uint32_t lane;   ///< that it has from its beginning on
