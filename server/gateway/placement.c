@@ -22,7 +22,7 @@ bool tarn_placement_is_busy(const tarn_placement_worker *worker)
 {
     TARN_ASSERT(worker->known_count <= worker->tank_count);
     const double of_one = worker->known_count > 0 ? worker->cost / worker->known_count : 0;
-    return worker->tank_count >= worker->tanks_anyhow && of_one * (worker->tank_count + 1) > worker->cost_max;
+    return worker->tank_count >= worker->tanks_anyhow && worker->cost + of_one > worker->cost_max;
 }
 
 int tarn_placement_choose(const tarn_placement_worker *workers, uint32_t worker_count)

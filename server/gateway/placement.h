@@ -7,8 +7,8 @@
 /// speak for them; of one that was made a moment ago both are unknown.
 ///
 /// A worker has room for a few tanks whatever they cost, since they slow each other alone; for more, while all of them
-/// together, watched and in real time, cost less of its time than what is allowed. Of a tank that hasn't reported yet
-/// the mean of the others' cost is taken.
+/// together, watched and in real time, cost less of its time than what is allowed. The next one is
+/// taken to cost as much as the others do on average; one that is being made, and of which nothing is known, nothing.
 #ifndef TARN_SERVER_GATEWAY_PLACEMENT_H
 #define TARN_SERVER_GATEWAY_PLACEMENT_H
 

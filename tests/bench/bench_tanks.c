@@ -28,15 +28,16 @@ enum {
     CHANGE_MS = 250,      // between two of these
     MADE_PER_ADDRESS = 5, // of the 10 that one may make at once
     FRAMES_PER_S_MAX = 130,
-    WARM_UP_MS = 4000,
+    WARM_UP_MS = 6000,
     SETTLE_MS = 1000, // before a row
     WORKERS_MAX = 16,
+    ANYHOW = 15, // tanks besides the first that a worker takes whatever they cost
     ANSWER_BYTES = 65536,
 };
 
 typedef struct settings {
     long tanks, seconds, rounds;
-    char *devices, *threads, *scene, *scenes, *fps;
+    char *devices, *threads, *scene, *scenes, *fps, *beside;
     bool is_unwatched;
 } settings;
 
@@ -59,10 +60,10 @@ static settings options = {.tanks = 64, .seconds = 10, .rounds = 2, .devices = "
 static server_process server;
 static pid_t worker_pids[WORKERS_MAX];
 static int worker_count;
-static tank tanks[TANKS_MAX];
-static float *intervals_ms; ///< of the phase, all tanks
-static float *of_tank_ms[TANKS_MAX];
-static size_t interval_count, of_tank_count[TANKS_MAX], interval_max;
+static tank tanks[TANKS_MAX], beside;
+static float *intervals_ms;              ///< of the phase, all tanks
+static float *of_tank_ms[TANKS_MAX + 1]; ///< the last: of the one beside them
+static size_t interval_count, of_tank_count[TANKS_MAX + 1], interval_max;
 static long steady; ///< tanks that are measured, the first
 static atomic_bool are_changing, is_over;
 static atomic_uint ended_and_made;
@@ -157,19 +158,23 @@ static void take(tank *of, int index)
 /// All viewers take their frames for so long.
 static void look_on(uint64_t for_ms)
 {
-    static struct pollfd polled[TANKS_MAX];
+    static struct pollfd polled[TANKS_MAX + 1];
     const uint64_t until_ns = tarn_clock_monotonic_ns() + for_ms * 1000000;
     for (int i = 0; i < (int)steady; i++) {
         polled[i] = (struct pollfd){.fd = tanks[i].viewer.fd, .events = POLLIN};
     }
+    polled[steady] = (struct pollfd){.fd = options.beside != NULL ? beside.viewer.fd : -1, .events = POLLIN};
     for (uint64_t now_ns; (now_ns = tarn_clock_monotonic_ns()) < until_ns;) {
-        if (poll(polled, (nfds_t)steady, (int)((until_ns - now_ns) / 1000000) + 1) <= 0) {
+        if (poll(polled, (nfds_t)steady + 1, (int)((until_ns - now_ns) / 1000000) + 1) <= 0) {
             continue;
         }
         for (int i = 0; i < (int)steady; i++) {
             if (polled[i].revents != 0) {
                 take(&tanks[i], i);
             }
+        }
+        if (polled[steady].revents != 0) {
+            take(&beside, TANKS_MAX);
         }
     }
 }
@@ -285,6 +290,13 @@ static double quantile(float *values, size_t count, double part)
     return (double)values[(size_t)(part * (double)(count - 1) + 0.5)];
 }
 
+/// Simulated seconds a second.
+static double factor_of(const tank *of)
+{
+    const double dt_s = (double)of->viewer.state.dt_s, span_s = (double)(of->frame_ns - of->first_ns) * 1e-9;
+    return span_s > 0 ? (double)(of->last_step - of->first_step) * dt_s / span_s : 0;
+}
+
 /// The table's row of a phase. @return p99 of all frames' intervals, ms
 static double tell(const char *what, double seconds, const taken *before, const taken *after)
 {
@@ -292,8 +304,7 @@ static double tell(const char *what, double seconds, const taken *before, const 
     interval_count = 0;
     for (int i = 0; i < (int)steady; i++) {
         const tank *of = &tanks[i];
-        const double dt_s = (double)of->viewer.state.dt_s, span_s = (double)(of->frame_ns - of->first_ns) * 1e-9;
-        const double factor = span_s > 0 ? (double)(of->last_step - of->first_step) * dt_s / span_s : 0;
+        const double factor = factor_of(of);
         least = factor < least ? factor : least;
         sum += factor;
         frames += (double)of->frames;
@@ -311,6 +322,12 @@ static double tell(const char *what, double seconds, const taken *before, const 
     printf("| %-8s | %6.3f %6.3f | %5.1f | %6.1f %6.1f %7.1f %7.1f | %5.2f %5.2f %5.2f %5.2f |\n", what,
            sum / (double)steady, least, frames / seconds / (double)steady, p50, p99, worst_p99, longest, workers,
            gateway, viewers, machine - workers - gateway - viewers);
+    if (options.beside != NULL) {
+        printf("| beside   | %6.3f        | %5.1f | %6.1f %6.1f                 |                         |\n",
+               factor_of(&beside), (double)beside.frames / seconds,
+               quantile(of_tank_ms[TANKS_MAX], of_tank_count[TANKS_MAX], 0.5),
+               quantile(of_tank_ms[TANKS_MAX], of_tank_count[TANKS_MAX], 0.99));
+    }
     fflush(stdout);
     return p99;
 }
@@ -323,6 +340,8 @@ static double phase(const char *what, bool amid_changes)
         tanks[i].first_ns = tanks[i].frames = 0;
         of_tank_count[i] = 0;
     }
+    beside.first_ns = beside.frames = 0;
+    of_tank_count[TANKS_MAX] = 0;
     const taken before = take_stock();
     const uint64_t since_ns = tarn_clock_monotonic_ns();
     look_on((uint64_t)options.seconds * 1000);
@@ -343,6 +362,7 @@ static const struct argp_option option_list[] = {
     {"fps", OPTION_FPS, "N", 0, "As tarnd's (30, or more where somebody acts)", 0},
     {"scene", OPTION_UNWATCHED + 1, "NAME", 0, "Of --scenes (small-dam, 4032 particles)", 0},
     {"scenes", OPTION_UNWATCHED + 2, "DIR", 0, "Folder of scenes (tests/bench/scenes)", 0},
+    {"beside", OPTION_UNWATCHED + 3, "NAME|FILE", 0, "A tank of another scene beside them", 0},
     {"unwatched", OPTION_UNWATCHED, NULL, 0, "Also what tanks take by which nobody is", 0},
     {0},
 };
@@ -371,6 +391,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPTION_UNWATCHED:
         options.is_unwatched = true;
         return 0;
+    case OPTION_UNWATCHED + 3:
+        options.beside = text;
+        return 0;
     case OPTION_UNWATCHED + 1:
         options.scene = text;
         return 0;
@@ -386,25 +409,19 @@ static void open_server(void)
 {
     char most[24];
     snprintf(most, sizeof most, "%ld", options.tanks + 1);
-    const char *arguments[] = {"--port",
-                               "0",
-                               "--scenes",
-                               options.scenes,
-                               "--scene",
-                               options.scene,
-                               "--sessions-max",
-                               most,
-                               "--log",
-                               "error",
-                               "--load-max",
-                               "1000",
-                               "--devices",
-                               options.devices,
-                               "--threads",
-                               options.threads,
-                               options.fps ? "--fps" : NULL,
-                               options.fps,
-                               NULL};
+    const char *arguments[24] = {"--port", "0", "--scenes", options.scenes, "--sessions-max", most, "--log", "error"};
+    int count = 8;
+    const char *const others[][2] = {{"--scene", options.beside != NULL ? options.beside : options.scene},
+                                     {"--devices", options.devices},
+                                     {"--threads", options.threads},
+                                     {"--fps", options.fps},
+                                     {"--load-max", options.tanks > ANYHOW ? "1000" : NULL}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i][1] != NULL) {
+            arguments[count++] = others[i][0];
+            arguments[count++] = others[i][1];
+        }
+    }
     server_start_bare(&server, arguments);
     for (pid_t pid; worker_count < WORKERS_MAX && (pid = server_worker_at(&server, worker_count)) > 0; worker_count++) {
         worker_pids[worker_count] = pid;
@@ -412,7 +429,7 @@ static void open_server(void)
     interval_max = (size_t)options.seconds * FRAMES_PER_S_MAX;
     intervals_ms = calloc((size_t)options.tanks * interval_max, sizeof *intervals_ms);
     assert_non_null(intervals_ms);
-    for (int i = 0; i < (int)options.tanks; i++) {
+    for (int i = 0; i <= TANKS_MAX; i++) {
         of_tank_ms[i] = calloc(interval_max, sizeof **of_tank_ms);
         assert_non_null(of_tank_ms[i]);
     }
@@ -443,6 +460,10 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < (int)options.tanks; i++) {
         watch(&tanks[i]);
+    }
+    if (options.beside != NULL) {
+        snprintf(beside.session, sizeof beside.session, "main");
+        watch(&beside);
     }
     pthread_t thread;
     steady = options.rounds > 0 && options.tanks > CHANGING ? options.tanks - CHANGING : options.tanks;

@@ -110,17 +110,17 @@ static void test_a_tank_goes_to_no_worker_whose_tanks_cost_too_much(void **state
     worker.tank_count = worker.known_count = 15;
     worker.cost = 40;
     assert_int_equal(tarn_placement_choose(&worker, 1), 0);
-    // Those that haven't reported cost as much as the others.
-    worker = (tarn_placement_worker){true, 100, 256, 16, 10, 0.08, 0.9, 0, 0};
+    // Those of which nothing is known don't count.
+    worker = (tarn_placement_worker){true, 100, 256, 16, 10, 0.8, 0.9, 0, 0};
     assert_int_equal(tarn_placement_choose(&worker, 1), 0);
-    worker.cost = 0.09;
+    worker.cost = 0.82;
     assert_int_equal(tarn_placement_choose(&worker, 1), -1);
     worker.known_count = 0;
     worker.cost = 0;
     assert_int_equal(tarn_placement_choose(&worker, 1), 0);
     const tarn_placement_worker other = {.is_up = true, .tank_count = 20, .tanks_max = 256, .tanks_anyhow = 16};
     worker.known_count = 10;
-    worker.cost = 0.09;
+    worker.cost = 0.9;
     const tarn_placement_worker both[] = {worker, other};
     assert_int_equal(tarn_placement_choose(both, 2), 1);
 }
