@@ -621,18 +621,35 @@ uint64_t tarn_places_due_ns(const tarn_places *places, uint64_t now_ns)
     return places->awaits_lane ? UINT64_MAX : first_ns;
 }
 
-/// Begins the jobs that are due. @return when the next one will be
+/// Whether a job is in progress that goes on only while nobody is in a lane.
+static bool is_large_begun(const tarn_places *places)
+{
+    for (int i = 0; i < places->count; i++) {
+        const tarn_turn *turn = &places->turns.of[i];
+        if (turn->is_begun && !turn->is_waiting && !places->of[i].goes_alone) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Begins the jobs that are due. Beside one that needs all of the device the others begin together now and then: each
+/// change from it to lanes and back leaves threads with nothing to do. @return when the next one will be
 static uint64_t begin_due(tarn_places *places, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;
+    const bool are_together = places->lane_count > 1 && is_large_begun(places);
+    const uint64_t from_ns = are_together ? places->together_ns : 0;
     for (int i = 0; i < places->count; i++) {
-        const uint64_t due = places->briefs[i].due_ns;
+        uint64_t due = places->briefs[i].due_ns;
         if (places->turns.of[i].is_begun || (due == 0 && places->of[i].is_ending)) {
             continue;
         }
         tarn_turns_set_work(&places->turns, i, due != UINT64_MAX);
+        due = due < from_ns ? from_ns : due;
         if (due <= now_ns) {
             begin(&places->of[i], now_ns);
+            places->together_ns = now_ns + tarn_turns_together_ns(&places->turns);
         } else if (due < next_ns) {
             next_ns = due;
         }

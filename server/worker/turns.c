@@ -81,6 +81,11 @@ bool tarn_turns_is_shared(const tarn_turns *turns)
     return sharers(turns) > 1;
 }
 
+uint64_t tarn_turns_together_ns(const tarn_turns *turns)
+{
+    return least(sharers(turns) * TARN_WORKER_TOGETHER_US, TARN_WORKER_TOGETHER_US_MAX) * 1000;
+}
+
 uint64_t tarn_turns_slice_ns(const tarn_turns *turns, int place)
 {
     const tarn_turn *turn = &turns->of[place];

@@ -49,6 +49,9 @@ int tarn_turns_pick(const tarn_turns *turns);
 /// Whether more than one have work.
 bool tarn_turns_is_shared(const tarn_turns *turns);
 
+/// How long those that are due wait for others, where they are to begin together.
+uint64_t tarn_turns_together_ns(const tarn_turns *turns);
+
 /// How long the one whose turn it is may go on before it has to be asked again, if no other job begins meanwhile;
 /// UINT64_MAX: nobody else has a job.
 uint64_t tarn_turns_slice_ns(const tarn_turns *turns, int place);

@@ -34,6 +34,8 @@ enum {
     TARN_WORKER_DEBT_SLICES = 2,        ///< of each tank's time, that a tank had beyond its share and pays back
     TARN_WORKER_ALONE_US = 4000,        ///< that a step and its frame take at most in a lane of its own, beside others'
     TARN_WORKER_ALONE_ONLY_US = 1000,   ///< the same where no other tank has work: what is longer has all threads
+    TARN_WORKER_TOGETHER_US = 100,      ///< for each tank, that short jobs wait for each other beside a long one...
+    TARN_WORKER_TOGETHER_US_MAX = 4000, ///< ...at most
     TARN_WORKER_LOOK_MS = 2,            ///< after which a job looks whether the socket takes more
     TARN_WORKER_READ_MS = 20,           ///< that a message waits at most while jobs are in progress
     TARN_WORKER_POLL_US = 20,           ///< between two questions whether a GPU is done
