@@ -146,6 +146,9 @@ void tarn_session_end(tarn_session *session, const char *sentence);
 /// Why a session of this name ended, for whoever comes too late; NULL: none did lately.
 const char *tarn_session_ended_because(const tarn_sessions *all, const char *name);
 
+/// What part of its worker's time a session's tank takes, or would, watched and in real time; 0: not known.
+double tarn_session_cost(const tarn_session *session);
+
 /// Whether some worker is up that has room for one more tank.
 /// @param why  receives where none has; may be NULL
 bool tarn_session_has_room(const tarn_sessions *all, tarn_text why);

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/// What a session's tank would take of its worker's time, watched and in real time; 0: not known.
-static double cost_of(const tarn_session *session)
+double tarn_session_cost(const tarn_session *session)
 {
     const double speed = session->past.speed > 0 ? (double)session->past.speed : 1;
     return session->report_ns != 0 ? tarn_placement_cost(&session->report, (double)session->state.dt_s, speed) : 0;
@@ -21,7 +20,7 @@ static double cost_of_alike(const tarn_sessions *all, const tarn_session *sessio
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX && cost == 0; i++) {
         const tarn_session *other = &all->sessions[i];
         if (other->id != 0 && other->report_ns != 0 && strcmp(other->scene, session->scene) == 0) {
-            cost = cost_of(other);
+            cost = tarn_session_cost(other);
         }
     }
     return cost;
@@ -46,7 +45,7 @@ static void look_at_workers(const tarn_sessions *all, bool is_new, tarn_placemen
         }
         if (session->id != 0 && session->worker != NULL) {
             tarn_placement_worker *worker = &seen[session->worker->index];
-            const double known = is_new ? cost_of(session) : 0,
+            const double known = is_new ? tarn_session_cost(session) : 0,
                          cost = is_new && known == 0 ? cost_of_alike(all, session) : known;
             TARN_ASSERT(session->worker->index < workers->count);
             worker->tank_count++;

@@ -255,6 +255,7 @@ static void test_tanks_that_cost_too_much_are_refused(void **state)
         assert_int_equal(server_http(server.port, "GET", "/sessions", NULL, answer, sizeof answer), 200);
         status = strstr(answer, "\"create\":true") != NULL ? 201 : 503;
     }
+    assert_true(worker_metric("load", 0) > 0.01);
     assert_int_equal(server_request(server.port, "POST", "/sessions", json, pool, answer, sizeof answer), 503);
     assert_non_null(strstr(answer, "above 1 % of their time, which is all that is allowed beyond 16 tanks each"));
     for (int i = 0; i < ANYHOW; i++) {
