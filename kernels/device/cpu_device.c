@@ -42,7 +42,14 @@ static void cpu_launch(tarn_queue *queue, const tarn_kernel *kernel, const void 
                        uint32_t count_max)
 {
     cpu_device *device = (cpu_device *)queue->device;
+    void *scratch = tarn_device_own_scratch();
     uint32_t tile_count = count != NULL && *count < count_max ? *count : count_max;
+    if (scratch != NULL) {
+        if (tile_count > 0) {
+            kernel->cpu[device->isa](args, 0, tile_count, scratch);
+        }
+        return;
+    }
     cpu_pool_launch(device->pool, &device->base.yield, kernel->cpu[device->isa], args, tile_count);
 }
 
@@ -145,6 +152,16 @@ static tarn_status cpu_wait(tarn_queue *queue)
     return TARN_OK;
 }
 
+static uint32_t cpu_lanes(const tarn_device *base)
+{
+    return cpu_pool_threads(((const cpu_device *)base)->pool);
+}
+
+static void *cpu_lane_scratch(tarn_device *base, uint32_t lane)
+{
+    return cpu_pool_scratch(((cpu_device *)base)->pool, lane);
+}
+
 static void cpu_destroy(tarn_device *base)
 {
     cpu_device *device = (cpu_device *)base;
@@ -167,6 +184,8 @@ static const tarn_device_ops cpu_ops = {
     .repeat = cpu_repeat,
     .run = cpu_run,
     .replay_destroy = cpu_replay_destroy,
+    .lanes = cpu_lanes,
+    .lane_scratch = cpu_lane_scratch,
 };
 
 static const char *const isa_names[TARN_ISA_COUNT] = {"v2", "v3", "v4"};

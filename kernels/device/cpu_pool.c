@@ -395,6 +395,16 @@ void cpu_pool_launch(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry ent
     }
 }
 
+uint32_t cpu_pool_threads(const cpu_pool *pool)
+{
+    return pool->threads;
+}
+
+void *cpu_pool_scratch(cpu_pool *pool, uint32_t thread)
+{
+    return thread == 0 ? pool->scratch : pool->helpers[thread - 1].scratch;
+}
+
 /// Starts the helpers with all signals blocked: signals are the owner's business.
 static tarn_status start_helpers(cpu_pool *pool, uint32_t wanted)
 {

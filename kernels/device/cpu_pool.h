@@ -23,4 +23,11 @@ void cpu_pool_destroy(cpu_pool *pool);
 void cpu_pool_launch(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry entry, const void *args,
                      uint32_t tile_count);
 
+/// How many threads it has, the owner included.
+uint32_t cpu_pool_threads(const cpu_pool *pool);
+
+/// The scratch of one of its threads, which nobody else works with between launches.
+/// @param thread  < cpu_pool_threads; 0: the owner
+void *cpu_pool_scratch(cpu_pool *pool, uint32_t thread);
+
 #endif

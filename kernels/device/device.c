@@ -1,5 +1,6 @@
 // Dispatch from the public device API to the device kind that was created.
 #include "kernels/device/device_internal.h"
+#include "protocol/assert.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -87,6 +88,31 @@ void tarn_device_free(tarn_device *device, void *memory)
     if (memory != NULL) {
         device->ops->release(device, memory);
     }
+}
+
+static _Thread_local void *own_scratch;
+
+void *tarn_device_own_scratch(void)
+{
+    return own_scratch;
+}
+
+uint32_t tarn_device_lanes(const tarn_device *device)
+{
+    return device->ops->lanes != NULL ? device->ops->lanes(device) : 0;
+}
+
+void tarn_device_lane_enter(tarn_device *device, uint32_t lane)
+{
+    TARN_ASSERT(own_scratch == NULL && lane < tarn_device_lanes(device));
+    own_scratch = device->ops->lane_scratch(device, lane);
+}
+
+void tarn_device_lane_leave(tarn_device *device)
+{
+    (void)device;
+    TARN_ASSERT(own_scratch != NULL);
+    own_scratch = NULL;
 }
 
 void tarn_device_set_yield(tarn_device *device, const tarn_yield *yield)

@@ -1,7 +1,8 @@
 /// A device runs kernels on memory of its own: the CPU (a pool of threads), or a CUDA GPU.
 /// Both run the same kernel source (tile.h) and give the same bits.
 ///
-/// A device is used by one thread at a time, and outlives everything made from it.
+/// A device is used by one thread at a time, lanes apart (tarn_device_lane_enter), and outlives everything made from
+/// it.
 #ifndef TARN_KERNELS_DEVICE_H
 #define TARN_KERNELS_DEVICE_H
 
@@ -63,6 +64,17 @@ const char *tarn_device_name(const tarn_device *device);
 
 /// For people: why the device answers TARN_E_DEVICE; empty while it is well. Lives as long as the device.
 const char *tarn_device_error(const tarn_device *device);
+
+/// How many threads may work in lanes of the device: the CPU device's threads; 0: a GPU has none.
+uint32_t tarn_device_lanes(const tarn_device *device);
+
+/// From now on the calling thread does itself, without the device's other threads and without yielding, what it sends
+/// to queues of the device, until tarn_device_lane_leave. Threads in other lanes may do so at the same time, each with
+/// queues of its own; whoever is in no lane may use the device only while nobody is in one. So small tanks, whose
+/// launches have too few tiles for several threads, are stepped beside each other.
+/// @param lane  < tarn_device_lanes, one thread's at a time
+void tarn_device_lane_enter(tarn_device *device, uint32_t lane);
+void tarn_device_lane_leave(tarn_device *device);
 
 /// From now on all queues of the device yield, also while tanks are made; NULL: no longer.
 void tarn_device_set_yield(tarn_device *device, const tarn_yield *yield);

@@ -28,6 +28,8 @@ typedef struct tarn_device_ops {
     void (*chain)(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context);
     void (*run)(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context);
     void (*replay_destroy)(tarn_queue *queue, tarn_replay *replay);
+    uint32_t (*lanes)(const tarn_device *device);              // NULL: it has none
+    void *(*lane_scratch)(tarn_device *device, uint32_t lane); // what a thread in it works with
 } tarn_device_ops;
 
 /// The first member of every device kind's own structure.
@@ -44,10 +46,14 @@ struct tarn_queue {
     tarn_device *device;
 };
 
+/// What the calling thread works with in its lane; NULL: it is in none.
+void *tarn_device_own_scratch(void);
+
 /// Between two pieces of work.
 static inline void tarn_device_yield(const tarn_device *device)
 {
-    if (device->yield.is_due != NULL && device->yield.is_due(device->yield.context)) {
+    if (tarn_device_own_scratch() == NULL && device->yield.is_due != NULL &&
+        device->yield.is_due(device->yield.context)) {
         device->yield.yield(device->yield.context, false);
     }
 }

@@ -2,7 +2,8 @@
 ///
 /// What is sent to a queue runs in order; queues are independent of each other. On the CPU a launch has finished when
 /// the call returns; on CUDA it runs asynchronously in the queue's stream, and tarn_queue_download and tarn_queue_wait
-/// wait for it. A device and its queues are used by one thread at a time, whichever it is.
+/// wait for it. A device and its queues are used by one thread at a time, whichever it is, or by one in each lane
+/// (device.h).
 #ifndef TARN_KERNELS_DEVICE_WORK_H
 #define TARN_KERNELS_DEVICE_WORK_H
 

@@ -186,6 +186,12 @@ bool tarn_box_is_unproven(int fd)
     return look(fd, &head) == TARN_OK && head.deaths > 0 && head.is_busy != 0;
 }
 
+bool tarn_box_is_suspect(int fd)
+{
+    tarn_black_box_head head;
+    return look(fd, &head) != TARN_OK || head.deaths + (head.is_busy != 0) >= TARN_BLACK_BOX_DEATHS_FULL;
+}
+
 tarn_status tarn_box_follow(tarn_box_follower *follower, bool wants_state, tarn_box_news *news)
 {
     tarn_black_box_head head;

@@ -57,6 +57,9 @@ bool tarn_box_is_anew(const tarn_box_follower *follower);
 /// Whether a worker is on its way from a state that ended another one: nobody knows yet that it gets anywhere.
 bool tarn_box_is_unproven(int fd);
 
+/// Whether so many processes in a row ended amid the tank's work that it may be what they ended by.
+bool tarn_box_is_suspect(int fd);
+
 /// @param wants_state  where one begins, which is once in a second of simulated time
 /// @return TARN_OK; TARN_E_NOT_FOUND: there is nothing new; TARN_E_STATE: it changed meanwhile, look again soon;
 ///         TARN_E_MALFORMED, TARN_E_IO or TARN_E_MEMORY

@@ -182,6 +182,7 @@ static void report(byte_codec *codec, tarn_ipc_report *message)
     u64(codec, &message->encoder_bytes);
     u32(codec, &message->frames_replaced);
     u64(codec, &message->unconverged);
+    f32(codec, &message->cost_s);
 }
 
 /// The fields of a message. @return false for a kind that is unknown

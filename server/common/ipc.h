@@ -23,14 +23,14 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 15, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 16, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
     TARN_IPC_PAYLOAD_BYTES_MAX = 32768,                ///< of every kind but frames
     TARN_IPC_FRAME_BYTES_MAX = 64 << 20,               ///< of a frame
     TARN_IPC_STAGING_BYTES = 65536,                    ///< what a reader buffers
-    TARN_IPC_TANKS_MAX = 64,                           ///< of one worker
+    TARN_IPC_TANKS_MAX = 512,                          ///< of one worker
     TARN_IPC_SCENE_BYTES_MAX = 1023,                   ///< a scene's name, or on behalf of the operator its path
     TARN_IPC_INPUT_BYTES_MAX = TARN_MESSAGE_BYTES_MAX, ///< a written tarn_input; all but motion is much smaller
     TARN_IPC_STATE_BYTES_MAX = 1280 << 20,             ///< of a tank's state; the largest tank's takes 1.1 GiB
@@ -201,6 +201,8 @@ typedef struct tarn_ipc_report {
     uint64_t encoder_bytes;   ///< of device memory, that the frames' encoder takes
     uint32_t frames_replaced; ///< since the start: newer ones took their place before they were sent
     uint64_t unconverged;     ///< as tarn_tank_report's
+    float cost_s;             ///< of the device's time, that a step took of late with what is due behind it: where the
+                              ///< tank had one of n lanes the n-th part counts
 } tarn_ipc_report;
 
 /// When a frame's step took its inputs, when the step and when the frame was made: the monotonic clock, which both ends

@@ -14,7 +14,8 @@ static const char tarn_gateway_help[] =
     "to them. One address may have a quarter of the viewers' places and of the tanks (this machine excepted), and make "
     "10 tanks a minute; 256 of its viewers may join at once, then 20 a second. A tank that nobody watches rests after "
     "3 seconds. A new tank "
-    "goes to the worker whose tanks take the least of its time. A worker that "
+    "goes to the worker whose tanks take the least of its time. A worker takes 16 tanks whatever they cost, and up to "
+    "256 within --load-max. A worker that "
     "fails is started again at once, then after 0.1 s and "
     "ever more slowly, 8 times in a row; its tanks go on where they were, the others' aren't touched.\n\n"
     "/healthz answers 200 while a worker is ready and tanks that are watched make frames, /readyz while newcomers are "
@@ -35,8 +36,10 @@ _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_P
                    TARN_GATEWAY_MESSAGES_PER_S_MAX == 1000 && TARN_FRAMES_UNACKNOWLEDGED_MAX == 2 &&
                    TARN_VIEWER_RATE_IN_FLIGHT_MIN == 4 && TARN_VIEWER_RATE_IN_FLIGHT_MAX == 8 &&
                    TARN_GATEWAY_CREATE_PER_MINUTE == 10 && TARN_GATEWAY_JOIN_ADDRESS_BURST == 256 &&
-                   TARN_GATEWAY_JOIN_ADDRESS_MS == 50 && TARN_GATEWAY_SHARE == 4 && TARN_GATEWAY_SESSIONS_MAX == 64 &&
-                   TARN_GATEWAY_SESSIONS == 8 && TARN_GATEWAY_KEEP_EMPTY_S == 600 && TARN_GATEWAY_IDLE_MS == 3000 &&
+                   TARN_GATEWAY_JOIN_ADDRESS_MS == 50 && TARN_GATEWAY_SHARE == 4 &&
+                   TARN_GATEWAY_SESSIONS_MAX == 512 && TARN_GATEWAY_SESSIONS == 8 && TARN_GATEWAY_LOAD == 90 &&
+                   TARN_GATEWAY_LOAD_MAX == 1000 && TARN_GATEWAY_WORKER_TANKS_ANYHOW == 16 &&
+                   TARN_GATEWAY_KEEP_EMPTY_S == 600 && TARN_GATEWAY_IDLE_MS == 3000 &&
                    TARN_GATEWAY_WORKER_BACKOFF_MS == 100 && TARN_GATEWAY_WORKER_FAILURES_MAX == 8 &&
                    TARN_GATEWAY_WORKERS_MAX == 16 && TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX == 2500 &&
                    TARN_GATEWAY_DRAIN_S_MAX == 20 && TARN_GATEWAY_TLS_FILE_BYTES_MAX == 1 << 20 &&

@@ -20,7 +20,7 @@ enum {
                                               ///< that was found in it
     TARN_GATEWAY_CONNECTION_IDLE_S = 30,      ///< without anything happening, unless a viewer has joined by it
     TARN_GATEWAY_BACKLOG = 128,
-    TARN_GATEWAY_DESCRIPTORS_MAX = 4096,   ///< above which no connection's descriptor may be
+    TARN_GATEWAY_DESCRIPTORS_MAX = 8192,   ///< above which no connection's descriptor may be
     TARN_GATEWAY_HEAD_MS_MAX = 10000,      ///< to send a request's head, all of it
     TARN_GATEWAY_BODY_MS_MAX = 10000,      ///< to send its body
     TARN_GATEWAY_KEEPALIVE_MS_MAX = 15000, ///< between an answer and the next request
@@ -34,7 +34,7 @@ enum {
     TARN_GATEWAY_THROWN_READS_MAX = 16,   ///< reads of what nobody wants before others get their turn
     TARN_GATEWAY_HTTP_CHUNK_BYTES = 65536,
     TARN_GATEWAY_HTTP_SMALL_BYTES = 4096,       ///< of an answer that is written at once
-    TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 1 << 20, ///< of /metrics and other made-up pages
+    TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 8 << 20, ///< of /metrics and other made-up pages
     TARN_GATEWAY_HEAD_BYTES_MAX = 16384,        ///< of a request, before its body
     TARN_GATEWAY_FIELDS_MAX = 100,              ///< lines of a head
     TARN_GATEWAY_TARGET_BYTES_MAX = 2048,       ///< of a request: its path and what follows a '?'
@@ -90,8 +90,11 @@ enum {
     TARN_GATEWAY_INPUTS_TIMED_MAX = 64,  ///< inputs of a viewer whose way into a frame is timed
 
     // sessions
-    TARN_GATEWAY_SESSIONS_MAX = 64,         ///< --sessions-max allows no more
+    TARN_GATEWAY_SESSIONS_MAX = 512,        ///< --sessions-max allows no more
     TARN_GATEWAY_SESSIONS = 8,              ///< its default
+    TARN_GATEWAY_WORKER_TANKS_ANYHOW = 16,  ///< that a worker has room for whatever they cost
+    TARN_GATEWAY_LOAD = 90,                 ///< percent of a worker's time that more may cost together; --load-max
+    TARN_GATEWAY_LOAD_MAX = 1000,           ///< allowed for it
     TARN_GATEWAY_ENDED_MAX = 8,             ///< sessions of which it is known why they ended
     TARN_GATEWAY_KEEP_EMPTY_S = 600,        ///< that a tank lasts with nobody in it; --keep-empty
     TARN_GATEWAY_CREATE_PER_MINUTE = 10,    ///< tanks made from one address

@@ -50,6 +50,7 @@ typedef struct tarn_gateway_options {
     uint32_t worker_timeout_s;
     tarn_role guests;         ///< what those may who come without a key
     tarn_role guests_max;     ///< in tanks of an earlier start, too
+    uint32_t load_max;        ///< percent of a worker's time; 1..TARN_GATEWAY_LOAD_MAX
     uint32_t sessions_max;    ///< 1..TARN_GATEWAY_SESSIONS_MAX
     uint32_t viewers_max;     ///< of a session, 1..TARN_VIEWERS_MAX
     const char *token_keys;   ///< file that tokens are checked with; NULL: the store's secret, where there is a store

@@ -126,6 +126,8 @@ static const metric_text worker_metrics[TARN_WORKER_METRIC_COUNT] = {
     [TARN_WORKER_METRIC_STARTS] = {"worker_starts_total", "counter", "Starts of the worker"},
     [TARN_WORKER_METRIC_FAILURES] = {"worker_failures_total", "counter", "Ends of the worker that nobody asked for"},
     [TARN_WORKER_METRIC_TANKS] = {"worker_tanks", "gauge", "Tanks that the worker has"},
+    [TARN_WORKER_METRIC_LOAD] = {"worker_load", "gauge",
+                                 "Part of the worker's time that its tanks take, all watched and in real time"},
     [TARN_WORKER_METRIC_PID] = {"worker_pid", "gauge", "The worker's process; 0: there is none"},
     [TARN_WORKER_METRIC_MEMORY] = {"worker_resident_memory_bytes", "gauge", "Memory that the worker's process takes"},
     [TARN_WORKER_METRIC_QUEUE] = {"worker_queue_messages", "gauge", "Messages that wait for the worker to read them"},

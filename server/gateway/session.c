@@ -511,8 +511,13 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
         session->report = (tarn_ipc_report){0};
         session->report_ns = 0;
         session->share = 0;
+        const bool leaves = given_up && tarn_session_leaves(session);
         tell_state(session);
-        tell_error(session, TARN_ERROR_WORKER, text);
+        tell_error(session, TARN_ERROR_WORKER,
+                   leaves ? "the worker failed too often; the tank goes on on another one" : text);
+        if (leaves) {
+            tarn_session_make_tank(session);
+        }
     }
 }
 
@@ -591,15 +596,13 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
 
 static void on_report(tarn_session *session, const tarn_ipc_report *report)
 {
-    const uint64_t now_ns = tarn_clock_monotonic_ns(), received = session->counts.frames_received;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
     if (session->report_ns != 0) {
-        session->share = tarn_placement_share(&session->report, report, received - session->report_received,
-                                              1e-9 * (double)(now_ns - session->report_ns));
+        session->share = tarn_placement_share(&session->report, report, 1e-9 * (double)(now_ns - session->report_ns));
         tarn_session_counts_report(&session->counts, &session->report, report);
     }
     session->report = *report;
     session->report_ns = now_ns;
-    session->report_received = received;
 }
 
 tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_process *worker,

@@ -1,9 +1,9 @@
 /// A session: a tank on one of the workers and the viewers that watch it. Its black box outlives the worker: when that
 /// one comes back, the tank goes on at the very step that it had come to; where that can't be, it is made from what it
 /// should be (scene, paused) and starts afresh under a new epoch. A session stays
-/// with its worker until somebody moves it (move.h), but for one that was given up: then it goes to another one as soon
-/// as somebody resets the tank or loads a scene. It isn't placed anew by itself, since its tank may be what the worker
-/// failed by.
+/// with its worker until somebody moves it (move.h), but for one that was given up: then it goes on on another one that
+/// has room. Only one whose tank may be what the worker failed by waits there until somebody resets it or loads a
+/// scene.
 ///
 /// A tank without viewers rests after TARN_GATEWAY_IDLE_MS and goes on when somebody joins.
 #ifndef TARN_SERVER_GATEWAY_SESSION_H
@@ -92,10 +92,9 @@ typedef struct tarn_session {
     uint64_t empty_since_ns;        ///< since when nobody looks
     uint64_t left_since_ns;         ///< since when nobody is there
     tarn_session_counts counts;
-    tarn_ipc_report report;   ///< the newest
-    uint64_t report_ns;       ///< when that came; 0: none has
-    uint64_t report_received; ///< frames until then
-    double share;             ///< of its worker's time that it took before that
+    tarn_ipc_report report; ///< the newest
+    uint64_t report_ns;     ///< when that came; 0: none has
+    double share;           ///< of its worker's time that it took before that
     tarn_presence_board board;
     uint64_t fresh_due_ns; ///< up to when fresh starts are used up
 } tarn_session;
@@ -147,8 +146,16 @@ void tarn_session_end(tarn_session *session, const char *sentence);
 /// Why a session of this name ended, for whoever comes too late; NULL: none did lately.
 const char *tarn_session_ended_because(const tarn_sessions *all, const char *name);
 
-/// Whether some worker is up that takes one more tank.
-bool tarn_session_has_room(const tarn_sessions *all);
+/// What part of its worker's time a session's tank takes, or would, watched and in real time; 0: not known.
+double tarn_session_cost(const tarn_session *session);
+
+/// Whether some worker is up that has room for one more tank.
+/// @param why  receives where none has; may be NULL
+bool tarn_session_has_room(const tarn_sessions *all, tarn_text why);
+
+/// Of a session whose worker was given up: gives it another one where its tank isn't what the first failed by.
+/// @return whether it goes on there; tarn_session_make_tank is next
+bool tarn_session_leaves(tarn_session *session);
 
 /// Gives the session the worker that placement.h says; tarn_session_make_tank is next. @return false: none takes it
 bool tarn_session_place(tarn_session *session);

@@ -57,7 +57,8 @@ static bool is_creator(const tarn_sessions *all, const char *pass)
 
 static bool may_create(const tarn_sessions *all, const char *pass)
 {
-    return is_creator(all, pass) && tarn_session_count(all) < all->options->sessions_max && tarn_session_has_room(all);
+    return is_creator(all, pass) && tarn_session_count(all) < all->options->sessions_max &&
+           tarn_session_has_room(all, NULL);
 }
 
 static tarn_session_info info_of(const tarn_session *session)
@@ -147,9 +148,8 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
                 ? "nothing is up to simulate it, nor started again by itself: it failed too often; "
                   "whoever resets a tank or loads a scene has it tried once more"
                 : "nothing is up to simulate it; try again in a moment");
-    } else if (!tarn_session_has_room(all)) {
-        tarn_session_pages_refuse(answer, 503,
-                                  "the workers have as many tanks as they take; try again when one has ended");
+    } else if (!tarn_session_has_room(all, why)) {
+        tarn_session_pages_refuse(answer, 503, why);
     } else if (!has_share(all, address)) {
         snprintf(why, sizeof why, "%u tanks were made from this address, which is all it may have; end one first",
                  all->per_address_max);

@@ -3,7 +3,7 @@
 #define TARN_SERVER_GATEWAY_SESSION_PLACE_H
 
 enum {
-    TARN_SESSION_PLACE_BITS = 8, ///< the place, below the generation
+    TARN_SESSION_PLACE_BITS = 12, ///< the place, below the generation
     TARN_SESSION_PLACE_MASK = (1 << TARN_SESSION_PLACE_BITS) - 1,
 };
 

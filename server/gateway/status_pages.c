@@ -102,7 +102,7 @@ static void tell_worker(const tarn_worker_process *worker, tarn_metrics_worker *
     told->values[TARN_WORKER_METRIC_READY] = tarn_worker_process_is_ready(worker);
     told->values[TARN_WORKER_METRIC_STARTS] = (double)worker->starts_total;
     told->values[TARN_WORKER_METRIC_FAILURES] = (double)worker->failures_total;
-    told->values[TARN_WORKER_METRIC_TANKS] = 0;
+    told->values[TARN_WORKER_METRIC_TANKS] = told->values[TARN_WORKER_METRIC_LOAD] = 0;
     told->values[TARN_WORKER_METRIC_PID] = tarn_worker_process_pid(worker);
     told->values[TARN_WORKER_METRIC_MEMORY] = (double)tarn_process_resident_bytes(tarn_worker_process_pid(worker));
     told->values[TARN_WORKER_METRIC_QUEUE] = worker->queue.count + worker->chunks.count;
@@ -182,6 +182,7 @@ size_t tarn_status_metrics(tarn_metrics *metrics, const tarn_workers *workers, c
         tell_session(session, &told_sessions[page.session_count++]);
         if (session->worker != NULL) {
             told_workers[session->worker->index].values[TARN_WORKER_METRIC_TANKS]++;
+            told_workers[session->worker->index].values[TARN_WORKER_METRIC_LOAD] += tarn_session_cost(session);
         }
     }
     const size_t bytes = tarn_metrics_write(&page, text, text_bytes);

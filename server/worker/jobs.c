@@ -8,7 +8,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
+
+static _Thread_local tarn_job *own_job; ///< that the thread runs alone
 
 static void wait_for(sem_t *semaphore)
 {
@@ -22,12 +26,50 @@ tarn_status tarn_jobs_open(tarn_jobs *jobs, bool (*is_wanted)(void *user), void 
     memset(jobs, 0, sizeof *jobs);
     jobs->is_wanted = is_wanted;
     jobs->user = user;
-    return sem_init(&jobs->back, 0, 0) == 0 ? TARN_OK : TARN_E_MEMORY;
+    jobs->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (jobs->done_fd < 0) {
+        return TARN_E_MEMORY;
+    }
+    TARN_ASSERT(sem_init(&jobs->back, 0, 0) == 0 && pthread_mutex_init(&jobs->baton, NULL) == 0);
+    tarn_jobs_take(jobs);
+    return TARN_OK;
+}
+
+void tarn_jobs_take(tarn_jobs *jobs)
+{
+    TARN_ASSERT(pthread_mutex_lock(&jobs->baton) == 0);
+}
+
+void tarn_jobs_give(tarn_jobs *jobs)
+{
+    TARN_ASSERT(pthread_mutex_unlock(&jobs->baton) == 0);
 }
 
 void tarn_jobs_close(tarn_jobs *jobs)
 {
+    tarn_jobs_give(jobs);
+    pthread_mutex_destroy(&jobs->baton);
     sem_destroy(&jobs->back);
+    close(jobs->done_fd);
+}
+
+/// From its beginning to its end, which the scheduler is told.
+static void run_alone(tarn_job *job)
+{
+    const uint64_t one = 1;
+    tarn_jobs *jobs = job->jobs;
+    const int done_fd = jobs->done_fd;
+    tarn_jobs_take(jobs);
+    own_job = job;
+    job->since_ns = tarn_clock_monotonic_ns();
+    tarn_device_lane_enter(job->device, job->lane);
+    job->run(job->context);
+    tarn_device_lane_leave(job->device);
+    job->used_ns = tarn_clock_monotonic_ns() - job->since_ns;
+    job->is_done = true;
+    own_job = NULL;
+    tarn_jobs_give(jobs);
+    TARN_ASSERT(write(done_fd, &one, sizeof one) == (ssize_t)sizeof one);
 }
 
 static void *job_main(void *argument)
@@ -37,6 +79,10 @@ static void *job_main(void *argument)
         wait_for(&job->go);
         if (job->ends) {
             return NULL;
+        }
+        if (job->device != NULL) {
+            run_alone(job);
+            continue;
         }
         job->run(job->context);
         job->in_progress = false;
@@ -83,14 +129,47 @@ void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context)
     job->run = run;
     job->context = context;
     job->in_progress = true;
-    job->is_waiting = false;
+    job->is_waiting = job->is_done = false;
+    job->device = NULL;
     job->used_ns = 0;
+}
+
+void tarn_job_go_alone(tarn_job *job, tarn_device *device, uint32_t lane)
+{
+    TARN_ASSERT(job->in_progress && job->used_ns == 0 && job->device == NULL && job->jobs->running == NULL);
+    job->device = device;
+    job->lane = lane;
+    sem_post(&job->go);
+}
+
+bool tarn_job_is_done(tarn_job *job, uint64_t *used_ns)
+{
+    if (!job->is_done) {
+        return false;
+    }
+    *used_ns = job->used_ns;
+    job->is_done = job->in_progress = false;
+    return true;
+}
+
+void tarn_job_part(void)
+{
+    if (own_job != NULL) {
+        tarn_jobs_give(own_job->jobs);
+    }
+}
+
+void tarn_job_rejoin(void)
+{
+    if (own_job != NULL) {
+        tarn_jobs_take(own_job->jobs);
+    }
 }
 
 uint64_t tarn_job_resume(tarn_job *job, uint64_t until_ns, bool others_run)
 {
     tarn_jobs *jobs = job->jobs;
-    TARN_ASSERT(job->in_progress && jobs->running == NULL);
+    TARN_ASSERT(job->in_progress && jobs->running == NULL && job->device == NULL);
     const uint64_t now_ns = tarn_clock_monotonic_ns(), before_ns = job->used_ns;
     if (atomic_load(&job->is_away)) {
         job->since_ns = now_ns; // what it does uses nothing that others would want
@@ -115,7 +194,7 @@ uint64_t tarn_job_resume(tarn_job *job, uint64_t until_ns, bool others_run)
 
 uint64_t tarn_jobs_used_ns(const tarn_jobs *jobs)
 {
-    const tarn_job *job = jobs->running;
+    const tarn_job *job = own_job != NULL ? own_job : jobs->running;
     return job->used_ns + (tarn_clock_monotonic_ns() - job->since_ns);
 }
 

@@ -8,6 +8,12 @@
 /// Threads and not state machines: a step, a frame, a scene's making read from top to bottom, and debuggers and
 /// sanitizers understand them. A job that never yields blocks the scheduler, so that whoever watches it notices. What
 /// touches nothing that is shared (reading a scene's files) a job may do without the baton, beside the others.
+///
+/// A short job may run alone instead, in a lane of the device (device.h), as many at a time as there are lanes: it is
+/// not resumed and doesn't yield, takes the baton where it needs it, and is without it for its tank's own work.
+///
+///     scheduler: tarn_job_go_alone ─ gives the baton ┄┄┄ waits ┄┄┄ takes it ─ tarn_job_is_done
+///     job:                             └ has it ─ tarn_job_part ─ its tank's work ─ tarn_job_rejoin ─ ends ┘
 #ifndef TARN_SERVER_WORKER_JOBS_H
 #define TARN_SERVER_WORKER_JOBS_H
 
@@ -29,6 +35,8 @@ typedef struct tarn_jobs {
     uint64_t until_ns;             ///< the scheduler wants the baton then; of the present turn
     uint64_t look_ns;              ///< when the running job asks next whether it is wanted
     bool others_run;               ///< while it waits for the device, others could go on
+    pthread_mutex_t baton;         ///< where jobs run alone; else the scheduler's all the time
+    int done_fd;                   ///< readable: one that runs alone has come to its end
     bool (*is_wanted)(void *user); ///< whether the scheduler has anything to do now
     void *user;
 } tarn_jobs;
@@ -39,9 +47,12 @@ struct tarn_job {
     sem_t go; ///< the job waits for the baton
     void (*run)(void *context);
     void *context;
-    bool in_progress;           ///< started and not at its end
-    bool is_waiting;            ///< it gave the baton back because it waits for the device, or has left
-    atomic_bool is_away;        ///< it has left and doesn't want the baton yet
+    bool in_progress;    ///< started and not at its end
+    bool is_waiting;     ///< it gave the baton back because it waits for the device, or has left
+    atomic_bool is_away; ///< it has left and doesn't want the baton yet
+    tarn_device *device; ///< it runs alone in this one's `lane`; NULL: it doesn't
+    uint32_t lane;
+    bool is_done;               ///< it ran alone, and is at its end
     bool ends;                  ///< the thread is to end
     uint64_t since_ns, used_ns; ///< its time: since it has the baton or waits for the device; of the job before that
 };
@@ -50,6 +61,10 @@ struct tarn_job {
 /// @return TARN_OK or TARN_E_MEMORY
 tarn_status tarn_jobs_open(tarn_jobs *jobs, bool (*is_wanted)(void *user), void *user);
 void tarn_jobs_close(tarn_jobs *jobs);
+
+/// The scheduler gives the baton away while it waits; done_fd is to end that. And takes it back.
+void tarn_jobs_give(tarn_jobs *jobs);
+void tarn_jobs_take(tarn_jobs *jobs);
 
 /// What the device is to do between pieces of work (tarn_device_set_yield).
 tarn_yield tarn_jobs_yield(tarn_jobs *jobs);
@@ -62,6 +77,11 @@ void tarn_jobs_leave(tarn_jobs *jobs);
 /// @param job  the one that left
 void tarn_jobs_return(tarn_job *job);
 
+/// A job that runs alone goes on without the baton, with what is its own and its tank's, until tarn_job_rejoin. Of any
+/// other neither does anything. Job only.
+void tarn_job_part(void);
+void tarn_job_rejoin(void);
+
 /// Makes a thread that has nothing to do. @return TARN_OK or TARN_E_MEMORY: no thread
 tarn_status tarn_job_open(tarn_job *job, tarn_jobs *jobs);
 
@@ -70,6 +90,14 @@ void tarn_job_close(tarn_job *job);
 
 /// Gives it something to do; it begins with its first turn.
 void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context);
+
+/// Lets it run alone from its beginning to its end. It must have been started, and had no turn.
+/// @param lane  which nobody is in
+void tarn_job_go_alone(tarn_job *job, tarn_device *device, uint32_t lane);
+
+/// Whether one that runs alone has come to its end; then it is in progress no more.
+/// @param used_ns  receives what it used
+bool tarn_job_is_done(tarn_job *job, uint64_t *used_ns);
 
 /// Whether it has left, so that there is no sense in giving it the baton.
 static inline bool tarn_job_is_away(const tarn_job *job)

@@ -8,27 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-tarn_status tarn_places_open(tarn_places *places, tarn_device *device, tarn_worker_link *link,
-                             const tarn_worker_options *options, const char *scenes_dir, bool (*is_wanted)(void *user),
-                             void *user)
-{
-    const tarn_status status = tarn_jobs_open(&places->jobs, is_wanted, user);
-    if (status != TARN_OK) {
-        return status;
-    }
-    places->device = device;
-    places->link = link;
-    places->options = options;
-    places->scenes_dir = scenes_dir;
-    for (uint32_t i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
-        places->of[i].places = places;
-        places->of[i].tank.slot = i;
-    }
-    const tarn_yield yield = tarn_jobs_yield(&places->jobs);
-    tarn_device_set_yield(device, &yield);
-    return TARN_OK;
-}
-
 static bool is_taken(const tarn_place *place)
 {
     return place->tank.id != 0;
@@ -37,6 +16,34 @@ static bool is_taken(const tarn_place *place)
 static int number_of(const tarn_place *place)
 {
     return (int)(place - place->places->of);
+}
+
+/// When a tank without a job next has something to do.
+static uint64_t due_ns(const tarn_place *place)
+{
+    const bool is_asked = place->is_ending || place->load_asked || place->reset_asked || place->save_asked ||
+                          tarn_worker_move_is_whole(&place->tank);
+    return is_asked ? 0 : tarn_worker_tank_due_ns(&place->tank);
+}
+
+/// Of a place in which something has changed.
+static void note(tarn_place *place)
+{
+    tarn_places *places = place->places;
+    const int number = number_of(place);
+    tarn_place_brief *brief = &places->briefs[number];
+    const bool is_idle = is_taken(place) && !place->job.in_progress;
+    brief->id = place->tank.id;
+    brief->is_moving = place->tank.handover.phase != TARN_HANDOVER_NONE;
+    brief->due_ns = is_idle ? due_ns(place) : UINT64_MAX;
+    brief->tell_ns = !is_idle ? UINT64_MAX : place->is_ending ? 0 : tarn_worker_tank_tell_ns(&place->tank);
+    brief->late_ns = is_taken(place) ? tarn_worker_tank_late_ns(&place->tank) : UINT64_MAX;
+    if (is_taken(place) && number >= places->count) {
+        places->count = number + 1;
+    }
+    while (places->count > 0 && places->briefs[places->count - 1].id == 0) {
+        places->count--;
+    }
 }
 
 /// The tank is gone: its place is anybody's.
@@ -51,12 +58,33 @@ static void empty(tarn_place *place)
     memset(place, 0, sizeof *place);
     place->places = places;
     place->tank.slot = slot;
+    note(place);
+}
+
+tarn_status tarn_places_open(tarn_places *places, tarn_device *device, tarn_worker_link *link,
+                             const tarn_worker_options *options, const char *scenes_dir, bool (*is_wanted)(void *user),
+                             void *user)
+{
+    const tarn_status status = tarn_jobs_open(&places->jobs, is_wanted, user);
+    if (status != TARN_OK) {
+        return status;
+    }
+    places->device = device;
+    places->link = link;
+    places->options = options;
+    places->scenes_dir = scenes_dir;
+    places->tanks_max = TARN_WORKER_TANKS_MAX;
+    places->alone_ns_max = TARN_WORKER_ALONE_US * (uint64_t)1000;
+    places->lane_count = tarn_device_lanes(device);
+    const tarn_yield yield = tarn_jobs_yield(&places->jobs);
+    tarn_device_set_yield(device, &yield);
+    return TARN_OK;
 }
 
 bool tarn_places_close(tarn_places *places)
 {
     bool all = true;
-    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+    for (int i = places->count - 1; i >= 0; i--) {
         tarn_place *place = &places->of[i];
         if (place->job.in_progress) {
             all = false;
@@ -76,10 +104,9 @@ bool tarn_places_close(tarn_places *places)
 /// The place of a tank that isn't ending.
 static tarn_place *find(tarn_places *places, uint32_t id)
 {
-    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
-        tarn_place *place = &places->of[i];
-        if (place->tank.id == id && is_taken(place) && !place->is_ending) {
-            return place;
+    for (int i = 0; i < places->count; i++) {
+        if (places->briefs[i].id == id && id != 0 && !places->of[i].is_ending) {
+            return &places->of[i];
         }
     }
     return NULL;
@@ -88,16 +115,22 @@ static tarn_place *find(tarn_places *places, uint32_t id)
 /// A place for one more tank. @return NULL: as many are there as fit, or end
 static tarn_place *find_free(tarn_places *places)
 {
-    tarn_place *free = NULL;
-    int count = 0;
-    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
-        tarn_place *place = &places->of[i];
-        count += is_taken(place) && !place->is_ending;
-        if (free == NULL && !is_taken(place)) {
-            free = place;
+    int free = -1;
+    uint32_t count = 0;
+    for (int i = 0; i < places->count; i++) {
+        const bool is_free = places->briefs[i].id == 0;
+        count += !is_free && !places->of[i].is_ending;
+        if (free < 0 && is_free) {
+            free = i;
         }
     }
-    return count < TARN_WORKER_TANKS_MAX ? free : NULL;
+    free = free < 0 ? places->count : free;
+    if (free == TARN_WORKER_PLACES_MAX || count >= places->tanks_max) {
+        return NULL;
+    }
+    places->of[free].places = places; // nobody had it yet, where it is the last
+    places->of[free].tank.slot = (uint32_t)free;
+    return &places->of[free];
 }
 
 /// Opens a place for one more tank. @return NULL: there is none, which is said
@@ -107,10 +140,11 @@ static tarn_place *open_place(tarn_places *places, uint32_t id, uint32_t viewer_
     tarn_place *place = find_free(places);
     if (place != NULL && tarn_job_open(&place->job, &places->jobs) == TARN_OK) {
         place->tank.id = id;
+        note(place);
         return place;
     }
     if (place == NULL) {
-        snprintf(why, sizeof why, "this worker has %d tanks already; no more fit", TARN_WORKER_TANKS_MAX);
+        snprintf(why, sizeof why, "this worker has %u tanks already; no more fit", places->tanks_max);
     } else {
         snprintf(why, sizeof why, "out of memory: there is no thread for another tank");
     }
@@ -351,17 +385,21 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
 
 tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *message, uint64_t now_ns)
 {
+    tarn_status status = TARN_OK;
     if (message->kind == TARN_IPC_LOAD) {
         load(places, message->tank, &message->load);
-        return TARN_OK;
-    }
-    if (message->kind == TARN_IPC_RESTORE) {
+    } else if (message->kind == TARN_IPC_RESTORE) {
         restore(places, message->tank, &message->restore);
-        return TARN_OK;
     }
     // Messages for a tank whose scene was refused are not an error.
-    tarn_place *place = message->tank != 0 ? find(places, message->tank) : NULL;
-    return place != NULL ? tank_message(place, message, now_ns) : TARN_OK;
+    tarn_place *place = find(places, message->tank);
+    if (place != NULL && message->kind != TARN_IPC_LOAD && message->kind != TARN_IPC_RESTORE) {
+        status = tank_message(place, message, now_ns);
+    }
+    if (place != NULL) {
+        note(place);
+    }
+    return status;
 }
 
 // ---------------------------------------------------------------------------------------------------------------- jobs
@@ -399,27 +437,48 @@ static void run_step(void *context)
     place->status = tarn_worker_tank_run(&place->tank, place->places->link, &place->places->jobs);
 }
 
-/// When a tank without a job next has something to do.
-static uint64_t due_ns(const tarn_place *place)
-{
-    if (!is_taken(place)) {
-        return UINT64_MAX;
-    }
-    const bool is_asked = place->is_ending || place->load_asked || place->reset_asked || place->save_asked ||
-                          tarn_worker_move_is_whole(&place->tank);
-    return is_asked ? 0 : tarn_worker_tank_due_ns(&place->tank);
-}
-
 /// Whether another tank is late.
 static bool is_crowded(const tarn_place *place, uint64_t now_ns)
 {
-    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
-        const tarn_place *other = &place->places->of[i];
-        if (other != place && is_taken(other) && tarn_worker_tank_is_late(&other->tank, now_ns)) {
+    const tarn_places *places = place->places;
+    for (int i = 0; i < places->count; i++) {
+        if (i != number_of(place) && places->briefs[i].late_ns < now_ns) {
             return true;
         }
     }
     return false;
+}
+
+/// What a step may take, by the tank's particles: of one core, or of the GPU.
+static uint64_t guess_ns(const tarn_place *place)
+{
+    tarn_tank_report report;
+    tarn_tank_report_light(place->tank.tank, &report);
+    return (uint64_t)report.particle_count *
+           (place->places->lane_count > 0 ? TARN_WORKER_PARTICLE_NS : TARN_WORKER_PARTICLE_GPU_NS);
+}
+
+/// The same of all of the device.
+static uint64_t guess_cost_ns(const tarn_place *place)
+{
+    const uint64_t lanes = place->places->lane_count;
+    return guess_ns(place) / (lanes > 0 ? lanes : 1);
+}
+
+/// Whether a job that begins is so short that it does best by itself, and is in nobody's way until its end.
+static bool is_short(const tarn_place *place)
+{
+    const tarn_places *places = place->places;
+    const uint64_t most_ns =
+        tarn_turns_is_shared(&places->turns) ? places->alone_ns_max : TARN_WORKER_ALONE_ONLY_US * (uint64_t)1000;
+    return place->task == TARN_PLACE_RUNS && places->lane_count > 1 && place->alone_ns <= most_ns &&
+           guess_ns(place) <= most_ns;
+}
+
+/// What a step takes alone is the most of late; while it isn't alone that is forgotten, and tried again.
+static void note_alone(tarn_place *place, uint64_t used_ns)
+{
+    place->alone_ns = used_ns >= place->alone_ns ? used_ns : place->alone_ns - (place->alone_ns - used_ns) / 8;
 }
 
 /// Begins what is due. The newest of each kind counts, and a tank that is made anew needs no reset.
@@ -452,14 +511,18 @@ static void begin(tarn_place *place, uint64_t now_ns)
     }
     tarn_turns_begin(&places->turns, number_of(place), since_ns, place->task == TARN_PLACE_RUNS, now_ns);
     tarn_job_start(&place->job, run, place);
+    place->goes_alone = is_short(place);
+    note(place);
 }
 
-/// A job has ended. @return TARN_OK or TARN_E_DEVICE
-static tarn_status end(tarn_place *place)
+/// What comes of a job that has ended. @return TARN_OK or TARN_E_DEVICE
+static tarn_status settle(tarn_place *place)
 {
     tarn_places *places = place->places;
     tarn_worker_tank *tank = &place->tank;
-    tarn_turns_end(&places->turns, number_of(place), place->task == TARN_PLACE_RUNS);
+    // The first step is the first that touches the tank's memory, and not like the others.
+    tarn_turns_end(&places->turns, number_of(place), place->task == TARN_PLACE_RUNS && !place->is_new);
+    place->is_new = place->is_new && place->task != TARN_PLACE_RUNS;
     if (place->go_on_asked) {
         place->go_on_asked = false;
         tarn_worker_move_end(tank);
@@ -480,6 +543,10 @@ static tarn_status end(tarn_place *place)
             tarn_worker_move_wait(tank, place->restore_save);
             return TARN_OK;
         }
+        tarn_turns_expect(&places->turns, number_of(place), guess_cost_ns(place));
+        tank->cost_s = (float)((double)guess_cost_ns(place) * 1e-9);
+        place->alone_ns = 0;
+        place->is_new = true;
         tarn_worker_move_end(tank); // which was another tank's
         tarn_worker_link_frame_drop(places->link, tank->slot);
         tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.tank = tank->id}, "tank %u: scene %s, epoch %u", tank->id,
@@ -495,11 +562,19 @@ static tarn_status end(tarn_place *place)
     return TARN_OK;
 }
 
+/// A job has ended. @return TARN_OK or TARN_E_DEVICE
+static tarn_status end(tarn_place *place)
+{
+    const tarn_status status = settle(place);
+    note(place);
+    return status;
+}
+
 void tarn_places_tell(tarn_places *places, uint64_t now_ns)
 {
-    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+    for (int i = 0; i < places->count; i++) {
         tarn_place *place = &places->of[i];
-        if (!is_taken(place) || place->job.in_progress) {
+        if (places->briefs[i].tell_ns > now_ns) {
             continue;
         }
         if (place->is_ending) {
@@ -514,14 +589,15 @@ void tarn_places_tell(tarn_places *places, uint64_t now_ns)
             }
             tarn_worker_move_tell(&place->tank, places->link);
         }
+        note(place);
     }
 }
 
 bool tarn_places_are_moving(const tarn_places *places)
 {
     bool are_moving = false;
-    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
-        are_moving |= places->of[i].tank.handover.phase != TARN_HANDOVER_NONE;
+    for (int i = 0; i < places->count; i++) {
+        are_moving |= places->briefs[i].is_moving;
     }
     return are_moving;
 }
@@ -529,33 +605,51 @@ bool tarn_places_are_moving(const tarn_places *places)
 uint64_t tarn_places_due_ns(const tarn_places *places, uint64_t now_ns)
 {
     uint64_t first_ns = UINT64_MAX;
-    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
-        const tarn_place *place = &places->of[i];
-        uint64_t due = due_ns(place);
-        if (place->job.in_progress) {
-            const uint64_t poll_us = tarn_job_is_away(&place->job) ? TARN_WORKER_AWAY_US : TARN_WORKER_POLL_US;
-            due = places->turns.of[i].is_waiting ? now_ns + poll_us * 1000 : 0;
-        } else if (is_taken(place) && tarn_worker_move_is_due(&place->tank, places->link)) {
-            due = 0;
+    for (int i = 0; i < places->count; i++) {
+        const tarn_turn *turn = &places->turns.of[i];
+        uint64_t due = places->briefs[i].due_ns;
+        if (turn->is_begun && turn->is_waiting) {
+            const uint64_t poll_us = tarn_job_is_away(&places->of[i].job) ? TARN_WORKER_AWAY_US : TARN_WORKER_POLL_US;
+            due = now_ns + poll_us * 1000;
+        } else if (turn->is_begun) {
+            due = turn->is_alone ? UINT64_MAX : 0;
+        } else if (places->briefs[i].is_moving && tarn_worker_move_is_due(&places->of[i].tank, places->link)) {
+            return 0;
         }
         first_ns = due < first_ns ? due : first_ns;
     }
-    return first_ns;
+    return places->awaits_lane ? UINT64_MAX : first_ns;
 }
 
-/// Begins the jobs that are due. @return when the next one will be
+/// Whether a job is in progress that goes on only while nobody is in a lane.
+static bool is_large_begun(const tarn_places *places)
+{
+    for (int i = 0; i < places->count; i++) {
+        const tarn_turn *turn = &places->turns.of[i];
+        if (turn->is_begun && !turn->is_waiting && !places->of[i].goes_alone) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Begins the jobs that are due. Beside one that needs all of the device the others begin together now and then: each
+/// change from it to lanes and back leaves threads with nothing to do. @return when the next one will be
 static uint64_t begin_due(tarn_places *places, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;
-    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
-        tarn_place *place = &places->of[i];
-        if (place->job.in_progress || place->is_ending) {
+    const bool are_together = places->lane_count > 1 && is_large_begun(places);
+    const uint64_t from_ns = are_together ? places->together_ns : 0;
+    for (int i = 0; i < places->count; i++) {
+        uint64_t due = places->briefs[i].due_ns;
+        if (places->turns.of[i].is_begun || (due == 0 && places->of[i].is_ending)) {
             continue;
         }
-        const uint64_t due = due_ns(place);
         tarn_turns_set_work(&places->turns, i, due != UINT64_MAX);
+        due = due < from_ns ? from_ns : due;
         if (due <= now_ns) {
-            begin(place, now_ns);
+            begin(&places->of[i], now_ns);
+            places->together_ns = now_ns + tarn_turns_together_ns(&places->turns);
         } else if (due < next_ns) {
             next_ns = due;
         }
@@ -563,9 +657,45 @@ static uint64_t begin_due(tarn_places *places, uint64_t now_ns)
     return next_ns;
 }
 
-tarn_status tarn_places_turn(tarn_places *places)
+/// Begins to run by itself, in a lane that is free.
+static void go_alone(tarn_place *place)
 {
-    const uint64_t now_ns = tarn_clock_monotonic_ns(), next_ns = begin_due(places, now_ns);
+    tarn_places *places = place->places;
+    place->lane = 0;
+    while (places->lanes[place->lane]) {
+        place->lane++;
+    }
+    places->lanes[place->lane] = true;
+    places->lanes_taken++;
+    tarn_turns_leave_alone(&places->turns, number_of(place));
+    tarn_job_go_alone(&place->job, places->device, place->lane);
+}
+
+/// Of those that run by themselves, those that have come to their end. @return TARN_OK or TARN_E_DEVICE
+static tarn_status end_alone(tarn_places *places, uint64_t now_ns)
+{
+    tarn_status status = TARN_OK;
+    for (int i = 0; i < places->count && places->lanes_taken > 0; i++) {
+        uint64_t used_ns;
+        tarn_place *place = &places->of[i];
+        if (!places->turns.of[i].is_alone || !tarn_job_is_done(&place->job, &used_ns)) {
+            continue;
+        }
+        places->lanes[place->lane] = false;
+        places->lanes_taken--;
+        note_alone(place, place->is_new ? 0 : used_ns);
+        used_ns /= places->lane_count; // of the worker's time, of which it had one lane
+        place->tank.cost_ns += used_ns;
+        tarn_turns_use(&places->turns, i, used_ns, false, now_ns);
+        const tarn_status ended = end(place);
+        status = ended != TARN_OK ? ended : status;
+    }
+    return status;
+}
+
+/// Whose turn it is. @return -1: nobody's
+static int pick(tarn_places *places, uint64_t now_ns)
+{
     int picked = tarn_turns_pick(&places->turns);
     // Those that wait are asked when nobody else has anything to do, and now and then beside those that have.
     if (picked < 0 || now_ns >= places->wake_ns) {
@@ -573,15 +703,48 @@ tarn_status tarn_places_turn(tarn_places *places)
         places->wake_ns = now_ns + TARN_WORKER_SLICE_MS * (uint64_t)1000000;
         picked = tarn_turns_pick(&places->turns);
     }
+    return picked;
+}
+
+tarn_status tarn_places_turn(tarn_places *places)
+{
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    const tarn_status status = end_alone(places, now_ns);
+    if (status != TARN_OK) {
+        return status;
+    }
+    const uint64_t next_ns = begin_due(places, now_ns);
+    int picked = pick(places, now_ns);
+    places->awaits_lane = false;
+    for (; picked >= 0 && places->of[picked].goes_alone; picked = tarn_turns_pick(&places->turns)) {
+        if (places->lanes_taken == places->lane_count) {
+            places->awaits_lane = true;
+            return TARN_OK;
+        }
+        go_alone(&places->of[picked]);
+    }
     if (picked < 0) {
         return TARN_OK;
     }
     tarn_place *place = &places->of[picked];
+    if (places->lanes_taken > 0) { // it needs all of the device
+        if (tarn_job_is_away(&place->job)) {
+            tarn_turns_use(&places->turns, picked, 0, true, now_ns);
+        } else {
+            places->awaits_lane = true;
+        }
+        return TARN_OK;
+    }
     const uint64_t slice_ns = tarn_turns_slice_ns(&places->turns, picked);
     const bool is_alone = slice_ns == UINT64_MAX;
     const uint64_t until_ns = is_alone || next_ns < now_ns + slice_ns ? next_ns : now_ns + slice_ns;
     const uint64_t used_ns = tarn_job_resume(&place->job, until_ns, !is_alone);
+    place->tank.cost_ns += place->task == TARN_PLACE_RUNS ? used_ns : 0;
     tarn_turns_use(&places->turns, picked, used_ns, place->job.in_progress && place->job.is_waiting,
                    tarn_clock_monotonic_ns());
-    return place->job.in_progress ? TARN_OK : end(place);
+    if (place->job.in_progress) {
+        return TARN_OK;
+    }
+    note_alone(place, 0);
+    return end(place);
 }

@@ -35,15 +35,36 @@ typedef struct tarn_place {
     tarn_ipc_load load;    ///< that was asked for
     tarn_ipc_reset reset;
     tarn_ipc_save save;
+    bool is_new;       ///< its tank has made no step here
+    uint64_t alone_ns; ///< that a step of it took alone, the most of late
     // of the job in progress
+    bool goes_alone; ///< in a lane of the device, beside others
+    uint32_t lane;   ///< that it has from its beginning on
     tarn_place_task task;
     tarn_ipc_load loading;
     tarn_status status; ///< how it ended
     tarn_text why;
 } tarn_place;
 
+/// What of a place is looked at in every turn, close together: a place is as large as a tank's inputs are.
+typedef struct tarn_place_brief {
+    uint32_t id;      ///< the tank's; 0: nobody's place
+    bool is_moving;   ///< it goes to another worker, or comes from one
+    uint64_t due_ns;  ///< when there is something to do; UINT64_MAX: nothing, or a job is in progress
+    uint64_t tell_ns; ///< when the gateway is to be told something, or told again
+    uint64_t late_ns; ///< from when on it is late
+} tarn_place_brief;
+
 struct tarn_places {
     tarn_place of[TARN_WORKER_PLACES_MAX];
+    tarn_place_brief briefs[TARN_WORKER_PLACES_MAX];
+    int count;                           ///< places up to the last that is taken
+    uint32_t tanks_max;                  ///< that may be here at once, those that are ending not counted
+    bool lanes[TARN_DEVICE_THREADS_MAX]; ///< that somebody is in
+    uint32_t lane_count, lanes_taken;
+    uint64_t alone_ns_max; ///< that a job beside others takes in a lane
+    uint64_t together_ns;  ///< before which none begin beside one that needs all of the device
+    bool awaits_lane;      ///< whose turn it is waits until those who are in lanes have come out
     tarn_turns turns;
     uint64_t wake_ns; ///< when those that wait are asked next
     tarn_jobs jobs;

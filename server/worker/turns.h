@@ -23,6 +23,7 @@ typedef struct tarn_turn {
     bool has_work;        ///< now or at a time that is known: it counts for the shares
     bool is_begun;        ///< a job is due or in progress
     bool is_waiting;      ///< the device works for it; it needs no turn for the moment
+    bool is_alone;        ///< it runs by itself, and needs no turn
     uint64_t clock_ns;    ///< its own clock: grows by n times what it uses
     uint64_t deadline_ns; ///< of the job
     uint64_t used_ns;     ///< by the job so far
@@ -30,6 +31,7 @@ typedef struct tarn_turn {
 } tarn_turn;
 
 typedef struct tarn_turns {
+    uint32_t count; ///< places up to the last that anybody has
     tarn_turn of[TARN_WORKER_PLACES_MAX];
 } tarn_turns;
 
@@ -44,6 +46,12 @@ void tarn_turns_begin(tarn_turns *turns, int place, uint64_t due_ns, bool is_ste
 /// The place whose turn it is; those that wait for the device have none. @return -1: nobody's
 int tarn_turns_pick(const tarn_turns *turns);
 
+/// Whether more than one have work.
+bool tarn_turns_is_shared(const tarn_turns *turns);
+
+/// How long those that are due wait for others, where they are to begin together.
+uint64_t tarn_turns_together_ns(const tarn_turns *turns);
+
 /// How long the one whose turn it is may go on before it has to be asked again, if no other job begins meanwhile;
 /// UINT64_MAX: nobody else has a job.
 uint64_t tarn_turns_slice_ns(const tarn_turns *turns, int place);
@@ -51,12 +59,18 @@ uint64_t tarn_turns_slice_ns(const tarn_turns *turns, int place);
 /// Notes what a job used, and whether it only waits for the device now.
 void tarn_turns_use(tarn_turns *turns, int place, uint64_t used_ns, bool is_waiting, uint64_t now_ns);
 
+/// It runs by itself from now on, until it used what it needed or has ended.
+void tarn_turns_leave_alone(tarn_turns *turns, int place);
+
 /// All that wait may be asked again.
 void tarn_turns_wake(tarn_turns *turns);
 
 /// The job is done.
 /// @param is_step  as it began
 void tarn_turns_end(tarn_turns *turns, int place, bool is_step);
+
+/// What its steps are expected to take, of a tank that has made none.
+void tarn_turns_expect(tarn_turns *turns, int place, uint64_t expected_ns);
 
 /// The tank is gone.
 void tarn_turns_forget(tarn_turns *turns, int place);

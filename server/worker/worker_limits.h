@@ -6,7 +6,7 @@
 #include "protocol/message.h"
 
 enum {
-    TARN_WORKER_TANKS_MAX = 16,
+    TARN_WORKER_TANKS_MAX = 256,
     TARN_WORKER_PLACES_MAX = 2 * TARN_WORKER_TANKS_MAX, ///< of tanks, and of those that end with what they are doing
     TARN_WORKER_OUT_BYTES_MAX = 256 * 1024,             ///< messages waiting for the gateway; frames wait elsewhere
     TARN_WORKER_REFUSALS_BYTES_MAX = 64 * 1024,         ///< above this much waiting, refusals of inputs are dropped
@@ -27,7 +27,15 @@ enum {
     TARN_WORKER_STEPS_QUEUED_MAX = 240, ///< single steps asked for and not yet made
     TARN_WORKER_LAG_MS_MAX = 50,        ///< that a tank makes up for; what is beyond it slows the tank's clock
     TARN_WORKER_SLICE_MS = 20,          ///< of time that a tank gets at most for one deadline
+    TARN_WORKER_FIRST_SLICE_MS = 2,     ///< the same of a job of which nothing is known
+    TARN_WORKER_PARTICLE_NS = 100,      ///< of one core, that a step is taken to last for each particle before there
+                                        ///< was one
+    TARN_WORKER_PARTICLE_GPU_NS = 10,   ///< the same of a GPU
     TARN_WORKER_DEBT_SLICES = 2,        ///< of each tank's time, that a tank had beyond its share and pays back
+    TARN_WORKER_ALONE_US = 4000,        ///< that a step and its frame take at most in a lane of its own, beside others'
+    TARN_WORKER_ALONE_ONLY_US = 1000,   ///< the same where no other tank has work: what is longer has all threads
+    TARN_WORKER_TOGETHER_US = 100,      ///< for each tank, that short jobs wait for each other beside a long one...
+    TARN_WORKER_TOGETHER_US_MAX = 4000, ///< ...at most
     TARN_WORKER_LOOK_MS = 2,            ///< after which a job looks whether the socket takes more
     TARN_WORKER_READ_MS = 20,           ///< that a message waits at most while jobs are in progress
     TARN_WORKER_POLL_US = 20,           ///< between two questions whether a GPU is done

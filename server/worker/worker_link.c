@@ -109,6 +109,7 @@ void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t
     tarn_frame_slot *slot = &link->slots[index];
     const tarn_ipc_message message = {.kind = TARN_IPC_STAMPS, .tank = tank, .stamps = *stamps};
     size_t stamps_bytes;
+    link->slot_count = index < link->slot_count ? link->slot_count : index + 1;
     slot->filled = slot->given;
     slot->is_kept = is_kept;
     slot->bytes[slot->filled] = FRAME_AT + (size_t)frame_bytes;
@@ -133,8 +134,9 @@ void tarn_worker_link_frame_drop(tarn_worker_link *link, uint32_t index)
 /// The next slot, in turn, whose frame waits; or -1.
 static int slot_next(const tarn_worker_link *link)
 {
-    for (int i = 1; i <= TARN_WORKER_PLACES_MAX; i++) {
-        int index = (link->slot_last + i) % TARN_WORKER_PLACES_MAX;
+    const int count = (int)link->slot_count;
+    for (int i = 1; i <= count; i++) {
+        int index = (link->slot_last + i) % count;
         if (link->slots[index].filled >= 0) {
             return index;
         }

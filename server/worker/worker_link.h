@@ -29,8 +29,9 @@ typedef struct tarn_worker_link {
     int fd;
     tarn_ipc_reader reader;
     tarn_frame_slot slots[TARN_WORKER_PLACES_MAX];
-    int slot_sending; ///< or -1
-    int slot_last;    ///< whose frame was sent last, so that all get their turn
+    uint32_t slot_count; ///< up to the last that had a frame
+    int slot_sending;    ///< or -1
+    int slot_last;       ///< whose frame was sent last, so that all get their turn
     size_t slot_sent;
     uint32_t fd_count; ///< descriptors that came along with messages, and whose message was not read yet
     int fds[TARN_WORKER_FDS_MAX];

@@ -140,16 +140,23 @@ static bool socket_is_ready(void *user)
     return pollfd.events != 0 && poll(&pollfd, 1, 0) != 0;
 }
 
-static void wait_until(const worker *self, uint64_t due_ns)
+/// Jobs that run alone have the baton meanwhile, and end the wait when they are done.
+static void wait_until(worker *self, uint64_t due_ns)
 {
-    struct pollfd pollfd = what_to_wait_for(self);
+    tarn_jobs *jobs = &self->places.jobs;
+    struct pollfd pollfds[2] = {what_to_wait_for(self), {.fd = jobs->done_fd, .events = POLLIN}};
+    uint64_t done;
     uint64_t now_ns = tarn_clock_monotonic_ns(), longest_ns = TARN_WORKER_WAIT_MS_MAX * (uint64_t)1000000;
     uint64_t wait_ns = due_ns <= now_ns ? 0 : due_ns - now_ns;
     if (wait_ns > longest_ns) {
         wait_ns = longest_ns;
     }
     struct timespec timeout = {.tv_sec = (time_t)(wait_ns / 1000000000u), .tv_nsec = (long)(wait_ns % 1000000000u)};
-    ppoll(&pollfd, 1, &timeout, NULL);
+    tarn_jobs_give(jobs);
+    if (ppoll(pollfds, 2, &timeout, NULL) > 0 && pollfds[1].revents != 0) {
+        (void)!read(jobs->done_fd, &done, sizeof done);
+    }
+    tarn_jobs_take(jobs);
 }
 
 /// @return TARN_OK when the worker was told to end or the gateway is gone

@@ -99,7 +99,10 @@ static tarn_status take(tarn_worker_tank *tank, const tarn_step_input *input)
     }
     const uint32_t presses_bytes = tarn_tank_presses_write(tank, presses);
     tarn_black_box_log(&tank->snapshot.box, input, presses, presses_bytes);
-    return try_again(tank, tarn_tank_step(tank->tank, input));
+    tarn_job_part();
+    status = tarn_tank_step(tank->tank, input);
+    tarn_job_rejoin();
+    return try_again(tank, status);
 }
 
 /// Lets what acts at once come to pass now, while the clock stands.
@@ -320,10 +323,10 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
     return tarn_frame_plan_due_ns(&tank->plan, tank->step, tank->frame_wanted);
 }
 
-bool tarn_worker_tank_is_late(const tarn_worker_tank *tank, uint64_t now_ns)
+uint64_t tarn_worker_tank_late_ns(const tarn_worker_tank *tank)
 {
-    return tank->tank != NULL && tank->handover.phase == TARN_HANDOVER_NONE && is_stepping(tank) &&
-           tank->pace.due_ns + tank->pace.period_ns < now_ns;
+    const bool makes_steps = tank->tank != NULL && tank->handover.phase == TARN_HANDOVER_NONE && is_stepping(tank);
+    return makes_steps ? tank->pace.due_ns + tank->pace.period_ns : UINT64_MAX;
 }
 
 /// The solids that tools put in or take away.
@@ -395,7 +398,9 @@ static tarn_status log_hash(tarn_worker_tank *tank, uint64_t step)
     if (!tarn_black_box_hash_due(step) || !tarn_black_box_has_room(&tank->snapshot.box)) {
         return TARN_OK;
     }
+    tarn_job_part();
     const tarn_status status = tarn_tank_hash_get(tank->tank, &hash);
+    tarn_job_rejoin();
     if (status == TARN_OK) {
         tarn_black_box_log_hash(&tank->snapshot.box, step, &hash);
     }
@@ -439,8 +444,13 @@ static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
     if (status == TARN_OK) {
         status = log_hash(tank, tank->step + 1);
     }
-    return status == TARN_OK ? try_again(tank, tarn_snapshot_stepped(&tank->snapshot, tank->tank, tank->step + 1))
-                             : status;
+    if (status != TARN_OK) {
+        return status;
+    }
+    tarn_job_part();
+    status = tarn_snapshot_stepped(&tank->snapshot, tank->tank, tank->step + 1);
+    tarn_job_rejoin();
+    return try_again(tank, status);
 }
 
 /// Why a step failed, for people.
@@ -564,7 +574,9 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const 
     const tarn_model *model = tarn_tank_model(tank->tank);
     (void)tarn_encoder_carry(tank->encoder, (uint32_t)(1 + tarn_model_channel_find(model, tank->channel)));
     (void)tarn_encoder_carry_field(tank->encoder, (uint32_t)(1 + tarn_model_field_find(model, tank->field)));
+    tarn_job_part();
     const tarn_status status = tarn_encoder_encode(tank->encoder, kind, &info, space, TARN_IPC_FRAME_BYTES_MAX, &head);
+    tarn_job_rejoin();
     if (status != TARN_OK) {
         return status;
     }
@@ -660,11 +672,25 @@ static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, ui
     report->encoder_bytes = tarn_encoder_bytes(tank->encoder);
     report->frames_replaced = link->slots[tank->slot].replaced;
     report->unconverged = simulated.unconverged;
+    tank->cost_s = tank->step_count ? (float)((double)tank->cost_ns * 1e-9 / tank->step_count) : tank->cost_s;
+    report->cost_s = tank->cost_s;
     if (tank->step_count > 0) {
         tarn_snapshot_set_pace(&tank->snapshot, tank->scene.tank.dt_s, report->step_s);
     }
-    tank->step_ns = tank->encode_ns = 0;
+    tank->step_ns = tank->encode_ns = tank->cost_ns = 0;
     tank->step_count = tank->encode_count = 0;
+}
+
+uint64_t tarn_worker_tank_tell_ns(const tarn_worker_tank *tank)
+{
+    if (tank->tank == NULL) {
+        return UINT64_MAX;
+    }
+    if (tank->pause_asked != TARN_STEP_PAUSE_KEEPS || (tank->paused && tank->next.parameter_count > 0) ||
+        tank->state_changed || tank->notice[0] || tank->handover.phase != TARN_HANDOVER_NONE) {
+        return 0;
+    }
+    return tank->added_changed && tank->added_due_ns < tank->report_due_ns ? tank->added_due_ns : tank->report_due_ns;
 }
 
 void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)

@@ -70,6 +70,8 @@ typedef struct tarn_worker_tank {
     uint64_t added_due_ns; ///< when viewers may be told of that again
     uint64_t report_due_ns;
     uint64_t step_ns, encode_ns; ///< spent since the last report
+    uint64_t cost_ns;            ///< of the device's time, since then
+    float cost_s;                ///< of a step, in the last report that had one
     tarn_ipc_stamps stamps;      ///< of the newest step, and of the frame that is being made
     uint32_t step_count, encode_count;
     tarn_handover handover; ///< while there is one, the tank stands
@@ -107,12 +109,15 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns);
 /// When the tank next has something to do; UINT64_MAX: not before a message arrives.
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank);
 
-/// Whether it is late with a step by more than a step.
-bool tarn_worker_tank_is_late(const tarn_worker_tank *tank, uint64_t now_ns);
+/// From when on it is late with a step by more than a step; UINT64_MAX: it makes none.
+uint64_t tarn_worker_tank_late_ns(const tarn_worker_tank *tank);
 
 /// Makes one step if it is due, and a frame if one is. A step that fails for another reason than the device's end sets
 /// the tank back. Job. @return TARN_OK or TARN_E_DEVICE
 tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs);
+
+/// When there is something to settle or tell, if nothing changes before; UINT64_MAX: nothing.
+uint64_t tarn_worker_tank_tell_ns(const tarn_worker_tank *tank);
 
 /// Between jobs: puts the state, a notice and the report into the link where they are due. What finds no room is tried
 /// again.

@@ -284,6 +284,27 @@ static void test_what_kills_is_left_out(void **state)
 }
 
 /// A worker may have gone wild before it ended: whatever its box says, reading it does no harm.
+/// A tank that wasn't being worked on isn't what its workers ended by; one that was, again and again, may be.
+static void test_who_may_have_killed_its_workers_is_told(void **state)
+{
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    assert_true(tarn_box_is_suspect(-1));
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 1, 100, 60);
+    for (int ends = 0; ends < 8; ends++) {
+        assert_false(tarn_box_is_suspect(two->fd));
+        assert_true(next_worker(two, &rest));
+    }
+    for (int ends = 1; ends <= TARN_BLACK_BOX_DEATHS_FULL; ends++) {
+        tarn_black_box_set_busy(&two->box, true);
+        assert_true(tarn_box_is_suspect(two->fd) == (ends == TARN_BLACK_BOX_DEATHS_FULL));
+        assert_true(next_worker(two, &rest));
+    }
+    keep(two, 2, 100, 120); // it got farther
+    assert_false(tarn_box_is_suspect(two->fd));
+}
+
 static void test_damage_is_harmless(void **state)
 {
     two_workers *two = *state;
@@ -327,6 +348,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_box_of_another_tank_is_none, begin, end),
         cmocka_unit_test_setup_teardown(test_a_full_log_says_so_before_it_is, begin, end),
         cmocka_unit_test_setup_teardown(test_what_kills_is_left_out, begin, end),
+        cmocka_unit_test_setup_teardown(test_who_may_have_killed_its_workers_is_told, begin, end),
         cmocka_unit_test_setup_teardown(test_damage_is_harmless, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

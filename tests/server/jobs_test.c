@@ -4,8 +4,11 @@
 #include "server/worker/jobs.h"
 #include "tests/server/test_cmocka.h"
 
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TANKS = 3, STEPS = 6 };
 
@@ -213,12 +216,131 @@ static void test_what_a_job_does_away_from_the_others_holds_nobody_up(void **sta
     tarn_device_destroy(device);
 }
 
+/// Of jobs that run alone: how many have the baton, and how many do without at the same time.
+static uint32_t with_baton;
+static atomic_uint without, without_max;
+
+static void part(void)
+{
+    with_baton--;
+    tarn_job_part();
+    const uint32_t now = atomic_fetch_add(&without, 1) + 1;
+    uint32_t most = atomic_load(&without_max);
+    while (now > most && !atomic_compare_exchange_weak(&without_max, &most, now)) {
+    }
+}
+
+static void rejoin(void)
+{
+    atomic_fetch_sub(&without, 1);
+    tarn_job_rejoin();
+    with_baton++;
+    assert_int_equal(with_baton, 1);
+}
+
+/// A tank's life, without the baton but between its steps.
+static void play_alone(void *context)
+{
+    player *p = context;
+    static const tarn_step_input nothing;
+    with_baton++;
+    assert_int_equal(with_baton, 1);
+    part();
+    make(p);
+    rejoin();
+    for (int i = 0; i < STEPS && p->status == TARN_OK; i++) {
+        part();
+        p->status = tarn_tank_step(p->tank, &nothing);
+        rejoin();
+    }
+    part();
+    if (p->status == TARN_OK) {
+        p->status = tarn_tank_hash_get(p->tank, &p->hash);
+    }
+    tarn_tank_destroy(p->tank);
+    rejoin();
+    with_baton--;
+}
+
+static bool never_due(void *context)
+{
+    fail_msg("a job that runs alone yields to nobody");
+    return context != NULL;
+}
+
+/// Waits until one of those that run alone is done.
+static void wait_for_one(tarn_jobs *jobs)
+{
+    struct pollfd done = {.fd = jobs->done_fd, .events = POLLIN};
+    uint64_t count;
+    tarn_jobs_give(jobs);
+    assert_int_equal(poll(&done, 1, 60000), 1);
+    assert_int_equal(read(jobs->done_fd, &count, sizeof count), sizeof count);
+    tarn_jobs_take(jobs);
+    assert_int_equal(with_baton, 0);
+}
+
+/// More of them than there are lanes, each in whichever is free.
+static void test_tanks_in_lanes_come_to_the_same_bits(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 2; threads <= 3; threads++) {
+        tarn_device *device = open_device(threads);
+        tarn_job jobs_of[TANKS];
+        player alone[TANKS], together[TANKS];
+        bool has_begun[TANKS] = {false}, lanes[TANKS] = {false};
+        uint32_t lane_of[TANKS], going = TANKS;
+        tarn_jobs jobs;
+        assert_int_equal(tarn_device_lanes(device), threads);
+        assert_int_equal(tarn_jobs_open(&jobs, count_looks, &(uint32_t){0}), TARN_OK);
+        for (int i = 0; i < TANKS; i++) {
+            alone[i] = together[i] = player_of(device, i);
+            play(&alone[i]);
+            assert_int_equal(alone[i].status, TARN_OK);
+            assert_int_equal(tarn_job_open(&jobs_of[i], &jobs), TARN_OK);
+            tarn_job_start(&jobs_of[i], play_alone, &together[i]);
+        }
+        const tarn_yield yield = {.is_due = never_due};
+        tarn_device_set_yield(device, &yield);
+        while (going > 0) {
+            for (uint32_t i = 0, lane = 0; i < TANKS; i++) {
+                for (lane = 0; lane < threads && lanes[lane]; lane++) {
+                }
+                if (!has_begun[i] && lane < threads) {
+                    has_begun[i] = lanes[lane] = true;
+                    lane_of[i] = lane;
+                    tarn_job_go_alone(&jobs_of[i], device, lane);
+                }
+            }
+            wait_for_one(&jobs);
+            for (int i = 0; i < TANKS; i++) {
+                uint64_t used_ns = 0;
+                if (has_begun[i] && tarn_job_is_done(&jobs_of[i], &used_ns)) {
+                    assert_true(used_ns > 0 && !jobs_of[i].in_progress);
+                    lanes[lane_of[i]] = false;
+                    going--;
+                }
+            }
+        }
+        assert_true(atomic_load(&without_max) > 1);
+        tarn_device_set_yield(device, NULL);
+        for (int i = 0; i < TANKS; i++) {
+            assert_int_equal(together[i].status, TARN_OK);
+            assert_memory_equal(&together[i].hash, &alone[i].hash, sizeof alone[i].hash);
+            tarn_job_close(&jobs_of[i]);
+        }
+        tarn_jobs_close(&jobs);
+        tarn_device_destroy(device);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tanks_that_take_turns_come_to_the_same_bits),
         cmocka_unit_test(test_a_job_goes_on_until_it_is_wanted),
         cmocka_unit_test(test_what_a_job_does_away_from_the_others_holds_nobody_up),
+        cmocka_unit_test(test_tanks_in_lanes_come_to_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

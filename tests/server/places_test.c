@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TURNS_MAX = 200000, TANK_IDS_MAX = 64 };
+enum { TURNS_MAX = 200000, TANK_IDS_MAX = 64, TANKS_MAX = 16, MANY = 12 };
 
 typedef struct full_worker {
     tarn_device *device;
@@ -71,11 +71,11 @@ static bool nobody_wants(void *user)
     return false;
 }
 
-static int begin(void **state)
+/// @param threads  of the device, and so its lanes
+static int begin_with(uint32_t threads)
 {
-    (void)state;
     int ends[2];
-    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = 1};
+    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = threads};
     const tarn_ipc_sink sink = {.message = on_message, .frame_space = frame_space, .frame = on_frame};
     worker = calloc(1, sizeof *worker);
     assert_non_null(worker);
@@ -88,6 +88,18 @@ static int begin(void **state)
                                       TARN_TEST_SCENES, nobody_wants, NULL),
                      TARN_OK);
     return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    return begin_with(1);
+}
+
+static int begin_with_lanes(void **state)
+{
+    (void)state;
+    return begin_with(2);
 }
 
 static void say(tarn_ipc_message message)
@@ -103,7 +115,9 @@ static void turn(void)
     assert_int_equal(tarn_worker_link_flush(&worker->link), TARN_OK);
     assert_int_equal(tarn_worker_link_read(&worker->other), TARN_OK);
     if (tarn_places_due_ns(&worker->places, now_ns) > now_ns) {
+        tarn_jobs_give(&worker->places.jobs);
         usleep(100);
+        tarn_jobs_take(&worker->places.jobs);
     }
     assert_int_equal(tarn_places_turn(&worker->places), TARN_OK);
 }
@@ -114,7 +128,8 @@ static int end(void **state)
     for (uint32_t tank = 1; tank < TANK_IDS_MAX; tank++) {
         say((tarn_ipc_message){.kind = TARN_IPC_UNLOAD, .tank = tank});
     }
-    while (tarn_places_due_ns(&worker->places, tarn_clock_monotonic_ns()) != UINT64_MAX) {
+    while (worker->places.lanes_taken > 0 ||
+           tarn_places_due_ns(&worker->places, tarn_clock_monotonic_ns()) != UINT64_MAX) {
         turn();
     }
     assert_true(tarn_places_close(&worker->places));
@@ -145,18 +160,19 @@ static void run_until(uint32_t tank, uint32_t frames)
 static void test_a_tank_comes_while_another_of_a_full_worker_ends(void **state)
 {
     (void)state;
-    for (uint32_t tank = 1; tank <= TARN_WORKER_TANKS_MAX; tank++) {
+    worker->places.tanks_max = TANKS_MAX;
+    for (uint32_t tank = 1; tank <= TANKS_MAX; tank++) {
         load(tank);
     }
-    for (uint32_t tank = 1; tank <= TARN_WORKER_TANKS_MAX; tank++) {
+    for (uint32_t tank = 1; tank <= TANKS_MAX; tank++) {
         run_until(tank, 2);
     }
     for (uint32_t k = 1; k <= 4; k++) { // in one go, so that the place of the old one isn't free yet
         say((tarn_ipc_message){.kind = TARN_IPC_UNLOAD, .tank = k});
-        load(TARN_WORKER_TANKS_MAX + k);
+        load(TANKS_MAX + k);
     }
     for (uint32_t k = 1; k <= 4; k++) {
-        run_until(TARN_WORKER_TANKS_MAX + k, 2);
+        run_until(TANKS_MAX + k, 2);
     }
 }
 
@@ -193,6 +209,35 @@ static void test_frames_that_dont_fit_are_no_refused_load(void **state)
     assert_int_equal(worker->refused.viewer_id, 0);
     assert_non_null(strstr(worker->refused.text, "a frame of it"));
     run_until(1, 2);
+}
+
+/// Those that are short have lanes of their own. They end, come and are watched anew meanwhile.
+static void test_many_tanks_run_beside_each_other(void **state)
+{
+    (void)state;
+    uint32_t in_lanes_max = 0;
+    worker->places.alone_ns_max = UINT64_MAX; // however slow a sanitizer makes them
+    for (uint32_t tank = 1; tank <= MANY; tank++) {
+        load(tank);
+    }
+    for (uint32_t tank = 1; tank <= MANY; tank++) {
+        run_until(tank, 2);
+    }
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t tank = 1; tank <= MANY; tank++) {
+            if (tank % 2 == round) {
+                say((tarn_ipc_message){.kind = TARN_IPC_UNLOAD, .tank = tank});
+                worker->frames[tank] = 0;
+                load(tank);
+            }
+            turn();
+            in_lanes_max = worker->places.lanes_taken > in_lanes_max ? worker->places.lanes_taken : in_lanes_max;
+        }
+        for (uint32_t tank = 1; tank <= MANY; tank++) {
+            run_until(tank, worker->frames[tank] + 2);
+        }
+    }
+    assert_int_equal(in_lanes_max, 2);
 }
 
 /// Of a viewer, as it comes through the socketpair.
@@ -536,9 +581,10 @@ static void test_a_damaged_state_means_a_fresh_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_tank_comes_while_another_of_a_full_worker_ends, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_tank_comes_while_another_of_a_full_worker_ends, begin_with_lanes, end),
         cmocka_unit_test_setup_teardown(test_a_refused_load_is_answered_behind_refused_inputs, begin, end),
         cmocka_unit_test_setup_teardown(test_frames_that_dont_fit_are_no_refused_load, begin, end),
+        cmocka_unit_test_setup_teardown(test_many_tanks_run_beside_each_other, begin_with_lanes, end),
         cmocka_unit_test_setup_teardown(test_another_worker_goes_on_at_the_very_step, begin, end),
         cmocka_unit_test_setup_teardown(test_presses_of_those_who_left_are_let_go, begin, end),
         cmocka_unit_test_setup_teardown(test_another_worker_knows_of_a_reset, begin, end),

@@ -237,7 +237,7 @@ static void test_too_little_memory_to_start_is_said(void **state)
     puts("skipped: a sanitizer doesn't start with little");
     skip();
 #endif
-    struct rlimit was, little = {80 << 20, RLIM_INFINITY};
+    struct rlimit was, little = {128 << 20, RLIM_INFINITY};
     assert_int_equal(getrlimit(RLIMIT_AS, &was), 0);
     little.rlim_max = was.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);

@@ -3,10 +3,13 @@
 #include "tests/server/stream_client.h"
 #include "tests/server/test_cmocka.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { ANSWER_BYTES = 65536 };
@@ -144,7 +147,7 @@ static void test_a_lost_worker_costs_the_others_viewers_no_frame(void **state)
     stream_client_close(&losing);
 }
 
-/// Ends a worker as soon as it is there, until the server gives it up.
+/// Ends a worker as soon as it is there, until the server gives it up, which a viewer of its tank is told.
 static void make_given_up(int index, ws_client *client)
 {
     tarn_message message;
@@ -159,36 +162,43 @@ static void make_given_up(int index, ws_client *client)
         do {
             assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
         } while (message.error.code != TARN_ERROR_WORKER);
-    } while (strstr(message.error.text, "not started again") == NULL);
+    } while (strstr(message.error.text, "failed too often") == NULL);
+    assert_non_null(strstr(message.error.text, "the tank goes on on another one"));
 }
 
-static void test_a_tank_of_a_worker_that_was_given_up_goes_to_another(void **state)
+/// Watched, resting and paused ones, at the very steps that they had come to.
+static void test_tanks_of_a_worker_that_was_given_up_go_on_on_another(void **state)
 {
     (void)state;
-    tarn_name name, later;
+    tarn_name name, resting, later;
     ws_frame frame;
     stream_client watching, losing;
     make_tank("{\"scene\":\"small-dam\"}", name);
     enter(&watching, "main");
     enter(&losing, name);
+    make_tank("{\"scene\":\"small-pool\"}", resting);
+    for (int i = 0; i < 20; i++) {
+        stream_client_see(&losing);
+    }
     const uint32_t epoch = losing.frame.head.epoch, watched_epoch = watching.frame.head.epoch;
+    const uint64_t step = losing.frame.head.step;
     watching.ws.auto_ack = false; // it is read again when this is over
     make_given_up(1, &losing.ws);
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
     assert_non_null(strstr(answer, "\nok, but not all workers\nworker 0, cpu: ready\nworker 1, cpu: failed too often"));
     assert_int_equal(server_http(server.port, "GET", "/readyz", NULL, answer, sizeof answer), 503);
-    // A new tank goes to the worker that is up, and so does the old one once somebody asks for it.
-    make_tank("{\"scene\":\"small-pool\"}", later);
-    assert_true(session_metric("viewers", later, 0) == 0);
-    assert_true(session_metric("viewers", name, 1) == 1);
-    ws_client_control(&losing.ws, TARN_CONTROL_RESET, NULL);
     do {
         assert_true(ws_client_wait_frame(&losing.ws, &frame));
-    } while (frame.epoch == epoch);
-    assert_true(frame.epoch > epoch);
-    assert_true(losing.ws.state.worker_ready);
+        assert_int_equal(frame.epoch, epoch);
+    } while (!losing.ws.state.worker_ready || frame.step <= step);
     assert_true(session_metric("viewers", name, 0) == 1);
-    assert_true(worker_metric("tanks", 0) == 3);
+    assert_true(session_metric("viewers", resting, 0) == 0);
+    assert_true(session_metric("restarts_total", name, 0) == 0);
+    assert_true(worker_metric("tanks", 1) == 0);
+    // A new tank goes to the worker that is up.
+    make_tank("{\"scene\":\"small-pool\"}", later);
+    assert_true(session_metric("viewers", later, 0) == 0);
+    assert_true(worker_metric("tanks", 0) == 4);
     watching.ws.auto_ack = true;
     for (int i = 0; i < 20; i++) {
         stream_client_see(&watching);
@@ -198,12 +208,69 @@ static void test_a_tank_of_a_worker_that_was_given_up_goes_to_another(void **sta
     stream_client_close(&losing);
 }
 
+static int start_allowing_little(void **state)
+{
+    (void)state;
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--devices",
+                                            "cpu",      "--sessions-max", "64",      "--load-max", "1",
+                                            NULL};
+    server_start(&server, arguments);
+    return 0;
+}
+
+/// From one of many addresses of this machine, since one may not make so many tanks.
+static int connect_from_another(uint16_t port)
+{
+    static uint32_t count;
+    const struct sockaddr_in from = {.sin_family = AF_INET,
+                                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + count++ % 50)};
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+/// A worker takes sixteen tanks whatever they cost, and more only as long as they cost little enough.
+static void test_tanks_that_cost_too_much_are_refused(void **state)
+{
+    (void)state;
+    enum { ANYHOW = 16 };
+    static stream_client viewers[ANYHOW];
+    static const char pool[] = "{\"scene\":\"small-pool\"}";
+    tarn_name names[ANYHOW] = {"main"};
+    int status = 201;
+    ws_connect_by = connect_from_another;
+    for (int i = 0; i < ANYHOW; i++) {
+        if (i > 0) {
+            make_tank(pool, names[i]);
+        }
+        enter(&viewers[i], names[i]);
+    }
+    for (int tries = 0; tries < 100 && status == 201; tries++) { // its first report comes after a second
+        for (int i = 0; i < ANYHOW; i++) {
+            stream_client_see(&viewers[i]);
+        }
+        assert_int_equal(server_http(server.port, "GET", "/sessions", NULL, answer, sizeof answer), 200);
+        status = strstr(answer, "\"create\":true") != NULL ? 201 : 503;
+    }
+    assert_true(worker_metric("load", 0) > 0.01);
+    assert_int_equal(server_request(server.port, "POST", "/sessions", json, pool, answer, sizeof answer), 503);
+    assert_non_null(strstr(answer, "above 1 % of their time, which is all that is allowed beyond 16 tanks each"));
+    for (int i = 0; i < ANYHOW; i++) {
+        stream_client_close(&viewers[i]);
+    }
+    ws_connect_by = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_tanks_are_divided_among_workers, start, stop),
         cmocka_unit_test_setup_teardown(test_a_lost_worker_costs_the_others_viewers_no_frame, start, stop),
-        cmocka_unit_test_setup_teardown(test_a_tank_of_a_worker_that_was_given_up_goes_to_another, start, stop),
+        cmocka_unit_test_setup_teardown(test_tanks_of_a_worker_that_was_given_up_go_on_on_another, start, stop),
+        cmocka_unit_test_setup_teardown(test_tanks_that_cost_too_much_are_refused, start_allowing_little, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,6 +243,37 @@ static void test_who_waits_for_the_device_leaves_the_turn_to_others(void **state
     assert_int_equal(tarn_turns_pick(&turns), -1);
 }
 
+/// One that runs by itself needs no turn until it has ended, whatever wakes the others.
+static void test_who_runs_alone_needs_no_turn(void **state)
+{
+    (void)state;
+    static tarn_turns turns;
+    tarn_turns_expect(&turns, 2, ms_ns);
+    tarn_turns_begin(&turns, 2, 0, true, ms_ns);
+    tarn_turns_begin(&turns, 5, ms_ns, true, ms_ns);
+    assert_true(tarn_turns_is_shared(&turns));
+    assert_true(tarn_turns_together_ns(&turns) == 2 * TARN_WORKER_TOGETHER_US * 1000);
+    assert_int_equal(tarn_turns_pick(&turns), 2);
+    tarn_turns_leave_alone(&turns, 2);
+    assert_int_equal(tarn_turns_pick(&turns), 5);
+    tarn_turns_leave_alone(&turns, 5);
+    tarn_turns_wake(&turns);
+    assert_int_equal(tarn_turns_pick(&turns), -1);
+    tarn_turns_use(&turns, 2, ms_ns, false, 2 * ms_ns);
+    tarn_turns_end(&turns, 2, true);
+    tarn_turns_begin(&turns, 2, 2 * ms_ns, true, 2 * ms_ns);
+    assert_int_equal(tarn_turns_pick(&turns), 2);
+    // Places behind the last that anybody has aren't looked at.
+    assert_int_equal(turns.count, 6);
+    tarn_turns_end(&turns, 5, true);
+    tarn_turns_forget(&turns, 5);
+    assert_int_equal(turns.count, 3);
+    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
+        tarn_turns_set_work(&turns, i, true);
+    }
+    assert_true(tarn_turns_together_ns(&turns) == TARN_WORKER_TOGETHER_US_MAX * (uint64_t)1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_eight_tanks_get_their_shares),
         cmocka_unit_test(test_what_was_had_alone_is_soon_forgotten),
         cmocka_unit_test(test_who_waits_for_the_device_leaves_the_turn_to_others),
+        cmocka_unit_test(test_who_runs_alone_needs_no_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

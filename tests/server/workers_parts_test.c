@@ -58,7 +58,12 @@ static void test_other_words_are_refused(void **state)
 /// A worker that is up and takes four tanks.
 static tarn_placement_worker up(uint32_t tank_count, double share, uint64_t particles)
 {
-    return (tarn_placement_worker){true, tank_count, 4, share, particles};
+    return (tarn_placement_worker){.is_up = true,
+                                   .tank_count = tank_count,
+                                   .tanks_max = 4,
+                                   .tanks_anyhow = 4,
+                                   .share = share,
+                                   .particles = particles};
 }
 
 static void test_a_tank_goes_where_the_least_is_done(void **state)
@@ -87,20 +92,58 @@ static void test_a_tank_goes_to_no_worker_that_is_down_or_full(void **state)
     assert_int_equal(tarn_placement_choose(workers, 0), -1);
 }
 
-static void test_a_share_is_what_steps_and_frames_took(void **state)
+/// Beyond a few tanks it counts what they cost, also those that rest.
+static void test_a_tank_goes_to_no_worker_whose_tanks_cost_too_much(void **state)
 {
     (void)state;
-    const tarn_ipc_report before = {.step = 100}, now = {.step = 160, .step_s = 0.005f, .encode_s = 0.01f};
-    assert_float_equal(tarn_placement_share(&before, &now, 30, 1), 60 * 0.005 + 30 * 0.01, 1e-6);
-    assert_float_equal(tarn_placement_share(&before, &now, 0, 2), 60 * 0.005 / 2, 1e-6);
-    const tarn_ipc_report rests = {.step = 100}, afresh = {.step = 5, .step_s = 0.005f};
-    assert_true(tarn_placement_share(&before, &rests, 0, 1) == 0);
-    assert_true(tarn_placement_share(&before, &afresh, 30, 1) == 0);
+    tarn_placement_worker worker = {.is_up = true,
+                                    .tank_count = 60,
+                                    .tanks_max = 256,
+                                    .tanks_anyhow = 16,
+                                    .known_count = 60,
+                                    .cost = 0.87,
+                                    .cost_max = 0.9};
+    assert_int_equal(tarn_placement_choose(&worker, 1), 0); // 61 of them cost 0.88
+    worker.cost = 0.886;
+    assert_true(tarn_placement_is_busy(&worker)); // 61 cost 0.9008
+    assert_int_equal(tarn_placement_choose(&worker, 1), -1);
+    worker.tank_count = worker.known_count = 15;
+    worker.cost = 40;
+    assert_int_equal(tarn_placement_choose(&worker, 1), 0);
+    // Those of which nothing is known don't count.
+    worker = (tarn_placement_worker){true, 100, 256, 16, 10, 0.8, 0.9, 0, 0};
+    assert_int_equal(tarn_placement_choose(&worker, 1), 0);
+    worker.cost = 0.82;
+    assert_int_equal(tarn_placement_choose(&worker, 1), -1);
+    worker.known_count = 0;
+    worker.cost = 0;
+    assert_int_equal(tarn_placement_choose(&worker, 1), 0);
+    const tarn_placement_worker other = {.is_up = true, .tank_count = 20, .tanks_max = 256, .tanks_anyhow = 16};
+    worker.known_count = 10;
+    worker.cost = 0.9;
+    const tarn_placement_worker both[] = {worker, other};
+    assert_int_equal(tarn_placement_choose(both, 2), 1);
+}
+
+static void test_a_share_is_what_steps_took(void **state)
+{
+    (void)state;
+    const tarn_ipc_report before = {.step = 100}, now = {.step = 160, .cost_s = 0.01f};
+    assert_float_equal(tarn_placement_share(&before, &now, 1), 60 * 0.01, 1e-6);
+    assert_float_equal(tarn_placement_share(&before, &now, 2), 60 * 0.01 / 2, 1e-6);
+    assert_float_equal(tarn_placement_cost(&now, 0.02, 1), 0.5, 1e-6);
+    assert_float_equal(tarn_placement_cost(&now, 0.02, 0.5), 0.25, 1e-6);
+    const tarn_ipc_report rests = {.step = 100, .cost_s = 0.01f}, afresh = {.step = 5, .cost_s = 0.005f};
+    assert_true(tarn_placement_share(&before, &rests, 1) == 0);
+    assert_true(tarn_placement_share(&before, &afresh, 1) == 0);
     // No worker takes more than all of its time, or none at all, whatever it says.
-    const tarn_ipc_report lies[] = {{.step = UINT64_MAX, .step_s = 3e38f}, {.step = 101, .step_s = -3e38f}};
-    assert_true(tarn_placement_share(&before, &lies[0], 30, 1) == 1);
-    assert_true(tarn_placement_share(&before, &lies[1], 30, 1) == 0);
-    assert_true(tarn_placement_share(&before, &now, 30, 0) == 0);
+    const tarn_ipc_report lies[] = {{.step = UINT64_MAX, .cost_s = 3e38f}, {.step = 101, .cost_s = -3e38f}};
+    assert_true(tarn_placement_share(&before, &lies[0], 1) == 1);
+    assert_true(tarn_placement_share(&before, &lies[1], 1) == 0);
+    assert_true(tarn_placement_share(&before, &now, 0) == 0);
+    assert_true(tarn_placement_cost(&lies[0], 0.02, 1) == 1);
+    assert_true(tarn_placement_cost(&lies[1], 0.02, 1) == 0);
+    assert_true(tarn_placement_cost(&now, 0, 1) == 0);
 }
 
 int main(void)
@@ -110,7 +153,8 @@ int main(void)
         cmocka_unit_test(test_other_words_are_refused),
         cmocka_unit_test(test_a_tank_goes_where_the_least_is_done),
         cmocka_unit_test(test_a_tank_goes_to_no_worker_that_is_down_or_full),
-        cmocka_unit_test(test_a_share_is_what_steps_and_frames_took),
+        cmocka_unit_test(test_a_tank_goes_to_no_worker_whose_tanks_cost_too_much),
+        cmocka_unit_test(test_a_share_is_what_steps_took),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

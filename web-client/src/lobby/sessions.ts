@@ -26,7 +26,7 @@ export interface MadeSession {
 }
 
 /** More than a server has. */
-const SESSIONS_MAX = 64;
+const SESSIONS_MAX = 512;
 
 /** Text for people says why it failed. */
 export class SessionsError extends Error {}
