@@ -3,6 +3,7 @@
 #ifndef TARN_SERVER_GATEWAY_STORE_INSIDE_H
 #define TARN_SERVER_GATEWAY_STORE_INSIDE_H
 
+#include "server/gateway/store_replay.h"
 #include "server/gateway/tank_files.h"
 #include "server/gateway/tank_store.h"
 
@@ -16,6 +17,7 @@ typedef struct store_asked {
     tarn_session_about about;
     int box_fd; // a descriptor of its own; 0: the thread has it
     tarn_past_mail mail;
+    tarn_replay_mail replay;
     bool wants_older, has_older;
     uint32_t epoch_min;
     tarn_text reason;
@@ -32,6 +34,7 @@ typedef struct store_slot {
     uint64_t put_ns;                 // when that was
     uint64_t looked_ns;              // at the box
     tarn_tank_history history;
+    tarn_session_stretch_reader replay;
     tarn_session_file *file;
     bool goes_on;               // the box may have come out of the file
     tarn_box_follower follower; // fd 0: there is no box

@@ -5,6 +5,7 @@
 #include "server/common/log.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/session_replay.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
@@ -87,9 +88,9 @@ static bool is_free(const tarn_session *session)
 
 static const char NOT_FREE[] = "the tank is being made or moved just now; try again in a moment";
 
-tarn_status tarn_time_machine_go_back(tarn_session *session, double t_s, tarn_text why)
+tarn_status tarn_time_machine_go_back(tarn_session *session, double t_s, bool replays, tarn_text why)
 {
-    tarn_store_wish wish = {.kind = TARN_STORE_WISH_BOX};
+    tarn_store_wish wish = {.kind = TARN_STORE_WISH_BOX, .replays = replays};
     const tarn_status status = find_moment(session, t_s, &wish.at_ns, why);
     if (status != TARN_OK) {
         return status;
@@ -164,9 +165,10 @@ static void go_back(tarn_session *session, const tarn_store_reply *reply)
         return;
     }
     session->past.box_fd = reply->box_fd;
+    session->past.replay.next = reply->stretch;
     memcpy(session->scene_asked, reply->scene, sizeof session->scene_asked);
-    tarn_log_of(TARN_LOG_INFO, subject_of(session), "the tank of \"%s\" goes back to %.3f s", session->label,
-                1e-9 * (double)reply->at_ns);
+    tarn_log_of(TARN_LOG_INFO, subject_of(session), "the tank of \"%s\" goes back to %.3f s%s", session->label,
+                1e-9 * (double)reply->at_ns, reply->stretch.state != 0 ? ", from where it is played back" : "");
 }
 
 /// The other session's tank is made. Its epoch is its own.
@@ -252,5 +254,6 @@ void tarn_time_machine_tick(tarn_sessions *all, uint64_t now_ns)
                      "the tank that this one was to go on from has ended");
         }
         tell_speed(session, now_ns);
+        tarn_session_replay_tick(session);
     }
 }

@@ -3,6 +3,7 @@
 #include "server/worker/places.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/worker/worker_replay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -171,6 +172,17 @@ static void restore(tarn_places *places, uint32_t id, const tarn_ipc_restore *me
         memcpy(place->load.scene, message->scene, sizeof message->scene);
         place->load_asked = place->is_restored = true;
         place->restore_save = message->save;
+    }
+}
+
+/// A piece of what is played back. @param place  NULL: nobody's
+static void replay(tarn_places *places, tarn_place *place, const tarn_ipc_replay *piece)
+{
+    const int fd = piece->box > 0 ? tarn_worker_link_take_fd(places->link) : 0;
+    if (place != NULL) {
+        tarn_worker_replay_piece(&place->tank, piece, fd > 0 ? fd : 0);
+    } else if (fd > 0) {
+        close(fd);
     }
 }
 
@@ -361,6 +373,10 @@ tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *mes
     }
     // Messages for a tank whose scene was refused are not an error.
     tarn_place *place = message->tank != 0 ? find(places, message->tank) : NULL;
+    if (message->kind == TARN_IPC_REPLAY) {
+        replay(places, place, &message->replay);
+        return TARN_OK;
+    }
     return place != NULL ? tank_message(place, message, now_ns) : TARN_OK;
 }
 
