@@ -127,7 +127,10 @@ test("an owner has what happened play again, everybody sees until when, and a to
     await owner.mouse.move(place.x + place.width / 2, place.y + place.height / 2);
     await owner.mouse.down();
     await until(async () => {
-      await owner.mouse.move(place.x + place.width * (0.45 + 0.1 * Math.random()), place.y + place.height / 2);
+      await owner.mouse.move(
+        place.x + place.width * (0.45 + 0.1 * Math.random()),
+        place.y + place.height / 2,
+      );
       return (await says(owner)).startsWith("Now");
     }, "a touch ends it");
     await owner.mouse.up();

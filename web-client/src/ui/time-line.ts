@@ -100,6 +100,7 @@ export class TimeLine {
   /** So much is still to be played back. */
   showLeft(leftS: number | null): void {
     if (leftS === this.leftS) return;
+    if ((leftS === null) !== (this.leftS === null)) this.slider.max = String(this.past.until + (leftS ?? 0));
     this.leftS = leftS;
     this.showTime();
   }
