@@ -40,12 +40,17 @@ static int remove_dir(void **state)
     return server_remove_store(dir);
 }
 
-static void start(void)
+static void start_on(const char *devices)
 {
     const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", "--guests", "watch", "--store",
-                                   dir,        "--durability",   "50",      NULL};
+                                   dir,        "--durability",   "50",      "--devices", devices,    NULL};
     server_start(&server, options);
     server_owners_key(dir, own, sizeof own);
+}
+
+static void start(void)
+{
+    start_on("cpu");
 }
 
 static void join(stream_client *client)
@@ -412,6 +417,31 @@ static void test_a_kill_on_the_way_loses_nothing(void **state)
     server_stop(&server);
 }
 
+/// A tank that is moved on the way plays on where it is then.
+static void test_it_moves_along(void **state)
+{
+    (void)state;
+    static moment begin, end;
+    stream_client client;
+    start_on("cpu,cpu");
+    join(&client);
+    live_a_little(&client, STEPS, &begin, &end);
+    go_back(&client, begin.t_s, ",\"replay\":true");
+    see_replay(&client, end.step);
+    resume_tank(&client);
+    see_step(&client, begin.step + STEPS / 4);
+    assert_int_equal(ask("move", own, "{}"), 202);
+    for (int i = 0; i < 10 * TRIES && server_metric(server.port, "tarn_moves_total") != 1; i++) {
+        (void)stream_client_next(&client, 20);
+    }
+    assert_true(server_metric(server.port, "tarn_moves_total") == 1);
+    assert_int_equal(client.ws.state.replay_until, end.step);
+    see_replay(&client, 0);
+    expect_end(&client, &begin, &end);
+    stream_client_close(&client);
+    server_stop(&server);
+}
+
 static void expect_refused(const char *page, const char *key, const char *body, int status, const char *words)
 {
     assert_int_equal(ask(page, key, body), status);
@@ -452,6 +482,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_what_was_done_is_done_again_to_the_same_bits, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_whoever_acts_ends_it, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_kill_on_the_way_loses_nothing, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_it_moves_along, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_wrong_is_refused, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
