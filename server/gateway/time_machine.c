@@ -4,12 +4,14 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/session_box.h"
+#include "server/gateway/session_keep.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/session_replay.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,8 +62,11 @@ static tarn_status find_moment(const tarn_session *session, double t_s, uint64_t
     // What is said in milliseconds may lie just outside.
     const double slack_s = 1e-3;
     if (!(t_s >= from_s - slack_s && t_s <= until_s + slack_s)) {
-        snprintf(why, sizeof(tarn_text), "t: found %.3f, allowed are %.3f to %.3f, which is what is kept", t_s, from_s,
-                 until_s);
+        const double in_digits_s = 1e12; // what is larger has hundreds of them
+        snprintf(why, sizeof(tarn_text),
+                 fabs(t_s) < in_digits_s ? "t: found %.3f, allowed are %.3f to %.3f, which is what is kept"
+                                         : "t: found %g, allowed are %.3f to %.3f, which is what is kept",
+                 t_s, from_s, until_s);
         return TARN_E_ARGUMENT;
     }
     *at_ns = t_s <= from_s ? span.from_ns : t_s >= until_s ? span.until_ns : (uint64_t)(t_s * 1e9 + 0.5);
@@ -143,6 +148,7 @@ void tarn_time_machine_set_speed(tarn_session *session, float speed)
     TARN_ASSERT(speed >= TARN_SPEED_MIN && speed <= TARN_SPEED_MAX);
     session->past.speed = speed == 1.0f ? 0.0f : speed;
     session->past.speed_due_ns = 0;
+    tarn_session_keep_anew(session);
 }
 
 /// The tank goes on from a box. @param box_fd  the session's from now on
