@@ -48,6 +48,11 @@ static void about_fields(byte_codec *codec, tarn_session_about *about)
     count_up_to(codec, &about->locked, (1u << TARN_LOCKS_MAX) - 1);
     u8_up_to(codec, &open_parameters, 1);
     about->open_parameters = open_parameters != 0;
+    if (!codec->writing && codec->at == codec->end) {
+        return; // of a server before the speed was kept
+    }
+    f32(codec, &about->speed);
+    refuse_when(codec, about->speed != 0.0f && !(about->speed >= TARN_SPEED_MIN && about->speed <= TARN_SPEED_MAX));
 }
 
 size_t tarn_session_about_write(const tarn_session_about *about, uint8_t *bytes)

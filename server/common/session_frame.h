@@ -30,6 +30,7 @@ typedef struct tarn_session_about {
     bool is_kept, is_listed;
     uint32_t locked; ///< of tarn_lock
     bool open_parameters;
+    float speed; ///< TARN_SPEED_MIN..TARN_SPEED_MAX, that owners want of its tank's clock; 0: 1
 } tarn_session_about;
 
 /// What stands in front of a state or a batch.

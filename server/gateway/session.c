@@ -14,6 +14,7 @@
 #include "server/gateway/session_older.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/session_pulse.h"
+#include "server/gateway/session_replay.h"
 #include "server/gateway/session_return.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
@@ -628,6 +629,9 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
         return TARN_OK;
     case TARN_IPC_STAMPS:
         session->stamps = message->stamps;
+        return TARN_OK;
+    case TARN_IPC_REPLAY_WANTED:
+        tarn_session_replay_wanted(session, &message->replay_wanted);
         return TARN_OK;
     default:
         return TARN_E_MALFORMED;

@@ -4,6 +4,7 @@
 #define TARN_SERVER_GATEWAY_STORE_INSIDE_H
 
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/store_replay.h"
 #include "server/gateway/tank_files.h"
 #include "server/gateway/tank_store.h"
 
@@ -17,6 +18,7 @@ typedef struct store_asked {
     tarn_session_about about;
     int box_fd; // a descriptor of its own; 0: the thread has it
     tarn_past_mail mail;
+    tarn_replay_mail replay;
     bool wants_older, has_older;
     uint32_t epoch_min;
     tarn_text reason;
@@ -34,6 +36,7 @@ typedef struct store_slot {
     uint64_t looked_ns;              // at the box
     uint64_t trim_due_ns;            // when less may be kept, though nothing comes
     tarn_tank_history history;
+    tarn_session_stretch_reader replay;
     tarn_session_file *file;
     bool goes_on;               // the box may have come out of the file
     tarn_box_follower follower; // fd 0: there is no box

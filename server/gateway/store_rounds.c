@@ -364,6 +364,7 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
     const bool is_older_wanted = takes_older(store, place, &epoch_min, reason);
     if (now_ns < slot->retry_ns && !is_last && !is_older_wanted) {
         serve_past(store, place, false);
+        tarn_store_replay_serve(store, place, false);
         return; // there is no file, so that all is put when it is tried again
     }
     tarn_status status = has_changed || slot->file == NULL ? put_about(store, slot, &about, why) : TARN_OK;
@@ -385,6 +386,7 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
         note(store, slot, NULL);
     }
     serve_past(store, place, slot->file != NULL);
+    tarn_store_replay_serve(store, place, slot->file != NULL);
 }
 
 static void run_round(tarn_store *store, bool is_last)

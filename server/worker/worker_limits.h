@@ -45,6 +45,7 @@ enum {
     TARN_WORKER_FDS_MAX = TARN_WORKER_PLACES_MAX, ///< that have come along with messages
     TARN_WORKER_READ_BYTES_MAX = 1 << 20,         ///< read from the gateway at a time
     TARN_WORKER_WAIT_MS_MAX = 1000,
+    TARN_WORKER_REPLAY_MS_MAX = 5000, ///< that a tank stands for a piece of what is played back, before it goes on live
 
     TARN_INPUT_SOURCES_MAX = TARN_TANK_PUSHES_MAX, ///< pointers, controllers and hands that act at once in a tank
     TARN_INPUT_VIEWERS_MAX = TARN_VIEWERS_MAX,     ///< whose newest input is remembered

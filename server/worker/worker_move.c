@@ -46,8 +46,11 @@ tarn_status tarn_worker_move_save(tarn_worker_tank *tank, uint32_t save)
     tarn_worker_move_end(tank); // a move that was given up
     tarn_handover *handover = &tank->handover;
     handover->phase = TARN_HANDOVER_GIVES;
-    handover->head = (tarn_ipc_state_head){
-        .save = save, .epoch = tank->epoch, .step = tank->step, .number = tarn_encoder_number(tank->encoder)};
+    handover->head = (tarn_ipc_state_head){.save = save,
+                                           .epoch = tank->epoch,
+                                           .step = tank->step,
+                                           .number = tarn_encoder_number(tank->encoder),
+                                           .replay_until = tarn_black_box_replay(&tank->snapshot.box)};
     uint64_t step;
     (void)tarn_black_box_state(&tank->snapshot.box, &handover->head.state_bytes, &step); // which was just kept
     save_presses(tank, handover);
@@ -194,6 +197,7 @@ tarn_status tarn_worker_move_load(tarn_worker_tank *tank, tarn_text why)
         status = tarn_tank_presses_read(tank, tank->handover.presses, head.presses_bytes);
     }
     if (status == TARN_OK) {
+        tarn_black_box_set_replay(&tank->snapshot.box, head.replay_until);
         status = tarn_worker_tank_go_on(tank, head.epoch, head.step, head.number);
     }
     if (status != TARN_OK) {

@@ -122,7 +122,11 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n++].state_wanted.until = 1ull << 33;
     samples[n] = sample_of(TARN_IPC_STATE_HEAD);
     samples[n++].state_head =
-        (tarn_ipc_state_head){6, 7, 1ull << 40, 8, TARN_IPC_STATE_BYTES_MAX, TARN_IPC_PRESSES_BYTES_MAX};
+        (tarn_ipc_state_head){6, 7, 1ull << 40, 8, TARN_IPC_STATE_BYTES_MAX, TARN_IPC_PRESSES_BYTES_MAX, 1ull << 41};
+    samples[n] = sample_of(TARN_IPC_REPLAY);
+    samples[n++].replay = (tarn_ipc_replay){{7, 1ull << 40, 3}, TARN_IPC_REPLAY_BYTES_MAX, 1, 1};
+    samples[n] = sample_of(TARN_IPC_REPLAY_WANTED);
+    samples[n++].replay_wanted = (tarn_ipc_replay_wanted){7, 1ull << 40, 3};
     samples[n] = sample_of(TARN_IPC_STATE_CHUNK);
     samples[n++].state_chunk = (tarn_ipc_state_chunk){1ull << 30, TARN_IPC_CHUNK_BYTES_MAX, chunk_bytes};
     samples[n++] = sample_hello();
@@ -245,6 +249,9 @@ static void test_counts_and_texts_beyond_their_limit_are_refused(void **state)
     assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
     message.state_head.state_bytes = 1;
     message.state_head.presses_bytes = TARN_IPC_PRESSES_BYTES_MAX + 1;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message = sample_of(TARN_IPC_REPLAY);
+    message.replay.byte_count = TARN_IPC_REPLAY_BYTES_MAX + 1;
     assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
     // An action that the worker does not know.
     memset(bytes, 0, 9);

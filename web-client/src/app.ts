@@ -21,6 +21,7 @@ import { drawingOf, drawingsOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { IdleStir } from "./state/idle-stir.js";
 import { Orbit } from "./state/orbit.js";
+import { replayLeftS } from "./state/past.js";
 import { QUALITIES } from "./state/quality.js";
 import { SceneTexts } from "./state/scene-texts.js";
 import type { Settings } from "./state/settings.js";
@@ -170,6 +171,7 @@ export class App {
       header: parts.title.parentElement ?? parts.panel,
       view: this.stage,
       tools: () => this.model.state?.tools ?? [],
+      replayLeftS: () => replayLeftS(this.model.state, this.stream.latest?.info.step ?? null),
       pressing: (id, at) => this.stage.touch(id, at),
     });
     this.stage.add(this.together.markers.group);
