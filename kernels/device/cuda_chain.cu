@@ -20,12 +20,12 @@ cudaError_t cuda_chain_setup(cuda_device *device)
     return cudaDeviceGetAttribute(&device->chains_possible, cudaDevAttrCooperativeLaunch, device->index);
 }
 
-void cuda_chain_destroy(cuda_chain *chain)
+void cuda_chain_destroy(cuda_queue *queue, cuda_chain *chain)
 {
     while (chain != NULL) {
         cuda_chain *const next = chain->next;
         if (chain->memory != NULL) {
-            (void)cudaFree(chain->memory);
+            (void)cudaFreeAsync(chain->memory, queue->stream); // cudaFree would wait for all of the device
         }
         free(chain);
         chain = next;
@@ -56,7 +56,8 @@ static void upload(cuda_queue *queue, cuda_chain *chain, const chain_record *rec
                  sets_bytes = rounded((size_t)record->set_count * record->word_count * sizeof record->set[0]),
                  args_bytes = rounded(record->args_bytes), all = ops_bytes + sets_bytes + args_bytes + 16;
     unsigned char *memory = NULL, *bytes = (unsigned char *)calloc(1, all);
-    const cudaError_t error = bytes != NULL ? cudaMalloc((void **)&memory, all) : cudaErrorMemoryAllocation;
+    const cudaError_t error =
+        bytes != NULL ? cudaMallocAsync((void **)&memory, all, queue->stream) : cudaErrorMemoryAllocation;
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
     } else if (cuda_device_note(device, error)) {

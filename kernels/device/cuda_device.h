@@ -89,6 +89,6 @@ cudaError_t cuda_chain_setup(cuda_device *device);
 void cuda_chain_run(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), void *context);
 
 /// Takes NULL, and those behind it. What they launch has ended.
-void cuda_chain_destroy(cuda_chain *chain);
+void cuda_chain_destroy(cuda_queue *queue, cuda_chain *chain);
 
 #endif

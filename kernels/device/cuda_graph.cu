@@ -232,12 +232,12 @@ static void capture_without(cuda_queue *queue, int *possible, tarn_replay *repla
     capture(queue, replay, body, context);
 }
 
-static void destroy_replay(tarn_replay *replay)
+static void destroy_replay(cuda_queue *queue, tarn_replay *replay)
 {
     if (replay->graph != NULL) {
         (void)cudaGraphExecDestroy(replay->graph);
     }
-    cuda_chain_destroy(replay->chains);
+    cuda_chain_destroy(queue, replay->chains);
     free(replay);
 }
 
@@ -259,7 +259,7 @@ static tarn_replay *make_replay(cuda_queue *queue, void (*body)(void *), void *c
         capture_without(queue, &device->loops_possible, replay, body, context);
     }
     if (device->failure != cudaSuccess) {
-        destroy_replay(replay);
+        destroy_replay(queue, replay);
         return NULL;
     }
     return replay;
@@ -289,5 +289,5 @@ void cuda_graph_replay_destroy(tarn_queue *base, tarn_replay *replay)
     cuda_queue *queue = (cuda_queue *)base;
     (void)cudaSetDevice(cuda_queue_device(queue)->index);
     (void)cudaStreamSynchronize(queue->stream);
-    destroy_replay(replay);
+    destroy_replay(queue, replay);
 }
