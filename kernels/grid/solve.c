@@ -55,8 +55,10 @@ static void launch_level(grid_host *grid, grid_args *args, const tarn_kernel *ke
 
 void grid_forget_launches(grid_host *grid)
 {
-    tarn_queue_replay_destroy(grid->queue, grid->substep);
-    grid->substep = NULL;
+    for (int i = 0; i < GRID_SUBSTEPS; i++) {
+        tarn_queue_replay_destroy(grid->queue, grid->substep[i]);
+        grid->substep[i] = NULL;
+    }
 }
 
 // -------------------------------------------------------------------------------------------------------------- bodies
