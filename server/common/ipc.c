@@ -2,6 +2,7 @@
 // is read cannot drift apart.
 #include "server/common/ipc.h"
 #include "protocol/assert.h"
+#include "protocol/frame.h"
 #include "server/common/byte_codec.h"
 
 #include <string.h>
@@ -200,6 +201,9 @@ static void report(byte_codec *codec, tarn_ipc_report *message)
     u32(codec, &message->frames_replaced);
     u64(codec, &message->unconverged);
     f32(codec, &message->cost_s);
+    refuse_when(codec, message->step > TARN_FRAME_INTEGER_MAX || message->encoder_bytes > TARN_FRAME_INTEGER_MAX ||
+                           message->unconverged > TARN_FRAME_INTEGER_MAX ||
+                           message->particle_count > TARN_FRAME_PARTICLES_MAX);
 }
 
 /// The fields of a message. @return false for a kind that is unknown

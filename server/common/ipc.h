@@ -211,13 +211,14 @@ typedef struct tarn_ipc_refused {
     tarn_text text;
 } tarn_ipc_refused;
 
+/// Numbers of 64 bits are at most TARN_FRAME_INTEGER_MAX, which viewers can be told.
 typedef struct tarn_ipc_report {
     uint64_t step;
     double sim_time_s;
     float realtime_factor;
-    float step_s;   ///< mean time of a step over the last second
-    float encode_s; ///< mean time to encode a frame
-    uint32_t particle_count;
+    float step_s;             ///< mean time of a step over the last second
+    float encode_s;           ///< mean time to encode a frame
+    uint32_t particle_count;  ///< at most TARN_FRAME_PARTICLES_MAX
     uint64_t encoder_bytes;   ///< of device memory, that the frames' encoder takes
     uint32_t frames_replaced; ///< since the start: newer ones took their place before they were sent
     uint64_t unconverged;     ///< as tarn_tank_report's

@@ -3,6 +3,7 @@
 //     hello   a name that is no UTF-8
 //     state   a tank with a cell of a thousand metres
 //     frames  frames of which nothing but the head can be read
+//     words   sentences that are no text
 //     ahead   a large frame of the tank that will be made next, which goes on when it is
 #include "protocol/stream.h"
 #include "server/common/ipc.h"
@@ -65,6 +66,14 @@ static void send_frame(uint32_t tank, uint32_t epoch, uint64_t step)
     }
 }
 
+/// What is longer than need be, half of a pair, and what a terminal obeys.
+static void say_nonsense(uint32_t tank)
+{
+    tarn_ipc_message message = {.kind = TARN_IPC_REFUSED, .tank = tank, .refused.code = TARN_ERROR_WORKER};
+    snprintf(message.refused.text, sizeof message.refused.text, "\xff \xe0\x82\x9b \xed\xa0\x80 \x1b[2J \xc3");
+    put(&message);
+}
+
 /// Begins a frame of the next tank: ids count, in the lowest bits for the place and above them for the tank.
 static void begin_ahead(uint32_t tank, uint32_t frame_bytes)
 {
@@ -92,9 +101,13 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
 {
     static uint32_t tank, epoch;
     static uint64_t step;
-    const bool frames = strcmp(user, "frames") == 0, ahead = strcmp(user, "ahead") == 0;
+    const bool frames = strcmp(user, "frames") == 0, ahead = strcmp(user, "ahead") == 0,
+               words = strcmp(user, "words") == 0;
     if (message->kind == TARN_IPC_PING && frames && tank) {
         send_frame(tank, epoch, ++step);
+    }
+    if (message->kind == TARN_IPC_PING && words && tank) {
+        say_nonsense(tank);
     }
     if (message->kind != TARN_IPC_LOAD) {
         return TARN_OK;
@@ -106,7 +119,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
     tarn_ipc_message answer = {.kind = TARN_IPC_STATE, .tank = message->tank};
     tank = message->tank;
     answer.state.epoch = epoch = message->load.epoch;
-    answer.state.session.cell_m = frames || ahead ? 1 : 1000;
+    answer.state.session.cell_m = frames || ahead || words ? 1 : 1000;
     put(&answer);
     if (ahead) {
         begin_ahead(tank, AHEAD_BYTES);

@@ -1,4 +1,5 @@
 // The socketpair's messages: what is written is read back; nothing that is cut off, too long or not finite is believed.
+#include "protocol/frame.h"
 #include "server/common/ipc.h"
 #include "tests/server/test_cmocka.h"
 
@@ -227,6 +228,29 @@ static void test_numbers_that_are_not_finite_are_refused(void **state)
                      TARN_E_MALFORMED);
 }
 
+static void test_numbers_that_no_viewer_can_be_told_are_refused(void **state)
+{
+    (void)state;
+    uint8_t bytes[256];
+    size_t n;
+    const tarn_ipc_message sample = sample_of(TARN_IPC_REPORT);
+    tarn_ipc_message message = sample;
+    message.report.step = message.report.encoder_bytes = message.report.unconverged = TARN_FRAME_INTEGER_MAX;
+    message.report.particle_count = TARN_FRAME_PARTICLES_MAX;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_OK);
+    message.report.unconverged++;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message = sample;
+    message.report.step = UINT64_MAX;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message = sample;
+    message.report.encoder_bytes = UINT64_MAX;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message = sample;
+    message.report.particle_count = UINT32_MAX;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+}
+
 static void test_counts_and_texts_beyond_their_limit_are_refused(void **state)
 {
     (void)state;
@@ -443,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_bytes_behind_the_end_are_refused),
         cmocka_unit_test(test_unknown_kinds_are_refused),
         cmocka_unit_test(test_numbers_that_are_not_finite_are_refused),
+        cmocka_unit_test(test_numbers_that_no_viewer_can_be_told_are_refused),
         cmocka_unit_test(test_counts_and_texts_beyond_their_limit_are_refused),
         cmocka_unit_test(test_a_stream_reads_the_same_in_pieces_of_any_size),
         cmocka_unit_test(test_headers_that_lie_end_the_stream),
