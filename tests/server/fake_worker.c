@@ -3,6 +3,7 @@
 //     hello   a name that is no UTF-8
 //     state   a tank with a cell of a thousand metres
 //     frames  frames of which nothing but the head can be read
+//     busy    nothing is wrong: it makes a tank for BUSY_S without a word, but for some of what was before
 #include "protocol/stream.h"
 #include "server/common/ipc.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FD = 3 };
+enum { FD = 3, BUSY_S = 3 };
 
 static void put(const tarn_ipc_message *message)
 {
@@ -66,7 +67,11 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
 {
     static uint32_t tank, epoch;
     static uint64_t step;
-    bool frames = strcmp(user, "frames") == 0;
+    const bool frames = strcmp(user, "frames") == 0, is_busy = strcmp(user, "busy") == 0;
+    if (message->kind == TARN_IPC_PING && is_busy) {
+        const tarn_ipc_message pong = {.kind = TARN_IPC_PONG, .ping = message->ping};
+        put(&pong);
+    }
     if (message->kind == TARN_IPC_PING && frames && tank) {
         send_frame(tank, epoch, ++step);
     }
@@ -76,7 +81,16 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
     tarn_ipc_message answer = {.kind = TARN_IPC_STATE, .tank = message->tank};
     tank = message->tank;
     answer.state.epoch = epoch = message->load.epoch;
-    answer.state.session.cell_m = frames ? 1 : 1000;
+    answer.state.session.cell_m = frames || is_busy ? 1 : 1000;
+    if (is_busy) {
+        const tarn_ipc_message refused = {
+            .kind = TARN_IPC_REFUSED, .tank = tank, .refused = {.viewer_id = 7, .code = TARN_ERROR_INPUT}};
+        answer.state.epoch = epoch - 1;
+        put(&answer);
+        put(&refused);
+        sleep(BUSY_S);
+        answer.state.epoch = epoch;
+    }
     put(&answer);
     return TARN_OK;
 }

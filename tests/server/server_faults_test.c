@@ -439,6 +439,20 @@ static void test_a_worker_that_leaves_the_protocol_is_not_believed(void **state)
     unsetenv("TARN_FAKE_WORKER");
 }
 
+/// What it says of the tank before, or of inputs, is no sign that the next one is made: making one may take long.
+static void test_a_worker_may_take_its_time_to_make_a_tank(void **state)
+{
+    (void)state;
+    static server_process server;
+    static const char *const arguments[] = {"--worker", TARN_TEST_FAKE_WORKER, NULL};
+    setenv("TARN_FAKE_WORKER", "busy", 1);
+    server_start(&server, arguments);
+    usleep(4000000);
+    assert_true(server_metric(server.port, "tarn_worker_starts_total{worker=\"0\"}") == 1);
+    unsetenv("TARN_FAKE_WORKER");
+    server_stop(&server);
+}
+
 /// Waits for the notice of a failed step and for a frame from after it; no worker is replaced.
 static void expect_notice(ws_client *client, const char *part, ws_frame *frame, tarn_text text)
 {
@@ -736,6 +750,7 @@ int main(void)
         cmocka_unit_test(test_what_is_wrong_is_said_once),
         cmocka_unit_test(test_wrong_options_of_a_worker_have_the_same_status),
         cmocka_unit_test(test_a_worker_that_leaves_the_protocol_is_not_believed),
+        cmocka_unit_test(test_a_worker_may_take_its_time_to_make_a_tank),
         cmocka_unit_test(test_a_failing_step_sets_the_tank_back),
         cmocka_unit_test(test_a_port_in_use_is_named_and_the_other_server_goes_on),
         cmocka_unit_test(test_signals_end_it_cleanly_and_viewers_are_told),
