@@ -273,7 +273,9 @@ static void put_in_order(sorted_sink *sink, const uint8_t *sorted, size_t count)
         sorted += here;
         count -= here;
     }
-    memcpy(sink->plain + sink->at, sorted, count);
+    if (count > 0) {
+        memcpy(sink->plain + sink->at, sorted, count);
+    }
     sink->at += count;
 }
 
