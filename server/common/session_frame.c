@@ -266,7 +266,7 @@ typedef struct sorted_sink {
 static void put_in_order(sorted_sink *sink, const uint8_t *sorted, size_t count)
 {
     const size_t words = sink->byte_count / 4;
-    while (count > 0 && sink->at < 4 * words) {
+    while (count > 0 && words > 0 && sink->at < 4 * words) {
         const size_t k = sink->at / words, word = sink->at % words, left = words - word,
                      here = count < left ? count : left;
         uint8_t *to = sink->plain + 4 * word + k, last = word == 0 ? 0 : sink->before;
@@ -278,7 +278,9 @@ static void put_in_order(sorted_sink *sink, const uint8_t *sorted, size_t count)
         sorted += here;
         count -= here;
     }
-    memcpy(sink->plain + sink->at, sorted, count);
+    if (count > 0) {
+        memcpy(sink->plain + sink->at, sorted, count);
+    }
     sink->at += count;
 }
 

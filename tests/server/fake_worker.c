@@ -5,6 +5,7 @@
 //     frames  frames of which nothing but the head can be read
 //     words   sentences that are no text
 //     ahead   a large frame of the tank that will be made next, which goes on when it is
+//     busy    nothing is wrong: it makes a tank for BUSY_S without a word, but for some of what was before
 #include "protocol/stream.h"
 #include "server/common/ipc.h"
 #include "server/gateway/session_place.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FD = 3, AHEAD_BYTES = 1 << 20 };
+enum { FD = 3, AHEAD_BYTES = 1 << 20, BUSY_S = 3 };
 
 static void put(const tarn_ipc_message *message)
 {
@@ -102,7 +103,11 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
     static uint32_t tank, epoch;
     static uint64_t step;
     const bool frames = strcmp(user, "frames") == 0, ahead = strcmp(user, "ahead") == 0,
-               words = strcmp(user, "words") == 0;
+               words = strcmp(user, "words") == 0, is_busy = strcmp(user, "busy") == 0;
+    if (message->kind == TARN_IPC_PING && is_busy) {
+        const tarn_ipc_message pong = {.kind = TARN_IPC_PONG, .ping = message->ping};
+        put(&pong);
+    }
     if (message->kind == TARN_IPC_PING && frames && tank) {
         send_frame(tank, epoch, ++step);
     }
@@ -119,7 +124,16 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
     tarn_ipc_message answer = {.kind = TARN_IPC_STATE, .tank = message->tank};
     tank = message->tank;
     answer.state.epoch = epoch = message->load.epoch;
-    answer.state.session.cell_m = frames || ahead || words ? 1 : 1000;
+    answer.state.session.cell_m = frames || ahead || words || is_busy ? 1 : 1000;
+    if (is_busy) {
+        const tarn_ipc_message refused = {
+            .kind = TARN_IPC_REFUSED, .tank = tank, .refused = {.viewer_id = 7, .code = TARN_ERROR_INPUT}};
+        answer.state.epoch = epoch - 1;
+        put(&answer);
+        put(&refused);
+        sleep(BUSY_S);
+        answer.state.epoch = epoch;
+    }
     put(&answer);
     if (ahead) {
         begin_ahead(tank, AHEAD_BYTES);

@@ -523,7 +523,6 @@ static void test_what_is_held_outlives_a_move(void **state)
     static uint8_t kept[1 << 22], held[2][TARN_IPC_PRESSES_BYTES_MAX];
     size_t byte_count;
     const int box_fd = tarn_black_box_make(), next_fd = tarn_black_box_make();
-    const tarn_place *place = &worker->places.of[0];
     load_with_box(1, box_fd, false);
     run_until_step(14); // a press of viewer 1 began with step 10
     const tarn_input gravity = {
@@ -536,6 +535,7 @@ static void test_what_is_held_outlives_a_move(void **state)
     head.presses_bytes = tarn_tank_presses_write(only_tank(), held[0]);
     end(NULL);
     begin(NULL);
+    const tarn_place *place = &worker->places.of[0];
     worker->link.fds[worker->link.fd_count++] = dup(next_fd);
     say((tarn_ipc_message){
         .kind = TARN_IPC_RESTORE, .tank = 1, .restore = {.save = head.save, .scene = "small-pool", .box = 1}});

@@ -439,44 +439,6 @@ static void test_a_worker_that_leaves_the_protocol_is_not_believed(void **state)
     unsetenv("TARN_FAKE_WORKER");
 }
 
-static void test_a_frame_of_a_tank_that_will_be_made_is_not_believed(void **state)
-{
-    (void)state;
-    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES,      "--scene", "small-pool",
-                                            "--worker", TARN_TEST_FAKE_WORKER, NULL};
-    static server_process server;
-    static char answer[4096];
-    setenv("TARN_FAKE_WORKER", "ahead", 1);
-    server_start(&server, arguments);
-    unsetenv("TARN_FAKE_WORKER");
-    assert_int_equal(server_request(server.port, "POST", "/sessions", "Content-Type: application/json\r\n",
-                                    "{\"scene\":\"small-pool\"}", answer, sizeof answer),
-                     201);
-    for (int i = 0; i < 100 && strstr(server_said(&server), "cannot be read") == NULL && server_runs(&server); i++) {
-        usleep(20000);
-    }
-    assert_true(server_runs(&server));
-    server_stop(&server);
-}
-
-static void test_viewers_are_told_what_no_text_says(void **state)
-{
-    (void)state;
-    static server_process server;
-    ws_client client;
-    tarn_message message;
-    setenv("TARN_FAKE_WORKER", "words", 1);
-    server_start(&server, (const char *[]){"--scenes", TARN_TEST_SCENES, "--worker", TARN_TEST_FAKE_WORKER, NULL});
-    unsetenv("TARN_FAKE_WORKER");
-    ws_client_enter(&client, server.port);
-    assert_true(ws_client_wait(&client, TARN_MESSAGE_ERROR, &message));
-    assert_int_equal(message.error.code, TARN_ERROR_WORKER);
-    assert_string_equal(message.error.text, "? ??? ??? ?[2J ?");
-    ws_client_close(&client);
-    server_stop(&server);
-}
-
-/// Waits for the notice of a failed step and for a frame from after it; no worker is replaced.
 static void expect_notice(ws_client *client, const char *part, ws_frame *frame, tarn_text text)
 {
     tarn_message message;
@@ -773,8 +735,6 @@ int main(void)
         cmocka_unit_test(test_what_is_wrong_is_said_once),
         cmocka_unit_test(test_wrong_options_of_a_worker_have_the_same_status),
         cmocka_unit_test(test_a_worker_that_leaves_the_protocol_is_not_believed),
-        cmocka_unit_test(test_a_frame_of_a_tank_that_will_be_made_is_not_believed),
-        cmocka_unit_test(test_viewers_are_told_what_no_text_says),
         cmocka_unit_test(test_a_failing_step_sets_the_tank_back),
         cmocka_unit_test(test_a_port_in_use_is_named_and_the_other_server_goes_on),
         cmocka_unit_test(test_signals_end_it_cleanly_and_viewers_are_told),
