@@ -478,7 +478,7 @@ static bool is_short(const tarn_place *place)
 /// What a step takes alone is the most of late; while it isn't alone that is forgotten, and tried again.
 static void note_alone(tarn_place *place, uint64_t used_ns)
 {
-    place->alone_ns = used_ns >= place->alone_ns ? used_ns : place->alone_ns - (place->alone_ns - used_ns) / 2;
+    place->alone_ns = used_ns >= place->alone_ns ? used_ns : place->alone_ns - (place->alone_ns - used_ns) / 8;
 }
 
 /// Begins what is due. The newest of each kind counts, and a tank that is made anew needs no reset.

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-static const uint64_t slice_ns_max = TARN_WORKER_SLICE_MS * (uint64_t)1000000;
-static const uint64_t round_ns = TARN_WORKER_ROUND_MS * (uint64_t)1000000;
+static const uint64_t slice_ns = TARN_WORKER_SLICE_MS * (uint64_t)1000000;
 static const uint64_t first_slice_ns = TARN_WORKER_FIRST_SLICE_MS * (uint64_t)1000000;
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -24,17 +23,10 @@ static uint64_t sharers(const tarn_turns *turns)
     return count > 0 ? count : 1;
 }
 
-/// The longest that a tank gets for one deadline: of many tanks each must come to its turn again.
-static uint64_t slice_ns(const tarn_turns *turns)
-{
-    const uint64_t slice = least(slice_ns_max, round_ns / sharers(turns));
-    return slice > first_slice_ns ? slice : first_slice_ns;
-}
-
 /// How far a clock may be ahead.
 static uint64_t debt_ns(const tarn_turns *turns)
 {
-    return TARN_WORKER_DEBT_SLICES * slice_ns(turns) * sharers(turns);
+    return TARN_WORKER_DEBT_SLICES * slice_ns * sharers(turns);
 }
 
 /// The next deadline: after what the job still needs, or a slice of it; where nothing is known of it a small one, which
@@ -42,7 +34,7 @@ static uint64_t debt_ns(const tarn_turns *turns)
 static void set_deadline(const tarn_turns *turns, tarn_turn *turn)
 {
     const uint64_t rest_ns = turn->expected_ns > turn->used_ns ? turn->expected_ns - turn->used_ns : first_slice_ns;
-    turn->deadline_ns = turn->clock_ns + least(rest_ns, slice_ns(turns)) * sharers(turns);
+    turn->deadline_ns = turn->clock_ns + least(rest_ns, slice_ns) * sharers(turns);
 }
 
 /// From now on it counts.
@@ -149,7 +141,7 @@ void tarn_turns_end(tarn_turns *turns, int place, bool is_step)
     if (is_step) {
         turn->expected_ns = turn->used_ns >= turn->expected_ns
                                 ? turn->used_ns
-                                : turn->expected_ns - (turn->expected_ns - turn->used_ns) / 2;
+                                : turn->expected_ns - (turn->expected_ns - turn->used_ns) / 8;
     }
 }
 

@@ -27,7 +27,6 @@ enum {
     TARN_WORKER_STEPS_QUEUED_MAX = 240, ///< single steps asked for and not yet made
     TARN_WORKER_LAG_MS_MAX = 50,        ///< that a tank makes up for; what is beyond it slows the tank's clock
     TARN_WORKER_SLICE_MS = 20,          ///< of time that a tank gets at most for one deadline
-    TARN_WORKER_ROUND_MS = 400,         ///< in which all have had theirs, so that of many tanks each has less
     TARN_WORKER_FIRST_SLICE_MS = 2,     ///< the same of a job of which nothing is known
     TARN_WORKER_PARTICLE_NS = 100,      ///< of one core, that a step is taken to last for each particle before there
                                         ///< was one
