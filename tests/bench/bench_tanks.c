@@ -24,8 +24,9 @@
 
 enum {
     TANKS_MAX = 256,
-    CHANGING = 4,         // tanks that end and are made while the others are measured
-    CHANGE_MS = 250,      // between two of these
+    CHANGING = 4,    // tanks that end and are made while the others are measured
+    CHANGE_MS = 250, // between two of these
+    CHANGES_MAX = 4096,
     MADE_PER_ADDRESS = 5, // of the 10 that one may make at once
     FRAMES_PER_S_MAX = 130,
     WARM_UP_MS = 6000,
@@ -46,6 +47,7 @@ typedef struct tank {
     char session[64], owners_key[64];
     ws_client viewer;
     uint64_t frame_ns; ///< when the newest came
+    uint64_t asked_ns; ///< when it was asked for, until its first came; 0: not measured
     // of the phase
     uint64_t first_ns, first_step, last_step, frames;
     uint32_t epoch;
@@ -67,6 +69,8 @@ static size_t interval_count, of_tank_count[TANKS_MAX + 1], interval_max;
 static long steady; ///< tanks that are measured, the first
 static atomic_bool are_changing, is_over;
 static atomic_uint ended_and_made;
+static float made_ms[CHANGES_MAX]; ///< from asking for a tank to its first frame
+static size_t made_count;
 static _Thread_local uint32_t from_address;
 
 // ------------------------------------------------------------------------------------------------------ tanks, viewers
@@ -150,6 +154,9 @@ static void take(tank *of, int index)
             ws_client_tell(&of->viewer, &ack);
             if (index >= 0) {
                 note_frame(of, index, &frame);
+            } else if (of->asked_ns != 0 && made_count < CHANGES_MAX) {
+                made_ms[made_count++] = (float)((double)(tarn_clock_monotonic_ns() - of->asked_ns) * 1e-6);
+                of->asked_ns = 0;
             }
         }
     }
@@ -189,6 +196,7 @@ static void *change(void *context)
         if (atomic_load(&are_changing)) {
             end_tank(&changing[at]);
             ws_client_close(&changing[at].viewer);
+            changing[at].asked_ns = tarn_clock_monotonic_ns();
             make_tank(&changing[at], TANKS_MAX + made++ % (TANKS_MAX / 2));
             watch(&changing[at]);
             atomic_fetch_add(&ended_and_made, 1);
@@ -487,6 +495,9 @@ int main(int argc, char **argv)
                "%.1f ms: %+.1f ms\n",
                quiet_ms / (double)options.rounds, CHANGE_MS, atomic_load(&ended_and_made),
                amid_ms / (double)options.rounds, (amid_ms - quiet_ms) / (double)options.rounds);
+        const double median_ms = quantile(made_ms, made_count, 0.5);
+        printf("from asking for a tank to its first frame: p50 %.0f ms, longest %.0f ms\n", median_ms,
+               quantile(made_ms, made_count, 1));
     }
     printf("memory of a tank: %.2f MB in the worker, %.2f MB in the gateway\n",
            (workers_mb() - bare_mb) / (double)options.tanks,
