@@ -138,17 +138,24 @@ static void make_step(stream_client *client)
     see_step(client, step);
 }
 
-static void push(stream_client *client, float z_m)
+enum { HANDS = 16 }; ///< so many that what they do comes in several pieces
+
+/// Pushes here and there.
+static void push(stream_client *client)
 {
     const uint64_t step = client->frame.head.step;
-    const float origin_m[3] = {0.2f + 0.02f * (float)(step % 20), 3, z_m}, down[3] = {0, -1, 0};
-    ws_client_pointer(&client->ws, step % 20 == 0 ? TARN_PHASE_DOWN : TARN_PHASE_MOVE, origin_m, down, 0.3f);
+    for (uint32_t hand = 0; hand < HANDS; hand++) {
+        const float at_m[2] = {0.2f + 0.02f * (float)((step + 5 * hand) % 20), 0.05f + 0.03f * (float)hand};
+        ws_client_point(&client->ws, hand, TARN_TOOL_PUSH, step % 20 == 0 ? TARN_PHASE_DOWN : TARN_PHASE_MOVE, at_m,
+                        0.3f);
+    }
 }
 
 static void let_go(stream_client *client)
 {
-    const float origin_m[3] = {0.2f, 3, 0.3f}, down[3] = {0, -1, 0};
-    ws_client_pointer(&client->ws, TARN_PHASE_UP, origin_m, down, 0.3f);
+    for (uint32_t hand = 0; hand < HANDS; hand++) {
+        ws_client_point(&client->ws, hand, TARN_TOOL_PUSH, TARN_PHASE_UP, (const float[]){0.2f, 0.3f}, 0.3f);
+    }
 }
 
 typedef struct moment {
@@ -186,7 +193,7 @@ static void live_a_little(stream_client *client, uint64_t steps, moment *begin, 
 {
     pause_tank(client);
     while (client->frame.head.step < BEGIN_STEP) {
-        push(client, 0.3f);
+        push(client);
         make_step(client);
     }
     note(client, begin);
@@ -194,7 +201,7 @@ static void live_a_little(stream_client *client, uint64_t steps, moment *begin, 
         if (client->frame.head.step % 100 == 50) {
             ws_client_parameter(&client->ws, "gravity_m_s2", 9.0f - 0.01f * (float)client->frame.head.step);
         }
-        push(client, 0.3f);
+        push(client);
         make_step(client);
     }
     let_go(client);
