@@ -1,4 +1,5 @@
-// An array of encoded messages in order, with rules for what makes way: start at tarn_worker_queue_push.
+// An array of encoded messages and their order, with rules for what makes way: start at tarn_worker_queue_push. What
+// goes from amid them moves no message: where viewers say more than a worker takes, one goes for each that comes.
 #include "server/gateway/worker_queue.h"
 #include "protocol/assert.h"
 
@@ -10,10 +11,15 @@ enum { INPUT_BYTES_SMALL = 1024 };
 
 _Static_assert(INPUT_BYTES_SMALL + 256 <= (int)TARN_WORKER_QUEUE_BYTES_MAX, "with its header it fits");
 
+static void set_place(tarn_worker_queue *queue, uint32_t index, uint32_t place)
+{
+    const uint32_t at = (queue->first + index) % TARN_GATEWAY_WORKER_QUEUE_MAX;
+    queue->shifts[at] = (uint16_t)((place + TARN_GATEWAY_WORKER_QUEUE_MAX - at) % TARN_GATEWAY_WORKER_QUEUE_MAX);
+}
+
 static tarn_worker_queue_entry *entry_at(tarn_worker_queue *queue, uint32_t index)
 {
-    TARN_ASSERT(index < TARN_GATEWAY_WORKER_QUEUE_MAX && queue->first < TARN_GATEWAY_WORKER_QUEUE_MAX);
-    return &queue->entries[(queue->first + index) % TARN_GATEWAY_WORKER_QUEUE_MAX];
+    return &queue->entries[tarn_worker_queue_place(queue, index)];
 }
 
 static bool same_key(const tarn_worker_queue_key *a, const tarn_worker_queue_key *b)
@@ -61,10 +67,12 @@ static void remove_at(tarn_worker_queue *queue, uint32_t index)
     TARN_ASSERT(index < queue->count && index >= first_whole(queue)); // one that was begun must be finished
     queue->large_taken[entry_at(queue, index)->large] = false;
     drop_fd(entry_at(queue, index));
-    for (uint32_t i = index; i + 1 < queue->count; i++) {
-        *entry_at(queue, i) = *entry_at(queue, i + 1);
-    }
+    const uint32_t place = tarn_worker_queue_place(queue, index);
     queue->count--;
+    for (uint32_t i = index; i < queue->count; i++) {
+        set_place(queue, i, tarn_worker_queue_place(queue, i + 1));
+    }
+    set_place(queue, queue->count, place);
 }
 
 /// Removes the waiting move that a new one with the same key replaces. The new one goes to the end, so that a viewer's
@@ -246,7 +254,7 @@ bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from,
 bool tarn_worker_queue_holds(const tarn_worker_queue *queue, uint32_t tank)
 {
     for (uint32_t i = 0; i < queue->count; i++) {
-        if (queue->entries[(queue->first + i) % TARN_GATEWAY_WORKER_QUEUE_MAX].tank == tank) {
+        if (tarn_worker_queue_at(queue, i)->tank == tank) {
             return true;
         }
     }
@@ -255,7 +263,7 @@ bool tarn_worker_queue_holds(const tarn_worker_queue *queue, uint32_t tank)
 
 const tarn_worker_queue_entry *tarn_worker_queue_first(const tarn_worker_queue *queue)
 {
-    return queue->count > 0 ? &queue->entries[queue->first] : NULL;
+    return queue->count > 0 ? tarn_worker_queue_at(queue, 0) : NULL;
 }
 
 const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *byte_count)
@@ -263,7 +271,7 @@ const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *by
     if (queue->count == 0) {
         return NULL;
     }
-    const tarn_worker_queue_entry *entry = &queue->entries[queue->first];
+    const tarn_worker_queue_entry *entry = tarn_worker_queue_at(queue, 0);
     TARN_ASSERT(queue->sent < entry->byte_count);
     *byte_count = entry->byte_count - queue->sent;
     return bytes_of(queue, entry) + queue->sent;
@@ -271,12 +279,12 @@ const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *by
 
 int tarn_worker_queue_head_fd(const tarn_worker_queue *queue)
 {
-    return queue->count > 0 && queue->sent == 0 ? queue->entries[queue->first].fd : 0;
+    return queue->count > 0 && queue->sent == 0 ? tarn_worker_queue_at(queue, 0)->fd : 0;
 }
 
 void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count)
 {
-    tarn_worker_queue_entry *entry = &queue->entries[queue->first];
+    tarn_worker_queue_entry *entry = entry_at(queue, 0);
     TARN_ASSERT(queue->count > 0 && byte_count <= entry->byte_count - queue->sent);
     queue->sent += (uint32_t)byte_count;
     if (queue->sent < entry->byte_count) {
@@ -293,7 +301,7 @@ uint32_t tarn_worker_queue_inputs(const tarn_worker_queue *queue, uint32_t tank)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < queue->count; i++) {
-        const tarn_worker_queue_entry *entry = &queue->entries[(queue->first + i) % TARN_GATEWAY_WORKER_QUEUE_MAX];
+        const tarn_worker_queue_entry *entry = tarn_worker_queue_at(queue, i);
         count += entry->kind == TARN_IPC_INPUT && entry->tank == tank;
     }
     return count;

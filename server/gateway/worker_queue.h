@@ -11,10 +11,11 @@
 ///
 /// A message that a descriptor goes along with has its own copy of that.
 ///
-/// The owner sends what tarn_worker_queue_head offers.
+/// The owner sends what tarn_worker_queue_head offers. A queue begins as zeros.
 #ifndef TARN_SERVER_GATEWAY_WORKER_QUEUE_H
 #define TARN_SERVER_GATEWAY_WORKER_QUEUE_H
 
+#include "protocol/assert.h"
 #include "protocol/status.h"
 #include "server/common/ipc.h"
 #include "server/gateway/gateway_limits.h"
@@ -48,6 +49,7 @@ typedef struct tarn_worker_queue {
     uint32_t sent;      ///< bytes of the first entry
     uint64_t coalesced; ///< moves that gave way to others, since the start
     tarn_worker_queue_entry entries[TARN_GATEWAY_WORKER_QUEUE_MAX];
+    uint16_t shifts[TARN_GATEWAY_WORKER_QUEUE_MAX]; ///< from a place in the order on to its entry
     bool large_taken[TARN_GATEWAY_WORKER_QUEUE_LARGE + 1];
     uint8_t large[TARN_GATEWAY_WORKER_QUEUE_LARGE + 1][TARN_WORKER_QUEUE_LARGE_BYTES_MAX]; ///< the first isn't used
 } tarn_worker_queue;
@@ -70,6 +72,21 @@ bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from,
 
 /// Whether something for a tank waits in it.
 bool tarn_worker_queue_holds(const tarn_worker_queue *queue, uint32_t tank);
+
+/// Which of the entries is the `index`th: those that wait come first, in order, behind them those that are free.
+static inline uint32_t tarn_worker_queue_place(const tarn_worker_queue *queue, uint32_t index)
+{
+    TARN_ASSERT(index < TARN_GATEWAY_WORKER_QUEUE_MAX && queue->first < TARN_GATEWAY_WORKER_QUEUE_MAX);
+    const uint32_t at = (queue->first + index) % TARN_GATEWAY_WORKER_QUEUE_MAX;
+    return (at + queue->shifts[at]) % TARN_GATEWAY_WORKER_QUEUE_MAX;
+}
+
+/// One of those that wait. @param index  below the queue's count
+static inline const tarn_worker_queue_entry *tarn_worker_queue_at(const tarn_worker_queue *queue, uint32_t index)
+{
+    TARN_ASSERT(index < queue->count);
+    return &queue->entries[tarn_worker_queue_place(queue, index)];
+}
 
 /// The entry that is sent now; NULL when nothing waits.
 const tarn_worker_queue_entry *tarn_worker_queue_first(const tarn_worker_queue *queue);

@@ -182,6 +182,63 @@ static void test_a_full_queue_lets_go_of_moves_and_never_of_edges(void **state)
     assert_int_equal(pop(), 0);
 }
 
+static void test_no_message_is_moved_when_another_makes_way(void **state)
+{
+    enum { TIMES = 3 * TARN_GATEWAY_WORKER_QUEUE_MAX };
+    (void)state;
+    tarn_worker_queue_clear(&queue);
+    assert_int_equal(push(1, 1, 0, false), TARN_OK);
+    assert_int_equal(push(2, 2, 0, true), TARN_OK);
+    assert_int_equal(push(3, 3, 0, false), TARN_OK);
+    const tarn_worker_queue_entry *last = tarn_worker_queue_at(&queue, 2);
+    for (uint32_t i = 0; i < TIMES; i++) {
+        assert_int_equal(push(4 + i, 2, 0, true), TARN_OK); // replaces the one before
+    }
+    assert_int_equal(queue.count, 3);
+    assert_ptr_equal(tarn_worker_queue_at(&queue, 1), last);
+    assert_int_equal(pop(), 1);
+    assert_ptr_equal(tarn_worker_queue_first(&queue), last);
+    assert_int_equal(pop(), 3);
+    assert_int_equal(pop(), 3 + TIMES);
+    assert_int_equal(pop(), 0);
+}
+
+/// As a simple list would have it.
+static void test_order_is_kept_whatever_makes_way(void **state)
+{
+    static uint32_t list[TARN_GATEWAY_WORKER_QUEUE_MAX], viewers[TARN_GATEWAY_WORKER_QUEUE_MAX];
+    uint32_t count = 0, random = 1;
+    (void)state;
+    tarn_worker_queue_clear(&queue);
+    for (uint32_t id = 1; id < 20000; id++) {
+        random = random * 1664525u + 1013904223u;
+        if (random >> 30 == 0) {
+            assert_int_equal(pop(), count > 0 ? list[0] : 0);
+            count -= count > 0;
+            memmove(list, list + 1, count * sizeof list[0]);
+            memmove(viewers, viewers + 1, count * sizeof viewers[0]);
+            continue;
+        }
+        const uint32_t viewer = 1 + (random >> 8) % 700;
+        uint32_t gone = count < TARN_GATEWAY_WORKER_QUEUE_MAX ? count : 0; // the oldest
+        for (uint32_t i = 0; i < count; i++) {
+            gone = viewers[i] == viewer ? i : gone;
+        }
+        if (gone < count) {
+            count--;
+            memmove(list + gone, list + gone + 1, (count - gone) * sizeof list[0]);
+            memmove(viewers + gone, viewers + gone + 1, (count - gone) * sizeof viewers[0]);
+        }
+        list[count] = id;
+        viewers[count++] = viewer;
+        assert_int_equal(push(id, viewer, 0, true), TARN_OK);
+        assert_int_equal(queue.count, count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(pop(), list[i]);
+    }
+}
+
 static void test_one_viewer_cannot_take_all_places(void **state)
 {
     (void)state;
@@ -709,6 +766,8 @@ int main(void)
         cmocka_unit_test(test_a_large_move_that_was_begun_is_finished),
         cmocka_unit_test(test_moves_of_one_pointer_coalesce_between_edges),
         cmocka_unit_test(test_a_full_queue_lets_go_of_moves_and_never_of_edges),
+        cmocka_unit_test(test_no_message_is_moved_when_another_makes_way),
+        cmocka_unit_test(test_order_is_kept_whatever_makes_way),
         cmocka_unit_test(test_one_viewer_cannot_take_all_places),
         cmocka_unit_test(test_viewers_leave_places_for_the_gateway),
         cmocka_unit_test(test_a_message_that_was_begun_is_finished),

@@ -9,7 +9,7 @@ static uint32_t edges_of(const tarn_worker_queue *queue, uint32_t viewer_id)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < queue->count; i++) {
-        const tarn_worker_queue_entry *entry = &queue->entries[(queue->first + i) % TARN_GATEWAY_WORKER_QUEUE_MAX];
+        const tarn_worker_queue_entry *entry = tarn_worker_queue_at(queue, i);
         count += !entry->is_move && entry->key.viewer_id == viewer_id;
     }
     return count;
@@ -19,7 +19,7 @@ static void check_queue(const tarn_worker_queue *queue, const char *which)
 {
     SIM_CHECK(BOUNDED, queue->count <= TARN_GATEWAY_WORKER_QUEUE_MAX, "%s has %u messages", which, queue->count);
     for (uint32_t i = 0; i < queue->count; i++) {
-        const uint32_t viewer_id = queue->entries[(queue->first + i) % TARN_GATEWAY_WORKER_QUEUE_MAX].key.viewer_id;
+        const uint32_t viewer_id = tarn_worker_queue_at(queue, i)->key.viewer_id;
         if (viewer_id != 0) {
             const uint32_t count = edges_of(queue, viewer_id);
             SIM_CHECK(BOUNDED, count <= TARN_GATEWAY_WORKER_QUEUE_SHARE, "%s has %u messages of viewer %u", which,

@@ -517,11 +517,11 @@ function testPace() {
 
 /** What XML gives another meaning to is itself in names. */
 function testNames() {
-  const name = 'a"<&>\n\'b';
+  const name = "a\"<&>\n'b";
   run("--steps", "1", "--export", at(`${name}.pvd`), "--quiet");
   const entities = (text) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
-  const files = [...readFileSync(at(`${name}.pvd`), "utf8").matchAll(/ file="([^"<>\n]*)"\/>/g)].map(([, text]) =>
-    entities(text),
+  const files = [...readFileSync(at(`${name}.pvd`), "utf8").matchAll(/ file="([^"<>\n]*)"\/>/g)].map(
+    ([, text]) => entities(text),
   );
   equal(files, [`${name}/${name}-000000.vtp`, `${name}/${name}-000001.vtp`], "files that a .pvd names");
 }
