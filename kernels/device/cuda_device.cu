@@ -305,14 +305,22 @@ static void cuda_destroy(tarn_device *base)
 }
 
 static const tarn_device_ops cuda_ops = {
-    cuda_destroy,      cuda_memory_bytes,
-    cuda_alloc,        cuda_release,
-    cuda_queue_create, cuda_queue_destroy,
-    cuda_upload,       cuda_download,
-    cuda_zero,         cuda_wait,
-    cuda_queue_launch, cuda_graph_repeat,
-    cuda_graph_run,    cuda_graph_replay_destroy,
-    NULL,              NULL,
+    cuda_destroy,
+    cuda_memory_bytes,
+    cuda_alloc,
+    cuda_release,
+    cuda_queue_create,
+    cuda_queue_destroy,
+    cuda_upload,
+    cuda_download,
+    cuda_zero,
+    cuda_wait,
+    cuda_queue_launch,
+    cuda_graph_repeat,
+    cuda_graph_run,
+    cuda_graph_replay_destroy,
+    NULL,
+    NULL,
 };
 
 static cudaError_t set_up(cuda_device *device)
