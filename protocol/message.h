@@ -359,7 +359,8 @@ typedef struct tarn_session_state {
     float size_m[3];      ///< of the tank
     float cell_m;
     float dt_s;
-    float speed; ///< TARN_SPEED_MIN..TARN_SPEED_MAX, that owners want of the tank's clock; 0: 1
+    float speed;           ///< TARN_SPEED_MIN..TARN_SPEED_MAX, that owners want of the tank's clock; 0: 1
+    uint64_t replay_until; ///< the last step of what is played back; 0: nothing is
     uint32_t parameter_count;
     tarn_parameter_info parameters[TARN_PARAMETERS_MAX];
     tarn_name model; ///< what the tank holds; empty: not known, and neither are tools and channels

@@ -254,6 +254,7 @@ static const tarn_field state_fields[] = {
     FIELD("cell_m", F32, REQUIRED, 1, cell_m, 0, 10),
     FIELD("dt_s", F32, REQUIRED, 1, dt_s, 0, 1),
     FIELD("speed", F32, SPARSE, 1, speed, 0, 4),
+    FIELD("replay_until", U64, SPARSE, 1, replay_until, 0, INTEGER_MAX),
     PART("parameters", PARAMETERS, REQUIRED, TARN_PARAMETERS_MAX, 0, 0),
     FIELD("model", STRING, SPARSE, 1, model, 0, TARN_NAME_BYTES_MAX),
     PART("tools", TOOLS, SPARSE, TARN_TOOLS_MAX, 1, TARN_NAME_BYTES_MAX),

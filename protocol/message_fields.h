@@ -50,7 +50,9 @@ typedef struct tarn_field {
     const char *const *words; ///< of a word; ends with NULL; the index is the value
 } tarn_field;
 
-/// A map's fields.
+enum { TARN_SHAPE_FIELDS_MAX = 24 };
+
+/// A map's fields, at most TARN_SHAPE_FIELDS_MAX, no two of one key.
 typedef struct tarn_shape {
     const char *word; ///< value of "t" or "k"
     int value;        ///< tarn_message_kind or tarn_input_kind

@@ -2,19 +2,13 @@
 // names is looked up in the map, checked and stored. Fields that no table names are never looked at.
 //
 //     bytes -> scan -> "t" -> shape of the kind -> fields -> ("k" -> shape of the input kind -> fields) -> message
-#include "protocol/message_fields.h"
+#include "protocol/message_find.h"
 #include "protocol/message_text.h"
 #include "protocol/motion_code.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/// A map whose children are still to be looked at.
-typedef struct map_view {
-    tarn_cursor cursor; ///< behind the head
-    uint32_t pair_count;
-} map_view;
 
 /// Where in the message the reader is, for sentences; `index` is that of an array's entry or -1.
 typedef struct reader {
@@ -55,38 +49,6 @@ static tarn_status refuse_range(const reader *r, const tarn_item *item, const ch
     tarn_sentence(r->why, "%s: %s is %s; allowed is %s from %.*g to %.*g", r->message, place(r, where), found, what,
                   digits, min, digits, max);
     return TARN_E_LIMIT;
-}
-
-static bool key_equals(const tarn_item *item, const char *key)
-{
-    return item->type == TARN_ITEM_STRING && item->count == strlen(key) && memcmp(item->data, key, item->count) == 0;
-}
-
-/// Looks a key up. A missing one leaves *found at 0.
-static tarn_status find_value(const reader *r, const map_view *map, const char *key, tarn_cursor *value, bool *found)
-{
-    tarn_cursor cursor = map->cursor;
-    *found = false;
-    for (uint32_t i = 0; i < map->pair_count; i++) {
-        tarn_item item;
-        tarn_cursor_next(&cursor, &item);
-        if (item.type != TARN_ITEM_STRING) {
-            char text[TARN_DESCRIPTION_BYTES];
-            tarn_describe_item(&item, text);
-            tarn_sentence(r->why, "%s: a field's name is %s; allowed is a string", r->message, text);
-            return TARN_E_MALFORMED;
-        }
-        if (key_equals(&item, key)) {
-            if (*found) {
-                tarn_sentence(r->why, "%s: %s is there twice; allowed is once", r->message, key);
-                return TARN_E_MALFORMED;
-            }
-            *found = true;
-            *value = cursor;
-        }
-        tarn_cursor_skip(&cursor);
-    }
-    return TARN_OK;
 }
 
 // ---- single values ----
@@ -163,7 +125,7 @@ static tarn_status read_word(const reader *r, const tarn_item *item, const char 
     tarn_text allowed = "one of";
     size_t used = strlen(allowed);
     for (int i = 0; words[i] != NULL; i++) {
-        if (key_equals(item, words[i])) {
+        if (tarn_key_equals(item, words[i])) {
             *value = i;
             return TARN_OK;
         }
@@ -291,14 +253,14 @@ static tarn_status read_scenes(reader *r, tarn_cursor *cursor, const tarn_item *
 
 // ---- maps ----
 
-static tarn_status read_fields(reader *r, const map_view *map, const tarn_shape *shape, void *base);
+static tarn_status read_fields(reader *r, const tarn_map_view *map, const tarn_shape *shape, void *base);
 
-static tarn_status open_map(const reader *r, const tarn_cursor *cursor, const tarn_item *item, map_view *map)
+static tarn_status open_map(const reader *r, const tarn_cursor *cursor, const tarn_item *item, tarn_map_view *map)
 {
     if (item->type != TARN_ITEM_MAP) {
         return refuse_item(r, TARN_E_MALFORMED, item, "a map");
     }
-    *map = (map_view){*cursor, item->count};
+    *map = (tarn_map_view){*cursor, item->count};
     return TARN_OK;
 }
 
@@ -307,7 +269,7 @@ static tarn_status read_entry(reader *r, tarn_cursor *cursor, const tarn_shape *
 {
     tarn_item item;
     tarn_cursor at = *cursor;
-    map_view map;
+    tarn_map_view map;
     tarn_cursor_next(&at, &item);
     tarn_cursor_skip(cursor);
     tarn_status status = open_map(r, &at, &item, &map);
@@ -474,7 +436,7 @@ static tarn_status read_presences(reader *r, tarn_cursor *cursor, const tarn_ite
 
 static tarn_status read_state(reader *r, tarn_cursor *cursor, const tarn_item *item, tarn_session_state *state)
 {
-    map_view map;
+    tarn_map_view map;
     tarn_status status = open_map(r, cursor, item, &map);
     return status ? status : read_fields(r, &map, &tarn_state_shape, state);
 }
@@ -565,17 +527,17 @@ static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *
     }
 }
 
-static tarn_status read_fields(reader *r, const map_view *map, const tarn_shape *shape, void *base)
+static tarn_status read_fields(reader *r, const tarn_map_view *map, const tarn_shape *shape, void *base)
 {
+    tarn_found_fields found;
+    tarn_find_fields(map, shape, &found);
     for (uint32_t i = 0; i < shape->field_count; i++) {
         const tarn_field *field = &shape->fields[i];
-        tarn_cursor value;
-        bool found;
-        tarn_status status = find_value(r, map, field->key, &value, &found);
-        if (status == TARN_OK && found) {
+        tarn_status status = tarn_found_check(&found, shape, i, r->message, r->why);
+        if (status == TARN_OK && found.times[i] > 0) {
             r->key = field->key;
             r->index = -1;
-            status = read_field(r, &value, field, (char *)base + field->offset);
+            status = read_field(r, &found.values[i], field, (char *)base + field->offset);
         } else if (status == TARN_OK && field->need == TARN_FIELD_REQUIRED) {
             tarn_sentence(r->why, "%s: the field %s is missing", r->message, field->key);
             status = TARN_E_MALFORMED;
@@ -588,13 +550,13 @@ static tarn_status read_fields(reader *r, const map_view *map, const tarn_shape 
 }
 
 /// Finds which of `shapes` the word under `key` names.
-static tarn_status find_shape(reader *r, const map_view *map, const char *key, const tarn_shape *shapes,
+static tarn_status find_shape(reader *r, const tarn_map_view *map, const char *key, const tarn_shape *shapes,
                               uint32_t shape_count, const tarn_shape **shape)
 {
     tarn_cursor value;
     tarn_item item;
     bool found;
-    tarn_status status = find_value(r, map, key, &value, &found);
+    tarn_status status = tarn_find_value(map, r->message, key, &value, &found, r->why);
     if (status) {
         return status;
     }
@@ -604,7 +566,7 @@ static tarn_status find_shape(reader *r, const map_view *map, const char *key, c
     }
     tarn_cursor_next(&value, &item);
     for (uint32_t i = 0; i < shape_count; i++) {
-        if (key_equals(&item, shapes[i].word)) {
+        if (tarn_key_equals(&item, shapes[i].word)) {
             *shape = &shapes[i];
             return TARN_OK;
         }
@@ -634,7 +596,7 @@ static tarn_status check_rectangle(const reader *r, const tarn_input_motion *mot
     return TARN_OK;
 }
 
-static tarn_status read_input_kind(reader *r, const map_view *map, tarn_message *message)
+static tarn_status read_input_kind(reader *r, const tarn_map_view *map, tarn_message *message)
 {
     const tarn_shape *shape;
     tarn_status status = find_shape(r, map, "k", tarn_input_shapes, TARN_INPUT_COUNT, &shape);
@@ -647,7 +609,7 @@ static tarn_status read_input_kind(reader *r, const map_view *map, tarn_message 
                                                                          : status;
 }
 
-static tarn_status read_kind(reader *r, const map_view *map, size_t byte_count, tarn_message *message)
+static tarn_status read_kind(reader *r, const tarn_map_view *map, size_t byte_count, tarn_message *message)
 {
     const tarn_shape *shape;
     tarn_status status = find_shape(r, map, "t", tarn_message_shapes, tarn_message_shape_count, &shape);
@@ -676,7 +638,7 @@ static tarn_status read_kind(reader *r, const map_view *map, size_t byte_count, 
 }
 
 /// Scans the bytes and opens the map on top.
-static tarn_status open_message(const uint8_t *bytes, size_t byte_count, map_view *map, tarn_text *why)
+static tarn_status open_message(const uint8_t *bytes, size_t byte_count, tarn_map_view *map, tarn_text *why)
 {
     tarn_status status = tarn_scan_message(bytes, byte_count, why);
     if (status) {
@@ -685,13 +647,13 @@ static tarn_status open_message(const uint8_t *bytes, size_t byte_count, map_vie
     tarn_item item;
     tarn_cursor cursor = {bytes, bytes + byte_count};
     tarn_cursor_next(&cursor, &item);
-    *map = (map_view){cursor, item.count};
+    *map = (tarn_map_view){cursor, item.count};
     return TARN_OK;
 }
 
 tarn_status tarn_message_read(const uint8_t *bytes, size_t byte_count, tarn_message *message, tarn_text *why)
 {
-    map_view map;
+    tarn_map_view map;
     tarn_status status = open_message(bytes, byte_count, &map, why);
     if (status) {
         return status;
@@ -740,13 +702,13 @@ static tarn_status read_list(const uint8_t *bytes, size_t byte_count, const list
         return TARN_E_SPACE;
     }
     reader r = {.why = why, .message = name, .key = list->key, .index = -1};
-    map_view map;
+    tarn_map_view map;
     tarn_cursor cursor;
     tarn_item item;
     bool found;
     // Everything was read once above, so nothing here can fail.
     open_message(bytes, byte_count, &map, why);
-    find_value(&r, &map, list->key, &cursor, &found);
+    tarn_find_value(&map, name, list->key, &cursor, &found, why);
     tarn_cursor_next(&cursor, &item);
     for (uint32_t i = 0; i < item.count; i++) {
         memset(list->entries + i * list->entry_bytes, 0, list->entry_bytes);

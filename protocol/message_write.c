@@ -149,6 +149,10 @@ static bool is_written(const tarn_field *field, const void *base)
     case TARN_FIELD_COLOUR:
     case TARN_FIELD_LOCKED:
         return *(const uint32_t *)from != 0;
+    case TARN_FIELD_U64:
+        return *(const uint64_t *)from != 0;
+    case TARN_FIELD_F32:
+        return *(const float *)from != 0.0f;
     default:
         return *from != 0; // texts and flags
     }

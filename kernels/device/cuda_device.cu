@@ -188,6 +188,9 @@ static tarn_status cuda_zero(tarn_queue *base, void *to, size_t bytes)
 {
     cuda_queue *queue = (cuda_queue *)base;
     cuda_device *device = (cuda_device *)base->device;
+    if (queue->recording != NULL) {
+        chain_record_refuse(queue->recording, "it fills memory");
+    }
     if (bytes > 0 && queue->mode != CUDA_MODE_LOAD && cuda_device_ready(device)) {
         cuda_device_note(device, cudaMemsetAsync(to, 0, bytes, queue->target));
     }
@@ -223,6 +226,9 @@ void cuda_queue_launch(tarn_queue *base, const tarn_kernel *kernel, const void *
     if (queue->mode == CUDA_MODE_LOAD) {
         cudaFuncAttributes attributes;
         cuda_device_note(device, cudaFuncGetAttributes(&attributes, function));
+        if (queue->recording != NULL) {
+            chain_record_launch(queue->recording, kernel, args, count, count_max);
+        }
         return;
     }
     uint32_t blocks_max = device->multiprocessors * (THREADS_PER_MULTIPROCESSOR / lanes) * WAVES;
@@ -317,6 +323,7 @@ static const tarn_device_ops cuda_ops = {
     cuda_wait,
     cuda_queue_launch,
     cuda_graph_repeat,
+    cuda_chain_run,
     cuda_graph_run,
     cuda_graph_replay_destroy,
     NULL,
@@ -328,6 +335,9 @@ static cudaError_t set_up(cuda_device *device)
     cudaError_t error = cudaSetDevice(device->index);
     if (error == cudaSuccess) {
         error = cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking);
+    }
+    if (error == cudaSuccess) {
+        error = cuda_chain_setup(device);
     }
     return error == cudaSuccess ? cuda_graph_setup(device) : error;
 }

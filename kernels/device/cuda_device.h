@@ -2,6 +2,7 @@
 #ifndef TARN_KERNELS_CUDA_DEVICE_H
 #define TARN_KERNELS_CUDA_DEVICE_H
 
+#include "kernels/device/chain_record.h"
 #include "kernels/device/device_internal.h"
 
 #include <cuda_runtime.h>
@@ -25,9 +26,12 @@ typedef struct cuda_device {
     int index;
     uint32_t multiprocessors;
     int loops_possible;  // whether this driver's graphs can loop
+    int chains_possible; // whether it takes launches whose blocks all run at the same time
     cudaError_t failure; // the first error of any queue; nothing is sent to the device after it
     cudaStream_t stream; // in which new memory is zeroed
 } cuda_device;
+
+typedef struct cuda_chain cuda_chain;
 
 typedef struct cuda_queue {
     tarn_queue base;
@@ -43,7 +47,9 @@ typedef struct cuda_queue {
     cudaStream_t target; // where launches go: `stream`, or the stream that captures the innermost loop
     cudaStream_t loop_streams[CUDA_LOOP_DEPTH_MAX];
     uint32_t depth, loop_count;
-    uint32_t *rounds; // device memory: what is left of each loop's rounds
+    uint32_t *rounds;        // device memory: what is left of each loop's rounds
+    chain_record *recording; // of the chain that is being loaded; NULL outside one
+    cuda_chain **chain_at;   // of the replay that is being made: where the next chain is, or is put
 } cuda_queue;
 
 static inline cuda_device *cuda_queue_device(const cuda_queue *queue)
@@ -74,5 +80,15 @@ void cuda_graph_queue_teardown(cuda_queue *queue);
 void cuda_graph_repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
 void cuda_graph_run(tarn_queue *base, tarn_replay **replay, void (*body)(void *), void *context);
 void cuda_graph_replay_destroy(tarn_queue *base, tarn_replay *replay);
+
+// cuda_chain.cu
+
+/// Whether chains can be one launch.
+cudaError_t cuda_chain_setup(cuda_device *device);
+
+void cuda_chain_run(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), void *context);
+
+/// Takes NULL, and those behind it. What they launch has ended.
+void cuda_chain_destroy(cuda_queue *queue, cuda_chain *chain);
 
 #endif

@@ -20,6 +20,7 @@ enum { LOOP_DRIVER_VERSION_MIN = 12040 };
 
 struct tarn_replay {
     cudaGraphExec_t graph;
+    cuda_chain *chains; // in the order of the sequence
 };
 
 static bool note(cuda_queue *queue, cudaError_t error)
@@ -181,7 +182,11 @@ void cuda_graph_repeat(tarn_queue *base, const uint32_t *go, uint32_t times, voi
     if (times == 0 || !cuda_device_ready(device)) {
         return;
     }
-    if (queue->mode == CUDA_MODE_LOAD) {
+    if (queue->recording != NULL) {
+        chain_record_loop(queue->recording, go, times);
+        body(context);
+        chain_record_loop_end(queue->recording);
+    } else if (queue->mode == CUDA_MODE_LOAD) {
         body(context);
     } else if (queue->mode == CUDA_MODE_DIRECT) {
         repeat_directly(queue, go, times, body, context);
@@ -194,49 +199,67 @@ void cuda_graph_repeat(tarn_queue *base, const uint32_t *go, uint32_t times, voi
     }
 }
 
-static void capture(cuda_queue *queue, cudaGraphExec_t *executable, void (*body)(void *), void *context)
+static void capture(cuda_queue *queue, tarn_replay *replay, void (*body)(void *), void *context)
 {
     if (!note(queue, cudaStreamBeginCapture(queue->stream, cudaStreamCaptureModeThreadLocal))) {
         return;
     }
     queue->mode = CUDA_MODE_CAPTURE;
     queue->loop_count = 0;
+    queue->chain_at = &replay->chains;
     body(context);
     queue->mode = CUDA_MODE_DIRECT;
     cudaGraph_t graph = NULL;
     if (note(queue, cudaStreamEndCapture(queue->stream, &graph))) {
-        note(queue, cudaGraphInstantiate(executable, graph, 0));
+        note(queue, cudaGraphInstantiate(&replay->graph, graph, 0));
     }
     if (graph != NULL) {
         (void)cudaGraphDestroy(graph);
     }
 }
 
+/// Captures without what this driver may refuse. If something else was wrong, it is so again.
+static void capture_without(cuda_queue *queue, int *possible, tarn_replay *replay, void (*body)(void *), void *context)
+{
+    cuda_device *device = cuda_queue_device(queue);
+    if (device->failure == cudaSuccess || !*possible) {
+        return;
+    }
+    (void)cudaGetLastError();
+    device->failure = cudaSuccess;
+    device->base.error[0] = 0;
+    *possible = 0;
+    capture(queue, replay, body, context);
+}
+
+static void destroy_replay(cuda_queue *queue, tarn_replay *replay)
+{
+    if (replay->graph != NULL) {
+        (void)cudaGraphExecDestroy(replay->graph);
+    }
+    cuda_chain_destroy(queue, replay->chains);
+    free(replay);
+}
+
 static tarn_replay *make_replay(cuda_queue *queue, void (*body)(void *), void *context)
 {
     cuda_device *device = cuda_queue_device(queue);
-    queue->mode = CUDA_MODE_LOAD;
-    body(context);
-    queue->mode = CUDA_MODE_DIRECT;
-    if (device->failure != cudaSuccess) {
-        return NULL;
-    }
     tarn_replay *replay = (tarn_replay *)calloc(1, sizeof *replay);
     if (replay == NULL) {
         note(queue, cudaErrorMemoryAllocation);
         return NULL;
     }
-    capture(queue, &replay->graph, body, context);
-    if (device->failure != cudaSuccess && device->loops_possible) {
-        // A driver that refuses the loops still takes them unrolled. If something else was wrong, it is so again.
-        (void)cudaGetLastError();
-        device->failure = cudaSuccess;
-        device->base.error[0] = 0;
-        device->loops_possible = 0;
-        capture(queue, &replay->graph, body, context);
+    queue->mode = CUDA_MODE_LOAD;
+    queue->chain_at = &replay->chains;
+    body(context);
+    queue->mode = CUDA_MODE_DIRECT;
+    if (device->failure == cudaSuccess) {
+        capture(queue, replay, body, context);
+        capture_without(queue, &device->chains_possible, replay, body, context);
+        capture_without(queue, &device->loops_possible, replay, body, context);
     }
     if (device->failure != cudaSuccess) {
-        free(replay);
+        destroy_replay(queue, replay);
         return NULL;
     }
     return replay;
@@ -266,6 +289,5 @@ void cuda_graph_replay_destroy(tarn_queue *base, tarn_replay *replay)
     cuda_queue *queue = (cuda_queue *)base;
     (void)cudaSetDevice(cuda_queue_device(queue)->index);
     (void)cudaStreamSynchronize(queue->stream);
-    (void)cudaGraphExecDestroy(replay->graph);
-    free(replay);
+    destroy_replay(queue, replay);
 }

@@ -174,6 +174,15 @@ void tarn_queue_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, vo
     queue->device->ops->repeat(queue, go, times, body, context);
 }
 
+void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context)
+{
+    if (queue->device->ops->chain != NULL) {
+        queue->device->ops->chain(queue, chain, body, context);
+    } else {
+        body(context);
+    }
+}
+
 void tarn_queue_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context)
 {
     queue->device->ops->run(queue, replay, body, context);

@@ -24,6 +24,8 @@ typedef struct tarn_device_ops {
     void (*launch)(tarn_queue *queue, const tarn_kernel *kernel, const void *args, const uint32_t *count,
                    uint32_t count_max);
     void (*repeat)(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
+    /// NULL: what is launched in a chain is launched one by one.
+    void (*chain)(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context);
     void (*run)(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context);
     void (*replay_destroy)(tarn_queue *queue, tarn_replay *replay);
     uint32_t (*lanes)(const tarn_device *device);              // NULL: it has none

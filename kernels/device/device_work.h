@@ -59,6 +59,29 @@ typedef struct tarn_kernel {
     }
 #endif
 
+enum { TARN_CHAIN_KERNELS_MAX = 64 };
+
+/// Kernels that a GPU can do one after the other in one launch (tile_chain.h), in the order of the chain's list; made
+/// by TARN_CHAIN_DEFINE.
+typedef struct tarn_chain {
+    const char *name;
+    const tarn_kernel *kernels[TARN_CHAIN_KERNELS_MAX]; ///< those behind the last are NULL
+    tarn_cuda_entry cuda;                               ///< NULL in a build without CUDA
+} tarn_chain;
+
+#if TARN_HAVE_CUDA
+#define TARN_CHAIN_DECLARE(name) const void *tarn_cuda_chain_entry_##name(uint32_t *, uint32_t *);
+#define TARN_CHAIN_CUDA(name) tarn_cuda_chain_entry_##name
+#else
+#define TARN_CHAIN_DECLARE(name)
+#define TARN_CHAIN_CUDA(name) NULL
+#endif
+/// ENTRY(name): a kernel's address and a comma.
+#define TARN_CHAIN_DEFINE(name, LIST, ENTRY)                                                                           \
+    {                                                                                                                  \
+        #name, {LIST(ENTRY)}, TARN_CHAIN_CUDA(name)                                                                    \
+    }
+
 /// What a tank does on its device, in order.
 typedef struct tarn_queue tarn_queue;
 
@@ -107,7 +130,11 @@ void tarn_queue_launch(tarn_queue *queue, const tarn_kernel *kernel, const void 
 /// nothing when *go is zero: a device that cannot look runs them all.
 void tarn_queue_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
 
-/// Runs `body`, which only launches, zeroes and repeats, always with the same arguments: the CPU runs it each time,
+/// Runs `body`, which only launches kernels of the chain, with arguments that differ in few words, and repeats. Where
+/// the device can it is one launch of a replay (tile_chain.h says by which rules); else its launches are launches.
+void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context);
+
+/// Runs `body`, which only launches, zeroes, repeats and chains, always with the same arguments: the CPU runs it each time,
 /// CUDA captures it into a graph the first time (*replay NULL) and launches the graph from then on.
 void tarn_queue_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context);
 

@@ -49,7 +49,8 @@
 /// - What runs outside lane loops runs once on the CPU and in every lane on a GPU: writes stand inside
 ///   `if (TILE_SINGLE())`.
 /// - Tiles of a launch run in any order and at the same time: they share only what they all read, and the global_*
-///   atomics. A launch doesn't write its own count.
+///   atomics; but the last of them, as tile_is_last says, sees what each had written before it asked. A launch doesn't
+///   write its own count.
 /// - Reductions of floats go through tile_sum_*: a fixed tree. Maxima and integer sums may go in any order.
 /// - No fused multiply-add, no libm transcendental. Clamp before converting a float to an integer.
 /// - The source is C17 and C++17 at once: cast void pointers, no designated initialisers. On CUDA the files of one
@@ -106,12 +107,14 @@ typedef struct tile_no_scratch {
 
 #define TILE_FN static __device__ __forceinline__
 #ifndef TILE_ARGUMENT
+#define TILE_SHARED(type, name, count) __shared__ __align__(16) type name[count] // of a block
 #define TILE_ARGUMENT(type) const __grid_constant__ type
 #define TILE_END() __syncthreads() // before the block's next tile
 #endif
 
 #define TILE_KERNEL(name, lanes, args_type, scratch_type)                                                              \
     TILE_KERNEL_ASSERT(name, lanes, args_type, scratch_type);                                                          \
+    typedef scratch_type tile_scratch_of_##name;                                                                       \
     static __device__ __forceinline__ void name##_body(const args_type *args, uint32_t tile, scratch_type *s);         \
     static __global__ void __launch_bounds__(lanes)                                                                    \
         tarn_cuda_##name(TILE_ARGUMENT(args_type) args, const uint32_t *count, uint32_t count_max)                     \
@@ -187,6 +190,24 @@ TILE_FN void global_store_u32(uint32_t *p, uint32_t v)
 TILE_FN uint32_t global_load_u32(const uint32_t *p)
 {
     return *(const volatile uint32_t *)p;
+}
+
+#ifndef TILE_LAST
+#define TILE_LAST() ((void)0) // for those who watch
+#endif
+TILE_FN int tile_is_last(uint32_t *come, uint32_t tiles, uint32_t *is_last)
+{
+    if (TILE_SINGLE()) {
+        __threadfence();
+        *is_last = atomicAdd(come, 1u) == tiles - 1;
+        if (*is_last) {
+            TILE_LAST();
+            *come = 0;
+        }
+        __threadfence();
+    }
+    TILE_BARRIER();
+    return (int)*is_last;
 }
 
 TILE_FN uint32_t tile_popcount_u32(uint32_t x)
@@ -307,6 +328,15 @@ TILE_FN void global_store_u32(uint32_t *p, uint32_t v)
 TILE_FN uint32_t global_load_u32(const uint32_t *p)
 {
     return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+TILE_FN int tile_is_last(uint32_t *come, uint32_t tiles, uint32_t *is_last)
+{
+    *is_last = __atomic_add_fetch(come, 1, __ATOMIC_ACQ_REL) == tiles;
+    if (*is_last) {
+        __atomic_store_n(come, 0, __ATOMIC_RELAXED);
+    }
+    return (int)*is_last;
 }
 
 TILE_FN uint32_t tile_popcount_u32(uint32_t x)
@@ -520,6 +550,10 @@ TILE_FN uint64_t tile_mix_u64(uint64_t x)
 //         The tree is fixed: x[i] += x[i + n/2], then n/4, ... 1.
 //     tile_max_f32(x, n): the same for the maximum.
 //     tile_scan_u32(x, n, total): exclusive prefix sum in place, any n; *total receives the sum.
+//     tile_is_last(come, tiles, is_last): whether all other tiles of the launch, of which there are so many, have come
+//         here before. The last sees what the TILE_SINGLE lanes of the others had written. Each comes once, and writes
+//         nothing afterwards if it isn't the last. `come`: device memory, 0 before and after; `is_last`: in the
+//         scratch.
 //     tile_rank_u32(key, rank, n, first): stable ranks, any n: rank[i] = first[key[i]] + the number of j < i with the
 //         same key; afterwards first[k] has grown by the number of i with key k. Keys of 0xffffffff take no part.
 
@@ -565,7 +599,7 @@ TILE_FN uint32_t tile_warp_scan_u32(uint32_t value)
 
 TILE_FN void tile_scan_u32(uint32_t *x, uint32_t n, uint32_t *total)
 {
-    __shared__ uint32_t warp_sum[32];
+    TILE_SHARED(uint32_t, warp_sum, 32);
     uint32_t before = 0; // sum of the rounds so far, the same for all lanes
     for (uint32_t base = 0; base < n; base += blockDim.x) {
         uint32_t i = base + threadIdx.x;

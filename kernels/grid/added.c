@@ -42,8 +42,7 @@ void grid_show_solids(grid_host *grid)
     m->cover_owner = bodies->cover_owner;
     m->body_tile = bodies->body_tile;
     m->body_partial = bodies->body_partial;
-    tarn_queue_replay_destroy(grid->queue, grid->substep); // which knows what was there before
-    grid->substep = NULL;
+    grid_forget_launches(grid); // which know what was there before
 }
 
 void grid_added_forget(grid_host *grid)

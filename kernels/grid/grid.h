@@ -117,6 +117,7 @@ typedef struct grid_counters {
     float residual;          ///< of the solve in progress
     float pressure_residual; ///< max abs(div u) * dt
     float rz, alpha, beta;   ///< of the conjugate gradients
+    uint32_t come;           ///< tiles of the launch that tile_is_last counts
 } grid_counters;
 
 enum { BODIES_MAX = 16, BODY_POINTS_MAX = 61, GRABS_MAX = 16, FIELDS_MAX = 16 };
@@ -294,7 +295,8 @@ typedef struct grid_args {
     uint32_t is_alone;     ///< no density correction follows the pressure: what regions.h has of `shift` is zero again
     float *solution;       ///< of the solve: pressure or potential
     uint32_t colour;       ///< for grid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
-    uint32_t is_first;     ///< the check before the solver's first iteration
+    uint32_t is_first;     ///< before the solver's first iteration
+    uint32_t ends;         ///< the launch's last tile does what all of them lead to: alpha, or the check
     const float *gathered; ///< for the bodies: the pressure that acts on them
     uint32_t walls_known;  ///< 1: faces in and beyond the tank's walls are 0 and need no extrapolated velocity
 } grid_args;
@@ -328,7 +330,6 @@ typedef struct grid_args {
     K(grid_mg_top)                                                                                                     \
     K(grid_mg_prolong)                                                                                                 \
     K(grid_mg_sweep)                                                                                                   \
-    K(grid_cg_beta)                                                                                                    \
     K(grid_cg_direction)                                                                                               \
     K(grid_cg_apply)                                                                                                   \
     K(grid_cg_alpha)                                                                                                   \
@@ -338,6 +339,33 @@ typedef struct grid_args {
     K(grid_extrapolate)                                                                                                \
     K(grid_slip)                                                                                                       \
     K(grid_slip_end)
+
+/// Those of them that are one launch where the device can: from the matrix to the extrapolation.
+#define GRID_CHAIN_LIST(K)                                                                                             \
+    K(grid_matrix)                                                                                                     \
+    K(grid_coarsen)                                                                                                    \
+    K(grid_regions_join)                                                                                               \
+    K(grid_regions_open)                                                                                               \
+    K(grid_regions_list)                                                                                               \
+    K(grid_solve_start)                                                                                                \
+    K(grid_solve_closed)                                                                                               \
+    K(grid_solve_check)                                                                                                \
+    K(grid_mg_smooth)                                                                                                  \
+    K(grid_mg_restrict)                                                                                                \
+    K(grid_mg_top)                                                                                                     \
+    K(grid_mg_prolong)                                                                                                 \
+    K(grid_mg_sweep)                                                                                                   \
+    K(grid_cg_direction)                                                                                               \
+    K(grid_cg_apply)                                                                                                   \
+    K(grid_body_gather)                                                                                                \
+    K(grid_body_respond)                                                                                               \
+    K(grid_body_apply)                                                                                                 \
+    K(grid_cg_alpha)                                                                                                   \
+    K(grid_cg_update)                                                                                                  \
+    K(grid_relax)                                                                                                      \
+    K(grid_bodies_kick)                                                                                                \
+    K(grid_project)                                                                                                    \
+    K(grid_extrapolate)
 
 // ---------------------------------------------------------------------------------------------------- small geometry
 

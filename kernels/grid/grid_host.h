@@ -48,21 +48,24 @@ typedef struct wall_tiles {
     bool is_current; ///< these and the device's tables are those of grid_added's walls
 } wall_tiles;
 
+/// Sequences of launches that a substep can be: whose tank has events, births, pours.
+enum { GRID_SUBSTEPS = 8 };
+
 typedef struct grid_host {
     tarn_device *device;
     tarn_queue *queue;
     tarn_tank_desc desc;
     grid_args *args; ///< the first part of the model's
     uint64_t step;
-    uint32_t substeps;                 ///< of the last step, 0 before the first
-    tarn_replay *substep;              ///< its launches as recorded; NULL: they are to be recorded anew
-    uint64_t group_bytes[GROUP_COUNT]; ///< of device memory, per thing of its group
-    void *shared;                      ///< device: of particle to grid and the solver in turn
-    grid_memory own, more;             ///< solids: as they were taken at first, and for what was added since
-    uint64_t more_bytes[GROUP_COUNT];  ///< as group_bytes, of the latter
-    bool has_solids;                   ///< that move or stand still
-    bool corrects_density;             ///< the model solves for that after the pressure
-    bool high_contrast;                ///< the model's densities differ by more than a factor of two
+    uint32_t substeps;                   ///< of the last step, 0 before the first
+    tarn_replay *substep[GRID_SUBSTEPS]; ///< its launches as recorded; NULL: they are to be recorded anew
+    uint64_t group_bytes[GROUP_COUNT];   ///< of device memory, per thing of its group
+    void *shared;                        ///< device: of particle to grid and the solver in turn
+    grid_memory own, more;               ///< solids: as they were taken at first, and for what was added since
+    uint64_t more_bytes[GROUP_COUNT];    ///< as group_bytes, of the latter
+    bool has_solids;                     ///< that move or stand still
+    bool corrects_density;               ///< the model solves for that after the pressure
+    bool high_contrast;                  ///< the model's densities differ by more than a factor of two
     grid_added added;
     uint32_t added_changes; ///< counts them
     wall_tiles walls;
@@ -95,11 +98,15 @@ void grid_launch(grid_host *grid, const void *args, const tarn_kernel *kernel, c
 void grid_launch_occupied(grid_host *grid, const void *args, const tarn_kernel *kernel);
 void grid_launch_active(grid_host *grid, const void *args, const tarn_kernel *kernel);
 
-/// The substep's launches are other ones from now on.
+/// The substeps' launches are other ones from now on.
 void grid_forget_launches(grid_host *grid);
 
 /// A force on the free bodies that their faces' pressure doesn't hold, before the pressure acts. `args` as above.
 void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *force);
+
+/// From the matrix to the extrapolation, what doesn't launch anything else may be one launch: `body` with the context
+/// does them, in this order.
+void grid_launch_chain(grid_host *grid, void (*body)(void *), void *context);
 
 /// The matrix of the Poisson equation, on all levels.
 void grid_launch_matrix(grid_host *grid);

@@ -14,6 +14,8 @@ typedef enum grid_kernel_id {
 
 extern const tarn_kernel tarn_grid_kernels[GRID_KERNEL_COUNT];
 
+extern const tarn_chain tarn_grid_solver_chain;
+
 #define GRID_KERNEL(name) (&tarn_grid_kernels[grid_##name##_id])
 
 #endif

@@ -7,6 +7,7 @@
 // mirror; and it needs no neighbour's values, so that a V-cycle takes three launches a level:
 //
 //     smooth ─ restrict ─ ... the coarser levels, which add their correction to x ... ─ prolong
+#include "kernels/grid/partials.h"
 #include "kernels/grid/poisson.h"
 
 #define OVERCORRECTION 1.8f
@@ -179,6 +180,8 @@ TILE_KERNEL(grid_mg_restrict, CELL_LANES, grid_args, restrict_scratch)
 typedef struct finish_scratch {
     float value[TILE_CELLS];    ///< a tile's result; zero in rows without equations
     float wide[2 * TILE_CELLS]; ///< the correction that it is, each value twice
+    check_scratch check;
+    uint32_t is_last;
 } finish_scratch;
 
 /// Adds a coarse tile's result to x of the finer tiles in it.
@@ -217,7 +220,19 @@ TILE_FN void finish_row(const grid_args *args, uint32_t tile, row_f32 value, uin
     }
 }
 
-/// After all rows: the partial dot product with b, or the correction of the finer level.
+/// beta = (r, z) new / old, of the tiles' partial results.
+TILE_FN void find_beta(const grid_memory *m, check_scratch *s)
+{
+    grid_counters *counters = m->counters;
+    const float rz = sum_partials(m, s);
+    if (TILE_SINGLE()) {
+        counters->beta = counters->iterations > 0 && counters->rz > 0.0f ? rz / counters->rz : 0.0f;
+        counters->rz = rz;
+        counters->iterations++;
+    }
+}
+
+/// After all rows: the dot product with b and what the direction becomes by it, or the correction of the finer level.
 TILE_FN void finish(const grid_args *args, tile_matrix a, uint32_t tile, finish_scratch *s)
 {
     FOR_EMPTY_ROWS (x, row, a.patch) {
@@ -231,6 +246,9 @@ TILE_FN void finish(const grid_args *args, tile_matrix a, uint32_t tile, finish_
     tile_sum_f32(s->value, a.patch->row_end * TILE_EDGE);
     if (TILE_SINGLE()) {
         args->m.partial[tile] = s->value[0];
+    }
+    if (tile_is_last(&args->m.counters->come, args->m.counters->occupied, &s->is_last)) {
+        find_beta(&args->m, &s->check);
     }
 }
 

@@ -1,6 +1,7 @@
 // Conjugate gradients for the Poisson equation, preconditioned by one V-cycle (multigrid.tile.c). For teaching and
 // comparison also Jacobi's and Gauss-Seidel's iterations, in the same steps: a direction, the matrix times it, and an
 // update of solution and residual.
+#include "kernels/grid/partials.h"
 #include "kernels/grid/regions.h"
 
 typedef struct start_scratch {
@@ -182,67 +183,15 @@ TILE_KERNEL(grid_solve_closed, CELL_LANES, grid_args, closed_scratch)
     }
 }
 
-enum {
-    CHECK_LANES = 256,
-    DOT_BITS = 43, ///< of the largest summand: with 2^18 tiles a sum takes 61
-};
-
-typedef struct check_scratch {
-    int64_t sum[CHECK_LANES];
-    float max[CHECK_LANES];
-} check_scratch;
-
-/// Largest magnitude of the tiles' partial results, infinite where one is not finite: in s->max[0].
-TILE_FN void largest_partial(const grid_memory *m, check_scratch *s)
-{
-    const uint32_t count = m->counters->occupied;
-    FOR_RANGE (i, 0, CHECK_LANES) {
-        float largest = 0.0f;
-        for (uint32_t at = i; at < count; at += CHECK_LANES) {
-            largest = tile_max2_f32(tile_magnitude_f32(m->partial[at]), largest);
-        }
-        s->max[i] = largest;
-    }
-    TILE_BARRIER();
-    tile_max_f32(s->max, CHECK_LANES);
-}
-
-/// The sum of the tiles' partial dot products, the same in whatever order the tiles come: scaled by a power of two so
-/// that the largest has DOT_BITS bits, cut to integers, and summed exactly. Infinite where a summand is not finite.
-TILE_FN float sum_partials(const grid_memory *m, check_scratch *s)
-{
-    const uint32_t count = m->counters->occupied;
-    largest_partial(m, s);
-    if (!tile_is_finite_f32(s->max[0])) {
-        return s->max[0];
-    }
-    const int exponent = (int)(tile_bits_f32(s->max[0]) >> 23) - 126; // the largest is under 2^exponent
-    const double up = tile_power_of_2_f64(DOT_BITS - exponent), down = tile_power_of_2_f64(exponent - DOT_BITS);
-    FOR_RANGE (i, 0, CHECK_LANES) {
-        int64_t total = 0;
-        for (uint32_t at = i; at < count; at += CHECK_LANES) {
-            total += (int64_t)((double)m->partial[at] * up);
-        }
-        s->sum[i] = total;
-    }
-    TILE_BARRIER();
-    tile_sum_i64(s->sum, CHECK_LANES);
-    return (float)((double)s->sum[0] * down);
-}
-
 /// More than any velocities bring: they aren't, or what came of them isn't.
 #define RESIDUAL_MAX 1e12f
 
-/// Whether the solve goes on: the largest residual against the tolerance. One tile.
-TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
+/// Whether the solve goes on: the largest residual against the tolerance.
+TILE_FN void check_residual(const grid_args *args, check_scratch *s)
 {
     const grid_memory *m = &args->m;
     grid_counters *counters = m->counters;
     largest_partial(m, s);
-    FOR_RANGE (k, 0, args->is_first * (uint32_t)REGIONS_MAX) {
-        counters->closed_cells[k] = 0;
-        counters->closed_excess[k] = 0;
-    }
     if (TILE_SINGLE()) {
         const float residual = args->is_density ? s->max[0] : s->max[0] * m->control->frac;
         const float tolerance = args->is_density ? m->control->density_tolerance : m->control->tolerance;
@@ -264,19 +213,14 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
     }
 }
 
-/// beta = (r, z) new / old. One tile.
-TILE_KERNEL(grid_cg_beta, CHECK_LANES, grid_args, check_scratch)
+/// The check before the first iteration. One tile.
+TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
 {
-    grid_counters *counters = args->m.counters;
-    if (counters->go == 0) {
-        return;
+    FOR_RANGE (k, 0, REGIONS_MAX) {
+        args->m.counters->closed_cells[k] = 0;
+        args->m.counters->closed_excess[k] = 0;
     }
-    const float rz = sum_partials(&args->m, s);
-    if (TILE_SINGLE()) {
-        counters->beta = counters->iterations > 0 && counters->rz > 0.0f ? rz / counters->rz : 0.0f;
-        counters->rz = rz;
-        counters->iterations++;
-    }
+    check_residual(args, s);
 }
 
 /// direction = z + beta direction. One tile per occupied tile.
@@ -316,12 +260,29 @@ TILE_KERNEL(grid_relax, CELL_LANES, grid_args, tile_no_scratch)
     }
 }
 
+/// alpha = (r, z) / (d, A d), of the tiles' partial results.
+TILE_FN void find_alpha(const grid_memory *m, check_scratch *s)
+{
+    grid_counters *counters = m->counters;
+    const float dad = sum_partials(m, s);
+    if (TILE_SINGLE()) {
+        const float alpha = dad > 0.0f ? counters->rz / dad : 0.0f;
+        const int finite = tile_is_finite_f32(alpha) && tile_is_finite_f32(dad);
+        counters->alpha = finite ? alpha : 0.0f;
+        if (!finite) {
+            counters->failed = 1;
+        }
+    }
+}
+
 typedef struct apply_scratch {
     float lines[LINES_CELLS];
     float value[TILE_CELLS];
+    check_scratch check;
+    uint32_t is_last;
 } apply_scratch;
 
-/// product = A direction, and its partial dot product with the direction. One tile per occupied tile.
+/// product = A direction, and alpha unless bodies are to be added. One tile per occupied tile.
 TILE_KERNEL(grid_cg_apply, CELL_LANES, grid_args, apply_scratch)
 {
     const grid_memory *m = &args->m;
@@ -345,31 +306,26 @@ TILE_KERNEL(grid_cg_apply, CELL_LANES, grid_args, apply_scratch)
     if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
     }
+    if (args->ends && tile_is_last(&m->counters->come, m->counters->occupied, &s->is_last)) {
+        find_alpha(m, &s->check);
+    }
 }
 
-/// alpha = (r, z) / (d, A d). One tile.
+/// alpha where bodies have been added. One tile.
 TILE_KERNEL(grid_cg_alpha, CHECK_LANES, grid_args, check_scratch)
 {
-    grid_counters *counters = args->m.counters;
-    if (counters->go == 0) {
-        return;
-    }
-    const float dad = sum_partials(&args->m, s);
-    if (TILE_SINGLE()) {
-        const float alpha = dad > 0.0f ? counters->rz / dad : 0.0f;
-        const int finite = tile_is_finite_f32(alpha) && tile_is_finite_f32(dad);
-        counters->alpha = finite ? alpha : 0.0f;
-        if (!finite) {
-            counters->failed = 1;
-        }
+    if (args->m.counters->go != 0) {
+        find_alpha(&args->m, s);
     }
 }
 
 typedef struct update_scratch {
     float value[TILE_CELLS];
+    check_scratch check;
+    uint32_t is_last;
 } update_scratch;
 
-/// pressure += alpha direction, residual -= alpha product, and the largest residual. One tile per occupied tile.
+/// pressure += alpha direction, residual -= alpha product, and whether to go on. One tile per occupied tile.
 TILE_KERNEL(grid_cg_update, CELL_LANES, grid_args, update_scratch)
 {
     const grid_memory *m = &args->m;
@@ -395,5 +351,8 @@ TILE_KERNEL(grid_cg_update, CELL_LANES, grid_args, update_scratch)
     tile_max_f32(s->value, patch->row_end * TILE_EDGE);
     if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
+    }
+    if (args->ends && tile_is_last(&m->counters->come, m->counters->occupied, &s->is_last)) {
+        check_residual(args, &s->check);
     }
 }

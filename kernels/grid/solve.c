@@ -55,8 +55,10 @@ static void launch_level(grid_host *grid, grid_args *args, const tarn_kernel *ke
 
 void grid_forget_launches(grid_host *grid)
 {
-    tarn_queue_replay_destroy(grid->queue, grid->substep);
-    grid->substep = NULL;
+    for (int i = 0; i < GRID_SUBSTEPS; i++) {
+        tarn_queue_replay_destroy(grid->queue, grid->substep[i]);
+        grid->substep[i] = NULL;
+    }
 }
 
 // -------------------------------------------------------------------------------------------------------------- bodies
@@ -83,6 +85,11 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
 }
 
 // -------------------------------------------------------------------------------------------------------------- solver
+
+void grid_launch_chain(grid_host *grid, void (*body)(void *), void *context)
+{
+    tarn_queue_chain(grid->queue, &tarn_grid_solver_chain, body, context);
+}
 
 void grid_launch_matrix(grid_host *grid)
 {
@@ -166,16 +173,16 @@ static void iterate(void *context)
     } else {
         v_cycle(c->grid, args);
     }
-    grid_launch(c->grid, args, GRID_KERNEL(cg_beta), NULL, 1);
     grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_direction));
+    args->ends = !c->couples;
     grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_apply));
     if (c->couples) {
         bodies_respond(c->grid, args, args->m.direction);
         grid_launch(c->grid, args, GRID_KERNEL(body_apply), &args->m.bodies->tile_count, args->shape.tile_total[0]);
+        grid_launch(c->grid, args, GRID_KERNEL(cg_alpha), NULL, 1);
     }
-    grid_launch(c->grid, args, GRID_KERNEL(cg_alpha), NULL, 1);
+    args->ends = 1;
     grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_update));
-    grid_launch(c->grid, args, GRID_KERNEL(solve_check), NULL, 1);
 }
 
 /// One iteration of Jacobi or of Gauss-Seidel.
@@ -184,13 +191,15 @@ static void relax(void *context)
     solve_context *c = context;
     grid_args *args = &c->args;
     const bool is_jacobi = c->grid->desc.solver == TARN_SOLVER_JACOBI;
-    for (uint32_t colour = 0; colour < (is_jacobi ? 1 : 2); colour++) {
+    const uint32_t colours = is_jacobi ? 1 : 2;
+    for (uint32_t colour = 0; colour < colours; colour++) {
         args->colour = is_jacobi ? COLOUR_ALL : colour;
+        args->ends = 0; // alpha is the relaxation
         grid_launch_occupied(c->grid, args, GRID_KERNEL(relax));
         grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_apply));
+        args->ends = colour + 1 == colours;
         grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_update));
     }
-    grid_launch(c->grid, args, GRID_KERNEL(solve_check), NULL, 1);
 }
 
 void grid_solve(grid_host *grid, bool is_density, uint32_t iterations)

@@ -51,6 +51,20 @@ void liquid_launch_viscosity(tarn_tank *tank, const liquid_args *with)
     }
 }
 
+/// Velocities without divergence, and displacements that part crowded particles.
+static void solve(void *of)
+{
+    tarn_tank *tank = of;
+    grid_launch_matrix(&tank->grid);
+    tank_mark(tank, STAGE_MATRIX);
+    const uint32_t iterations = (uint32_t)tank->parameters[TARN_PARAMETER_ITERATIONS];
+    grid_solve(&tank->grid, false, iterations);
+    tank_mark(tank, STAGE_PRESSURE);
+    grid_solve(&tank->grid, true, tank->grid.desc.solver == TARN_SOLVER_MULTIGRID ? DENSITY_ITERATIONS : iterations);
+    tank_mark(tank, STAGE_DENSITY);
+    grid_launch_active(&tank->grid, &liquid_of(tank)->args, GRID_KERNEL(extrapolate));
+}
+
 void liquid_substep(tarn_tank *tank)
 {
     const liquid_args *args = &liquid_of(tank)->args;
@@ -78,14 +92,7 @@ void liquid_substep(tarn_tank *tank)
         grid_launch_active(&tank->grid, args, LIQUID_KERNEL(tension_smooth));
         grid_launch_active(&tank->grid, args, LIQUID_KERNEL(tension));
     }
-    grid_launch_matrix(&tank->grid);
-    tank_mark(tank, STAGE_MATRIX);
-    const uint32_t iterations = (uint32_t)tank->parameters[TARN_PARAMETER_ITERATIONS];
-    grid_solve(&tank->grid, false, iterations);
-    tank_mark(tank, STAGE_PRESSURE);
-    grid_solve(&tank->grid, true, tank->grid.desc.solver == TARN_SOLVER_MULTIGRID ? DENSITY_ITERATIONS : iterations);
-    tank_mark(tank, STAGE_DENSITY);
-    grid_launch_active(&tank->grid, args, GRID_KERNEL(extrapolate));
+    grid_launch_chain(&tank->grid, solve, tank);
     if (tank->grid.has_solids) {
         grid_launch_active(&tank->grid, args, GRID_KERNEL(slip));
         grid_launch_active(&tank->grid, args, GRID_KERNEL(slip_end));

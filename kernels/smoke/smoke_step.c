@@ -29,6 +29,17 @@ static void launch_viscosity(tarn_tank *tank, const smoke_args *with)
     }
 }
 
+/// Velocities without divergence.
+static void solve(void *of)
+{
+    tarn_tank *tank = of;
+    grid_launch_matrix(&tank->grid);
+    tank_mark(tank, STAGE_MATRIX);
+    grid_solve(&tank->grid, false, (uint32_t)tank->parameters[TARN_SMOKE_ITERATIONS]);
+    tank_mark(tank, STAGE_PRESSURE);
+    grid_launch_active(&tank->grid, &smoke_of(tank)->args, GRID_KERNEL(extrapolate));
+}
+
 void smoke_substep(tarn_tank *tank)
 {
     const smoke_args *args = &smoke_of(tank)->args;
@@ -54,11 +65,7 @@ void smoke_substep(tarn_tank *tank)
         grid_launch_active(grid, args, GRID_KERNEL(solid_cells));
     }
     tank_mark(tank, STAGE_FORCES);
-    grid_launch_matrix(grid);
-    tank_mark(tank, STAGE_MATRIX);
-    grid_solve(grid, false, (uint32_t)tank->parameters[TARN_SMOKE_ITERATIONS]);
-    tank_mark(tank, STAGE_PRESSURE);
-    grid_launch_active(grid, args, GRID_KERNEL(extrapolate));
+    grid_launch_chain(grid, solve, tank);
     if (grid->has_solids) {
         grid_launch_active(grid, args, GRID_KERNEL(slip));
         grid_launch_active(grid, args, GRID_KERNEL(slip_end));

@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTICLES_AT_ONCE = 1 << 16 }; ///< between two yields
+enum {
+    PARTICLES_AT_ONCE = 1 << 16, ///< between two yields
+    SLOTS_AT_ONCE = 256,         ///< of tiles, in one transfer: each takes a GPU's queue a while
+    SLOTS_SPARE = 8,             ///< between two of a download that aren't wanted
+};
 
 // -------------------------------------------------------------------------------------------------------------- arrays
 
@@ -171,30 +175,78 @@ static void fill(const tarn_tank *tank, tank_state *state)
     state->kept_cells = kept_cells(tank);
 }
 
+/// Where occupied tiles have their kept velocities on the device, and room on the host for some of these.
+typedef struct kept_tiles {
+    uint32_t *slot; ///< [occupied], ascending
+    float *piece;   ///< [SLOTS_AT_ONCE][TILE_CELLS]
+} kept_tiles;
+
+/// @param tiles  dense numbers, ascending  @param kept  kept_free takes what failed, too
+static tarn_status kept_find(const tarn_tank *tank, const uint8_t *tiles, uint32_t count, kept_tiles *kept)
+{
+    const size_t total = tank->args->grid.shape.tile_total[0], piece_bytes = (size_t)SLOTS_AT_ONCE * TILE_CELLS * 4;
+    *kept = (kept_tiles){.slot = malloc(total * sizeof *kept->slot), .piece = malloc(piece_bytes)};
+    if (kept->slot == NULL || kept->piece == NULL) {
+        return TARN_E_MEMORY;
+    }
+    const tarn_status status =
+        tarn_queue_download(tank->grid.queue, kept->slot, tank->args->grid.m.slot, total * sizeof *kept->slot);
+    for (uint32_t o = 0; o < count && status == TARN_OK; o++) { // a tile's number is never below its place
+        uint32_t dense;
+        memcpy(&dense, tiles + (size_t)o * 4, sizeof dense);
+        TARN_ASSERT(dense >= o && dense < total && kept->slot[dense] < tank->args->grid.shape.active_max);
+        kept->slot[o] = kept->slot[dense];
+        TARN_ASSERT(o == 0 || kept->slot[o] > kept->slot[o - 1]);
+    }
+    return status;
+}
+
+static void kept_free(kept_tiles *kept)
+{
+    free(kept->slot);
+    free(kept->piece);
+}
+
+/// Which of the tiles from the o-th on lie close enough to go at once. @param spare  slots between two that may be
+/// others' @return the first that doesn't
+static uint32_t kept_end(const kept_tiles *kept, uint32_t o, uint32_t count, uint32_t spare)
+{
+    const uint32_t first = kept->slot[o];
+    uint32_t end = o + 1;
+    while (end < count && kept->slot[end] - first < SLOTS_AT_ONCE &&
+           kept->slot[end] - kept->slot[end - 1] <= 1 + spare) {
+        end++;
+    }
+    return end;
+}
+
 /// The tiles that are occupied and the velocities that are kept in them. @param bytes  of both
 static tarn_status save_tiles(tarn_tank *tank, const tank_state *state, uint8_t *bytes)
 {
-    const grid_memory *grid = &tank->args->grid.m;
-    const size_t cells = (size_t)state->kept_cells * 4;
-    uint8_t *at = bytes + (size_t)state->tile_count * 4;
-    uint32_t *slots = malloc(((size_t)tank->args->grid.shape.tile_total[0]) * sizeof *slots);
-    if (slots == NULL) {
-        return TARN_E_MEMORY;
-    }
-    tarn_status status = tarn_queue_download(tank->grid.queue, tank->tiles_host, grid->level[0].tile,
+    const size_t cells = (size_t)state->kept_cells * 4, tile_bytes = 3 * cells;
+    uint8_t *to = bytes + (size_t)state->tile_count * 4;
+    kept_tiles kept = {0};
+    tarn_status status = tarn_queue_download(tank->grid.queue, tank->tiles_host, tank->args->grid.m.level[0].tile,
                                              state->tile_count * sizeof *tank->tiles_host);
-    if (status == TARN_OK) {
-        status = tarn_queue_download(tank->grid.queue, slots, grid->slot,
-                                     tank->args->grid.shape.tile_total[0] * sizeof *slots);
-    }
     memcpy(bytes, tank->tiles_host, (size_t)state->tile_count * 4);
-    for (uint32_t o = 0; o < state->tile_count && cells > 0; o++) {
-        for (int c = 0; c < 3 && status == TARN_OK; c++, at += cells) {
-            const float *from = tank->args->store.kept[c] + (size_t)slots[tank->tiles_host[o]] * TILE_CELLS;
-            status = tarn_queue_download(tank->grid.queue, at, from, cells);
+    if (status == TARN_OK && cells > 0) {
+        status = kept_find(tank, bytes, state->tile_count, &kept);
+    }
+    for (int c = 0; c < 3 && cells > 0; c++) {
+        for (uint32_t o = 0, end; o < state->tile_count && status == TARN_OK; o = end) {
+            end = kept_end(&kept, o, state->tile_count, SLOTS_SPARE);
+            const uint32_t first = kept.slot[o];
+            const size_t piece_bytes = (size_t)(kept.slot[end - 1] - first + 1) * TILE_CELLS * 4;
+            status = tarn_queue_download(tank->grid.queue, kept.piece,
+                                         tank->args->store.kept[c] + (size_t)first * TILE_CELLS, piece_bytes);
+            for (uint32_t i = o; i < end && status == TARN_OK; i++) {
+                memcpy(to + i * tile_bytes + (size_t)c * cells,
+                       kept.piece + (size_t)(kept.slot[i] - first) * TILE_CELLS, cells);
+            }
+            tarn_queue_yield(tank->grid.queue);
         }
     }
-    free(slots);
+    kept_free(&kept);
     return status;
 }
 
@@ -380,23 +432,24 @@ static bool tiles_fit(const tarn_tank *tank, const tank_state *state, const uint
 /// Brings the kept velocities of a state to the tiles, which are listed.
 static tarn_status place_kept(tarn_tank *tank, const tank_state *state, const uint8_t *tiles)
 {
-    const size_t cells = (size_t)state->kept_cells * 4;
+    const size_t cells = (size_t)state->kept_cells * 4, tile_bytes = 3 * cells;
     const uint8_t *from = tiles + (size_t)state->tile_count * 4;
-    uint32_t *slots = malloc(tank->args->grid.shape.tile_total[0] * sizeof *slots);
-    tarn_status status = slots == NULL ? TARN_E_MEMORY
-                                       : tarn_queue_download(tank->grid.queue, slots, tank->args->grid.m.slot,
-                                                             tank->args->grid.shape.tile_total[0] * sizeof *slots);
-    for (uint32_t o = 0; o < state->tile_count && status == TARN_OK; o++) {
-        uint32_t dense;
-        memcpy(&dense, tiles + (size_t)o * 4, sizeof dense);
-        TARN_ASSERT(slots[dense] < tank->args->grid.shape.active_max);
-        for (int c = 0; c < 3 && status == TARN_OK; c++, from += cells) {
-            status = tarn_queue_upload(tank->grid.queue, tank->args->store.kept[c] + (size_t)slots[dense] * TILE_CELLS,
-                                       from, cells);
+    kept_tiles kept;
+    tarn_status status = kept_find(tank, tiles, state->tile_count, &kept);
+    for (int c = 0; c < 3; c++) {
+        for (uint32_t o = 0, end; o < state->tile_count && status == TARN_OK; o = end) {
+            end = kept_end(&kept, o, state->tile_count, 0);
+            const size_t piece_bytes = (size_t)(end - o) * TILE_CELLS * 4;
+            memset(kept.piece, 0, piece_bytes); // in a flat tank some of a tile's cells lie beyond it
+            for (uint32_t i = o; i < end; i++) {
+                memcpy(kept.piece + (size_t)(i - o) * TILE_CELLS, from + i * tile_bytes + (size_t)c * cells, cells);
+            }
+            status = tarn_queue_upload(tank->grid.queue, tank->args->store.kept[c] + (size_t)kept.slot[o] * TILE_CELLS,
+                                       kept.piece, piece_bytes);
+            tarn_queue_yield(tank->grid.queue);
         }
-        tarn_queue_yield(tank->grid.queue);
     }
-    free(slots);
+    kept_free(&kept);
     return status;
 }
 

@@ -194,9 +194,6 @@ static void choose_launches(tarn_tank *tank, const tank_control *control)
 {
     const bool has_events = control->drain_count > 0 || control->grid.is_turning;
     const bool has_births = control->has_births != 0, has_pours = control->pour_tile_count > 0;
-    if (has_events != tank->has_events || has_births != tank->has_births || has_pours != tank->has_pours) {
-        grid_forget_launches(&tank->grid);
-    }
     TARN_ASSERT(!has_pours || has_births); // what is poured is born
     tank->has_events = has_events;
     tank->has_births = has_births;
@@ -308,11 +305,13 @@ static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
         return status;
     }
     tank_tools_begin(tank, &input->tools, control);
+    // Each of its own, so that a tap that opens and shuts records nothing anew.
+    tarn_replay **recorded = &tank->grid.substep[tank->has_events | tank->has_births << 1 | tank->has_pours << 2];
     for (uint32_t i = 0; i < tank->grid.substeps; i++) {
         if (tank->profiling) {
             substep(tank);
         } else {
-            tarn_queue_run(tank->grid.queue, &tank->grid.substep, substep, tank);
+            tarn_queue_run(tank->grid.queue, recorded, substep, tank);
         }
     }
     if (control->dye_share > 0.0f && tank->args->store.attribute != NULL) {

@@ -17,7 +17,7 @@
 
 enum {
     TARN_BLACK_BOX_MAGIC = 0x42425254,
-    TARN_BLACK_BOX_VERSION = 6,
+    TARN_BLACK_BOX_VERSION = 7,
     TARN_BLACK_BOX_RECORDS = 5,     ///< version of what lies in a log, and so in sessions' files
     TARN_BLACK_BOX_RECORDS_OLD = 4, ///< of one without hashes, which is read too
     TARN_BLACK_BOX_PAGE_BYTES = 4096,
@@ -66,8 +66,9 @@ typedef struct tarn_black_box_head {
     atomic_uint deaths; ///< amid work, since the newest state
     atomic_uint is_busy;
     tarn_black_box_half halves[2];
-    atomic_uint dt_ns;   ///< of the tank's time, in a step; 0: not known
-    atomic_uint step_ns; ///< that a step took of late; 0: not known
+    atomic_uint dt_ns;                 ///< of the tank's time, in a step; 0: not known
+    atomic_uint step_ns;               ///< that a step took of late; 0: not known
+    atomic_uint_fast64_t replay_until; ///< the last step of what is played back; 0: viewers act
 } tarn_black_box_head;
 
 _Static_assert(sizeof(tarn_black_box_head) <= TARN_BLACK_BOX_PAGE_BYTES, "the head has a page");

@@ -378,3 +378,8 @@ tarn_status tarn_box_set_epoch(int fd, uint32_t epoch)
 {
     return write_at(fd, offsetof(tarn_black_box_head, epoch), &epoch, sizeof epoch);
 }
+
+tarn_status tarn_box_set_replay(int fd, uint64_t until)
+{
+    return write_at(fd, offsetof(tarn_black_box_head, replay_until), &until, sizeof until);
+}

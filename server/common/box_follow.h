@@ -86,6 +86,10 @@ size_t tarn_box_log_let_go(uint8_t *log, size_t byte_count);
 
 /// The tank of a filled box goes on under another epoch. @return TARN_OK or TARN_E_IO
 tarn_status tarn_box_set_epoch(int fd, uint32_t epoch);
+
+/// The tank of a filled box goes on with what was done to it then, up to a step. @return TARN_OK or TARN_E_IO
+tarn_status tarn_box_set_replay(int fd, uint64_t until);
+
 /// Whether a worker can go on from a box no more: it has killed too many, or nothing is in it.
 /// @param reason  receives what it has done, in words
 bool tarn_box_is_spent(int fd, tarn_text reason);

@@ -2,6 +2,7 @@
 // is read cannot drift apart.
 #include "server/common/ipc.h"
 #include "protocol/assert.h"
+#include "protocol/frame.h"
 #include "server/common/byte_codec.h"
 
 #include <string.h>
@@ -88,6 +89,22 @@ static void state_head(byte_codec *codec, tarn_ipc_state_head *head)
     u64(codec, &head->state_bytes);
     refuse_when(codec, head->state_bytes == 0 || head->state_bytes > TARN_IPC_STATE_BYTES_MAX);
     count_up_to(codec, &head->presses_bytes, TARN_IPC_PRESSES_BYTES_MAX);
+    u64(codec, &head->replay_until);
+}
+
+static void replay_wanted(byte_codec *codec, tarn_ipc_replay_wanted *message)
+{
+    u32(codec, &message->epoch);
+    u64(codec, &message->from);
+    u32(codec, &message->held);
+}
+
+static void replay(byte_codec *codec, tarn_ipc_replay *message)
+{
+    replay_wanted(codec, &message->at);
+    count_up_to(codec, &message->byte_count, TARN_IPC_REPLAY_BYTES_MAX);
+    u8_up_to(codec, &message->is_last, 1);
+    box(codec, &message->box);
 }
 
 static void state_chunk(byte_codec *codec, tarn_ipc_state_chunk *chunk)
@@ -140,6 +157,7 @@ static void state(byte_codec *codec, tarn_ipc_state *message)
     f32(codec, &session->cell_m);
     f32(codec, &session->dt_s);
     f32(codec, &session->speed);
+    u64(codec, &session->replay_until);
     count_up_to(codec, &session->parameter_count, TARN_PARAMETERS_MAX);
     for (uint32_t i = 0; codec->status == TARN_OK && i < session->parameter_count; i++) {
         tarn_parameter_info *parameter = &session->parameters[i];
@@ -183,6 +201,9 @@ static void report(byte_codec *codec, tarn_ipc_report *message)
     u32(codec, &message->frames_replaced);
     u64(codec, &message->unconverged);
     f32(codec, &message->cost_s);
+    refuse_when(codec, message->step > TARN_FRAME_INTEGER_MAX || message->encoder_bytes > TARN_FRAME_INTEGER_MAX ||
+                           message->unconverged > TARN_FRAME_INTEGER_MAX ||
+                           message->particle_count > TARN_FRAME_PARTICLES_MAX);
 }
 
 /// The fields of a message. @return false for a kind that is unknown
@@ -202,6 +223,12 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
     case TARN_IPC_SPEED:
         f32(codec, &message->speed.speed);
         refuse_when(codec, !(message->speed.speed >= TARN_SPEED_MIN && message->speed.speed <= TARN_SPEED_MAX));
+        return true;
+    case TARN_IPC_REPLAY:
+        replay(codec, &message->replay);
+        return true;
+    case TARN_IPC_REPLAY_WANTED:
+        replay_wanted(codec, &message->replay_wanted);
         return true;
     case TARN_IPC_RESET:
         u32(codec, &message->reset.epoch);

@@ -37,7 +37,9 @@ enum {
     TARN_IPC_PRESSES_BYTES_MAX = 64 << 10,             ///< of what viewers do to it
     TARN_IPC_CHUNK_BYTES_MAX = 24 << 10,               ///< of both in one message
     TARN_IPC_CHUNK_MESSAGE_BYTES_MAX = TARN_IPC_HEADER_BYTES + 12 + TARN_IPC_CHUNK_BYTES_MAX,
-    TARN_IPC_CHUNKS_MAX = 8, ///< on their way from one end
+    TARN_IPC_CHUNKS_MAX = 8,               ///< on their way from one end
+    TARN_IPC_REPLAY_BYTES = 192 << 10,     ///< of what is played back, behind which a piece gets no further record
+    TARN_IPC_REPLAY_BYTES_MAX = 384 << 10, ///< of a piece
 };
 
 typedef enum tarn_ipc_kind {
@@ -59,6 +61,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_GO_ON = 15,        ///< it need stand no longer: nothing came of it
     TARN_IPC_PRESENT = 16,      ///< who is there still, of those whose presses a tank was brought back with
     TARN_IPC_SPEED = 17,        ///< how fast the tank's clock goes
+    TARN_IPC_REPLAY = 18,       ///< a piece of what is played back
     // worker to gateway
     TARN_IPC_WORKER_HELLO = 32, ///< first
     TARN_IPC_STATE = 33,        ///< the tank was made or changed
@@ -66,9 +69,10 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_REPORT = 35,       ///< about once a second
     TARN_IPC_FRAME = 36,
     TARN_IPC_PONG = 37,
-    TARN_IPC_FAULT = 38,  ///< the worker ends after this
-    TARN_IPC_STAMPS = 39, ///< of the tank's frame that comes right behind
-    TARN_IPC_MADE = 40,   ///< the tank waits for its state
+    TARN_IPC_FAULT = 38,         ///< the worker ends after this
+    TARN_IPC_STAMPS = 39,        ///< of the tank's frame that comes right behind
+    TARN_IPC_MADE = 40,          ///< the tank waits for its state
+    TARN_IPC_REPLAY_WANTED = 41, ///< a piece is to come
     // both ways
     TARN_IPC_STATE_HEAD = 64,
     TARN_IPC_STATE_CHUNK = 65,
@@ -143,6 +147,21 @@ typedef struct tarn_ipc_speed {
     float speed; ///< TARN_SPEED_MIN..TARN_SPEED_MAX
 } tarn_ipc_speed;
 
+/// Where a piece of what is played back begins.
+typedef struct tarn_ipc_replay_wanted {
+    uint32_t epoch; ///< of the tank
+    uint64_t from;  ///< step that its records are behind
+    uint32_t held;  ///< records behind that step that have come, of those that make none
+} tarn_ipc_replay_wanted;
+
+/// Whole records of a log (black_box_layout.h), in memory whose descriptor goes along.
+typedef struct tarn_ipc_replay {
+    tarn_ipc_replay_wanted at; ///< as was wanted
+    uint32_t byte_count;       ///< 0..TARN_IPC_REPLAY_BYTES_MAX
+    uint8_t is_last;           ///< no more comes
+    int box;                   ///< as in tarn_ipc_load, where there are bytes
+} tarn_ipc_replay;
+
 typedef struct tarn_ipc_ping {
     uint32_t id;
 } tarn_ipc_ping;
@@ -170,6 +189,7 @@ typedef struct tarn_ipc_state_head {
     uint32_t number;        ///< of the newest frame
     uint64_t state_bytes;   ///< 1..TARN_IPC_STATE_BYTES_MAX
     uint32_t presses_bytes; ///< behind these; 0: nobody does anything
+    uint64_t replay_until;  ///< the last step of what is played back; 0: nothing is
 } tarn_ipc_state_head;
 
 typedef struct tarn_ipc_state_chunk {
@@ -185,17 +205,20 @@ typedef struct tarn_ipc_state {
 
 typedef struct tarn_ipc_refused {
     uint32_t viewer_id, sequence; ///< 0: the gateway's own load
-    uint32_t code; ///< tarn_error_code; TARN_ERROR_SESSION: a scene's, and the worker has no such tank now
+    /// tarn_error_code. TARN_ERROR_SCENE answers a load or a move; so does TARN_ERROR_SESSION, and the worker has no
+    /// such tank now. TARN_ERROR_WORKER and TARN_ERROR_LIMIT: what people are told of the tank; else an input's.
+    uint32_t code;
     tarn_text text;
 } tarn_ipc_refused;
 
+/// Numbers of 64 bits are at most TARN_FRAME_INTEGER_MAX, which viewers can be told.
 typedef struct tarn_ipc_report {
     uint64_t step;
     double sim_time_s;
     float realtime_factor;
-    float step_s;   ///< mean time of a step over the last second
-    float encode_s; ///< mean time to encode a frame
-    uint32_t particle_count;
+    float step_s;             ///< mean time of a step over the last second
+    float encode_s;           ///< mean time to encode a frame
+    uint32_t particle_count;  ///< at most TARN_FRAME_PARTICLES_MAX
     uint64_t encoder_bytes;   ///< of device memory, that the frames' encoder takes
     uint32_t frames_replaced; ///< since the start: newer ones took their place before they were sent
     uint64_t unconverged;     ///< as tarn_tank_report's
@@ -227,6 +250,8 @@ typedef struct tarn_ipc_message {
         tarn_ipc_viewer_gone viewer_gone;
         tarn_ipc_present present;
         tarn_ipc_speed speed;
+        tarn_ipc_replay replay;
+        tarn_ipc_replay_wanted replay_wanted;
         tarn_ipc_ping ping; ///< and pong
         tarn_ipc_restore restore;
         tarn_ipc_save save; ///< and made

@@ -10,7 +10,10 @@ static size_t utf8_bytes(const unsigned char *text)
             return 0;
         }
     }
-    return text[0] < 0xf5 ? bytes : 0;
+    // Neither longer than need be, nor half of a pair, nor beyond U+10FFFF.
+    const bool is_code = (text[0] != 0xe0 || text[1] >= 0xa0) && (text[0] != 0xed || text[1] < 0xa0) &&
+                         (text[0] != 0xf0 || text[1] >= 0x90) && (text[0] != 0xf4 || text[1] < 0x90);
+    return is_code && text[0] < 0xf5 ? bytes : 0;
 }
 
 /// Besides the controls of ASCII: those of Latin-1 (U+0080 to U+009F), marks of line and direction, and what isn't seen

@@ -5,6 +5,7 @@
 #include "server/common/session_moments.h"
 #include "server/common/session_parts.h"
 #include "server/common/session_scene.h"
+#include "server/common/session_shrink.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,34 +59,27 @@ static tarn_status ask(const tarn_session_file *file, const char *sql, int64_t *
 
 // ------------------------------------------------------------------------------------------------------------ frames
 
-/// Packs what lies in `plain`, a state or something small.
-/// @return where, receives how many bytes; NULL: there is no memory
-static const uint8_t *pack(tarn_session_file *file, bool is_state, size_t *byte_count)
+/// Packs what lies in `plain`. @return TARN_OK or TARN_E_MEMORY
+static tarn_status pack(tarn_session_file *file)
 {
-    const tarn_box_bytes *from = is_state ? &file->sorted : &file->plain;
-    const size_t mark_bytes = is_state ? TARN_SESSION_SORTED_BYTES : 0, plain_bytes = file->plain.count;
-    if (tarn_box_bytes_make_room(&file->packed, mark_bytes + ZSTD_compressBound(plain_bytes)) != TARN_OK ||
-        (is_state && tarn_box_bytes_make_room(&file->sorted, plain_bytes) != TARN_OK)) {
-        return NULL;
+    const size_t bound = ZSTD_compressBound(file->plain.count);
+    file->packed.count = 0;
+    if (tarn_box_bytes_make_room(&file->packed, bound) != TARN_OK) {
+        return TARN_E_MEMORY;
     }
-    if (is_state) {
-        tarn_session_mark_sorted(file->packed.bytes);
-        tarn_session_sort(file->plain.bytes, plain_bytes, file->sorted.bytes);
-    }
-    const size_t packed = ZSTD_compress2(file->compressor, file->packed.bytes + mark_bytes,
-                                         file->packed.room - mark_bytes, from->bytes, plain_bytes);
-    *byte_count = mark_bytes + packed;
-    return ZSTD_isError(packed) ? NULL : file->packed.bytes;
+    const size_t packed =
+        ZSTD_compress2(file->compressor, file->packed.bytes, file->packed.room, file->plain.bytes, file->plain.count);
+    file->packed.count = ZSTD_isError(packed) ? 0 : packed;
+    return ZSTD_isError(packed) ? TARN_E_MEMORY : TARN_OK;
 }
 
-/// Puts a head and what is behind it into `plain`.
-static tarn_status lay_out(tarn_session_file *file, const tarn_session_head *head, bool is_state,
-                           const tarn_box_bytes *behind)
+/// Puts a batch's head and what is behind it into `plain`.
+static tarn_status lay_out(tarn_session_file *file, const tarn_session_head *head, const tarn_box_bytes *behind)
 {
     if (tarn_box_bytes_make_room(&file->plain, TARN_SESSION_HEAD_BYTES_MAX + behind->count) != TARN_OK) {
         return TARN_E_MEMORY;
     }
-    const size_t head_bytes = tarn_session_head_write(head, is_state, file->plain.bytes);
+    const size_t head_bytes = tarn_session_head_write(head, false, file->plain.bytes);
     if (behind->count > 0) {
         memcpy(file->plain.bytes + head_bytes, behind->bytes, behind->count);
     }
@@ -102,39 +96,43 @@ static tarn_status unpack(tarn_session_file *file, sqlite3_stmt *row, int column
 
 // ------------------------------------------------------------------------------------------------------------ writing
 
-/// Runs a statement whose parameters are two numbers and what lies in `plain`.
-static tarn_status insert_as(tarn_session_file *file, bool is_state, const char *sql, int64_t first, int64_t second,
-                             uint64_t *put_bytes, tarn_text why)
+/// Runs a statement whose parameters are two numbers and what lies in `packed`.
+static tarn_status insert_packed(tarn_session_file *file, const char *sql, int64_t first, int64_t second, tarn_text why)
 {
     sqlite3_stmt *statement = NULL;
-    size_t byte_count = 0;
-    const uint8_t *bytes = pack(file, is_state, &byte_count);
-    if (bytes == NULL) {
-        snprintf(why, sizeof(tarn_text), "%.300s: out of memory", file->path);
-        return TARN_E_MEMORY;
-    }
-    if (byte_count > TARN_SESSION_BLOB_BYTES_MAX - SPARE_BYTES) {
+    const tarn_box_bytes *packed = &file->packed;
+    if (packed->count > TARN_SESSION_BLOB_BYTES_MAX - SPARE_BYTES) {
         snprintf(
             why, sizeof(tarn_text),
             "%.300s: a state of it takes %zu bytes, compressed, which is more than the %d that a session's file takes",
-            file->path, byte_count, TARN_SESSION_BLOB_BYTES_MAX - SPARE_BYTES);
+            file->path, packed->count, TARN_SESSION_BLOB_BYTES_MAX - SPARE_BYTES);
         return TARN_E_LIMIT;
     }
     const bool is_put = sqlite3_prepare_v2(file->db, sql, -1, &statement, NULL) == SQLITE_OK &&
                         sqlite3_bind_int64(statement, 1, first) == SQLITE_OK &&
                         sqlite3_bind_int64(statement, 2, second) == SQLITE_OK &&
-                        sqlite3_bind_blob64(statement, 3, bytes, byte_count, SQLITE_STATIC) == SQLITE_OK &&
+                        sqlite3_bind_blob64(statement, 3, packed->bytes, packed->count, SQLITE_STATIC) == SQLITE_OK &&
                         sqlite3_step(statement) == SQLITE_DONE;
     const tarn_status status = is_put ? TARN_OK : failed(file, why);
     sqlite3_finalize(statement);
-    *put_bytes = byte_count;
     return status;
 }
 
+static tarn_status out_of_memory(const tarn_session_file *file, tarn_text why)
+{
+    snprintf(why, sizeof(tarn_text), "%.300s: out of memory", file->path);
+    return TARN_E_MEMORY;
+}
+
+/// The same with what lies in `plain`.
 static tarn_status insert(tarn_session_file *file, const char *sql, int64_t first, int64_t second, uint64_t *put_bytes,
                           tarn_text why)
 {
-    return insert_as(file, false, sql, first, second, put_bytes, why);
+    if (pack(file) != TARN_OK) {
+        return out_of_memory(file, why);
+    }
+    *put_bytes = file->packed.count;
+    return insert_packed(file, sql, first, second, why);
 }
 
 tarn_status tarn_session_file_put_about(tarn_session_file *file, const tarn_session_about *about, tarn_text why)
@@ -156,27 +154,13 @@ static tarn_status put_log(tarn_session_file *file, const tarn_box_news *news, c
     if (log->count == 0 || file->state == 0) {
         return TARN_OK;
     }
-    tarn_status status = lay_out(file, &head, false, log);
+    tarn_status status = lay_out(file, &head, log);
     if (status == TARN_OK) {
         status = insert(file, "INSERT INTO log(state, frame) SELECT ?1, ?3 WHERE ?2 = ?1", file->state, file->state,
                         &put_bytes, why);
     }
     file->log_bytes += put_bytes;
     return status;
-}
-
-static tarn_status drop_old(tarn_session_file *file, tarn_text why)
-{
-    char sql[512];
-    const long long newest = file->state - TARN_SESSION_FILE_STATES,
-                    last = file->oldest - 1 < newest ? file->oldest - 1 : newest;
-    snprintf(sql, sizeof sql,
-             "DELETE FROM log WHERE state <= %lld; DELETE FROM states WHERE id <= %lld; "
-             "DELETE FROM moments WHERE state <= %lld; "
-             "DELETE FROM marks WHERE at_ns < (SELECT min(at_ns) FROM moments);",
-             last, last, last);
-    const tarn_status status = run(file, sql, why);
-    return status == TARN_OK ? tarn_session_scene_drop(file, last + 1, why) : status;
 }
 
 void tarn_session_file_keep_from(tarn_session_file *file, int64_t state)
@@ -196,19 +180,23 @@ static tarn_status put_state(tarn_session_file *file, const tarn_box_news *news,
     if (status != TARN_OK) {
         return status;
     }
-    status = lay_out(file, &head, true, &news->state.bytes);
-    if (status == TARN_OK) {
-        status = insert_as(file, true, "INSERT INTO states(id, follows, frame) VALUES(?1, ?2, ?3)", head.state,
-                           !news->is_anew, put_bytes, why);
+    uint8_t bytes[TARN_SESSION_HEAD_BYTES_MAX];
+    const size_t head_bytes = tarn_session_head_write(&head, true, bytes);
+    if (tarn_session_pack_sorted(file->compressor, bytes, head_bytes, &news->state.bytes, &file->packed) != TARN_OK) {
+        return out_of_memory(file, why);
     }
+    *put_bytes = file->packed.count;
+    status = insert_packed(file, "INSERT INTO states(id, follows, frame) VALUES(?1, ?2, ?3)", head.state,
+                           !news->is_anew, why);
     if (status == TARN_OK) {
         const tarn_session_moment moment = {head.state, news->at_ns, news->dt_ns, *put_bytes + file->log_bytes};
         status = tarn_session_moment_put(file->db, &moment) ? TARN_OK : failed(file, why);
     }
     if (status == TARN_OK) {
+        bool is_done;
         file->state = head.state;
         file->log_bytes = 0;
-        status = drop_old(file, why);
+        status = tarn_session_shrink(file, &is_done, why);
     }
     return status;
 }
@@ -227,7 +215,6 @@ static void give_back(tarn_session_file *file)
 {
     if (file->plain.room > ROOM_BYTES_KEPT || file->packed.room > ROOM_BYTES_KEPT) {
         tarn_box_bytes_free(&file->plain);
-        tarn_box_bytes_free(&file->sorted);
         tarn_box_bytes_free(&file->packed);
     }
 }
@@ -257,6 +244,24 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
     return status;
 }
 
+tarn_status tarn_session_file_trim(tarn_session_file *file, bool *is_done, tarn_text why)
+{
+    tarn_text ignored;
+    begin(file);
+    tarn_status status = run(file, "BEGIN IMMEDIATE", why);
+    if (status != TARN_OK) {
+        return status;
+    }
+    status = tarn_session_shrink(file, is_done, why);
+    if (status == TARN_OK) {
+        status = run(file, "COMMIT", why);
+    }
+    if (status != TARN_OK) {
+        (void)run(file, "ROLLBACK", ignored);
+    }
+    return status;
+}
+
 tarn_status tarn_session_file_put_epoch(tarn_session_file *file, uint32_t epoch, uint32_t number, tarn_text why)
 {
     const tarn_session_head head = {.state = file->state, .epoch = epoch, .number = number};
@@ -269,7 +274,7 @@ tarn_status tarn_session_file_put_epoch(tarn_session_file *file, uint32_t epoch,
         return TARN_E_STATE;
     }
     if (status == TARN_OK) {
-        status = lay_out(file, &head, false, &none);
+        status = lay_out(file, &head, &none);
     }
     return status == TARN_OK ? insert(file, "INSERT INTO log(state, frame) SELECT ?1, ?3 WHERE ?2 = ?1", file->state,
                                       file->state, &put_bytes, why)
@@ -322,11 +327,11 @@ static tarn_status read_state(tarn_session_file *file, sqlite3_stmt *row, tarn_s
         status = tarn_session_state_read(file->plain.bytes, file->plain.count, sqlite3_column_int64(row, 0), &head,
                                          &state, &byte_count);
     }
-    if (status == TARN_OK) {
-        status = tarn_box_bytes_make_room(&rest->state.bytes, byte_count);
-    }
-    if (status == TARN_OK) {
-        memcpy(rest->state.bytes.bytes, state, byte_count);
+    if (status == TARN_OK) { // what was unpacked is the rest's
+        memmove(file->plain.bytes, state, byte_count);
+        tarn_box_bytes_free(&rest->state.bytes);
+        rest->state.bytes = file->plain;
+        file->plain = (tarn_box_bytes){0};
         memcpy(rest->state.scene, head.scene, sizeof rest->state.scene);
         rest->state.bytes.count = byte_count;
         rest->state.step = head.step;

@@ -54,6 +54,10 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
 /// @param state  the oldest of them
 void tarn_session_file_keep_from(tarn_session_file *file, int64_t state);
 
+/// Lets go of the others, and gives pages back to the disk: a part at a time, as what is put does. Syncs.
+/// @param is_done  receives whether there is nothing left to do
+tarn_status tarn_session_file_trim(tarn_session_file *file, bool *is_done, tarn_text why);
+
 /// The newest state that is in it; 0: none is.
 int64_t tarn_session_file_newest(const tarn_session_file *file);
 /// The tank goes on from the newest state and its log under another epoch, with nothing done to it since.

@@ -48,6 +48,11 @@ static void about_fields(byte_codec *codec, tarn_session_about *about)
     count_up_to(codec, &about->locked, (1u << TARN_LOCKS_MAX) - 1);
     u8_up_to(codec, &open_parameters, 1);
     about->open_parameters = open_parameters != 0;
+    if (!codec->writing && codec->at == codec->end) {
+        return; // of a server before the speed was kept
+    }
+    f32(codec, &about->speed);
+    refuse_when(codec, about->speed != 0.0f && !(about->speed >= TARN_SPEED_MIN && about->speed <= TARN_SPEED_MAX));
 }
 
 size_t tarn_session_about_write(const tarn_session_about *about, uint8_t *bytes)
@@ -133,17 +138,26 @@ tarn_status tarn_session_batch_read(const uint8_t *bytes, size_t byte_count, int
     return is_batch ? TARN_OK : TARN_E_MALFORMED;
 }
 
-static tarn_status unpack(const void *packed, size_t packed_bytes, tarn_box_bytes *plain)
+/// Makes room for what a frame unpacks to. @return TARN_OK, TARN_E_MALFORMED (it says none, or too much) or
+/// TARN_E_MEMORY
+static tarn_status make_room_for(const void *packed, size_t packed_bytes, tarn_box_bytes *plain,
+                                 unsigned long long *bytes)
 {
-    const unsigned long long bytes =
-        packed != NULL ? ZSTD_getFrameContentSize(packed, packed_bytes) : ZSTD_CONTENTSIZE_ERROR;
+    *bytes = packed != NULL ? ZSTD_getFrameContentSize(packed, packed_bytes) : ZSTD_CONTENTSIZE_ERROR;
     plain->count = 0;
-    if (bytes == ZSTD_CONTENTSIZE_ERROR || bytes == ZSTD_CONTENTSIZE_UNKNOWN ||
-        bytes > (size_t)TARN_SESSION_FRAME_BYTES_MAX) {
+    if (*bytes == ZSTD_CONTENTSIZE_ERROR || *bytes == ZSTD_CONTENTSIZE_UNKNOWN ||
+        *bytes > (size_t)TARN_SESSION_FRAME_BYTES_MAX) {
         return TARN_E_MALFORMED;
     }
-    if (tarn_box_bytes_make_room(plain, (size_t)bytes) != TARN_OK) {
-        return TARN_E_MEMORY;
+    return tarn_box_bytes_make_room(plain, (size_t)*bytes);
+}
+
+static tarn_status unpack(const void *packed, size_t packed_bytes, tarn_box_bytes *plain)
+{
+    unsigned long long bytes;
+    const tarn_status status = make_room_for(packed, packed_bytes, plain, &bytes);
+    if (status != TARN_OK) {
+        return status;
     }
     const size_t got = ZSTD_decompress(plain->bytes, plain->room, packed, packed_bytes);
     if (ZSTD_isError(got) || got != bytes) {
@@ -160,45 +174,148 @@ void tarn_session_mark_sorted(uint8_t mark[TARN_SESSION_SORTED_BYTES])
     memcpy(mark, sorted_mark, sizeof sorted_mark);
 }
 
-// The bytes behind the last whole word stay as they are.
-void tarn_session_sort(const uint8_t *plain, size_t byte_count, uint8_t *sorted)
+enum { PIECE_BYTES = 1 << 16 };
+
+/// What is packed: two pieces of memory as if they were one. Of its words all first bytes come first, then all second
+/// ones and so on; the bytes behind the last whole word stay as they are.
+typedef struct sorted_walk {
+    const uint8_t *head, *behind;
+    size_t head_bytes, byte_count; // the latter of both
+} sorted_walk;
+
+static uint8_t byte_at(const sorted_walk *walk, size_t at)
 {
-    const size_t words = byte_count / 4;
-    uint8_t before[4] = {0};
-    for (size_t i = 0; i < words; i++) {
-        for (size_t k = 0; k < 4; k++) {
-            sorted[k * words + i] = plain[4 * i + k] ^ before[k];
-            before[k] = plain[4 * i + k];
-        }
-    }
-    memcpy(sorted + 4 * words, plain + 4 * words, byte_count - 4 * words);
+    return at < walk->head_bytes ? walk->head[at] : walk->behind[at - walk->head_bytes];
 }
 
-static void put_in_order(const uint8_t *sorted, size_t byte_count, uint8_t *plain)
+/// The k-th bytes of some words. @param before  that of the word before; goes on
+static void sort_piece(const sorted_walk *walk, size_t k, size_t first, size_t count, uint8_t *before, uint8_t *sorted)
 {
-    const size_t words = byte_count / 4;
-    uint8_t before[4] = {0};
-    for (size_t i = 0; i < words; i++) {
-        for (size_t k = 0; k < 4; k++) {
-            before[k] ^= sorted[k * words + i];
-            plain[4 * i + k] = before[k];
+    size_t i = 0;
+    for (; i < count && 4 * (first + i) < walk->head_bytes; i++) {
+        const uint8_t byte = byte_at(walk, 4 * (first + i) + k);
+        sorted[i] = byte ^ *before;
+        *before = byte;
+    }
+    if (i == count) {
+        return;
+    }
+    const uint8_t *from = walk->behind + (4 * (first + i) + k - walk->head_bytes);
+    uint8_t last = *before;
+    for (; i < count; i++, from += 4) {
+        sorted[i] = *from ^ last;
+        last = *from;
+    }
+    *before = last;
+}
+
+/// @return whether all that was given went into the frame
+static bool compress(ZSTD_CCtx *compressor, const uint8_t *bytes, size_t byte_count, ZSTD_EndDirective how,
+                     ZSTD_outBuffer *to)
+{
+    ZSTD_inBuffer from = {bytes, byte_count, 0};
+    const size_t left = ZSTD_compressStream2(compressor, to, &from, how);
+    return !ZSTD_isError(left) && from.pos == from.size && (how == ZSTD_e_continue || left == 0);
+}
+
+static bool pack_all(ZSTD_CCtx *compressor, const sorted_walk *walk, ZSTD_outBuffer *to)
+{
+    static _Thread_local uint8_t piece[PIECE_BYTES];
+    const size_t words = walk->byte_count / 4, rest = walk->byte_count % 4;
+    bool goes_on = !ZSTD_isError(ZSTD_CCtx_reset(compressor, ZSTD_reset_session_only)) &&
+                   !ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(compressor, walk->byte_count));
+    for (size_t k = 0; k < 4; k++) {
+        uint8_t before = 0;
+        for (size_t at = 0; at < words && goes_on; at += PIECE_BYTES) {
+            const size_t count = words - at < PIECE_BYTES ? words - at : PIECE_BYTES;
+            sort_piece(walk, k, at, count, &before, piece);
+            goes_on = compress(compressor, piece, count, ZSTD_e_continue, to);
         }
     }
-    memcpy(plain + 4 * words, sorted + 4 * words, byte_count - 4 * words);
+    for (size_t i = 0; i < rest; i++) {
+        piece[i] = byte_at(walk, 4 * words + i);
+    }
+    return goes_on && compress(compressor, piece, rest, ZSTD_e_end, to);
+}
+
+tarn_status tarn_session_pack_sorted(ZSTD_CCtx *compressor, const uint8_t *head, size_t head_bytes,
+                                     const tarn_box_bytes *behind, tarn_box_bytes *packed)
+{
+    const sorted_walk walk = {head, behind->bytes, head_bytes, head_bytes + behind->count};
+    // Room that isn't used takes no memory.
+    if (tarn_box_bytes_make_room(packed, sizeof sorted_mark + ZSTD_compressBound(walk.byte_count)) != TARN_OK) {
+        return TARN_E_MEMORY;
+    }
+    tarn_session_mark_sorted(packed->bytes);
+    ZSTD_outBuffer to = {packed->bytes, packed->room, sizeof sorted_mark};
+    packed->count = 0;
+    if (!pack_all(compressor, &walk, &to)) {
+        return TARN_E_MEMORY;
+    }
+    packed->count = to.pos;
+    return TARN_OK;
+}
+
+/// Where bytes that come in the order of their significance belong.
+typedef struct sorted_sink {
+    uint8_t *plain;
+    size_t byte_count, at; // of the former so many have come
+    uint8_t before;        // the byte of the same significance of the word before
+} sorted_sink;
+
+static void put_in_order(sorted_sink *sink, const uint8_t *sorted, size_t count)
+{
+    const size_t words = sink->byte_count / 4;
+    while (count > 0 && words > 0 && sink->at < 4 * words) {
+        const size_t k = sink->at / words, word = sink->at % words, left = words - word,
+                     here = count < left ? count : left;
+        uint8_t *to = sink->plain + 4 * word + k, last = word == 0 ? 0 : sink->before;
+        for (size_t i = 0; i < here; i++, to += 4) {
+            *to = last ^= sorted[i];
+        }
+        sink->before = last;
+        sink->at += here;
+        sorted += here;
+        count -= here;
+    }
+    if (count > 0) {
+        memcpy(sink->plain + sink->at, sorted, count);
+    }
+    sink->at += count;
+}
+
+/// @return whether a whole frame came, of the size that it says
+static bool unpack_all(ZSTD_DCtx *unpacker, const uint8_t *packed, size_t packed_bytes, sorted_sink *sink)
+{
+    static _Thread_local uint8_t piece[PIECE_BYTES];
+    ZSTD_inBuffer from = {packed, packed_bytes, 0};
+    size_t left = 1;
+    while (left != 0) {
+        ZSTD_outBuffer to = {piece, sizeof piece, 0};
+        const size_t before = from.pos;
+        left = ZSTD_decompressStream(unpacker, &to, &from);
+        if (ZSTD_isError(left) || to.pos > sink->byte_count - sink->at || (to.pos == 0 && from.pos == before)) {
+            return false;
+        }
+        put_in_order(sink, piece, to.pos);
+    }
+    return sink->at == sink->byte_count && from.pos == packed_bytes;
 }
 
 static tarn_status unpack_sorted(const uint8_t *packed, size_t packed_bytes, tarn_box_bytes *plain)
 {
-    tarn_box_bytes sorted = {0};
-    tarn_status status = unpack(packed, packed_bytes, &sorted);
-    if (status == TARN_OK) {
-        status = tarn_box_bytes_make_room(plain, sorted.count);
+    unsigned long long bytes;
+    tarn_status status = make_room_for(packed, packed_bytes, plain, &bytes);
+    if (status != TARN_OK) {
+        return status;
     }
-    if (status == TARN_OK) {
-        put_in_order(sorted.bytes, sorted.count, plain->bytes);
-        plain->count = sorted.count;
-    }
-    tarn_box_bytes_free(&sorted);
+    ZSTD_DCtx *unpacker = ZSTD_createDCtx();
+    sorted_sink sink = {.plain = plain->bytes, .byte_count = (size_t)bytes};
+    status = unpacker == NULL                                    ? TARN_E_MEMORY
+             : unpack_all(unpacker, packed, packed_bytes, &sink) ? TARN_OK
+                                                                 : TARN_E_MALFORMED;
+    ZSTD_freeDCtx(unpacker);
+    plain->count = status == TARN_OK ? (size_t)bytes : 0;
     return status;
 }
 

@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+struct ZSTD_CCtx_s;
+
 enum {
     TARN_SESSION_SALT_BYTES = 16,
     TARN_SESSION_HEAD_BYTES_MAX = 2048,
@@ -28,6 +30,7 @@ typedef struct tarn_session_about {
     bool is_kept, is_listed;
     uint32_t locked; ///< of tarn_lock
     bool open_parameters;
+    float speed; ///< TARN_SPEED_MIN..TARN_SPEED_MAX, that owners want of its tank's clock; 0: 1
 } tarn_session_about;
 
 /// What stands in front of a state or a batch.
@@ -57,9 +60,11 @@ tarn_status tarn_session_state_read(const uint8_t *bytes, size_t byte_count, int
 tarn_status tarn_session_batch_read(const uint8_t *bytes, size_t byte_count, int64_t row, tarn_session_head *head,
                                     const uint8_t **content, size_t *content_bytes);
 
-/// Sorts bytes by their significance in 32-bit words, each of which is told from the one before by exclusive or.
-/// @param sorted  room for as many; apart from `plain`
-void tarn_session_sort(const uint8_t *plain, size_t byte_count, uint8_t *sorted);
+/// Packs a state's head and what is behind it, sorted by significance in 32-bit words, each of which is told from the
+/// one before by exclusive or; with the mark in front. Of a large state no other copy is made.
+/// @param compressor  as its frames are to be  @param packed  is overwritten  @return TARN_OK or TARN_E_MEMORY
+tarn_status tarn_session_pack_sorted(struct ZSTD_CCtx_s *compressor, const uint8_t *head, size_t head_bytes,
+                                     const tarn_box_bytes *behind, tarn_box_bytes *packed);
 
 /// Writes the mark of a frame whose bytes are sorted.
 void tarn_session_mark_sorted(uint8_t mark[TARN_SESSION_SORTED_BYTES]);

@@ -1,6 +1,7 @@
 // Moments and marks, in tables of their own beside the states. Begin at tarn_session_history_rest.
 #include "server/common/session_history.h"
 #include "protocol/assert.h"
+#include "protocol/message_text.h"
 #include "server/common/session_moments.h"
 #include "server/common/session_parts.h"
 
@@ -70,22 +71,33 @@ static tarn_status find_moment(tarn_session_file *file, const char *sql, int64_t
     return finish(file, row, code, why);
 }
 
+/// A mark's name, of which no more is read than one may have. @return false: it is damaged
+static bool read_name(sqlite3 *db, int64_t id, char name[TARN_SESSION_MARK_BYTES_MAX + 1])
+{
+    sqlite3_blob *blob = NULL;
+    const bool is_there = sqlite3_blob_open(db, "main", "marks", "name", id, 0, &blob) == SQLITE_OK;
+    const int byte_count = is_there ? sqlite3_blob_bytes(blob) : 0;
+    const bool is_read = byte_count > 0 && byte_count <= TARN_SESSION_MARK_BYTES_MAX &&
+                         sqlite3_blob_read(blob, name, byte_count, 0) == SQLITE_OK;
+    sqlite3_blob_close(blob);
+    name[is_read ? byte_count : 0] = 0;
+    return is_read && tarn_text_fault((const uint8_t *)name, (size_t)byte_count) == NULL;
+}
+
 static tarn_status read_marks(tarn_session_file *file, tarn_session_span *span, tarn_text why)
 {
-    static const char sql[] = "SELECT id, at_ns, name FROM marks ORDER BY at_ns, id LIMIT ?1";
+    static const char sql[] = "SELECT id, at_ns FROM marks ORDER BY at_ns, id LIMIT ?1";
     sqlite3_stmt *row;
     int code = ask(file, sql, TARN_SESSION_MARKS_MAX, 0, &row);
     span->mark_count = 0;
     for (; code == SQLITE_ROW && span->mark_count < TARN_SESSION_MARKS_MAX; code = sqlite3_step(row)) {
         tarn_session_mark *mark = &span->marks[span->mark_count];
-        const char *name = (const char *)sqlite3_column_text(row, 2);
         const int64_t id = sqlite3_column_int64(row, 0);
-        if (name == NULL || id <= 0 || id > UINT32_MAX || strlen(name) > TARN_SESSION_MARK_BYTES_MAX) {
-            continue; // it is damaged
+        if (id <= 0 || id > UINT32_MAX || !read_name(file->db, id, mark->name)) {
+            continue;
         }
         mark->id = (uint32_t)id;
         mark->at_ns = (uint64_t)sqlite3_column_int64(row, 1) & TARN_SESSION_MOMENT_NS_MAX;
-        snprintf(mark->name, sizeof mark->name, "%s", name);
         span->mark_count++;
     }
     const tarn_status status = finish(file, row, code == SQLITE_DONE ? SQLITE_ROW : code, why);

@@ -2,6 +2,7 @@
 // begin_to_read for one that is read.
 #include "server/common/session_moments.h"
 #include "server/common/session_parts.h"
+#include "server/common/session_shrink.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -100,6 +101,9 @@ static tarn_status set_up(tarn_session_file *file, tarn_text why)
              "PRAGMA cache_size = -%d; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
              "PRAGMA journal_size_limit = 16777216;",
              TARN_SESSION_FILE_CACHE_KIB);
+    if (status == TARN_OK && is_new) {
+        status = tarn_session_part_run(file, TARN_SESSION_SHRINKS, why); // before there is a page
+    }
     if (status == TARN_OK) {
         status = tarn_session_part_run(file, sql, why);
     }
@@ -294,7 +298,6 @@ void tarn_session_file_close(tarn_session_file *file)
     sqlite3_close(file->db);
     ZSTD_freeCCtx(file->compressor);
     tarn_box_bytes_free(&file->plain);
-    tarn_box_bytes_free(&file->sorted);
     tarn_box_bytes_free(&file->packed);
     free(file);
 }

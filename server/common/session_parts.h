@@ -1,5 +1,5 @@
 /// The inside of a session's file, for the files that it is made up of (session_open.c, session_file.c,
-/// session_scene.c, session_aside.c); others see session_file.h.
+/// session_scene.c, session_shrink.c, session_aside.c); others see session_file.h.
 #ifndef TARN_SERVER_COMMON_SESSION_PARTS_H
 #define TARN_SERVER_COMMON_SESSION_PARTS_H
 
@@ -12,12 +12,12 @@
 struct tarn_session_file {
     sqlite3 *db;
     ZSTD_CCtx *compressor;
-    tarn_box_bytes plain, sorted, packed; ///< of one frame
-    int64_t state;                        ///< the newest; 0: none is in it
-    int64_t oldest;                       ///< state that is kept, beside the newest few
-    uint64_t log_bytes;                   ///< behind it, packed
-    int64_t work_left;                    ///< of SQLite's, for what is being done
-    bool has_scenes;                      ///< else it is of version 1 and only read
+    tarn_box_bytes plain, packed; ///< of one frame
+    int64_t state;                ///< the newest; 0: none is in it
+    int64_t oldest;               ///< state that is kept, beside the newest few
+    uint64_t log_bytes;           ///< behind it, packed
+    int64_t work_left;            ///< of SQLite's, for what is being done
+    bool has_scenes;              ///< else it is of version 1 and only read
     char path[4096];
 };
 

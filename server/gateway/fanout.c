@@ -12,6 +12,7 @@ enum { ROOM_BYTES = 1 << 16 }; // what buffers are a multiple of
 void tarn_fanout_init(tarn_fanout *fanout)
 {
     memset(fanout, 0, sizeof *fanout);
+    fanout->receiving = -1;
 }
 
 void tarn_fanout_free(tarn_fanout *fanout)
@@ -27,6 +28,7 @@ void tarn_fanout_free(tarn_fanout *fanout)
 void tarn_fanout_rest(tarn_fanout *fanout)
 {
     tarn_fanout_clear(fanout);
+    tarn_fanout_forget_begun(fanout);
     for (int i = 0; i < TARN_FANOUT_BUFFERS; i++) {
         if (fanout->buffers[i] != NULL) {
             madvise(fanout->buffers[i], fanout->rooms[i], MADV_DONTNEED);
@@ -146,12 +148,14 @@ static void append(tarn_fanout *fanout, const tarn_fanout_frame *frame)
 
 tarn_status tarn_fanout_put(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs)
 {
-    TARN_ASSERT(fanout->receiving < TARN_FANOUT_BUFFERS);
-    if (fanout->receiving < 0) {
+    const int buffer = fanout->receiving;
+    TARN_ASSERT(buffer < TARN_FANOUT_BUFFERS);
+    if (buffer < 0) {
         return TARN_E_STATE;
     }
-    TARN_ASSERT((size_t)LWS_PRE + frame_bytes <= fanout->rooms[fanout->receiving]);
-    const uint8_t *bytes = fanout->buffers[fanout->receiving] + LWS_PRE;
+    fanout->receiving = -1;
+    TARN_ASSERT((size_t)LWS_PRE + frame_bytes <= fanout->rooms[buffer]);
+    const uint8_t *bytes = fanout->buffers[buffer] + LWS_PRE;
     tarn_fanout_frame frame;
     const tarn_status status = open_frame(fanout, bytes, frame_bytes, &frame, inputs);
     if (status != TARN_OK) {
@@ -165,9 +169,14 @@ tarn_status tarn_fanout_put(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t 
         return TARN_E_STATE;
     }
     frame.serial = ++fanout->serial;
-    frame.buffer = fanout->receiving;
+    frame.buffer = buffer;
     append(fanout, &frame);
     return TARN_OK;
+}
+
+void tarn_fanout_forget_begun(tarn_fanout *fanout)
+{
+    fanout->receiving = -1;
 }
 
 void tarn_fanout_clear(tarn_fanout *fanout)

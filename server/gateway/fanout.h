@@ -46,7 +46,7 @@ typedef struct tarn_fanout_frame {
 typedef struct tarn_fanout {
     uint8_t *buffers[TARN_FANOUT_BUFFERS];
     size_t rooms[TARN_FANOUT_BUFFERS]; ///< bytes of each
-    int receiving;                     ///< the buffer that was handed out last; -1: there was no memory for one
+    int receiving;                     ///< the buffer that a frame is on its way to; -1: none is
     uint64_t serial;
     uint32_t chain_count;
     tarn_fanout_frame chain[TARN_FANOUT_CHAIN_MAX]; ///< oldest first
@@ -70,8 +70,13 @@ void tarn_fanout_rest(tarn_fanout *fanout);
 /// @return NULL: there is no memory; the frame is to be received elsewhere and is left out
 uint8_t *tarn_fanout_space(tarn_fanout *fanout, uint32_t frame_bytes);
 
+/// Who was to fill what was handed out last no more does, since the tank has another worker: one that had begun a frame
+/// of this tank before it was its own may yet end it, elsewhere.
+void tarn_fanout_forget_begun(tarn_fanout *fanout);
+
 /// Validates what was received there and makes it the newest frame.
-/// @return TARN_OK; TARN_E_STATE: there was no memory for it, it is of another epoch than this, or moves a frame that
+/// @return TARN_OK; TARN_E_STATE: nothing was handed out for it, it is of another epoch than this, or moves a frame
+/// that
 ///         isn't the newest of the chain, after which only a key frame goes on; or what opening it returned
 tarn_status tarn_fanout_put(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs);
 

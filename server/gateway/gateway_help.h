@@ -12,7 +12,8 @@ static const char tarn_gateway_help[] =
     "address (this machine excepted), 256 viewers in a session; a message from a "
     "viewer 16384 bytes, 1000 messages a second; 2 frames sent and not acknowledged, 4 to 8 where later ones refer "
     "to them. One address may have a quarter of the viewers' places and of the tanks (this machine excepted), and make "
-    "10 tanks a minute. A tank that nobody watches rests after 3 seconds. A new tank "
+    "10 tanks a minute; 256 of its viewers may join at once, then 20 a second. A tank that nobody watches rests after "
+    "3 seconds. A new tank "
     "goes to the worker whose tanks take the least of its time. A worker takes 16 tanks whatever they cost, and up to "
     "256 within --load-max. A worker that "
     "fails is started again at once, then after 0.1 s and "
@@ -34,7 +35,8 @@ _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_P
                    TARN_VIEWERS_MAX == 256 && TARN_MESSAGE_BYTES_MAX == 16384 &&
                    TARN_GATEWAY_MESSAGES_PER_S_MAX == 1000 && TARN_FRAMES_UNACKNOWLEDGED_MAX == 2 &&
                    TARN_VIEWER_RATE_IN_FLIGHT_MIN == 4 && TARN_VIEWER_RATE_IN_FLIGHT_MAX == 8 &&
-                   TARN_GATEWAY_CREATE_PER_MINUTE == 10 && TARN_GATEWAY_SHARE == 4 &&
+                   TARN_GATEWAY_CREATE_PER_MINUTE == 10 && TARN_GATEWAY_JOIN_ADDRESS_BURST == 256 &&
+                   TARN_GATEWAY_JOIN_ADDRESS_MS == 50 && TARN_GATEWAY_SHARE == 4 &&
                    TARN_GATEWAY_SESSIONS_MAX == 512 && TARN_GATEWAY_SESSIONS == 8 && TARN_GATEWAY_LOAD == 90 &&
                    TARN_GATEWAY_LOAD_MAX == 1000 && TARN_GATEWAY_WORKER_TANKS_ANYHOW == 16 &&
                    TARN_GATEWAY_KEEP_EMPTY_S == 600 && TARN_GATEWAY_IDLE_MS == 3000 &&

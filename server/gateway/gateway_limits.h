@@ -112,8 +112,11 @@ enum {
     TARN_GATEWAY_BOUND_MS = 1000,       ///< between two looks at what viewers' ceilings leave them
     TARN_GATEWAY_JOIN_MS = 5,           ///< between viewers that join a session, in the long run
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
-    TARN_GATEWAY_FRAME_MS_MAX = 10000,  ///< between frames of a tank that is watched, for /healthz
-    TARN_GATEWAY_TRY_MS = 500,          ///< before a tank that didn't fit is brought back again; doubles
+    TARN_GATEWAY_JOIN_ADDRESS_MS = 50,  ///< the same of one address, this machine excepted
+    TARN_GATEWAY_JOIN_ADDRESS_BURST = 256, ///< as many as a session has places
+    TARN_GATEWAY_JOIN_ADDRESSES = 64,      ///< that are remembered
+    TARN_GATEWAY_FRAME_MS_MAX = 10000,     ///< between frames of a tank that is watched, for /healthz
+    TARN_GATEWAY_TRY_MS = 500,             ///< before a tank that didn't fit is brought back again; doubles
     TARN_GATEWAY_TRY_DOUBLINGS = 6,
     TARN_GATEWAY_IDLE_MS = 3000, ///< without viewers before a tank rests
 
@@ -126,6 +129,7 @@ enum {
 
     // the store
     TARN_GATEWAY_STORE_DURABILITY_MS = 100,        ///< of what happens, that a power cut may cost; --durability
+    TARN_GATEWAY_STORE_PAUSE_SHARE = 5,            ///< of half of it, that the store waits at least between two rounds
     TARN_GATEWAY_STORE_STATE_MS_MIN = 2000,        ///< between two states of a tank that are put
     TARN_GATEWAY_STORE_STATE_MS_MAX = 10000,       ///< the same, at most, of a tank that is stepped
     TARN_GATEWAY_STORE_REPLAY_MS = 800,            ///< that the steps behind a state take, before the next one is put
@@ -146,6 +150,7 @@ enum {
                                             ///< a worker takes
     TARN_GATEWAY_STORE_ANEW_MAX = 3,        ///< states of tanks that start afresh, before they wait for their turn
     TARN_GATEWAY_STORE_END_MS_MAX = 5000,   ///< for the last commit
+    TARN_GATEWAY_STORE_TRIM_MS = 1000,      ///< between parts of what a tank that rests keeps no longer
     TARN_GATEWAY_STORE_LIMIT_MS = 60000,    ///< between two looks at what the folder takes
     TARN_GATEWAY_STORE_MAX_MB = 2000,       ///< that the folder may take; --store-max
     TARN_GATEWAY_STORE_AGE_S = 30 * 86400,  ///< of files that no session uses; --store-age

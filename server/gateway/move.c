@@ -5,6 +5,7 @@
 #include "server/common/log.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/session_return.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,8 +86,8 @@ tarn_status tarn_move_begin(tarn_move *move, tarn_session *session, int wanted, 
                                            : "another tank is being moved; try again in a moment";
     } else if (session->worker == NULL || !tarn_worker_process_is_ready(session->worker)) {
         refusal = "nothing simulates this tank just now; try again in a moment";
-    } else if (session->pending || !session->was_made) {
-        refusal = "this tank is being made; try again in a moment";
+    } else if (session->pending || !session->was_made || tarn_session_waits(session)) {
+        refusal = "this tank is being made; try again in a moment"; // or what viewers did reaches it behind its state
     } else if (wanted == (int)session->worker->index) {
         refusal = "this tank is there already";
     }
@@ -236,6 +237,13 @@ static tarn_status on_state(tarn_move *move, const tarn_ipc_message *message)
     return status;
 }
 
+/// Whether it is the tank itself that a worker refuses. It may have had it before, and what it said of viewers' inputs
+/// then may still come.
+static bool is_answer(const tarn_ipc_refused *refused)
+{
+    return refused->viewer_id == 0 && (refused->code == TARN_ERROR_SCENE || refused->code == TARN_ERROR_SESSION);
+}
+
 /// From the worker that is to have the tank. @return false: it is about no move
 static bool on_other_worker(tarn_move *move, const tarn_ipc_message *message, tarn_status *status)
 {
@@ -246,7 +254,9 @@ static bool on_other_worker(tarn_move *move, const tarn_ipc_message *message, ta
         }
         return true;
     case TARN_IPC_REFUSED:
-        fail(move, message->refused.text);
+        if (is_answer(&message->refused)) {
+            fail(move, message->refused.text);
+        }
         return true;
     case TARN_IPC_STATE:
         *status = on_state(move, message);

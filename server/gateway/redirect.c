@@ -88,17 +88,21 @@ static int answer(struct lws *wsi, const char *head, const char *body)
     return -1; // ends it, whether it got the answer or not
 }
 
-int tarn_redirect_answer(struct lws *wsi, uint16_t port, const tarn_http_head *request)
+int tarn_redirect_answer(struct lws *wsi, uint16_t port, const tarn_http_head *request, const tarn_reach *reach)
 {
-    char host[HOST_BYTES_MAX + 16], target[TARN_GATEWAY_TARGET_BYTES_MAX + 1];
+    char host[HOST_BYTES_MAX + 16] = "", target[TARN_GATEWAY_TARGET_BYTES_MAX + 1];
     char location[TARN_GATEWAY_LOCATION_BYTES_MAX], head[TARN_GATEWAY_LOCATION_BYTES_MAX + 64];
     const tarn_http_value *const path = &request->path, *const query = &request->query;
-    const bool fits =
-        snprintf(host, sizeof host, "%.*s", (int)request->host.bytes, request->host.at) < (int)sizeof host &&
-        snprintf(target, sizeof target, "%.*s%.*s", (int)path->bytes, path->at, (int)query->bytes, query->at) <
-            (int)sizeof target;
+    const bool fits = (request->host.at == NULL || snprintf(host, sizeof host, "%.*s", (int)request->host.bytes,
+                                                            request->host.at) < (int)sizeof host) &&
+                      snprintf(target, sizeof target, "%.*s%.*s", (int)path->bytes, path->at, (int)query->bytes,
+                               query->at) < (int)sizeof target;
     if (!fits || !tarn_redirect_location(host, port, target, location, sizeof location)) {
         return answer(wsi, "400 Bad Request", "This server speaks https; the Host header names no server to go to.\n");
+    }
+    if (!tarn_reach_takes(reach, host, lws_get_socket_fd(wsi))) {
+        return answer(wsi, "421 Misdirected Request",
+                      "This server goes by another name; its operator may add this one with --name.\n");
     }
     // 308 keeps the method. Nobody is to remember it: the ports are this start's.
     snprintf(head, sizeof head, "308 Permanent Redirect\r\nLocation: %s", location);

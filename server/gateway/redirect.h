@@ -3,6 +3,7 @@
 #define TARN_SERVER_GATEWAY_REDIRECT_H
 
 #include "server/gateway/http_head.h"
+#include "server/gateway/reach.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,9 +18,10 @@ struct lws;
 /// @return false: the header is refused, or there is no room
 bool tarn_redirect_location(const char *host, uint16_t port, const char *target, char *location, size_t location_bytes);
 
-/// Answers a request that may be served, whatever its method, and ends its connection.
+/// Answers a request, whatever its method, and ends its connection. One for a host that isn't this server, or for none,
+/// goes nowhere.
 /// @param port  as above
 /// @return what the libwebsockets callback is to return
-int tarn_redirect_answer(struct lws *wsi, uint16_t port, const tarn_http_head *request);
+int tarn_redirect_answer(struct lws *wsi, uint16_t port, const tarn_http_head *request, const tarn_reach *reach);
 
 #endif

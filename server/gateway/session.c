@@ -14,6 +14,7 @@
 #include "server/gateway/session_older.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/session_pulse.h"
+#include "server/gateway/session_replay.h"
 #include "server/gateway/session_return.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
@@ -452,6 +453,7 @@ void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int 
     TARN_ASSERT(session->id != 0 && session->worker != worker);
     tarn_worker_sent_forget(&session->worker->sent, session->id); // it may come back there as another tank
     session->worker = worker;
+    tarn_fanout_forget_begun(&session->fanout);
     tarn_session_box_close(&session->box_fd);
     session->box_fd = box_fd;
     session->kept_fd = 0; // its number may be the old one's
@@ -627,6 +629,9 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
         return TARN_OK;
     case TARN_IPC_STAMPS:
         session->stamps = message->stamps;
+        return TARN_OK;
+    case TARN_IPC_REPLAY_WANTED:
+        tarn_session_replay_wanted(session, &message->replay_wanted);
         return TARN_OK;
     default:
         return TARN_E_MALFORMED;

@@ -12,7 +12,8 @@ static tarn_session_about about_of(const tarn_session *session)
                                 .is_kept = session->is_kept,
                                 .is_listed = session->is_listed,
                                 .locked = session->state.lock.locked,
-                                .open_parameters = session->state.lock.open_parameters != 0};
+                                .open_parameters = session->state.lock.open_parameters != 0,
+                                .speed = session->past.speed};
     memcpy(about.name, session->name, sizeof about.name);
     memcpy(about.title, session->title, sizeof about.title);
     memcpy(about.begun_as, session->begun_as, sizeof about.begun_as);

@@ -229,6 +229,18 @@ tarn_session *tarn_session_pages_open_to(tarn_sessions *all, const char *name, c
     return session;
 }
 
+/// Whether an owner has removed whoever comes by this token, which is who can be told.
+static bool is_removed(const tarn_session *session, const tarn_grant *grant)
+{
+    bool is_muted;
+    tarn_comer comer = {0};
+    if (grant->token[0] == 0 || grant->role == TARN_ROLE_OWN) {
+        return false;
+    }
+    memcpy(comer.token, grant->token, sizeof comer.token);
+    return tarn_barred_look(&session->barred, &comer, tarn_clock_monotonic_ns(), &is_muted) > 0;
+}
+
 tarn_session *tarn_session_pages_seen_by(tarn_sessions *all, const char *name, const char *pass,
                                          tarn_session_answer *answer)
 {
@@ -237,6 +249,10 @@ tarn_session *tarn_session_pages_seen_by(tarn_sessions *all, const char *name, c
     tarn_text why;
     if (session != NULL && pass[0] != 0 && tarn_passes_admit(all->passes, session, pass, &grant, why) != TARN_OK) {
         tarn_session_pages_refuse(answer, 403, why);
+        return NULL;
+    }
+    if (session != NULL && pass[0] != 0 && is_removed(session, &grant)) {
+        tarn_session_pages_refuse(answer, 403, "an owner has removed you from this tank");
         return NULL;
     }
     return session;

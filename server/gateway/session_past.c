@@ -12,6 +12,7 @@ void tarn_session_past_arrives(tarn_session *session)
         session->box_fd = past->box_fd;
         session->kept_fd = 0; // its number may be the old one's
         past->box_fd = 0;
+        past->replay = (tarn_session_replay){.stretch = past->replay.next};
     }
     past->is_filled = false;
     tarn_session_keep(session);

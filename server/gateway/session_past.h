@@ -3,6 +3,9 @@
 #ifndef TARN_SERVER_GATEWAY_SESSION_PAST_H
 #define TARN_SERVER_GATEWAY_SESSION_PAST_H
 
+#include "server/common/ipc.h"
+#include "server/common/session_stretch.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,6 +18,14 @@ typedef enum tarn_past_errand {
     TARN_PAST_ERRAND_MARK, ///< a moment gets, or loses, its name
 } tarn_past_errand;
 
+/// What a tank is played back from, and what of it its worker waits for (session_replay.h).
+typedef struct tarn_session_replay {
+    tarn_session_stretch stretch; ///< its state is 0: none
+    tarn_session_stretch next;    ///< of the box that is on its way
+    bool is_wanted, is_asked;     ///< a piece, by the worker; of the store
+    tarn_ipc_replay_wanted at;    ///< which
+} tarn_session_replay;
+
 typedef struct tarn_session_past {
     tarn_past_errand errand; ///< that the store is on
     uint32_t fork_id;        ///< of the session that it is for
@@ -24,6 +35,7 @@ typedef struct tarn_session_past {
     uint64_t since_ns;       ///< since when
     float speed;             ///< that owners want of its tank's clock; 0: 1
     uint64_t speed_due_ns;   ///< when the worker may be told again
+    tarn_session_replay replay;
 } tarn_session_past;
 
 /// The worker has gone on from the box that was on its way, which is the session's from now on, or from the session's

@@ -108,5 +108,6 @@ bool tarn_session_place(tarn_session *session)
     }
     TARN_ASSERT((uint32_t)index < session->all->workers->count);
     session->worker = &session->all->workers->workers[index];
+    tarn_fanout_forget_begun(&session->fanout);
     return true;
 }

@@ -3,6 +3,8 @@
 #ifndef TARN_SERVER_GATEWAY_STORE_INSIDE_H
 #define TARN_SERVER_GATEWAY_STORE_INSIDE_H
 
+#include "server/gateway/gateway_limits.h"
+#include "server/gateway/store_replay.h"
 #include "server/gateway/tank_files.h"
 #include "server/gateway/tank_store.h"
 
@@ -16,6 +18,7 @@ typedef struct store_asked {
     tarn_session_about about;
     int box_fd; // a descriptor of its own; 0: the thread has it
     tarn_past_mail mail;
+    tarn_replay_mail replay;
     bool wants_older, has_older;
     uint32_t epoch_min;
     tarn_text reason;
@@ -31,7 +34,9 @@ typedef struct store_slot {
     uint64_t log_bytes;              // behind the newest
     uint64_t put_ns;                 // when that was
     uint64_t looked_ns;              // at the box
+    uint64_t trim_due_ns;            // when less may be kept, though nothing comes
     tarn_tank_history history;
+    tarn_session_stretch_reader replay;
     tarn_session_file *file;
     bool goes_on;               // the box may have come out of the file
     tarn_box_follower follower; // fd 0: there is no box
@@ -69,6 +74,11 @@ struct tarn_store {
 
 /// What its thread does until the store ends: goes round the sessions.
 void *tarn_store_rounds(void *store);
+
+/// How long it waits before the next one, so that what a step begins just after a commit is durable when the next one
+/// has ended: from beginning to beginning half of what may be lost, as far as the disk lets it.
+/// @param commit_ms  that may be lost  @param round_ns  that the last round took
+uint64_t tarn_store_pause_ns(uint32_t commit_ms, uint64_t round_ns);
 
 /// Closes what a place has open.
 void tarn_store_slot_close(store_slot *slot);

@@ -230,6 +230,18 @@ static void note_commit(tarn_store *store, store_slot *slot, uint64_t state_byte
     pthread_mutex_unlock(&store->mutex);
 }
 
+/// Others' tanks leave one that rests less room, too. Where that can't be done its file is what it was.
+static void trim(tarn_store *store, store_slot *slot, uint64_t now_ns)
+{
+    bool is_done = true;
+    tarn_text ignored;
+    const tarn_session_keep_rule rule = rule_of(store);
+    const tarn_status status = tarn_tank_history_trim(&slot->history, slot->file, &rule, &is_done, ignored);
+    const bool goes_on = status == TARN_OK && !is_done;
+    slot->trim_due_ns =
+        now_ns + (goes_on ? TARN_GATEWAY_STORE_TRIM_MS : TARN_GATEWAY_STORE_LIMIT_MS) * (uint64_t)1000000;
+}
+
 /// Puts what came. @return TARN_OK also where nothing did
 static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns, tarn_text why)
 {
@@ -240,6 +252,9 @@ static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns
     tarn_status status = tarn_box_follow(&slot->follower, wants_state(slot, now_ns), &store->news);
     if (status == TARN_E_NOT_FOUND || status == TARN_E_STATE) {
         slot->looked_ns = status == TARN_E_NOT_FOUND ? now_ns : slot->looked_ns;
+        if (status == TARN_E_NOT_FOUND && now_ns >= slot->trim_due_ns) {
+            trim(store, slot, now_ns);
+        }
         return TARN_OK;
     }
     if (status != TARN_OK) {
@@ -349,6 +364,7 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
     const bool is_older_wanted = takes_older(store, place, &epoch_min, reason);
     if (now_ns < slot->retry_ns && !is_last && !is_older_wanted) {
         serve_past(store, place, false);
+        tarn_store_replay_serve(store, place, false);
         return; // there is no file, so that all is put when it is tried again
     }
     tarn_status status = has_changed || slot->file == NULL ? put_about(store, slot, &about, why) : TARN_OK;
@@ -370,6 +386,7 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
         note(store, slot, NULL);
     }
     serve_past(store, place, slot->file != NULL);
+    tarn_store_replay_serve(store, place, slot->file != NULL);
 }
 
 static void run_round(tarn_store *store, bool is_last)
@@ -428,18 +445,24 @@ static void keep_limit(tarn_store *store)
     store->is_too_large = use.is_too_large;
 }
 
+uint64_t tarn_store_pause_ns(uint32_t commit_ms, uint64_t round_ns)
+{
+    const uint64_t half_ns = commit_ms * (uint64_t)500000, least_ns = half_ns / TARN_GATEWAY_STORE_PAUSE_SHARE;
+    return round_ns + least_ns < half_ns ? half_ns - round_ns : least_ns;
+}
+
 void *tarn_store_rounds(void *user)
 {
     tarn_store *store = user;
     bool is_ending;
+    uint64_t round_ns = 0; // that the last one took
     do {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
         pthread_mutex_lock(&store->mutex);
-        // Half of what may be lost: what a step begins just after a commit is durable when the next one has ended.
-        until.tv_nsec += (long)(store->commit_ms % 2000) * 500000;
-        until.tv_sec += (time_t)(store->commit_ms / 2000) + until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        const uint64_t pause_ns = tarn_store_pause_ns(store->commit_ms, round_ns) + (uint64_t)until.tv_nsec;
+        until.tv_sec += (time_t)(pause_ns / 1000000000);
+        until.tv_nsec = (long)(pause_ns % 1000000000);
         while (!store->is_ending && !store->is_wished && !store->is_hurried &&
                pthread_cond_timedwait(&store->wake, &store->mutex, &until) == 0) {
         }
@@ -447,8 +470,10 @@ void *tarn_store_rounds(void *user)
         is_ending = store->is_ending;
         store->is_hurried = false;
         pthread_mutex_unlock(&store->mutex);
+        const uint64_t begun_ns = tarn_clock_monotonic_ns();
         run_round(store, is_ending);
         keep_limit(store);
+        round_ns = tarn_clock_monotonic_ns() - begun_ns;
     } while (!is_ending);
     pthread_mutex_lock(&store->mutex);
     store->has_ended = true;

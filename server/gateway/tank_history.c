@@ -89,8 +89,30 @@ tarn_status tarn_tank_history_note(tarn_tank_history *history, tarn_session_file
     return news->has_state ? look(history, file, rule, why) : TARN_OK;
 }
 
+tarn_status tarn_tank_history_trim(tarn_tank_history *history, tarn_session_file *file,
+                                   const tarn_session_keep_rule *rule, bool *is_done, tarn_text why)
+{
+    tarn_status status = look(history, file, rule, why);
+    if (status == TARN_OK) {
+        status = tarn_session_file_trim(file, is_done, why);
+    }
+    return status == TARN_OK ? tarn_session_history_span(file, &history->span, why) : status;
+}
+
+/// What was done behind the step of a filled box is to be played back, where there is anything.
+static void find_replay(tarn_session_file *file, const tarn_session_rest *rest, tarn_store_reply *reply)
+{
+    tarn_session_stretch stretch;
+    const uint64_t step = rest->state.step + tarn_box_log_steps(rest->log.bytes, rest->log.count);
+    reply->status = tarn_session_stretch_find(file, rest->id, rest->state.step, &stretch, reply->why);
+    if (reply->status == TARN_OK && stretch.until > step) {
+        reply->stretch = stretch;
+        reply->status = tarn_box_set_replay(reply->box_fd, stretch.until);
+    }
+}
+
 /// The epoch is whoever's who takes the box.
-static void fill_box(tarn_session_file *file, tarn_store_reply *reply)
+static void fill_box(tarn_session_file *file, bool replays, tarn_store_reply *reply)
 {
     static tarn_session_rest rest; // large, and one thread's
     reply->status = tarn_session_history_rest(file, &reply->at_ns, &rest, reply->why);
@@ -102,6 +124,13 @@ static void fill_box(tarn_session_file *file, tarn_store_reply *reply)
         tarn_box_fill(fd, &rest.state, rest.epoch, rest.number, rest.log.bytes, rest.log.count, false) == TARN_OK) {
         reply->box_fd = fd;
         memcpy(reply->scene, rest.state.scene, sizeof reply->scene);
+        if (replays) {
+            find_replay(file, &rest, reply);
+        }
+        if (reply->status != TARN_OK) {
+            close(fd);
+            reply->box_fd = 0;
+        }
     } else {
         reply->status = TARN_E_MEMORY;
         snprintf(reply->why, sizeof reply->why, "there is no memory for the tank as it was");
@@ -128,7 +157,7 @@ void tarn_tank_history_grant(tarn_tank_history *history, tarn_session_file *file
     }
     switch (wish->kind) {
     case TARN_STORE_WISH_BOX:
-        fill_box(file, reply);
+        fill_box(file, wish->replays, reply);
         return;
     case TARN_STORE_WISH_MARK:
         reply->status = tarn_session_history_mark(file, wish->at_ns, wish->name, &reply->mark, reply->why);

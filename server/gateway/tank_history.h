@@ -7,6 +7,7 @@
 #define TARN_SERVER_GATEWAY_TANK_HISTORY_H
 
 #include "server/common/session_history.h"
+#include "server/common/session_stretch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ typedef enum tarn_store_wish_kind {
 typedef struct tarn_store_wish {
     tarn_store_wish_kind kind;
     uint64_t at_ns; ///< the moment
+    bool replays;   ///< TARN_STORE_WISH_BOX: what was done from that moment on is to be played back
     uint32_t mark;
     char name[TARN_SESSION_MARK_BYTES_MAX + 1];
 } tarn_store_wish;
@@ -40,6 +42,8 @@ typedef struct tarn_store_reply {
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< that the tank was made from then
     int box_fd;                               ///< the taker's: a black box as it was then; 0: none
     uint32_t mark;                            ///< that was made
+    tarn_session_stretch stretch;             ///< that is to be played back; its state is 0: nothing is, or there is
+                                              ///< nothing behind that moment
 } tarn_store_reply;
 
 /// What passes between the gateway's thread and the store's; under the store's lock.
@@ -72,6 +76,11 @@ void tarn_tank_history_date(const tarn_tank_history *history, tarn_box_news *new
 /// They were put: the past goes on. Where there was a state, what is too old or too much may go with the next one.
 tarn_status tarn_tank_history_note(tarn_tank_history *history, tarn_session_file *file, const tarn_box_news *news,
                                    const tarn_session_keep_rule *rule, tarn_text why);
+
+/// Lets go of what is too old or too much of a tank that has no next state, a part at a time.
+/// @param is_done  receives whether nothing is left of that
+tarn_status tarn_tank_history_trim(tarn_tank_history *history, tarn_session_file *file,
+                                   const tarn_session_keep_rule *rule, bool *is_done, tarn_text why);
 
 /// Does what is wished.
 void tarn_tank_history_grant(tarn_tank_history *history, tarn_session_file *file, const tarn_store_wish *wish,

@@ -231,6 +231,7 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     tarn_name label;
     tarn_store_label(name, strlen(name), asked->about.is_listed, asked->id >> TARN_SESSION_PLACE_BITS, label);
     forget_older(asked);
+    tarn_store_replay_forget(&asked->replay);
     asked->id = 0;
     asked->is_failing = false;
     asked->box_fd = 0;
@@ -366,6 +367,7 @@ void tarn_store_close(tarn_store *store)
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         tarn_store_slot_close(&store->slots[place]);
         forget_older(&store->asked[place]);
+        tarn_store_replay_forget(&store->asked[place].replay);
         if (store->asked[place].box_fd > 0) {
             close(store->asked[place].box_fd);
         }

@@ -4,11 +4,14 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/session_box.h"
+#include "server/gateway/session_keep.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/session_replay.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,8 +62,11 @@ static tarn_status find_moment(const tarn_session *session, double t_s, uint64_t
     // What is said in milliseconds may lie just outside.
     const double slack_s = 1e-3;
     if (!(t_s >= from_s - slack_s && t_s <= until_s + slack_s)) {
-        snprintf(why, sizeof(tarn_text), "t: found %.3f, allowed are %.3f to %.3f, which is what is kept", t_s, from_s,
-                 until_s);
+        const double in_digits_s = 1e12; // what is larger has hundreds of them
+        snprintf(why, sizeof(tarn_text),
+                 fabs(t_s) < in_digits_s ? "t: found %.3f, allowed are %.3f to %.3f, which is what is kept"
+                                         : "t: found %g, allowed are %.3f to %.3f, which is what is kept",
+                 t_s, from_s, until_s);
         return TARN_E_ARGUMENT;
     }
     *at_ns = t_s <= from_s ? span.from_ns : t_s >= until_s ? span.until_ns : (uint64_t)(t_s * 1e9 + 0.5);
@@ -87,9 +93,9 @@ static bool is_free(const tarn_session *session)
 
 static const char NOT_FREE[] = "the tank is being made or moved just now; try again in a moment";
 
-tarn_status tarn_time_machine_go_back(tarn_session *session, double t_s, tarn_text why)
+tarn_status tarn_time_machine_go_back(tarn_session *session, double t_s, bool replays, tarn_text why)
 {
-    tarn_store_wish wish = {.kind = TARN_STORE_WISH_BOX};
+    tarn_store_wish wish = {.kind = TARN_STORE_WISH_BOX, .replays = replays};
     const tarn_status status = find_moment(session, t_s, &wish.at_ns, why);
     if (status != TARN_OK) {
         return status;
@@ -142,6 +148,7 @@ void tarn_time_machine_set_speed(tarn_session *session, float speed)
     TARN_ASSERT(speed >= TARN_SPEED_MIN && speed <= TARN_SPEED_MAX);
     session->past.speed = speed == 1.0f ? 0.0f : speed;
     session->past.speed_due_ns = 0;
+    tarn_session_keep_anew(session);
 }
 
 /// The tank goes on from a box. @param box_fd  the session's from now on
@@ -164,9 +171,10 @@ static void go_back(tarn_session *session, const tarn_store_reply *reply)
         return;
     }
     session->past.box_fd = reply->box_fd;
+    session->past.replay.next = reply->stretch;
     memcpy(session->scene_asked, reply->scene, sizeof session->scene_asked);
-    tarn_log_of(TARN_LOG_INFO, subject_of(session), "the tank of \"%s\" goes back to %.3f s", session->label,
-                1e-9 * (double)reply->at_ns);
+    tarn_log_of(TARN_LOG_INFO, subject_of(session), "the tank of \"%s\" goes back to %.3f s%s", session->label,
+                1e-9 * (double)reply->at_ns, reply->stretch.state != 0 ? ", from where it is played back" : "");
 }
 
 /// The other session's tank is made. Its epoch is its own.
@@ -252,5 +260,6 @@ void tarn_time_machine_tick(tarn_sessions *all, uint64_t now_ns)
                      "the tank that this one was to go on from has ended");
         }
         tell_speed(session, now_ns);
+        tarn_session_replay_tick(session);
     }
 }

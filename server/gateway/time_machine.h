@@ -18,7 +18,8 @@ bool tarn_time_machine_look(const tarn_session *session, tarn_session_span *span
 // with a sentence.
 
 /// The session's tank is to be as it was. @param t_s  seconds of its time
-tarn_status tarn_time_machine_go_back(tarn_session *session, double t_s, tarn_text why);
+/// @param replays  and what was done to it from then on is to be done again, until somebody changes the water
+tarn_status tarn_time_machine_go_back(tarn_session *session, double t_s, bool replays, tarn_text why);
 
 /// Another session is to have a tank as this one's was. @param fork  just opened, not placed
 tarn_status tarn_time_machine_fork(tarn_session *session, double t_s, tarn_session *fork, tarn_text why);

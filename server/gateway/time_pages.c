@@ -34,7 +34,7 @@ const char *tarn_time_page_methods(tarn_time_page page)
 /// What a body may have; a number that it doesn't is NAN.
 typedef struct time_request {
     double t_s, speed, remove;
-    bool listed, has_name;
+    bool listed, replays, has_name;
     char name[TARN_NAME_BYTES_MAX + 1];
 } time_request;
 
@@ -60,13 +60,13 @@ static bool read_name(const json_t *value, size_t name_bytes_max, time_request *
 
 /// What each page takes.
 typedef struct time_fields {
-    bool t, name, listed, remove, speed;
+    bool t, replay, name, listed, remove, speed;
     size_t name_bytes_max;
     const char *words;
 } time_fields;
 
 static const time_fields fields_of[] = {
-    [TARN_TIME_PAGE_REWIND] = {.t = true, .words = "t"},
+    [TARN_TIME_PAGE_REWIND] = {.t = true, .replay = true, .words = "t and replay"},
     [TARN_TIME_PAGE_FORK] =
         {.t = true, .name = true, .listed = true, .name_bytes_max = TARN_NAME_BYTES_MAX, .words = "t, name and listed"},
     [TARN_TIME_PAGE_MARKS] = {.t = true,
@@ -77,6 +77,16 @@ static const time_fields fields_of[] = {
     [TARN_TIME_PAGE_SPEED] = {.speed = true, .words = "speed"},
 };
 
+static const char *type_word(const json_t *value)
+{
+    return json_is_string(value)   ? "a string"
+           : json_is_number(value) ? "a number"
+           : json_is_null(value)   ? "null"
+           : json_is_array(value)  ? "an array"
+           : json_is_object(value) ? "an object"
+                                   : "a truth value";
+}
+
 static bool read_field(const char *key, const json_t *value, const time_fields *fields, time_request *request,
                        tarn_text why)
 {
@@ -86,6 +96,11 @@ static bool read_field(const char *key, const json_t *value, const time_fields *
     if (fields->listed && strcmp(key, "listed") == 0 && json_is_boolean(value)) {
         request->listed = json_is_true(value);
         return true;
+    }
+    if (fields->replay && strcmp(key, "replay") == 0) {
+        snprintf(why, sizeof(tarn_text), "replay: found %s, allowed are true and false", type_word(value));
+        request->replays = json_is_true(value);
+        return json_is_boolean(value);
     }
     double *const number = fields->t && strcmp(key, "t") == 0             ? &request->t_s
                            : fields->remove && strcmp(key, "remove") == 0 ? &request->remove
@@ -262,6 +277,6 @@ void tarn_time_page_answer(tarn_sessions *all, tarn_session_makers *makers, tarn
     } else if (needs(request.t_s, "t", answer) && page == TARN_TIME_PAGE_FORK) {
         fork_session(session, makers, &request, pass, address, answer);
     } else if (isfinite(request.t_s)) {
-        answer_status(tarn_time_machine_go_back(session, request.t_s, why), why, answer);
+        answer_status(tarn_time_machine_go_back(session, request.t_s, request.replays, why), why, answer);
     }
 }

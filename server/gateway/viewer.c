@@ -3,6 +3,7 @@
 #include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/common/printable.h"
 #include "server/gateway/session.h"
 
 #include <libwebsockets.h>
@@ -86,6 +87,7 @@ static void queue_error(tarn_viewer *viewer, tarn_error_code code, const char *s
     uint32_t place = (viewer->error_first + viewer->error_count) % TARN_GATEWAY_ERRORS_QUEUED_MAX;
     viewer->errors[place].code = code;
     snprintf(viewer->errors[place].text, sizeof viewer->errors[place].text, "%s", sentence);
+    tarn_make_printable(viewer->errors[place].text); // it may be a worker's, or be cut amid a character
     viewer->error_count++;
     lws_callback_on_writable(viewer->wsi);
 }

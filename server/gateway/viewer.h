@@ -21,6 +21,7 @@
 #include "server/gateway/standstill.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/viewer_flight.h"
+#include "server/gateway/viewer_joins.h"
 #include "server/gateway/viewer_rate.h"
 
 #include <stdbool.h>
@@ -116,6 +117,7 @@ typedef struct tarn_viewer_list {
     uint32_t id_last;
     bool is_ending;           ///< those that come are told so
     uint32_t per_address_max; ///< that may take part from one address
+    tarn_viewer_joins joins;
     tarn_log_meter closed_log;
     struct tarn_sessions *sessions;
     const struct tarn_workers *workers;

@@ -71,6 +71,14 @@ static bool has_share(const tarn_viewer *viewer)
            tarn_viewer_room_make(viewer, NULL, &own->client);
 }
 
+/// Whether where this one comes from hasn't come too often.
+static bool comes_in_turn(const tarn_viewer *viewer)
+{
+    const tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
+    return tarn_listener_is_loopback(&connection->client) ||
+           tarn_viewer_joins_allow(&viewer->all->joins, &connection->client);
+}
+
 static void on_join(tarn_viewer *viewer, const tarn_join *join)
 {
     tarn_text why;
@@ -108,7 +116,7 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
         return;
     }
     tarn_viewer_profile_join(session, viewer, join);
-    tarn_status status = tarn_session_join(session, viewer);
+    tarn_status status = comes_in_turn(viewer) ? tarn_session_join(session, viewer) : TARN_E_STATE;
     if (status == TARN_E_LIMIT && tarn_viewer_room_make(viewer, session, NULL)) {
         status = tarn_session_join(session, viewer);
     }

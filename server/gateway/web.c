@@ -50,20 +50,21 @@ static void note_move(struct lws *wsi)
     }
 }
 
-/// Whether a request came without TLS although the server has it, and says whom it is for.
+/// Whether a request came without TLS although the server has it, and could be answered.
 static bool is_unencrypted(struct lws *wsi)
 {
     const tarn_connection *connection = lws_get_opaque_user_data(wsi);
     const tarn_http_head *head = &connection->gate.head;
     return tarn_tls_is_on(&gateway_of(wsi)->tls) && !tarn_tls_covers(wsi) && head->status != 400 &&
-           head->host.at != NULL && head->path.at != NULL;
+           head->path.at != NULL;
 }
 
 /// Whoever asks for https' own port without TLS knows it; whoever comes by the other port is told.
 static int redirect(struct lws *wsi)
 {
     const tarn_connection *connection = lws_get_opaque_user_data(wsi);
-    return tarn_redirect_answer(wsi, connection->is_plain ? gateway_of(wsi)->listener.port : 0, &connection->gate.head);
+    return tarn_redirect_answer(wsi, connection->is_plain ? gateway_of(wsi)->listener.port : 0, &connection->gate.head,
+                                &gateway_of(wsi)->reach);
 }
 
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)

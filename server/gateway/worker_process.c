@@ -120,25 +120,39 @@ static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
     lose(worker, sentence);
 }
 
-static void note_load(tarn_worker_process *worker, uint32_t tank)
+static void note_load(tarn_worker_process *worker, uint32_t tank, uint32_t epoch)
 {
-    for (uint32_t i = 0; i < worker->loads_open; i++) {
-        if (worker->loads[i] == tank) {
-            return;
-        }
+    uint32_t at = 0;
+    while (at < worker->loads_open && worker->loads[at].tank != tank) {
+        at++;
     }
-    if (worker->loads_open < TARN_IPC_TANKS_MAX) {
-        worker->loads[worker->loads_open++] = tank;
+    if (at < TARN_IPC_TANKS_MAX) {
+        worker->loads[at].tank = tank;
+        worker->loads[at].epoch = epoch;
+        worker->loads_open += at == worker->loads_open;
     }
 }
 
-static void note_loaded(tarn_worker_process *worker, uint32_t tank)
+/// @param epoch  that it has; an older one is of the tank that was there before, of which words may still come
+static void note_loaded(tarn_worker_process *worker, uint32_t tank, uint32_t epoch)
 {
     for (uint32_t i = 0; i < worker->loads_open; i++) {
-        if (worker->loads[i] == tank) {
+        if (worker->loads[i].tank == tank && epoch >= worker->loads[i].epoch) {
             worker->loads[i] = worker->loads[--worker->loads_open];
             return;
         }
+    }
+}
+
+/// What a worker says of a tank may be that it is made, or can't be.
+static void note_answer(tarn_worker_process *worker, const tarn_ipc_message *message)
+{
+    const bool is_refused = message->kind == TARN_IPC_REFUSED &&
+                            (message->refused.code == TARN_ERROR_SCENE || message->refused.code == TARN_ERROR_SESSION);
+    if (message->kind == TARN_IPC_STATE) {
+        note_loaded(worker, message->tank, message->state.epoch);
+    } else if (message->kind == TARN_IPC_MADE || is_refused) {
+        note_loaded(worker, message->tank, UINT32_MAX);
     }
 }
 
@@ -181,7 +195,7 @@ static tarn_status on_message(void *user, const tarn_ipc_message *message)
     case TARN_IPC_STATE:
     case TARN_IPC_REFUSED:
     case TARN_IPC_MADE:
-        note_loaded(worker, message->tank);
+        note_answer(worker, message);
         return worker->events.message(worker->events.user, worker, message);
     case TARN_IPC_REPORT:
         note_step(worker, (double)message->report.step_s);
@@ -189,6 +203,7 @@ static tarn_status on_message(void *user, const tarn_ipc_message *message)
     case TARN_IPC_STAMPS:
     case TARN_IPC_STATE_HEAD:
     case TARN_IPC_STATE_CHUNK:
+    case TARN_IPC_REPLAY_WANTED:
         return worker->events.message(worker->events.user, worker, message);
     default:
         return TARN_E_MALFORMED; // what only a gateway says
@@ -312,7 +327,11 @@ static void flush(tarn_worker_process *worker)
             tarn_worker_queue_sent(&worker->queue, (size_t)sent);
         }
     }
-    watch(worker, head != NULL ? UV_READABLE | UV_WRITABLE : UV_READABLE);
+    // Another set of events costs those that the loop has just found. Each time that a socket is full and then isn't
+    // would cost what the worker says, as long as viewers say much: only on_poll, which has read it, asks for less.
+    if (head != NULL) {
+        watch(worker, UV_READABLE | UV_WRITABLE);
+    }
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -336,7 +355,12 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         return;
     }
     if (events & UV_WRITABLE) {
+        size_t bytes;
+        bool is_chunk;
         flush(worker);
+        if (next_bytes(worker, &bytes, &is_chunk) == NULL) {
+            watch(worker, UV_READABLE);
+        }
     }
 }
 
@@ -507,10 +531,11 @@ tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc
     }
     tarn_status status = push(worker, message, key, is_move);
     if (message->kind == TARN_IPC_UNLOAD) {
-        note_loaded(worker, message->tank); // nothing is answered for it any more
+        note_loaded(worker, message->tank, UINT32_MAX); // nothing is answered for it any more
     }
     if (status == TARN_OK && (message->kind == TARN_IPC_LOAD || message->kind == TARN_IPC_RESTORE)) {
-        note_load(worker, message->tank);
+        const bool is_new = message->kind == TARN_IPC_LOAD && !message->load.resumes;
+        note_load(worker, message->tank, is_new ? message->load.epoch : 0);
         worker->answered_ns = tarn_clock_monotonic_ns();
     }
     return status;

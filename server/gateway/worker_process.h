@@ -79,7 +79,10 @@ typedef struct tarn_worker_process {
     uint64_t ping_ns, answered_ns;
     uint32_t ping_id;
     uint32_t loads_open; ///< tanks that it was told to make and hasn't answered for
-    uint32_t loads[TARN_IPC_TANKS_MAX];
+    struct {
+        uint32_t tank;
+        uint32_t epoch; ///< of the tank that is made; 0: what comes is of whichever it had
+    } loads[TARN_IPC_TANKS_MAX];
     double step_s;     ///< the longest that a tank's steps took lately
     uint32_t failures; ///< in a row
     uint64_t starts_total, failures_total;

@@ -153,20 +153,28 @@ static tarn_status make_room(tarn_worker_queue *queue, const tarn_worker_queue_k
     return is_move ? TARN_E_SPACE : TARN_E_LIMIT;
 }
 
+/// Where a message has its descriptor; a zero, where none goes along with its kind.
+static int *box_of(tarn_ipc_message *message)
+{
+    static int none;
+    return message->kind == TARN_IPC_LOAD      ? &message->load.box
+           : message->kind == TARN_IPC_RESTORE ? &message->restore.box
+           : message->kind == TARN_IPC_REPLAY  ? &message->replay.box
+                                               : &none;
+}
+
 /// Writes a message with a copy of the descriptor that goes along; without one where there are no more.
 static tarn_status write_entry(tarn_worker_queue *queue, tarn_worker_queue_entry *entry,
                                const tarn_ipc_message *message, size_t bytes_max, size_t *byte_count)
 {
-    const int box = message->kind == TARN_IPC_LOAD      ? message->load.box
-                    : message->kind == TARN_IPC_RESTORE ? message->restore.box
-                                                        : 0;
     entry->fd = 0;
-    if (box <= 0) {
+    if (*box_of((tarn_ipc_message *)message) <= 0) { // which is only read
         return tarn_ipc_write(message, room_of(queue, entry), bytes_max, byte_count);
     }
     tarn_ipc_message own = *message;
-    const int copy = fcntl(box, F_DUPFD_CLOEXEC, 1);
-    *(own.kind == TARN_IPC_LOAD ? &own.load.box : &own.restore.box) = entry->fd = copy > 0 ? copy : 0;
+    int *box = box_of(&own);
+    const int copy = fcntl(*box, F_DUPFD_CLOEXEC, 1);
+    *box = entry->fd = copy > 0 ? copy : 0;
     const tarn_status status = tarn_ipc_write(&own, room_of(queue, entry), bytes_max, byte_count);
     if (status != TARN_OK) {
         drop_fd(entry);

@@ -237,7 +237,7 @@ static int replay(const replay_arguments *arguments, kept_copy *copy)
         tell(run.tank.tank, &run.way);
     }
     if (arguments->verifies && !is_interrupted) {
-        printf("%" PRIu64 " hashes in the log compared\n", run.hash_count);
+        printf("%" PRIu64 " hash%s in the log compared\n", run.hash_count, run.hash_count == 1 ? "" : "es");
     }
     run.is_right = run.is_right && status == TARN_E_NOT_FOUND;
     if (status != TARN_OK && (status != TARN_E_NOT_FOUND || run.way.from == 0)) {

@@ -69,6 +69,7 @@ void tarn_black_box_begin(tarn_black_box *box, const char *scene)
     snprintf(head->scene, sizeof head->scene, "%s", scene);
     atomic_store(&head->number, 0);
     atomic_store(&head->deaths, 0);
+    atomic_store(&head->replay_until, 0);
     head->halves[0].state_bytes = head->halves[1].state_bytes = 0;
 }
 
@@ -268,6 +269,16 @@ void tarn_black_box_set_pace(tarn_black_box *box, uint32_t dt_ns, uint32_t step_
 {
     atomic_store(&box->head->dt_ns, dt_ns);
     atomic_store(&box->head->step_ns, step_ns);
+}
+
+void tarn_black_box_set_replay(tarn_black_box *box, uint64_t until)
+{
+    atomic_store(&box->head->replay_until, until);
+}
+
+uint64_t tarn_black_box_replay(const tarn_black_box *box)
+{
+    return atomic_load(&box->head->replay_until);
 }
 
 void tarn_black_box_set_busy(tarn_black_box *box, bool is_busy)

@@ -103,6 +103,10 @@ void tarn_black_box_set_number(tarn_black_box *box, uint32_t number);
 /// How long a step is in the tank's time, and of late in the world's; 0: not known.
 void tarn_black_box_set_pace(tarn_black_box *box, uint32_t dt_ns, uint32_t step_ns);
 
+/// What was done to the tank once is done again, up to a step; 0: no more. Before it is told what isn't that.
+void tarn_black_box_set_replay(tarn_black_box *box, uint64_t until);
+uint64_t tarn_black_box_replay(const tarn_black_box *box);
+
 /// The tank is being worked on, or isn't: an end of the process amid that may be its fault.
 void tarn_black_box_set_busy(tarn_black_box *box, bool is_busy);
 

@@ -3,6 +3,7 @@
 #include "server/worker/places.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/worker/worker_replay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -208,6 +209,17 @@ static void restore(tarn_places *places, uint32_t id, const tarn_ipc_restore *me
     }
 }
 
+/// A piece of what is played back. @param place  NULL: nobody's
+static void replay(tarn_places *places, tarn_place *place, const tarn_ipc_replay *piece)
+{
+    const int fd = piece->box > 0 ? tarn_worker_link_take_fd(places->link) : 0;
+    if (place != NULL) {
+        tarn_worker_replay_piece(&place->tank, piece, fd > 0 ? fd : 0);
+    } else if (fd > 0) {
+        close(fd);
+    }
+}
+
 /// The tank is of no use without its state.
 static void refuse_state(tarn_place *place, const char *why)
 {
@@ -393,7 +405,9 @@ tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *mes
     }
     // Messages for a tank whose scene was refused are not an error.
     tarn_place *place = find(places, message->tank);
-    if (place != NULL && message->kind != TARN_IPC_LOAD && message->kind != TARN_IPC_RESTORE) {
+    if (message->kind == TARN_IPC_REPLAY) {
+        replay(places, place, &message->replay);
+    } else if (place != NULL && message->kind != TARN_IPC_LOAD && message->kind != TARN_IPC_RESTORE) {
         status = tank_message(place, message, now_ns);
     }
     if (place != NULL) {

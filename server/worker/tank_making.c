@@ -108,12 +108,13 @@ static tarn_status make(tarn_worker_tank *tank, tarn_device *device, const char 
     return TARN_OK;
 }
 
-/// The tank stands still, or goes on, as whoever asked for it wants; that is done to it in its first step.
-static void pause_as_asked(tarn_worker_tank *tank, bool is_paused)
+/// The tank stands still, or goes on, as whoever asked for it wants: before anything of it is kept.
+static tarn_status pause_as_asked(tarn_worker_tank *tank, bool is_paused)
 {
-    if (tank->paused != is_paused) {
-        tank->pause_asked = is_paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_ENDS;
-    }
+    const tarn_step_input input = {.holds = true, .pause = is_paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_ENDS};
+    const tarn_status status = tarn_tank_step(tank->tank, &input);
+    tank->paused = tarn_tank_paused(tank->tank);
+    return status;
 }
 
 /// Goes on from a box that was filled elsewhere. The first that is kept there is the tank as it then is: what led to it
@@ -140,10 +141,13 @@ static tarn_status load_box(tarn_worker_tank *tank, tarn_device *device, const c
     tank->box_fd = box_fd;
     status = tarn_black_box_find(&tank->snapshot.box, load->scene, &rest) ? tarn_worker_resume(tank, &rest)
                                                                           : TARN_E_NOT_FOUND;
+    if (status == TARN_OK && load->resumes == TARN_IPC_GOES_BACK) {
+        status = pause_as_asked(tank, load->paused);
+    }
     if (status == TARN_OK) {
         tarn_snapshot_adopt(&tank->snapshot, tank->tank, tank->step, box_fd, &from.pack);
         if (load->resumes == TARN_IPC_GOES_BACK) {
-            pause_as_asked(tank, load->paused);
+            tarn_worker_tank_log_presses(tank); // the box of the past doesn't know what has been done since
         }
     }
     tarn_scene_pack_free(&from.pack);

@@ -9,7 +9,7 @@ enum {
     TARN_WORKER_TANKS_MAX = 256,
     TARN_WORKER_PLACES_MAX = 2 * TARN_WORKER_TANKS_MAX, ///< of tanks, and of those that end with what they are doing
     TARN_WORKER_OUT_BYTES_MAX = 256 * 1024,             ///< messages waiting for the gateway; frames wait elsewhere
-    TARN_WORKER_REFUSALS_BYTES_MAX = 64 * 1024,         ///< above this much waiting, refusals are dropped
+    TARN_WORKER_REFUSALS_BYTES_MAX = 64 * 1024,         ///< above this much waiting, refusals of inputs are dropped
     TARN_WORKER_CHUNKS_BYTES_MAX = 32 * 1024, ///< above this much waiting, no more of a tank's state is put there
     TARN_WORKER_FPS_MIN = 1,
     TARN_WORKER_FPS_MAX = 120,
@@ -45,6 +45,7 @@ enum {
     TARN_WORKER_FDS_MAX = TARN_WORKER_PLACES_MAX, ///< that have come along with messages
     TARN_WORKER_READ_BYTES_MAX = 1 << 20,         ///< read from the gateway at a time
     TARN_WORKER_WAIT_MS_MAX = 1000,
+    TARN_WORKER_REPLAY_MS_MAX = 5000, ///< that a tank stands for a piece of what is played back, before it goes on live
 
     TARN_INPUT_SOURCES_MAX = TARN_TANK_PUSHES_MAX, ///< pointers, controllers and hands that act at once in a tank
     TARN_INPUT_VIEWERS_MAX = TARN_VIEWERS_MAX,     ///< whose newest input is remembered

@@ -49,7 +49,9 @@ void tarn_worker_link_close(tarn_worker_link *link)
 
 tarn_status tarn_worker_link_put(tarn_worker_link *link, const tarn_ipc_message *message)
 {
-    if (message->kind == TARN_IPC_REFUSED && link->out_bytes > TARN_WORKER_REFUSALS_BYTES_MAX) {
+    // Others answer a load or a move, which the gateway waits for.
+    const bool may_go = message->kind == TARN_IPC_REFUSED && message->refused.code == TARN_ERROR_INPUT;
+    if (may_go && link->out_bytes > TARN_WORKER_REFUSALS_BYTES_MAX) {
         return TARN_E_SPACE;
     }
     size_t bytes;

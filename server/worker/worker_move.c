@@ -4,6 +4,7 @@
 #include "protocol/assert.h"
 #include "server/common/log.h"
 #include "server/worker/tank_presses.h"
+#include "server/worker/tank_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +46,11 @@ tarn_status tarn_worker_move_save(tarn_worker_tank *tank, uint32_t save)
     tarn_worker_move_end(tank); // a move that was given up
     tarn_handover *handover = &tank->handover;
     handover->phase = TARN_HANDOVER_GIVES;
-    handover->head = (tarn_ipc_state_head){
-        .save = save, .epoch = tank->epoch, .step = tank->step, .number = tarn_encoder_number(tank->encoder)};
+    handover->head = (tarn_ipc_state_head){.save = save,
+                                           .epoch = tank->epoch,
+                                           .step = tank->step,
+                                           .number = tarn_encoder_number(tank->encoder),
+                                           .replay_until = tarn_black_box_replay(&tank->snapshot.box)};
     uint64_t step;
     (void)tarn_black_box_state(&tank->snapshot.box, &handover->head.state_bytes, &step); // which was just kept
     save_presses(tank, handover);
@@ -193,6 +197,7 @@ tarn_status tarn_worker_move_load(tarn_worker_tank *tank, tarn_text why)
         status = tarn_tank_presses_read(tank, tank->handover.presses, head.presses_bytes);
     }
     if (status == TARN_OK) {
+        tarn_black_box_set_replay(&tank->snapshot.box, head.replay_until);
         status = tarn_worker_tank_go_on(tank, head.epoch, head.step, head.number);
     }
     if (status != TARN_OK) {
@@ -200,6 +205,7 @@ tarn_status tarn_worker_move_load(tarn_worker_tank *tank, tarn_text why)
                  status == TARN_E_MALFORMED ? "it is none of this scene" : tarn_status_text(status));
         return status == TARN_E_DEVICE || status == TARN_E_MEMORY ? status : TARN_E_MALFORMED;
     }
+    tarn_worker_tank_log_presses(tank); // which the box has with the next step else, and a resting tank makes none
     tarn_worker_move_end(tank);
     return TARN_OK;
 }

@@ -78,6 +78,7 @@ tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest
         return status;
     }
     if (is_set_back) {
+        tarn_black_box_set_replay(box, 0); // what was played back may be why
         give_notice(tank, rest);
     }
     return tarn_worker_tank_go_on(tank, rest->epoch + is_set_back, step, rest->number);

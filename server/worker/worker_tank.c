@@ -6,6 +6,7 @@
 #include "server/worker/input_solids.h"
 #include "server/worker/tank_presses.h"
 #include "server/worker/tank_start.h"
+#include "server/worker/worker_replay.h"
 #include "server/worker/worker_resume.h"
 
 #include <math.h>
@@ -105,12 +106,24 @@ static tarn_status take(tarn_worker_tank *tank, const tarn_step_input *input)
     return try_again(tank, status);
 }
 
+/// Whether a step's input has anything in it, which so far is what people do.
+static bool is_acted_on(const tarn_step_input *input)
+{
+    return input->push_count > 0 || input->grab_count > 0 || input->parameter_count > 0 ||
+           input->tools.pour_count > 0 || input->tools.sink_count > 0 || input->tools.dye_count > 0 ||
+           input->throw_count > 0 || input->wall_count > 0 || input->erase_count > 0 ||
+           input->poser == TARN_STEP_POSER_HAND;
+}
+
 /// Lets what acts at once come to pass now, while the clock stands.
 static tarn_status hold(tarn_worker_tank *tank)
 {
     tank->latched = tank->next;
     tank->latched.holds = true;
     memset(&tank->next, 0, sizeof tank->next);
+    if (is_acted_on(&tank->latched)) {
+        tarn_worker_replay_end(tank, NULL);
+    }
     const tarn_status status = take(tank, &tank->latched);
     tank->paused = tarn_tank_paused(tank->tank);
     tank->state_changed = true;
@@ -119,6 +132,7 @@ static tarn_status hold(tarn_worker_tank *tank)
 
 void tarn_worker_tank_unmake(tarn_worker_tank *tank)
 {
+    tarn_worker_replay_drop(tank);
     tarn_encoder_destroy(tank->encoder);
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
@@ -147,6 +161,7 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
     if (status != TARN_OK) {
         return status;
     }
+    tarn_worker_replay_end(tank, NULL);
     tarn_input_state_latch_note(&tank->inputs, reset->viewer_id, reset->sequence);
     tarn_worker_tank_begin(tank, reset->epoch, 0,
                            tarn_clock_monotonic_ns()); // a newer epoch first: what is shown of it is never older
@@ -167,6 +182,7 @@ tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint6
     tank->epoch = 0;
     tank->paused = tarn_tank_paused(tank->tank);
     tarn_worker_tank_begin(tank, epoch, step, tarn_clock_monotonic_ns());
+    tarn_worker_replay_go_on(tank);
     return tarn_worker_tank_look(tank);
 }
 
@@ -187,6 +203,9 @@ void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *co
 
 void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
 {
+    if (tarn_worker_replay_settle(tank, now_ns)) {
+        start_pace(tank, now_ns);
+    }
     if (tank->pause_asked == TARN_STEP_PAUSE_KEEPS) {
         if (tank->paused && tank->next.parameter_count > 0) {
             (void)hold(tank);
@@ -305,7 +324,7 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
 
 static bool is_stepping(const tarn_worker_tank *tank)
 {
-    return tank->paused ? tank->steps_asked > 0 : tank->viewer_count > 0;
+    return (tank->paused ? tank->steps_asked > 0 : tank->viewer_count > 0) && !tarn_worker_replay_waits(tank);
 }
 
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
@@ -358,15 +377,6 @@ static void tell_refused(const tarn_worker_tank *tank, tarn_worker_link *link, c
     }
 }
 
-/// Whether a step's input has anything in it, which so far is what people do.
-static bool is_acted_on(const tarn_step_input *input)
-{
-    return input->push_count > 0 || input->grab_count > 0 || input->parameter_count > 0 ||
-           input->tools.pour_count > 0 || input->tools.sink_count > 0 || input->tools.dye_count > 0 ||
-           input->throw_count > 0 || input->wall_count > 0 || input->erase_count > 0 ||
-           input->poser == TARN_STEP_POSER_HAND;
-}
-
 /// Everything that is done to the tank in this step, which the viewers' inputs end with. What comes from now on is for
 /// the next one.
 static void latch(tarn_worker_tank *tank, tarn_step_tools *tools)
@@ -407,6 +417,27 @@ static tarn_status log_hash(tarn_worker_tank *tank, uint64_t step)
     return status == TARN_E_DEVICE ? status : TARN_OK; // another one comes
 }
 
+/// Puts what was done in this step once in the place of what viewers do, who do nothing; if they do anything, or there
+/// is no more of it, the tank is live. Job. @return TARN_OK or what a step came to
+static tarn_status play_back(tarn_worker_tank *tank)
+{
+    tarn_step_input *input = &tank->latched;
+    tarn_status status = TARN_OK;
+    if (is_acted_on(input) || input->motion_field_count > 0) {
+        tarn_worker_replay_end(tank, NULL);
+        return TARN_OK;
+    }
+    while (status == TARN_OK && (status = tarn_worker_replay_next(tank, input)) == TARN_OK && input->holds) {
+        tank->state_changed |= input->parameter_count > 0;
+        status = take(tank, input);
+    }
+    if (status == TARN_E_NOT_FOUND) {
+        memset(input, 0, sizeof *input);
+        tarn_scene_drive(&tank->scene, tank->step, input);
+    }
+    return status == TARN_E_NOT_FOUND ? TARN_OK : status;
+}
+
 /// Steps the simulation with what the viewers do.
 static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
 {
@@ -415,7 +446,13 @@ static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
     tarn_step_input *input = &tank->latched;
     const uint32_t changes = tarn_tank_added_changes(tank->tank);
     latch(tank, &tools);
-    tarn_status status = tarn_tank_admit(tank->tank, input, &refusals);
+    tarn_status status = tarn_worker_replay_is_on(tank) ? play_back(tank) : TARN_OK;
+    if (status == TARN_OK) {
+        status = tarn_tank_admit(tank->tank, input, &refusals);
+    }
+    if (status == TARN_E_ARGUMENT && tarn_worker_replay_is_on(tank)) {
+        tarn_worker_replay_end(tank, "what was done then can't be done in this tank");
+    }
     if (status == TARN_E_ARGUMENT) { // what was read from the network was checked there: this is a fault of ours
         tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id},
                     "tank %u, step %llu: its input is left out: %s", tank->id, (unsigned long long)tank->step + 1,
@@ -423,7 +460,9 @@ static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
         memset(input, 0, sizeof *input);
         status = TARN_OK;
     }
-    tell_refused(tank, link, &tools, &refusals);
+    if (status == TARN_OK && !tarn_worker_replay_is_on(tank)) {
+        tell_refused(tank, link, &tools, &refusals);
+    }
     if (status == TARN_OK) {
         tarn_input_state_throws(&tank->inputs, tools.throws, tools.throw_count);
         status = take(tank, input);
@@ -481,6 +520,7 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
     }
     tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u, step %llu: %s: %s", tank->id,
                 (unsigned long long)failed, tarn_status_name(failure), tank->notice);
+    tarn_worker_replay_end(tank, NULL);
     tank->paused = tarn_tank_paused(tank->tank);
     tarn_worker_tank_let_go(tank);
     tank->steps_asked = 0;
@@ -511,6 +551,7 @@ static tarn_status step(tarn_worker_tank *tank, tarn_worker_link *link, const ta
     tank->stamps.stepped_ns = done_ns;
     tank->step_count++;
     tank->step++;
+    tarn_worker_replay_stepped(tank);
     tarn_pace_stepped(&tank->pace, done_ns);
     return TARN_OK;
 }
@@ -526,6 +567,7 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
     session->cell_m = desc->cell_m;
     session->dt_s = desc->dt_s;
     session->speed = tank->speed;
+    session->replay_until = tank->replay.feed.until;
     for (int axis = 0; axis < 3; axis++) {
         session->size_m[axis] = desc->cell_m * (float)desc->cells[axis];
     }
@@ -601,7 +643,7 @@ static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
         return;
     }
     tarn_ipc_message message = {.kind = TARN_IPC_REFUSED, .tank = tank->id};
-    message.refused.code = TARN_ERROR_SCENE;
+    message.refused.code = TARN_ERROR_LIMIT; // of the scene it would answer a load that is on its way
     snprintf(
         message.refused.text, sizeof message.refused.text,
         "scene \"%s\": a frame of it takes more than the %d MiB that are allowed, or too many particles are in one "
@@ -702,6 +744,7 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
         tank->added_due_ns = now_ns + TARN_WORKER_ADDED_MS * (uint64_t)1000000;
     }
     tell_state(tank, link);
+    tarn_worker_replay_ask(tank, link, now_ns);
     // After the state, whose epoch it belongs to.
     if (tank->notice[0] && !tank->state_changed) {
         memset(&message, 0, sizeof message);

@@ -26,11 +26,23 @@
 #include "server/worker/input_state.h"
 #include "server/worker/jobs.h"
 #include "server/worker/pace.h"
+#include "server/worker/replay_feed.h"
 #include "server/worker/snapshot.h"
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
 
 #include <stdbool.h>
+
+/// What is played back (worker_replay.h); zero: nothing is.
+typedef struct tarn_worker_replay {
+    tarn_replay_feed feed;
+    tarn_ipc_replay piece; ///< that came while a job was in progress
+    int fd;                ///< owned, its memory; 0: none
+    bool has_piece;
+    bool is_asked; ///< for a piece that hasn't come
+    uint64_t asked_ns;
+    bool is_other; ///< the water isn't what it was then, which was said
+} tarn_worker_replay;
 
 typedef struct tarn_worker_tank {
     uint32_t id;   ///< the gateway's; 0: this place is free
@@ -74,6 +86,7 @@ typedef struct tarn_worker_tank {
     float cost_s;                ///< of a step, in the last report that had one
     tarn_ipc_stamps stamps;      ///< of the newest step, and of the frame that is being made
     uint32_t step_count, encode_count;
+    tarn_worker_replay replay;
     tarn_handover handover; ///< while there is one, the tank stands
 } tarn_worker_tank;
 

@@ -20,16 +20,18 @@
 enum { KERNELS_MAX = 256, PARTICLES = 102400, MANY_PARTICLES = 2073600, WARM_UP_STEPS = 2 };
 
 #define LAUNCH_US 2.5      ///< that a launch takes which waits for the one before it
+#define PHASE_US 1.5       ///< the same of one within a chain, which waits for all blocks of the one before it
 #define BYTES_PER_US 3.0e6 ///< of a device with 3 TB/s
 
 typedef struct counted {
     const tarn_kernel *kernel;
-    uint64_t launches, tiles, most_tiles;
+    uint64_t launches, phases, tiles, most_tiles; ///< phases: launches within a chain
 } counted;
 
 static counted kernels[KERNELS_MAX];
 static uint32_t kernel_count;
-static uint64_t rounds, fills;
+static uint64_t rounds, fills, chains;
+static bool in_chain;
 static const tarn_device_ops *real;
 
 // ------------------------------------------------------------------------------------------------------------ counting
@@ -46,7 +48,7 @@ static void count_launch(tarn_queue *queue, const tarn_kernel *kernel, const voi
     }
     if (i < KERNELS_MAX && count_max > 0) {
         const uint64_t tiles = count != NULL && *count < count_max ? *count : count_max;
-        kernels[i].launches++;
+        *(in_chain ? &kernels[i].phases : &kernels[i].launches) += 1;
         kernels[i].tiles += tiles;
         kernels[i].most_tiles = tiles > kernels[i].most_tiles ? tiles : kernels[i].most_tiles;
     }
@@ -69,6 +71,17 @@ static void count_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, 
     }
 }
 
+/// One launch where the device can; here what it does one after the other is counted.
+static void count_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context)
+{
+    (void)queue;
+    (void)chain;
+    chains++;
+    in_chain = true;
+    body(context);
+    in_chain = false;
+}
+
 /// Nothing is replayed: what a step launches is launched by it.
 static void count_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context)
 {
@@ -81,7 +94,7 @@ static void count_from_now(void)
 {
     memset(kernels, 0, sizeof kernels);
     kernel_count = 0;
-    rounds = fills = 0;
+    rounds = fills = chains = 0;
 #if TARN_WATCHED
     races_count_bytes_anew();
 #endif
@@ -95,6 +108,7 @@ static void watch_device(tarn_device *device)
     counting.launch = count_launch;
     counting.zero = count_zero;
     counting.repeat = count_repeat;
+    counting.chain = count_chain;
     counting.run = count_run;
     device->ops = &counting;
 }
@@ -103,7 +117,8 @@ static void watch_device(tarn_device *device)
 
 static int by_launches(const void *a, const void *b)
 {
-    const uint64_t first = ((const counted *)a)->launches, second = ((const counted *)b)->launches;
+    const counted *x = a, *y = b;
+    const uint64_t first = x->launches + x->phases, second = y->launches + y->phases;
     return (first < second) - (first > second);
 }
 
@@ -120,36 +135,39 @@ static void bytes_of(const char *kernel, uint64_t *read, uint64_t *written)
 /// @param substeps  of all steps
 static void print_table(uint32_t particles, uint32_t steps, uint64_t substeps)
 {
-    uint64_t launches = 0, read_all = 0, written_all = 0;
+    uint64_t launches = chains, phases = 0, read_all = 0, written_all = 0;
     const double per_step = 1.0 / steps;
     qsort(kernels, kernel_count, sizeof kernels[0], by_launches);
     printf("\n%u particles, %u steps of %.2f substeps, %.1f rounds of loops a step\n\n", particles, steps,
            (double)substeps * per_step, (double)rounds * per_step);
-    printf("| kernel | launches a step | tiles a launch | at most | MB a step: read | written "
-           "|\n|---|---|---|---|---|---|\n");
+    printf("| kernel | launches a step | in chains | tiles a launch | at most | MB a step: read | written "
+           "|\n|---|---|---|---|---|---|---|\n");
     for (uint32_t i = 0; i < kernel_count; i++) {
         const counted *k = &kernels[i];
-        if (k->launches == 0) { // over no tiles
+        if (k->launches + k->phases == 0) { // over no tiles
             continue;
         }
         uint64_t read, written;
         bytes_of(k->kernel->name, &read, &written);
         launches += k->launches;
+        phases += k->phases;
         read_all += read;
         written_all += written;
-        printf("| %s | %.2f | %.0f | %llu | %.3f | %.3f |\n", k->kernel->name, (double)k->launches * per_step,
-               (double)k->tiles / (double)k->launches, (unsigned long long)k->most_tiles,
-               (double)read * per_step * 1e-6, (double)written * per_step * 1e-6);
+        printf("| %s | %.2f | %.2f | %.0f | %llu | %.3f | %.3f |\n", k->kernel->name, (double)k->launches * per_step,
+               (double)k->phases * per_step, (double)k->tiles / (double)(k->launches + k->phases),
+               (unsigned long long)k->most_tiles, (double)read * per_step * 1e-6, (double)written * per_step * 1e-6);
     }
     const double bytes = (double)(read_all + written_all) * per_step;
     const double launch_us = ((double)launches + (double)fills) * per_step * LAUNCH_US,
-                 memory_us = bytes / BYTES_PER_US;
+                 phase_us = (double)phases * per_step * PHASE_US, memory_us = bytes / BYTES_PER_US;
     printf("\n%.1f launches and %.1f fills a step, one after the other: %.3f ms at %.1f us each\n",
            (double)launches * per_step, (double)fills * per_step, 1e-3 * launch_us, LAUNCH_US);
+    printf("of them %.1f chains, in which %.1f kernels follow each other: %.3f ms at %.1f us each\n",
+           (double)chains * per_step, (double)phases * per_step, 1e-3 * phase_us, PHASE_US);
     if (bytes > 0) {
         printf("%.1f bytes a particle and substep: %.3f ms a step at 3 TB/s, %.3f ms in all\n",
                bytes * steps / ((double)particles * (double)substeps), 1e-3 * memory_us,
-               1e-3 * (launch_us + memory_us));
+               1e-3 * (launch_us + phase_us + memory_us));
     }
 }
 

@@ -160,7 +160,7 @@ static void write_seeds(void)
         .name = "main", .title = "A title", .begun_as = "tiny", .salt = {1, 2}, .guests = 1, .is_kept = true};
     static const tarn_session_head state = {
         .state = ROW, .epoch = 5, .number = 7, .step = 9, .state_bytes_max = STATE_BYTES_MAX, .scene = "tiny"};
-    static uint8_t plain[SEED_BYTES], sorted[SEED_BYTES], packed[SEED_BYTES];
+    static uint8_t plain[SEED_BYTES], packed[SEED_BYTES];
     size_t byte_count = tarn_session_about_write(&about, plain);
     write_seed("about", ABOUT, plain, byte_count);
     byte_count = tarn_session_head_write(&state, true, plain);
@@ -169,12 +169,14 @@ static void write_seeds(void)
     write_seed("kept_state", STATE, plain, byte_count);
     const size_t packed_bytes = ZSTD_compress(packed, sizeof packed, plain, byte_count, 1);
     write_seed("packed", PACKED, packed, packed_bytes);
-    tarn_session_sort(plain, byte_count, sorted);
-    tarn_session_mark_sorted(packed);
-    write_seed("sorted", PACKED, packed,
-               TARN_SESSION_SORTED_BYTES + ZSTD_compress(packed + TARN_SESSION_SORTED_BYTES,
-                                                         sizeof packed - TARN_SESSION_SORTED_BYTES, sorted, byte_count,
-                                                         1));
+    tarn_box_bytes sorted = {0}, behind = {plain + byte_count - 200, 200, 200};
+    ZSTD_CCtx *compressor = ZSTD_createCCtx();
+    must(compressor != NULL &&
+             tarn_session_pack_sorted(compressor, plain, byte_count - 200, &behind, &sorted) == TARN_OK,
+         "a state");
+    write_seed("sorted", PACKED, sorted.bytes, sorted.count);
+    tarn_box_bytes_free(&sorted);
+    ZSTD_freeCCtx(compressor);
     byte_count = tarn_session_head_write(&state, false, plain);
     byte_count += make_log(plain + byte_count);
     write_seed("batch", BATCH, plain, byte_count);

@@ -4,6 +4,7 @@
 // Exit status: 0 when all agree; 1 when something differs, or a GPU is there and can't be used; 77 when there is no GPU
 // (the CPU is compared with itself all the same). `gpu_check quick` plays the first steps of the smallest tanks.
 #include "server/common/device_open.h"
+#include "tests/gpu/gpu_costs.h"
 #include "tests/gpu/gpu_play.h"
 #include "tests/kernels/dialect_checks.h"
 
@@ -212,6 +213,26 @@ static void check_together(const device_list *list)
     compare(0, NULL, NULL);
 }
 
+/// What launches cost that wait for each other: kernels/README.md reckons with it.
+static void print_costs(const device_list *list)
+{
+    double us[DEVICES_MAX][GPU_COSTS];
+    print_columns("Launches that wait: us each", list);
+    for (uint32_t d = 0; d < list->count; d++) {
+        if (!gpu_costs(list->of[d], us[d])) {
+            failure("%s: %s", tarn_device_name(list->of[d]), tarn_device_error(list->of[d]));
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < GPU_COSTS; i++) {
+        printf("    %-36s", gpu_cost_names[i]);
+        for (uint32_t d = 0; d < list->count; d++) {
+            printf("%22.3f", us[d][i]);
+        }
+        printf("\n");
+    }
+}
+
 static void print_stages(const device_list *list, const tank_fixture *fixture)
 {
     const char *names[TARN_TANK_STAGES_MAX] = {NULL};
@@ -244,6 +265,9 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     open_devices(&list);
     check_dialect(&list);
+    if (!is_quick) {
+        print_costs(&list);
+    }
     check_tanks(&list);
     check_moves(&list);
     check_together(&list);

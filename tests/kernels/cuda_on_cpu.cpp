@@ -2,10 +2,13 @@
 // barriers, barriers that not all lanes reach, scratch that is read before it is written, tiles that depend on each
 // other, warp collectives, arguments that change although a replay keeps those of its first run.
 //
+// Blocks of a launch run one after the other, those of a chain side by side.
+//
 // `index` of the description chooses the order of lanes and of blocks: 0 ascending, 1 descending, above that a shuffle
 // of its own at every turn. What shared memory holds before a block differs as well: numbers, or what isn't one.
 #include "tests/kernels/cuda_on_cpu.h"
 
+#include "kernels/device/chain_record.h"
 #include "kernels/device/device_internal.h"
 #include "kernels/device/tile.h"
 #include "tests/kernels/emulated_watch.h"
@@ -29,7 +32,8 @@ extern "C" unsigned char __start_emulated_shared[], __stop_emulated_shared[];
 namespace {
 
 constexpr size_t STACK_BYTES = 64 * 1024;
-constexpr uint32_t BLOCKS_MAX = 3; // few, so that blocks stride over tiles
+constexpr uint32_t BLOCKS_MAX = 3;   // few, so that blocks stride over tiles
+constexpr int IDLE_TURNS_MAX = 1000; // in which blocks do nothing but wait for each other
 constexpr uint32_t WARPS_MAX = TARN_TILE_LANES_MAX / 32;
 constexpr int ORDERS = 8;
 
@@ -48,18 +52,24 @@ struct warp {
 };
 
 using kernel_function = void (*)(const void *, const uint32_t *, uint32_t);
+using chain_function = void (*)(const tile_chain_program *);
 
+/// A launch of a kernel or, with a program, of a chain.
 struct block_run {
-    kernel_function function;
+    const void *function;
     const void *args;
     const uint32_t *count;
     uint32_t count_max;
+    const tile_chain_program *program;
+    uint32_t blocks; // that run side by side
 };
 
 fibre lanes[TARN_TILE_LANES_MAX];
 warp warps[WARPS_MAX];
 jmp_buf scheduler;
-uint32_t block_waiting;
+uint32_t current; // of `lanes`: those of blocks side by side lie one block after the other
+uint32_t paused;  // lanes of this turn
+uint32_t block_waiting[BLOCKS_MAX];
 block_run running;
 std::set<std::string> have_run;
 
@@ -72,9 +82,18 @@ void to_scheduler(uint32_t self)
     }
 }
 
+void turn_to(uint32_t i)
+{
+    current = i;
+    threadIdx.x = i % blockDim.x;
+    if (running.blocks > 1) {
+        blockIdx.x = i / blockDim.x;
+    }
+}
+
 void to_lane(uint32_t i)
 {
-    threadIdx.x = i;
+    turn_to(i);
     if (_setjmp(scheduler) == 0) {
         _longjmp(lanes[i].place, 1);
     }
@@ -83,10 +102,15 @@ void to_lane(uint32_t i)
 /// A lane's whole life: it runs one block after the other.
 void lane_main()
 {
-    const uint32_t self = threadIdx.x;
+    const uint32_t self = current;
     for (;;) {
         to_scheduler(self);
-        running.function(running.args, running.count, running.count_max);
+        if (running.program != nullptr) {
+            reinterpret_cast<chain_function>(const_cast<void *>(running.function))(running.program);
+        } else {
+            reinterpret_cast<kernel_function>(const_cast<void *>(running.function))(running.args, running.count,
+                                                                                    running.count_max);
+        }
         lanes[self].state = waits::ended;
     }
 }
@@ -100,7 +124,7 @@ void start_lane(uint32_t i)
     context.uc_stack.ss_size = STACK_BYTES;
     context.uc_link = nullptr;
     makecontext(&context, lane_main, 0);
-    threadIdx.x = i;
+    turn_to(i);
     if (_setjmp(scheduler) == 0) {
         setcontext(&context);
     }
@@ -117,9 +141,8 @@ void prepare_lane(uint32_t i)
 
 void wait_here(waits what)
 {
-    const uint32_t self = threadIdx.x;
-    lanes[self].state = what;
-    to_scheduler(self);
+    lanes[current].state = what;
+    to_scheduler(current);
 }
 
 void release(waits what, uint32_t begin, uint32_t end)
@@ -165,42 +188,62 @@ class turn_order {
 /// Runs each lane that can go on. @return how many have ended
 uint32_t turn(turn_order &order)
 {
+    const uint32_t count = blockDim.x * running.blocks;
     uint32_t ended = 0, ran = 0;
-    for (const uint32_t i : order.next(blockDim.x)) {
+    paused = 0;
+    for (const uint32_t i : order.next(count)) {
         if (lanes[i].state == waits::nothing) {
             to_lane(i);
             ran++;
         }
         ended += lanes[i].state == waits::ended;
     }
-    if (ran == 0 && ended < blockDim.x) {
-        fprintf(stderr, "a barrier was reached by %u of %u lanes; %u lanes ended without it\n", block_waiting,
-                blockDim.x, ended);
+    static int idle_turns;
+    idle_turns = ran > 0 && ran == paused ? idle_turns + 1 : 0;
+    if ((ran == 0 && ended < count) || idle_turns > IDLE_TURNS_MAX) {
+        for (uint32_t b = 0; b < running.blocks; b++) {
+            fprintf(stderr, "a barrier was reached by %u of %u lanes\n", block_waiting[b], blockDim.x);
+        }
+        fprintf(stderr, "%u lanes ended without one, %u wait for other blocks\n", ended, paused);
         abort();
     }
     return ended;
 }
 
-void run_block(turn_order &order)
+/// Runs as many blocks as run side by side.
+void run_blocks(turn_order &order)
 {
     const size_t shared_bytes = (size_t)(__stop_emulated_shared - __start_emulated_shared);
     memset(__start_emulated_shared, order.rubbish(), shared_bytes);
     watch_block(__start_emulated_shared, shared_bytes);
-    block_waiting = 0;
+    for (uint32_t b = 0; b < running.blocks; b++) {
+        block_waiting[b] = 0;
+    }
     for (warp &w : warps) {
         w.waiting = 0;
     }
-    for (uint32_t i = 0; i < blockDim.x; i++) {
+    for (uint32_t i = 0; i < blockDim.x * running.blocks; i++) {
         prepare_lane(i);
     }
-    while (turn(order) < blockDim.x) {
+    while (turn(order) < blockDim.x * running.blocks) {
     }
 }
 
 // -------------------------------------------------------------------------------------------------------------- the
 // device
 
-/// What a replay keeps: launches with their arguments as they were, fills, and repeats of further ones.
+/// A chain as one launch. It stays where it is: the program points into it.
+struct chain_launch {
+    chain_record record;
+    uint32_t meeting[2];
+    tile_chain_program program;
+    ~chain_launch()
+    {
+        chain_record_free(&record);
+    }
+};
+
+/// What a replay keeps: launches with their arguments as they were, fills, repeats of further ones, and chains.
 struct operation {
     const tarn_kernel *kernel;
     std::vector<unsigned char> args;
@@ -209,6 +252,8 @@ struct operation {
     void *to;
     size_t bytes;
     std::vector<operation> body;
+    bool is_chain;
+    std::shared_ptr<chain_launch> chain; // where it can be one launch
 };
 
 struct emulated_device {
@@ -219,6 +264,7 @@ struct emulated_device {
 struct emulated_queue {
     tarn_queue base;
     std::vector<operation> *recording;
+    chain_record *chain; // that is being recorded, too
 };
 
 } // namespace
@@ -246,6 +292,9 @@ __attribute__((weak)) void watch_block_barrier(const char *, int)
 __attribute__((weak)) void watch_warp_barrier(uint32_t)
 {
 }
+__attribute__((weak)) void watch_last_tile()
+{
+}
 __attribute__((weak)) void *watch_take(size_t bytes)
 {
     const size_t rounded = (bytes + 255) / 256 * 256 + 256;
@@ -257,12 +306,29 @@ __attribute__((weak)) void watch_give(void *memory)
     free(memory);
 }
 
+void emulated_pause(void)
+{
+    paused++;
+    wait_here(waits::nothing);
+}
+
+void emulated_last_tile(void)
+{
+    watch_last_tile();
+}
+
+uint32_t emulated_block(void)
+{
+    return current / blockDim.x;
+}
+
 void emulated_block_barrier(const char *file, int line)
 {
-    if (++block_waiting == blockDim.x) {
-        block_waiting = 0;
+    const uint32_t own = emulated_block();
+    if (++block_waiting[own] == blockDim.x) {
+        block_waiting[own] = 0;
         watch_block_barrier(file, line);
-        release(waits::block, 0, blockDim.x);
+        release(waits::block, own * blockDim.x, (own + 1) * blockDim.x);
     } else {
         wait_here(waits::block);
     }
@@ -271,7 +337,7 @@ void emulated_block_barrier(const char *file, int line)
 /// @param orders_memory  which an exchange of values doesn't
 static void meet_warp(bool orders_memory)
 {
-    const uint32_t first = threadIdx.x / 32 * 32;
+    const uint32_t first = current / 32 * 32;
     if (++warps[first / 32].waiting == 32) {
         warps[first / 32].waiting = 0;
         if (orders_memory) {
@@ -290,7 +356,7 @@ void emulated_warp_barrier(void)
 
 const uint64_t *emulated_warp_share(uint64_t value)
 {
-    uint64_t *shared = warps[threadIdx.x / 32].shared[lanes[threadIdx.x].shares++ % 2];
+    uint64_t *shared = warps[current / 32].shared[lanes[current].shares++ % 2];
     shared[threadIdx.x % 32] = value;
     meet_warp(false);
     return shared;
@@ -319,20 +385,45 @@ void launch_now(emulated_device *device, const tarn_kernel *kernel, const void *
     }
     uint32_t args_bytes;
     const void *function = kernel->cuda(&blockDim.x, &args_bytes);
-    running = {reinterpret_cast<kernel_function>(const_cast<void *>(function)), args, count, count_max};
+    running = {function, args, count, count_max, nullptr, 1};
     const uint32_t tiles = count != nullptr && *count < count_max ? *count : count_max;
     gridDim.x = watch_is_on() ? std::max(tiles, 1u) : std::min(count_max, BLOCKS_MAX);
     watch_launch(kernel->name);
     for (const uint32_t block : device->blocks.next(gridDim.x)) {
         blockIdx.x = block;
-        run_block(device->lanes);
+        run_blocks(device->lanes);
+    }
+}
+
+void launch_chain(emulated_device *device, const chain_launch &chain)
+{
+    for (uint32_t i = 0; i < chain.record.op_count; i++) {
+        const tile_chain_op &op = chain.record.op[i];
+        if (op.what < TILE_CHAIN_LOOP && (op.count == nullptr || *op.count > 0)) {
+            have_run.insert(chain.record.chain->kernels[op.what]->name);
+        }
+    }
+    uint32_t args_bytes;
+    const void *function = chain.record.chain->cuda(&blockDim.x, &args_bytes);
+    gridDim.x = std::min({chain.record.most, BLOCKS_MAX, TARN_TILE_LANES_MAX / blockDim.x});
+    blockIdx.x = 0;
+    running = {function, nullptr, nullptr, 0, &chain.program, gridDim.x};
+    watch_launch(chain.record.chain->name);
+    run_blocks(device->lanes);
+    if (chain.meeting[0] != 0) {
+        fprintf(stderr, "%u blocks have come to a meeting that has ended\n", chain.meeting[0]);
+        abort();
     }
 }
 
 void execute(emulated_device *device, const std::vector<operation> &operations)
 {
     for (const operation &o : operations) {
-        if (o.kernel != nullptr) {
+        if (o.chain != nullptr && !watch_is_on()) { // who watches has to see which tiles are of one launch
+            launch_chain(device, *o.chain);
+        } else if (o.is_chain) {
+            execute(device, o.body);
+        } else if (o.kernel != nullptr) {
             launch_now(device, o.kernel, o.args.data(), o.count, o.count_max);
         } else if (o.to != nullptr) {
             memset(o.to, 0, o.bytes);
@@ -394,7 +485,10 @@ tarn_status copy(tarn_queue *base, void *to, const void *from, size_t bytes)
 tarn_status zero(tarn_queue *base, void *to, size_t bytes)
 {
     if (of(base)->recording != nullptr) {
-        of(base)->recording->push_back({nullptr, {}, nullptr, 0, to, bytes, {}});
+        if (of(base)->chain != nullptr) {
+            chain_record_refuse(of(base)->chain, "it fills memory");
+        }
+        of(base)->recording->push_back({nullptr, {}, nullptr, 0, to, bytes, {}, false, nullptr});
     } else if (bytes > 0) {
         memset(to, 0, bytes);
     }
@@ -415,7 +509,11 @@ void launch(tarn_queue *base, const tarn_kernel *kernel, const void *args, const
     uint32_t lanes_unused, args_bytes;
     (void)kernel->cuda(&lanes_unused, &args_bytes);
     const unsigned char *bytes = static_cast<const unsigned char *>(args);
-    of(base)->recording->push_back({kernel, {bytes, bytes + args_bytes}, count, count_max, nullptr, 0, {}});
+    of(base)->recording->push_back(
+        {kernel, {bytes, bytes + args_bytes}, count, count_max, nullptr, 0, {}, false, nullptr});
+    if (of(base)->chain != nullptr) {
+        chain_record_launch(of(base)->chain, kernel, args, count, count_max);
+    }
 }
 
 void repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
@@ -427,11 +525,43 @@ void repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(v
         }
         return;
     }
-    operation loop = {nullptr, {}, go, times, nullptr, 0, {}};
+    operation loop = {nullptr, {}, go, times, nullptr, 0, {}, false, nullptr};
     of(base)->recording = &loop.body;
+    if (of(base)->chain != nullptr) {
+        chain_record_loop(of(base)->chain, go, times);
+    }
     body(context);
+    if (of(base)->chain != nullptr) {
+        chain_record_loop_end(of(base)->chain);
+    }
     of(base)->recording = outer;
     outer->push_back(loop);
+}
+
+void run_chain(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), void *context)
+{
+    std::vector<operation> *outer = of(base)->recording;
+    if (outer == nullptr) {
+        body(context);
+        return;
+    }
+    operation made = {nullptr, {}, nullptr, 0, nullptr, 0, {}, true, std::make_shared<chain_launch>()};
+    chain_launch &launch = *made.chain;
+    if (!chain_record_begin(&launch.record, chain)) {
+        abort();
+    }
+    of(base)->recording = &made.body;
+    of(base)->chain = &launch.record;
+    body(context);
+    of(base)->chain = nullptr;
+    of(base)->recording = outer;
+    if (chain_record_end(&launch.record)) {
+        const chain_record &r = launch.record;
+        launch.program = chain_record_program(&r, r.op, r.set, r.args, launch.meeting);
+    } else {
+        made.chain.reset();
+    }
+    outer->push_back(made);
 }
 
 void run(tarn_queue *base, tarn_replay **replay, void (*body)(void *), void *context)
@@ -454,8 +584,9 @@ void replay_destroy(tarn_queue *, tarn_replay *replay)
     delete replay;
 }
 
-const tarn_device_ops operations = {destroy, memory_bytes, take, give,   queue_create, queue_destroy, copy,
-                                    copy,    zero,         wait, launch, repeat,       run,           replay_destroy};
+const tarn_device_ops operations = {destroy,       memory_bytes, take,      give, queue_create,
+                                    queue_destroy, copy,         copy,      zero, wait,
+                                    launch,        repeat,       run_chain, run,  replay_destroy};
 
 } // namespace
 

@@ -20,6 +20,15 @@
 #define TILE_ARGUMENT(type) const type &
 #define TILE_END() emulated_block_barrier("tile.h", 0)
 
+#define TILE_SHARED(type, name, count)                                                                                 \
+    __shared__ type name##_of[EMULATED_BLOCKS_MAX][count];                                                             \
+    type *const name = name##_of[emulated_block()]
+#define TILE_LAST() emulated_last_tile()
+#define TILE_CHAIN_PAUSE() emulated_pause()
+
+/// Blocks that run side by side: few, so that they stride over tiles.
+enum { EMULATED_BLOCKS_MAX = 3 };
+
 struct emulated_index {
     uint32_t x;
 };
@@ -32,10 +41,23 @@ extern "C" int emulated_has_run(const char *kernel);
 void emulated_block_barrier(const char *file, int line);
 void emulated_warp_barrier(void);
 
+/// Ends this lane's turn: it waits for another block.
+void emulated_pause(void);
+
+/// This tile comes behind all others of the launch.
+void emulated_last_tile(void);
+
+/// Which of the blocks that run side by side this lane is of.
+uint32_t emulated_block(void);
+
 /// Gives a value to the warp. @return all 32 lanes' values, until the lane's next collective
 const uint64_t *emulated_warp_share(uint64_t value);
 
 #define __syncthreads() emulated_block_barrier(__FILE__, __LINE__)
+
+static inline void __threadfence(void)
+{
+}
 
 static inline void __syncwarp(void)
 {

@@ -14,13 +14,20 @@ enum {
     DIALECT_KEYS = 17,
     DIALECT_OFTEN = 5, ///< the most frequent key of moves
     DIALECT_PACK_PARTS = 16,
-    DIALECT_BIT_ROWS = 64, ///< of a tile, for rows as bits
-    DIALECT_BIT_LATE = 48, ///< from here on other bits are asked for
+    DIALECT_BIT_ROWS = 64,  ///< of a tile, for rows as bits
+    DIALECT_BIT_LATE = 48,  ///< from here on other bits are asked for
+    DIALECT_MIX_STRIDE = 7, ///< from where each value comes
     DIALECT_BOX_X = 5,
     DIALECT_BOX_Y = 3,
     DIALECT_BOX_Z = 7,
     DIALECT_BOX_CELLS = DIALECT_BOX_X * DIALECT_BOX_Y * DIALECT_BOX_Z,
 };
+
+/// Those of a chain.
+#define DIALECT_CHAIN_LIST(K)                                                                                          \
+    K(dialect_rewind)                                                                                                  \
+    K(dialect_mix)                                                                                                     \
+    K(dialect_round)
 
 /// What all test kernels take; each uses some of it.
 typedef struct dialect_args {

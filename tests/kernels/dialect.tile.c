@@ -4,6 +4,7 @@
 #include "kernels/device/pack_move.h"
 #include "kernels/device/row.h"
 #include "kernels/device/tile.h"
+#include "kernels/device/tile_chain.h"
 
 typedef struct lanes_scratch {
     uint32_t value[DIALECT_LANES];
@@ -386,3 +387,14 @@ TILE_KERNEL(dialect_rewind, 32, dialect_args, tile_no_scratch)
         args->u[3] += 1;
     }
 }
+
+/// Each value from one that another tile has: u from key, n of both.
+TILE_KERNEL(dialect_mix, DIALECT_LANES, dialect_args, tile_no_scratch)
+{
+    FOR_RANGE (i, 0, DIALECT_LANES) {
+        const uint32_t at = tile * DIALECT_LANES + i;
+        args->u[at] = args->key[(at * DIALECT_MIX_STRIDE + 1) % args->n] * 1664525u + args->limit;
+    }
+}
+
+TILE_CHAIN(dialect_mixing, DIALECT_LANES, dialect_args, DIALECT_CHAIN_LIST)

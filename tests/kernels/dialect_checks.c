@@ -1,6 +1,7 @@
 #include "tests/kernels/dialect_checks.h"
 
 #include "tests/kernels/dialect_arrays.h"
+#include "tests/kernels/dialect_chains.h"
 #include "tests/kernels/dialect_rows.h"
 #include "tests/kernels/dialect_transfers.h"
 #include "tests/kernels/saxpy.h"
@@ -756,6 +757,7 @@ const dialect_check dialect_checks[] = {
     {"launches limited by a count", check_counts},
     {"order of many tiny launches", check_order},
     {"repeats and replays", check_repeats},
+    {"chains", dialect_check_chains},
     {"two queues side by side", check_two_queues},
     {"a repeat without go", check_repeat_without_go},
     {"transfers", dialect_check_transfers},

@@ -3,6 +3,7 @@
 #define TARN_TESTS_DIALECT_KERNELS_H
 
 #include "kernels/device/device_work.h"
+#include "tests/kernels/dialect.h"
 
 #define DIALECT_KERNEL_LIST(X)                                                                                         \
     X(saxpy)                                                                                                           \
@@ -22,10 +23,13 @@
     X(dialect_count)                                                                                                   \
     X(dialect_chain)                                                                                                   \
     X(dialect_round)                                                                                                   \
-    X(dialect_rewind)
+    X(dialect_rewind)                                                                                                  \
+    X(dialect_mix)
 
 #define DIALECT_KERNEL_EXTERN(name) extern const tarn_kernel kernel_##name;
 DIALECT_KERNEL_LIST(DIALECT_KERNEL_EXTERN)
 #undef DIALECT_KERNEL_EXTERN
+
+extern const tarn_chain dialect_mixing_chain;
 
 #endif

@@ -13,6 +13,9 @@ void watch_block(unsigned char *shared, size_t bytes);
 void watch_block_barrier(const char *file, int line);
 void watch_warp_barrier(uint32_t warp);
 
+/// All other tiles of the launch have come before this one.
+void watch_last_tile();
+
 /// Memory of the device, zeroed, aligned to 256. NULL: there is none left
 void *watch_take(size_t bytes);
 void watch_give(void *memory);

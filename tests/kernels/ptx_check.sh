@@ -142,7 +142,7 @@ if [ $# = 0 ]; then
 fi
 assembler=$(dirname "$nvcc")/ptxas
 [ -x "$assembler" ] || assembler=ptxas
-expected=$(cat "$root"/kernels/*/*.tile.c | grep -c '^TILE_KERNEL(')
+expected=$(cat "$root"/kernels/*/*.tile.c | grep -cE '^TILE_(KERNEL|CHAIN)\(')
 table=$(mktemp) || exit 1
 trap 'rm -f "$table"' EXIT
 for ptx in "$@"; do

@@ -342,6 +342,14 @@ static void joined_with_fields(tarn_message *m)
     memcpy(m->joined.state.fields, fields, sizeof fields);
 }
 
+/// Of a tank that is played back, at half its speed.
+static void state_with_replay(tarn_message *m)
+{
+    m->state = session_state;
+    m->state.speed = 0.5f;
+    m->state.replay_until = 1ull << 40;
+}
+
 /// Of a model that people only look at.
 static void state_without_tools(tarn_message *m)
 {
@@ -412,6 +420,7 @@ static const struct {
     {"message-state", TARN_MESSAGE_STATE, state},
     {"message-state-added", TARN_MESSAGE_STATE, state_with_solids},
     {"message-state-no-tools", TARN_MESSAGE_STATE, state_without_tools},
+    {"message-state-replay", TARN_MESSAGE_STATE, state_with_replay},
 };
 
 int golden_message_count(void)

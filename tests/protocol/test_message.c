@@ -1,5 +1,6 @@
 // Messages: what a reader takes, what it refuses, with which status, and that the sentence names the field.
 #include "protocol/message.h"
+#include "protocol/message_scan.h"
 #include "protocol/motion_code.h"
 #include "tests/protocol/golden_messages.h"
 #include "tests/protocol/msgpack_text.h"
@@ -242,7 +243,45 @@ static void ambiguous_maps_are_refused(void **context)
     (void)context;
     refused("{'t':'ack','epoch':1,'step':2,'step':3}", TARN_E_MALFORMED, "ack: step is there twice");
     refused("{'t':'ack','t':'ping','epoch':1,'step':2}", TARN_E_MALFORMED, "t is there twice");
+    refused("{'t':'presence','points':[{'part':'head','part':'head',7:1,'position_m':[0,0,0]}]}", TARN_E_MALFORMED,
+            "part is there twice");
+    refused("{'t':'presence','points':[{'part':'head',7:1,'part':'head','position_m':[0,0,0]}]}", TARN_E_MALFORMED,
+            "a field's name is 7; allowed is a string");
     refused("{'t':'ack','epoch':1,'step':2,7:1}", TARN_E_MALFORMED, "a field's name is 7; allowed is a string");
+}
+
+void __real_tarn_cursor_skip(tarn_cursor *cursor);
+void __wrap_tarn_cursor_skip(tarn_cursor *cursor);
+
+static uint64_t skips;
+
+void __wrap_tarn_cursor_skip(tarn_cursor *cursor)
+{
+    skips++;
+    __real_tarn_cursor_skip(cursor);
+}
+
+/// Whoever fills a message with fields that nobody knows, to cost a server time, is told apart in few walks.
+static void walks_do_not_grow_with_the_number_of_fields(void **context)
+{
+    enum { UNKNOWN = 2000, WALKS_MAX = 5 }; // for "t", "k", and each table's fields, and one to spare
+    static uint8_t bytes[BYTES_MAX];
+    tarn_message message;
+    tarn_text why;
+    (void)context;
+    size_t byte_count = msgpack_from_text(HAND(",'velocity_m_s':[0,0,0],'pinch':1"), bytes, sizeof bytes);
+    assert_int_equal(bytes[0], 0xde); // a map whose count has two bytes
+    const uint32_t pairs = UNKNOWN + bytes[2];
+    bytes[1] = (uint8_t)(pairs >> 8);
+    bytes[2] = (uint8_t)pairs;
+    for (uint32_t i = 0; i < UNKNOWN; i++) {
+        const uint8_t pair[4] = {0xa2, (uint8_t)('a' + i % 26), (uint8_t)('a' + i / 26 % 26), 0xc0};
+        memcpy(bytes + byte_count, pair, sizeof pair);
+        byte_count += sizeof pair;
+    }
+    skips = 0;
+    assert_int_equal(tarn_message_read(bytes, byte_count, &message, &why), TARN_OK);
+    assert_true(skips >= pairs && skips <= WALKS_MAX * (uint64_t)pairs);
 }
 
 static void structure_is_bounded_before_anything_is_believed(void **context)
@@ -629,6 +668,7 @@ int main(void)
         cmocka_unit_test(unknown_kinds_words_and_fields_are_told_apart),
         cmocka_unit_test(colours_are_told_from_none),
         cmocka_unit_test(ambiguous_maps_are_refused),
+        cmocka_unit_test(walks_do_not_grow_with_the_number_of_fields),
         cmocka_unit_test(structure_is_bounded_before_anything_is_believed),
         cmocka_unit_test(the_largest_message_is_taken_and_one_byte_more_refused),
         cmocka_unit_test(the_number_of_objects_is_bounded),

@@ -3,15 +3,19 @@
 //     hello   a name that is no UTF-8
 //     state   a tank with a cell of a thousand metres
 //     frames  frames of which nothing but the head can be read
+//     words   sentences that are no text
+//     ahead   a large frame of the tank that will be made next, which goes on when it is
+//     busy    nothing is wrong: it makes a tank for BUSY_S without a word, but for some of what was before
 #include "protocol/stream.h"
 #include "server/common/ipc.h"
+#include "server/gateway/session_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { FD = 3 };
+enum { FD = 3, AHEAD_BYTES = 1 << 20, BUSY_S = 3 };
 
 static void put(const tarn_ipc_message *message)
 {
@@ -27,7 +31,9 @@ static void say_hello(bool wrong)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_WORKER_HELLO};
     message.worker_hello.version = TARN_IPC_VERSION;
-    message.worker_hello.tanks_max = 1;
+    message.worker_hello.tanks_max = 2;
+    message.worker_hello.scene_count = 1;
+    snprintf(message.worker_hello.scenes[0], sizeof message.worker_hello.scenes[0], "small-pool");
     snprintf(message.worker_hello.program, sizeof message.worker_hello.program, "fake");
     snprintf(message.worker_hello.device, sizeof message.worker_hello.device, wrong ? "\xff\xfe" : "CPU");
     put(&message);
@@ -61,23 +67,77 @@ static void send_frame(uint32_t tank, uint32_t epoch, uint64_t step)
     }
 }
 
+/// What is longer than need be, half of a pair, and what a terminal obeys.
+static void say_nonsense(uint32_t tank)
+{
+    tarn_ipc_message message = {.kind = TARN_IPC_REFUSED, .tank = tank, .refused.code = TARN_ERROR_WORKER};
+    snprintf(message.refused.text, sizeof message.refused.text, "\xff \xe0\x82\x9b \xed\xa0\x80 \x1b[2J \xc3");
+    put(&message);
+}
+
+/// Begins a frame of the next tank: ids count, in the lowest bits for the place and above them for the tank.
+static void begin_ahead(uint32_t tank, uint32_t frame_bytes)
+{
+    uint8_t head[TARN_IPC_HEADER_BYTES];
+    tarn_ipc_frame_header(tank + (1u << TARN_SESSION_PLACE_BITS) + 1, frame_bytes, head);
+    if (write(FD, head, sizeof head) != (ssize_t)sizeof head) {
+        exit(3);
+    }
+}
+
+static void end_ahead(uint32_t frame_bytes)
+{
+    static uint8_t bytes[1 << 16];
+    for (uint32_t left = frame_bytes; left > 0;) {
+        const ssize_t put = write(FD, bytes, left < sizeof bytes ? left : sizeof bytes);
+        if (put <= 0) {
+            exit(3);
+        }
+        left -= (uint32_t)put;
+    }
+}
+
 /// Answers a load with a state and, where frames are to be wrong, a ping with one; other messages are let go by.
 static tarn_status take_message(void *user, const tarn_ipc_message *message)
 {
     static uint32_t tank, epoch;
     static uint64_t step;
-    bool frames = strcmp(user, "frames") == 0;
+    const bool frames = strcmp(user, "frames") == 0, ahead = strcmp(user, "ahead") == 0,
+               words = strcmp(user, "words") == 0, is_busy = strcmp(user, "busy") == 0;
+    if (message->kind == TARN_IPC_PING && is_busy) {
+        const tarn_ipc_message pong = {.kind = TARN_IPC_PONG, .ping = message->ping};
+        put(&pong);
+    }
     if (message->kind == TARN_IPC_PING && frames && tank) {
         send_frame(tank, epoch, ++step);
     }
+    if (message->kind == TARN_IPC_PING && words && tank) {
+        say_nonsense(tank);
+    }
     if (message->kind != TARN_IPC_LOAD) {
+        return TARN_OK;
+    }
+    if (ahead && tank != 0) {
+        end_ahead(AHEAD_BYTES);
         return TARN_OK;
     }
     tarn_ipc_message answer = {.kind = TARN_IPC_STATE, .tank = message->tank};
     tank = message->tank;
     answer.state.epoch = epoch = message->load.epoch;
-    answer.state.session.cell_m = frames ? 1 : 1000;
+    answer.state.session.cell_m = frames || ahead || words || is_busy ? 1 : 1000;
+    if (is_busy) {
+        const tarn_ipc_message refused = {
+            .kind = TARN_IPC_REFUSED, .tank = tank, .refused = {.viewer_id = 7, .code = TARN_ERROR_INPUT}};
+        answer.state.epoch = epoch - 1;
+        put(&answer);
+        put(&refused);
+        sleep(BUSY_S);
+        answer.state.epoch = epoch;
+    }
     put(&answer);
+    if (ahead) {
+        begin_ahead(tank, AHEAD_BYTES);
+    }
     return TARN_OK;
 }
 

@@ -1,4 +1,5 @@
 // The socketpair's messages: what is written is read back; nothing that is cut off, too long or not finite is believed.
+#include "protocol/frame.h"
 #include "server/common/ipc.h"
 #include "tests/server/test_cmocka.h"
 
@@ -122,7 +123,11 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n++].state_wanted.until = 1ull << 33;
     samples[n] = sample_of(TARN_IPC_STATE_HEAD);
     samples[n++].state_head =
-        (tarn_ipc_state_head){6, 7, 1ull << 40, 8, TARN_IPC_STATE_BYTES_MAX, TARN_IPC_PRESSES_BYTES_MAX};
+        (tarn_ipc_state_head){6, 7, 1ull << 40, 8, TARN_IPC_STATE_BYTES_MAX, TARN_IPC_PRESSES_BYTES_MAX, 1ull << 41};
+    samples[n] = sample_of(TARN_IPC_REPLAY);
+    samples[n++].replay = (tarn_ipc_replay){{7, 1ull << 40, 3}, TARN_IPC_REPLAY_BYTES_MAX, 1, 1};
+    samples[n] = sample_of(TARN_IPC_REPLAY_WANTED);
+    samples[n++].replay_wanted = (tarn_ipc_replay_wanted){7, 1ull << 40, 3};
     samples[n] = sample_of(TARN_IPC_STATE_CHUNK);
     samples[n++].state_chunk = (tarn_ipc_state_chunk){1ull << 30, TARN_IPC_CHUNK_BYTES_MAX, chunk_bytes};
     samples[n++] = sample_hello();
@@ -224,6 +229,29 @@ static void test_numbers_that_are_not_finite_are_refused(void **state)
                      TARN_E_MALFORMED);
 }
 
+static void test_numbers_that_no_viewer_can_be_told_are_refused(void **state)
+{
+    (void)state;
+    uint8_t bytes[256];
+    size_t n;
+    const tarn_ipc_message sample = sample_of(TARN_IPC_REPORT);
+    tarn_ipc_message message = sample;
+    message.report.step = message.report.encoder_bytes = message.report.unconverged = TARN_FRAME_INTEGER_MAX;
+    message.report.particle_count = TARN_FRAME_PARTICLES_MAX;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_OK);
+    message.report.unconverged++;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message = sample;
+    message.report.step = UINT64_MAX;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message = sample;
+    message.report.encoder_bytes = UINT64_MAX;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message = sample;
+    message.report.particle_count = UINT32_MAX;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+}
+
 static void test_counts_and_texts_beyond_their_limit_are_refused(void **state)
 {
     (void)state;
@@ -246,6 +274,9 @@ static void test_counts_and_texts_beyond_their_limit_are_refused(void **state)
     assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
     message.state_head.state_bytes = 1;
     message.state_head.presses_bytes = TARN_IPC_PRESSES_BYTES_MAX + 1;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message = sample_of(TARN_IPC_REPLAY);
+    message.replay.byte_count = TARN_IPC_REPLAY_BYTES_MAX + 1;
     assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
     // An action that the worker does not know.
     memset(bytes, 0, 9);
@@ -437,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_bytes_behind_the_end_are_refused),
         cmocka_unit_test(test_unknown_kinds_are_refused),
         cmocka_unit_test(test_numbers_that_are_not_finite_are_refused),
+        cmocka_unit_test(test_numbers_that_no_viewer_can_be_told_are_refused),
         cmocka_unit_test(test_counts_and_texts_beyond_their_limit_are_refused),
         cmocka_unit_test(test_a_stream_reads_the_same_in_pieces_of_any_size),
         cmocka_unit_test(test_headers_that_lie_end_the_stream),

@@ -1,11 +1,14 @@
-// Who counts as somebody that owners removed or muted, when it comes again; locks as they are kept.
+// Who counts as somebody that owners removed or muted, when it comes again; how often one address joins; locks as they
+// are kept.
 #include "server/common/session_frame.h"
 #include "server/gateway/barred.h"
+#include "server/gateway/viewer_joins.h"
 #include "tests/server/test_cmocka.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static tarn_comer comer(const char *address, const char *browser, const char *token)
 {
@@ -106,6 +109,40 @@ static void test_where_all_places_are_taken_the_oldest_is_forgotten(void **state
     assert_int_equal(out_for(&barred, "::ffff:192.0.2.1", browser, ""), 50);
 }
 
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+/// Time stands, so that nobody gets a turn back.
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    (void)clock;
+    *now = (struct timespec){.tv_sec = 1000};
+    return 0;
+}
+
+static bool joins(tarn_viewer_joins *joins, const char *address)
+{
+    const tarn_comer made = comer(address, "", "");
+    return tarn_viewer_joins_allow(joins, &made.address);
+}
+
+static void test_each_address_has_turns_of_its_own_to_join(void **state)
+{
+    (void)state;
+    static tarn_viewer_joins of;
+    char other[32];
+    for (int i = 0; i < TARN_GATEWAY_JOIN_ADDRESS_BURST; i++) {
+        assert_true(joins(&of, "2001:db8:1:2::7"));
+    }
+    assert_false(joins(&of, "2001:db8:1:2::8"));
+    assert_true(joins(&of, "2001:db8:1:3::7"));
+    // Who joins much is remembered, however many others come.
+    for (int i = 0; i < 10 * TARN_GATEWAY_JOIN_ADDRESSES; i++) {
+        snprintf(other, sizeof other, "::ffff:192.0.%d.%d", i / 250, i % 250);
+        assert_true(joins(&of, other));
+    }
+    assert_false(joins(&of, "2001:db8:1:2::9"));
+}
+
 static void test_what_was_kept_before_there_were_locks_is_read(void **state)
 {
     (void)state;
@@ -137,6 +174,7 @@ int main(void)
         cmocka_unit_test(test_leaving_a_token_away_lets_nobody_in),
         cmocka_unit_test(test_muting_lasts_until_it_is_taken_back_and_removing_does_not),
         cmocka_unit_test(test_what_was_kept_before_there_were_locks_is_read),
+        cmocka_unit_test(test_each_address_has_turns_of_its_own_to_join),
         cmocka_unit_test(test_where_all_places_are_taken_the_oldest_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,14 +25,27 @@ typedef struct full_worker {
     tarn_places places;
     uint32_t frames[TANK_IDS_MAX]; ///< seen, by tank
     uint8_t *frame;
+    tarn_ipc_refused refused; ///< the newest
 } full_worker;
 
 static full_worker *worker;
+static bool lacks_memory; ///< for what is as large as a frame may be
+
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t from);
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t from);
+
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t from)
+{
+    const bool is_lacking = lacks_memory && bytes >= TARN_IPC_FRAME_BYTES_MAX;
+    return is_lacking ? MAP_FAILED : __real_mmap(at, bytes, protection, flags, fd, from);
+}
 
 static tarn_status on_message(void *user, const tarn_ipc_message *message)
 {
     (void)user;
-    (void)message;
+    if (message->kind == TARN_IPC_REFUSED) {
+        worker->refused = message->refused;
+    }
     return TARN_OK;
 }
 
@@ -160,6 +174,41 @@ static void test_a_tank_comes_while_another_of_a_full_worker_ends(void **state)
     for (uint32_t k = 1; k <= 4; k++) {
         run_until(TANKS_MAX + k, 2);
     }
+}
+
+/// A load that is refused has its answer, also where nobody reads all the refusals of inputs that are in front of it.
+static void test_a_refused_load_is_answered_behind_refused_inputs(void **state)
+{
+    (void)state;
+    tarn_status status = TARN_OK;
+    for (int i = 0; i < TURNS_MAX && status == TARN_OK; i++) {
+        status = tarn_worker_link_refuse(&worker->link, 1, 7, 1, TARN_ERROR_INPUT, "this tank has no such tool");
+    }
+    assert_int_equal(status, TARN_E_SPACE);
+    say((tarn_ipc_message){.kind = TARN_IPC_LOAD, .tank = 2, .load = {.epoch = 1, .scene = "nowhere"}});
+    for (int i = 0; i < TURNS_MAX && worker->places.of[0].tank.id != 0; i++) {
+        assert_int_equal(tarn_places_turn(&worker->places), TARN_OK);
+    }
+    for (int i = 0; i < TURNS_MAX && worker->refused.code != TARN_ERROR_SESSION; i++) {
+        turn();
+    }
+    assert_int_equal(worker->refused.code, TARN_ERROR_SESSION);
+}
+
+/// That frames don't fit is no answer to a scene that somebody loads meanwhile.
+static void test_frames_that_dont_fit_are_no_refused_load(void **state)
+{
+    (void)state;
+    lacks_memory = true;
+    load(1);
+    for (int i = 0; i < TURNS_MAX && worker->refused.code == 0; i++) {
+        turn();
+    }
+    lacks_memory = false;
+    assert_int_equal(worker->refused.code, TARN_ERROR_LIMIT);
+    assert_int_equal(worker->refused.viewer_id, 0);
+    assert_non_null(strstr(worker->refused.text, "a frame of it"));
+    run_until(1, 2);
 }
 
 /// Those that are short have lanes of their own. They end, come and are watched anew meanwhile.
@@ -432,6 +481,82 @@ static void test_a_tank_goes_back_or_stays(void **state)
     close(box_fd);
 }
 
+/// What viewers did before a tank was gone back with isn't done again, even where its worker ends at once.
+static void test_who_goes_back_does_nothing_twice(void **state)
+{
+    (void)state;
+    static uint8_t kept[1 << 22];
+    size_t byte_count;
+    const int box_fd = tarn_black_box_make();
+    load_with_box(1, box_fd, false);
+    run_until_step(20);
+    const uint32_t last = (uint32_t)only_tank()->step - 2; // somebody did something until then
+    assert_true(tarn_input_state_has(&only_tank()->inputs, 1, last));
+    assert_int_equal(tarn_tank_save(only_tank()->tank, kept, sizeof kept, &byte_count), TARN_OK);
+    go_back(filled_box(kept, byte_count, only_tank()->step));
+    const int new_fd = dup(only_tank()->box_fd);
+    replace_worker(new_fd);
+    assert_int_equal(only_tank()->epoch, NEXT_EPOCH);
+    assert_true(tarn_input_state_has(&only_tank()->inputs, 1, last));
+    assert_int_equal(count_presses(), 0);
+    close(new_fd);
+    close(box_fd);
+}
+
+static void say_pieces(const uint8_t *bytes, size_t byte_count, uint64_t at)
+{
+    for (size_t said = 0; said < byte_count;) {
+        const size_t left = byte_count - said;
+        const tarn_ipc_state_chunk chunk = {
+            .at = at + said,
+            .byte_count = (uint32_t)(left < TARN_IPC_CHUNK_BYTES_MAX ? left : TARN_IPC_CHUNK_BYTES_MAX),
+            .bytes = bytes + said};
+        say((tarn_ipc_message){.kind = TARN_IPC_STATE_CHUNK, .tank = 1, .state_chunk = chunk});
+        said += chunk.byte_count;
+    }
+}
+
+/// What came along when a tank was moved stays, even where its new worker ends before it has made a step.
+static void test_what_is_held_outlives_a_move(void **state)
+{
+    (void)state;
+    static uint8_t kept[1 << 22], held[2][TARN_IPC_PRESSES_BYTES_MAX];
+    size_t byte_count;
+    const int box_fd = tarn_black_box_make(), next_fd = tarn_black_box_make();
+    load_with_box(1, box_fd, false);
+    run_until_step(14); // a press of viewer 1 began with step 10
+    const tarn_input gravity = {
+        .sequence = 15, .kind = TARN_INPUT_PARAMETER, .parameter = {.name = "gravity_m_s2", .value = 3}};
+    act(1, &gravity); // for the next step
+    assert_int_equal(count_presses(), 1);
+    tarn_ipc_state_head head = {.save = 7, .epoch = FIRST_EPOCH, .step = only_tank()->step, .number = 40};
+    assert_int_equal(tarn_tank_save(only_tank()->tank, kept, sizeof kept, &byte_count), TARN_OK);
+    head.state_bytes = byte_count;
+    head.presses_bytes = tarn_tank_presses_write(only_tank(), held[0]);
+    end(NULL);
+    begin(NULL);
+    const tarn_place *place = &worker->places.of[0];
+    worker->link.fds[worker->link.fd_count++] = dup(next_fd);
+    say((tarn_ipc_message){
+        .kind = TARN_IPC_RESTORE, .tank = 1, .restore = {.save = head.save, .scene = "small-pool", .box = 1}});
+    for (int i = 0; i < TURNS_MAX && place->tank.handover.phase != TARN_HANDOVER_WAITS; i++) {
+        turn();
+    }
+    say((tarn_ipc_message){.kind = TARN_IPC_STATE_HEAD, .tank = 1, .state_head = head});
+    say_pieces(kept, byte_count, 0);
+    say_pieces(held[0], head.presses_bytes, byte_count);
+    for (int i = 0; i < TURNS_MAX && place->tank.handover.phase != TARN_HANDOVER_NONE; i++) {
+        turn();
+    }
+    assert_int_equal(only_tank()->step, head.step);
+    replace_worker(next_fd);
+    assert_int_equal(only_tank()->step, head.step);
+    assert_int_equal(tarn_tank_presses_write(only_tank(), held[1]), head.presses_bytes);
+    assert_memory_equal(held[1], held[0], head.presses_bytes);
+    close(next_fd);
+    close(box_fd);
+}
+
 /// A state that can't be loaded costs the water, not the tank.
 static void test_a_damaged_state_means_a_fresh_start(void **state)
 {
@@ -457,11 +582,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_tank_comes_while_another_of_a_full_worker_ends, begin_with_lanes, end),
+        cmocka_unit_test_setup_teardown(test_a_refused_load_is_answered_behind_refused_inputs, begin, end),
+        cmocka_unit_test_setup_teardown(test_frames_that_dont_fit_are_no_refused_load, begin, end),
         cmocka_unit_test_setup_teardown(test_many_tanks_run_beside_each_other, begin_with_lanes, end),
         cmocka_unit_test_setup_teardown(test_another_worker_goes_on_at_the_very_step, begin, end),
         cmocka_unit_test_setup_teardown(test_presses_of_those_who_left_are_let_go, begin, end),
         cmocka_unit_test_setup_teardown(test_another_worker_knows_of_a_reset, begin, end),
         cmocka_unit_test_setup_teardown(test_a_tank_goes_back_or_stays, begin, end),
+        cmocka_unit_test_setup_teardown(test_who_goes_back_does_nothing_twice, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_is_held_outlives_a_move, begin, end),
         cmocka_unit_test_setup_teardown(test_a_damaged_state_means_a_fresh_start, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -439,7 +439,6 @@ static void test_a_worker_that_leaves_the_protocol_is_not_believed(void **state)
     unsetenv("TARN_FAKE_WORKER");
 }
 
-/// Waits for the notice of a failed step and for a frame from after it; no worker is replaced.
 static void expect_notice(ws_client *client, const char *part, ws_frame *frame, tarn_text text)
 {
     tarn_message message;

@@ -568,6 +568,39 @@ static void test_keys_of_issuers_take_turns(void **state)
     close(fd);
 }
 
+/// @return the status of the answer
+static int scene_file_by(const char *pass)
+{
+    return server_http(server.port, "GET", "/sessions/main/scene/small-pool.json", bearer(pass), answer, sizeof answer);
+}
+
+/// Whom an owner removed reads no more of the tank by its token; others by theirs do.
+static void test_who_was_removed_reads_no_scene(void **state)
+{
+    (void)state;
+    char pass[1024], other[1024], owners[1024];
+    ws_client owner, player;
+    tarn_message message = {.kind = TARN_MESSAGE_MODERATE, .moderate.action = TARN_MODERATE_REMOVE};
+    start_with_store(NULL, NULL);
+    assert_int_equal(tool("mint --session main --role play", pass, sizeof pass), 0);
+    assert_int_equal(tool("mint --session main --role play", other, sizeof other), 0);
+    assert_int_equal(tool("mint --session main --role own", owners, sizeof owners), 0);
+    assert_int_equal(come(&owner, "main", owners).kind, TARN_MESSAGE_JOINED);
+    const tarn_message joined = come(&player, "main", pass);
+    assert_int_equal(joined.kind, TARN_MESSAGE_JOINED);
+    assert_int_equal(scene_file_by(pass), 200);
+    message.moderate.viewer_id = joined.joined.viewer_id;
+    assert_int_equal(ws_client_tell(&owner, &message), 0);
+    assert_int_equal(ws_client_wait_close(&player), TARN_CLOSE_BASE + TARN_ERROR_REMOVED);
+    assert_int_equal(scene_file_by(pass), 403);
+    assert_non_null(strstr(answer, "an owner has removed you from this tank"));
+    assert_int_equal(scene_file_by(other), 200);
+    assert_int_equal(scene_file_by(owners), 200);
+    ws_client_close(&player);
+    ws_client_close(&owner);
+    server_stop(&server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -580,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_requests_name_this_machine),
         cmocka_unit_test_setup_teardown(test_tokens_open_what_keys_open, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_wrong_tokens_open_nothing, make_store, remove_store),
+        cmocka_unit_test_setup_teardown(test_who_was_removed_reads_no_scene, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_who_came_by_a_token_goes_with_it, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_what_is_revoked_is_tried_until_it_can_be_read, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_keys_of_issuers_take_turns, make_store, remove_store),

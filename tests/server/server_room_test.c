@@ -5,6 +5,7 @@
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -168,12 +169,44 @@ static void test_a_hidden_viewer_makes_room_where_connections_run_out(void **sta
     ws_client_close(&newcomer);
 }
 
+/// Comes and is gone before it hears anything.
+static void look_in(const char *headers, int times)
+{
+    ws_client visitor;
+    ws_client_headers = headers;
+    for (int i = 0; i < times; i++) {
+        assert_int_equal(ws_client_open(&visitor, server.port, "/ws", "tarn.v1", NULL), 101);
+        assert_int_equal(ws_client_hello(&visitor), 0);
+        assert_int_equal(ws_client_join(&visitor, ""), 0);
+        ws_client_close(&visitor);
+    }
+}
+
+static void test_who_comes_and_goes_without_end_keeps_nobody_else_out(void **state)
+{
+    enum { AT_FIRST = 1500, BETWEEN = 30, OTHERS = 20 };
+    static const char first[] = "X-Forwarded-For: 192.0.2.1\r\n";
+    static char header[64];
+    (void)state;
+    ws_client newcomer;
+    start((const char *[]){"--trusted-proxy", "127.0.0.1", NULL});
+    look_in(first, AT_FIRST);
+    for (unsigned i = 0; i < OTHERS; i++) {
+        look_in(first, BETWEEN);
+        snprintf(header, sizeof header, "X-Forwarded-For: 198.51.100.%u\r\n", i + 1);
+        ws_client_headers = header;
+        assert_int_equal(come(&newcomer, false), 0);
+        ws_client_close(&newcomer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_a_hidden_viewer_makes_room_in_a_full_session, stop),
         cmocka_unit_test_teardown(test_a_hidden_viewer_makes_room_in_its_address_share, stop),
         cmocka_unit_test_teardown(test_a_hidden_viewer_makes_room_where_connections_run_out, stop),
+        cmocka_unit_test_teardown(test_who_comes_and_goes_without_end_keeps_nobody_else_out, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

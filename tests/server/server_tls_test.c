@@ -68,7 +68,7 @@ static void start_issued(void)
 {
     tls_files_write(certificate, key, &(tls_plan){.is_issued = true, .until_s = 90L * 86400});
     server_start(&server, (const char *[]){SMALL_POOL, "--tls-cert", certificate, "--tls-key", key, "--redirect-port",
-                                           "0", NULL});
+                                           "0", "--name", "tank.example", NULL});
 }
 
 static void start_self_signed(void)
@@ -395,6 +395,32 @@ static void test_requests_without_tls_are_sent_to_https(void **state)
     }
 }
 
+static void test_without_tls_and_a_host_of_its_own_nothing_is_served(void **state)
+{
+    (void)state;
+    static const char make[] = "POST /sessions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n"
+                               "{\"scene\":\"small-pool\"}";
+    static const char *const requests[] = {
+        "GET / HTTP/1.0\r\n\r\n",
+        "GET /metrics HTTP/1.0\r\n\r\n",
+        make,
+        "GET / HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n",
+        "GET http://elsewhere.example/ HTTP/1.1\r\nHost: tank.example\r\n\r\n",
+    };
+    static const char *const answers[] = {"HTTP/1.1 400 ", "HTTP/1.1 400 ", "HTTP/1.1 400 ", "HTTP/1.1 421 ",
+                                          "HTTP/1.1 421 "};
+    start_issued();
+    const uint16_t ports[] = {server.port, (uint16_t)atoi(printed("who comes to port "))};
+    for (size_t p = 0; p < sizeof ports / sizeof ports[0]; p++) {
+        for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+            assert_true(ask_plainly(ports[p], requests[i], strlen(requests[i])));
+            assert_int_equal(strncmp(answer, answers[i], strlen(answers[i])), 0);
+            assert_lacks(answer, "Location");
+            assert_lacks(answer, "\"own\"");
+        }
+    }
+}
+
 static void test_what_is_neither_tls_nor_http_is_closed(void **state)
 {
     (void)state;
@@ -590,6 +616,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_viewer_decodes_large_frames_also_after_it_stalled, by_tls, stop),
         cmocka_unit_test_setup_teardown(test_a_certificate_is_changed_while_a_viewer_stays, by_tls, stop),
         cmocka_unit_test_setup_teardown(test_requests_without_tls_are_sent_to_https, NULL, stop),
+        cmocka_unit_test_setup_teardown(test_without_tls_and_a_host_of_its_own_nothing_is_served, by_tls, stop),
         cmocka_unit_test_setup_teardown(test_what_is_neither_tls_nor_http_is_closed, NULL, stop),
         cmocka_unit_test_setup_teardown(test_the_redirecting_port_is_bounded_and_takes_nothing_from_the_other, by_tls,
                                         stop),

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 enum { STATE_BYTES_MAX = 20000, FLIPS = 1000, CUTS = 60 };
 
@@ -245,6 +246,59 @@ static void test_what_was_kept_leads_to_the_very_step(void **state)
     }
 }
 
+/// As the format has them: all first bytes of words, each told from the one before, then all second ones, and so on.
+static void sort_simply(const uint8_t *plain, size_t byte_count, uint8_t *sorted)
+{
+    const size_t words = byte_count / 4;
+    memcpy(sorted + 4 * words, plain + 4 * words, byte_count % 4);
+    for (size_t i = 0; i < 4 * words; i++) {
+        const size_t word = i % words, k = i / words;
+        sorted[i] = plain[4 * word + k] ^ (word > 0 ? plain[4 * (word - 1) + k] : 0);
+    }
+}
+
+/// Of any size, also where a word is in both of its parts.
+static void test_a_state_is_packed_in_the_order_of_its_significance(void **state)
+{
+    (void)state;
+    enum { PIECE = 1 << 16, ROOM = 3 * 4 * PIECE, HEAD_MAX = 6 };
+    static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 7, 8, 100, 4 * PIECE - 2, 4 * PIECE, 4 * PIECE + 1, 9 * PIECE + 3};
+    uint8_t *plain = malloc(ROOM), *sorted = malloc(ROOM), *unpacked = malloc(ROOM);
+    ZSTD_CCtx *compressor = ZSTD_createCCtx();
+    tarn_box_bytes packed = {0}, back = {0};
+    unsigned seed = 7;
+    assert_true(plain != NULL && sorted != NULL && unpacked != NULL && compressor != NULL);
+    for (size_t i = 0; i < ROOM; i++) {
+        plain[i] = (uint8_t)(rand_r(&seed) >> 4);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (size_t head_bytes = 0; head_bytes <= HEAD_MAX; head_bytes++) {
+            const size_t byte_count = head_bytes + sizes[i];
+            const tarn_box_bytes behind = {sizes[i] > 0 ? plain + head_bytes : NULL, sizes[i], sizes[i]};
+            assert_int_equal(tarn_session_pack_sorted(compressor, plain, head_bytes, &behind, &packed), TARN_OK);
+            sort_simply(plain, byte_count, sorted);
+            const size_t got = ZSTD_decompress(unpacked, ROOM, packed.bytes + TARN_SESSION_SORTED_BYTES,
+                                               packed.count - TARN_SESSION_SORTED_BYTES);
+            assert_int_equal(got, byte_count);
+            assert_memory_equal(unpacked, sorted, byte_count);
+            assert_int_equal(tarn_session_unpack(packed.bytes, packed.count, &back), TARN_OK);
+            assert_int_equal(back.count, byte_count);
+            assert_memory_equal(back.bytes, plain, byte_count);
+            // What is cut off, or lies behind it, is damage.
+            assert_int_equal(tarn_session_unpack(packed.bytes, packed.count - 1, &back), TARN_E_MALFORMED);
+            assert_int_equal(tarn_box_bytes_make_room(&packed, packed.count + 1), TARN_OK);
+            packed.bytes[packed.count] = 0;
+            assert_int_equal(tarn_session_unpack(packed.bytes, packed.count + 1, &back), TARN_E_MALFORMED);
+        }
+    }
+    tarn_box_bytes_free(&packed);
+    tarn_box_bytes_free(&back);
+    ZSTD_freeCCtx(compressor);
+    free(plain);
+    free(sorted);
+    free(unpacked);
+}
+
 static void test_the_file_stays_small(void **state)
 {
     tarn_session_file *file;
@@ -258,6 +312,57 @@ static void test_the_file_stays_small(void **state)
     assert_int_equal(stat(path_in(*state, "toy.tank"), &found), 0);
     assert_true(found.st_size < 40 * STATE_BYTES_MAX);
     toy_close(&tank);
+}
+
+static int64_t pages_of(const char *path);
+
+/// What isn't kept any more goes a part at a time, and what it took goes back to the disk.
+static void test_a_file_shrinks_when_less_is_kept(void **state)
+{
+    enum { STATES = 60, STATE_BYTES = 200000, PART_PAGES = 512 };
+    tarn_session_file *file;
+    tarn_session_rest rest;
+    tarn_text why = "";
+    uint64_t state_bytes;
+    const char *path = path_in(*state, "toy.tank");
+    tarn_box_news news = {.is_anew = true, .has_state = true, .state = {.state_bytes_max = STATE_BYTES}};
+    snprintf(news.state.scene, sizeof news.state.scene, "%s", scene);
+    assert_int_equal(tarn_box_bytes_make_room(&news.state.bytes, STATE_BYTES), TARN_OK);
+    news.state.bytes.count = STATE_BYTES;
+    assert_int_equal(tarn_session_file_open(path, &file, why), TARN_OK);
+    tarn_session_file_keep_from(file, 1);
+    for (uint64_t step = 1; step <= STATES; step++) {
+        write_state(news.state.bytes.bytes, 1, step, STATE_BYTES);
+        news.state.step = step;
+        news.at_ns += 1000000;
+        assert_int_equal(tarn_session_file_put(file, &news, &state_bytes, why), TARN_OK);
+        news.is_anew = false;
+    }
+    int64_t pages = pages_of(path);
+    assert_true(pages > (int64_t)STATES * STATE_BYTES / 4096);
+    tarn_session_file_keep_from(file, STATES);
+    bool is_done = false;
+    int parts = 0;
+    for (; !is_done && parts < 100; parts++) {
+        const int64_t before = pages;
+        assert_int_equal(tarn_session_file_trim(file, &is_done, why), TARN_OK);
+        pages = pages_of(path);
+        assert_in_range(before - pages, 0, PART_PAGES + 2); // with those that say what the others are
+    }
+    assert_in_range(parts, 8, 99);
+    assert_in_range(pages, 0, 800); // four states, a quarter, and a little
+    news.state.step++;
+    write_state(news.state.bytes.bytes, 1, news.state.step, STATE_BYTES);
+    assert_int_equal(tarn_session_file_put(file, &news, &state_bytes, why), TARN_OK);
+    assert_int_equal(tarn_session_file_rest(file, &rest, why), TARN_OK);
+    assert_int_equal(rest.state.step, STATES + 1);
+    assert_memory_equal(rest.state.bytes.bytes, news.state.bytes.bytes, STATE_BYTES);
+    tarn_session_rest_free(&rest);
+    tarn_session_file_close(file);
+    struct stat found;
+    assert_int_equal(stat(path, &found), 0);
+    assert_true(found.st_size < 800 * 4096);
+    tarn_box_news_free(&news);
 }
 
 static uint8_t *read_all(const char *path, size_t *byte_count)
@@ -486,6 +591,11 @@ static int64_t ask(const char *path, const char *sql)
     return number;
 }
 
+static int64_t pages_of(const char *path)
+{
+    return ask(path, "PRAGMA page_count");
+}
+
 /// Each content is in the file once, and goes with the last state that was made from it.
 static void test_a_scene_is_kept_once(void **state)
 {
@@ -614,7 +724,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_was_kept_leads_to_the_very_step, make_dir, remove_dir),
+        cmocka_unit_test(test_a_state_is_packed_in_the_order_of_its_significance),
         cmocka_unit_test_setup_teardown(test_the_file_stays_small, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_file_shrinks_when_less_is_kept, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_scene_is_kept_once, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_an_older_file_goes_on, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_bit_that_flips_is_noticed, make_dir, remove_dir),

@@ -1,5 +1,6 @@
 // Sessions' files that somebody has made by hand: none is believed, none does harm, none is waited for.
 #include "server/common/session_file.h"
+#include "server/common/session_history.h"
 #include "tests/server/test_cmocka.h"
 
 #include <fcntl.h>
@@ -332,6 +333,28 @@ static void test_no_query_runs_for_ever(void **state)
     }
 }
 
+/// A mark's name that is longer than any isn't read, and so takes no memory; nor is one that is no text.
+static void test_names_of_marks_are_read_as_far_as_they_may_go(void **state)
+{
+    (void)state;
+    tarn_session_file *file;
+    tarn_text why = "";
+    static tarn_session_span span;
+    make_file();
+    change("INSERT INTO marks(at_ns, name) VALUES(0, printf('%.*c', 30000000, 'a')), (0, printf('%.41c', 'b')), "
+           "(1, printf('%.40c', 'c')), (2, ''), (3, x'ff'), (4, 'the last')");
+    assert_int_equal(tarn_session_file_open(in_dir("toy.tank"), &file, why), TARN_OK);
+    (void)sqlite3_memory_highwater(1);
+    assert_int_equal(tarn_session_history_span(file, &span, why), TARN_OK);
+    assert_in_range(sqlite3_memory_highwater(0), 0, 4 << 20);
+    assert_int_equal(span.mark_count, 2);
+    assert_string_equal(span.marks[0].name, "cccccccccccccccccccccccccccccccccccccccc");
+    assert_int_equal(span.marks[0].at_ns, 1);
+    assert_string_equal(span.marks[1].name, "the last");
+    assert_int_equal(span.marks[1].id, 6);
+    tarn_session_file_close(file);
+}
+
 static void test_names_that_no_server_gives_are_not_believed(void **state)
 {
     (void)state;
@@ -364,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_journal_that_names_a_file_deletes_none, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_file_that_is_none_is_not_waited_for, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_no_query_runs_for_ever, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_names_of_marks_are_read_as_far_as_they_may_go, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_names_that_no_server_gives_are_not_believed, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,6 @@
-// Which files of a store's folder go, by their size and their age. A store's clock is ahead here once it is open.
+// Which files of a store's folder go, by their size and their age, and how often it looks at its tanks. A store's clock
+// is ahead here once it is open.
+#include "server/gateway/store_inside.h"
 #include "server/gateway/tank_store.h"
 #include "tests/server/test_cmocka.h"
 
@@ -7,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -171,12 +174,97 @@ static void test_a_jump_of_the_time_of_day_costs_nobody_a_tank(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+static off_t bytes_of(const char *name)
+{
+    struct stat found;
+    assert_int_equal(stat(in_dir(name), &found), 0);
+    return found.st_size;
+}
+
+/// A past that was kept while there was room for it. @return a box as its tank then is, to be closed
+static int make_past(const tarn_session_about *about, size_t state_bytes, uint32_t states)
+{
+    tarn_session_file *file;
+    tarn_text why;
+    uint64_t put_bytes;
+    unsigned seed = 1;
+    tarn_box_news news = {.is_anew = true, .has_state = true, .dt_ns = 1000000};
+    assert_int_equal(tarn_session_file_open(in_dir("main.tank"), &file, why), TARN_OK);
+    assert_int_equal(tarn_session_file_put_about(file, about, why), TARN_OK);
+    tarn_session_file_keep_from(file, 1);
+    assert_int_equal(tarn_box_bytes_make_room(&news.state.bytes, state_bytes), TARN_OK);
+    news.state.bytes.count = news.state.state_bytes_max = state_bytes;
+    snprintf(news.state.scene, sizeof news.state.scene, "some-scene");
+    for (uint32_t i = 0; i < states; i++) {
+        for (size_t k = 0; k < state_bytes; k++) {
+            news.state.bytes.bytes[k] = (uint8_t)(rand_r(&seed) >> 8);
+        }
+        news.state.step = i;
+        news.at_ns = i * (uint64_t)1000000;
+        assert_int_equal(tarn_session_file_put(file, &news, &put_bytes, why), TARN_OK);
+        news.is_anew = false;
+    }
+    tarn_session_file_close(file);
+    const int fd = memfd_create("box", 0);
+    assert_int_equal(tarn_box_fill(fd, &news.state, 1, 1, NULL, 0, true), TARN_OK);
+    tarn_box_news_free(&news);
+    return fd;
+}
+
+/// What is kept of a tank that rests shrinks too, when there is less room for it.
+static void test_a_tank_that_rests_leaves_room_for_others(void **state)
+{
+    (void)state;
+    enum { STATE_BYTES = 200000, STATES = 30, TRIES = 400 };
+    static const tarn_session_about about = {.name = "main", .begun_as = "some-scene"};
+    static const tarn_store_limit limit = {2 << 20, 3600};
+    char names[NAMES_BYTES];
+    tarn_store *store;
+    tarn_text why;
+    static tarn_session_span span;
+    snprintf(dir, sizeof dir, "/tmp/tarn-limit-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    const int box_fd = make_past(&about, STATE_BYTES, STATES);
+    assert_true(bytes_of("main.tank") > STATES * STATE_BYTES);
+    assert_int_equal(tarn_store_open(&store, dir, 100, &limit, 60, why), TARN_OK);
+    assert_true(tarn_store_keep(store, 0, 1, &about, box_fd));
+    for (int i = 0; i < TRIES && (!tarn_store_past(store, 0, &span) || span.state_count > 5); i++) {
+        usleep(50000);
+    }
+    assert_int_equal(span.state_count, 5); // the one by which it is too much still is
+    assert_int_equal(span.until_ns, (STATES - 1) * 1000000);
+    sleep(2); // pages go in parts of their own
+    tarn_store_close(store);
+    assert_in_range(bytes_of("main.tank"), 0, 16 * STATE_BYTES);
+    close(box_fd);
+    take_names(names);
+    assert_string_equal(names, "lock main.tank ");
+    assert_int_equal(rmdir(dir), 0);
+}
+
+/// Rounds begin as far apart as half of what may be lost, whatever commits take of that; a disk that takes more has
+/// some rest.
+static void test_rounds_of_many_tanks_come_no_later(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t commit_ms, round_ms, pause_ms;
+    } rounds[] = {{100, 0, 50},  {100, 10, 40},  {100, 39, 11},   {100, 40, 10},
+                  {100, 45, 10}, {100, 900, 10}, {1000, 100, 400}};
+    for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
+        assert_int_equal(tarn_store_pause_ns(rounds[i].commit_ms, rounds[i].round_ms * (uint64_t)1000000),
+                         rounds[i].pause_ms * (uint64_t)1000000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_no_session_uses_goes_by_age_and_size),
         cmocka_unit_test(test_a_store_keeps_what_its_sessions_have),
         cmocka_unit_test(test_a_jump_of_the_time_of_day_costs_nobody_a_tank),
+        cmocka_unit_test(test_a_tank_that_rests_leaves_room_for_others),
+        cmocka_unit_test(test_rounds_of_many_tanks_come_no_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,13 +299,30 @@ static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state
     space = tarn_fanout_space(&fanout, FRAME_ROOM_BYTES);
     bytes = write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH);
     assert_int_equal(tarn_fanout_put(&fanout, bytes - LAYER_BYTES, EPOCH, &inputs), TARN_E_TRUNCATED); // cut
+    assert_non_null(tarn_fanout_space(&fanout, FRAME_ROOM_BYTES));
     assert_int_equal(tarn_fanout_put(&fanout, 7, EPOCH, &inputs), TARN_E_TRUNCATED);
+    space = tarn_fanout_space(&fanout, FRAME_ROOM_BYTES);
+    write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH);
     space[0] ^= 1;
     assert_int_equal(tarn_fanout_put(&fanout, bytes, EPOCH, &inputs), TARN_E_MALFORMED);
     watcher viewer = {0};
     assert_int_equal(send_to(&viewer, false), 1); // the one before stays
     tarn_fanout_clear(&fanout);
     assert_true(tarn_fanout_is_lost(&fanout, viewer.reference, viewer.sent));
+}
+
+static void test_a_frame_that_was_begun_elsewhere_is_not_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(receive(TARN_STREAM_KEY, 1, 0), TARN_OK);
+    // Of a worker that began it when the tank was another's, and as large as nothing here has room for.
+    assert_int_equal(tarn_fanout_put(&fanout, TARN_IPC_FRAME_BYTES_MAX, EPOCH, &inputs), TARN_E_STATE);
+    uint8_t *space = tarn_fanout_space(&fanout, FRAME_ROOM_BYTES);
+    const uint32_t bytes = write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH);
+    tarn_fanout_forget_begun(&fanout);
+    assert_int_equal(tarn_fanout_put(&fanout, bytes, EPOCH, &inputs), TARN_E_STATE);
+    watcher viewer = {0};
+    assert_int_equal(send_to(&viewer, false), 1);
 }
 
 // ------------------------------------------------------------------------------------------------------------ stages
@@ -714,6 +731,7 @@ int main(void)
                                         end_fanout),
         cmocka_unit_test_setup_teardown(test_frames_of_another_epoch_and_wrong_ones_are_refused, begin_fanout,
                                         end_fanout),
+        cmocka_unit_test_setup_teardown(test_a_frame_that_was_begun_elsewhere_is_not_taken, begin_fanout, end_fanout),
         cmocka_unit_test_setup(test_a_viewer_gets_everything_however_far_away_it_is, begin_rate),
         cmocka_unit_test_setup(test_a_queue_costs_extra_frames_first_and_then_layers, begin_rate),
         cmocka_unit_test_setup(test_single_late_frames_and_small_queues_cost_nothing, begin_rate),

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECTOR_BYTES = 512, FILES_MAX = 256, SHARED_MAX = 64 };
+enum { SECTOR_BYTES = 512, PIECE_BYTES = 1 << 16, FILES_MAX = 256, SHARED_MAX = 64 };
 
 /// A file as programs see it, and which of its sectors the disk hasn't got.
 typedef struct disk_file {
@@ -45,6 +45,15 @@ static void make_room(disk_file *file, sqlite3_int64 bytes)
     file->held_room = sectors(room);
 }
 
+static void put_under(const disk_file *file, sqlite3_int64 at, sqlite3_int64 until)
+{
+    while (at < until) { // of 128 KiB SQLite's own writes nothing, and says that the disk is full
+        const sqlite3_int64 bytes = until - at < PIECE_BYTES ? until - at : PIECE_BYTES;
+        SIM_NEED(file->under->pMethods->xWrite(file->under, file->seen + at, (int)bytes, at) == SQLITE_OK);
+        at += bytes;
+    }
+}
+
 /// Everything that is held goes its way, or a part of it; neighbours in one write.
 static void release(disk_file *file, bool is_whole)
 {
@@ -54,10 +63,9 @@ static void release(disk_file *file, bool is_whole)
         while (end < count && file->is_held[end] && (is_whole || sim_chance(50))) {
             file->is_held[end++] = 0;
         }
-        const sqlite3_int64 at = i * SECTOR_BYTES, until = end * SECTOR_BYTES;
         if (end > i) {
-            const sqlite3_int64 bytes = (until < file->seen_bytes ? until : file->seen_bytes) - at;
-            SIM_NEED(file->under->pMethods->xWrite(file->under, file->seen + at, (int)bytes, at) == SQLITE_OK);
+            const sqlite3_int64 until = end * SECTOR_BYTES;
+            put_under(file, i * SECTOR_BYTES, until < file->seen_bytes ? until : file->seen_bytes);
             i = end - 1;
         }
     }
@@ -170,10 +178,11 @@ static int disk_sector(sqlite3_file *base)
     return SECTOR_BYTES;
 }
 
+/// As SQLite takes real disks to be: what lies beside the bytes that are written is as before, whatever happens.
 static int disk_traits(sqlite3_file *base)
 {
     (void)base;
-    return 0;
+    return SQLITE_IOCAP_POWERSAFE_OVERWRITE;
 }
 
 static int disk_shm_map(sqlite3_file *base, int page, int bytes, int extend, void volatile **memory)

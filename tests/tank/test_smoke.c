@@ -336,6 +336,52 @@ static void a_loaded_tank_goes_on_as_it_was(void **state)
     close_tank(tank, device);
 }
 
+static int transfers;
+
+tarn_status __real_tarn_queue_download(tarn_queue *queue, void *to, const void *from, size_t bytes);
+tarn_status __wrap_tarn_queue_download(tarn_queue *queue, void *to, const void *from, size_t bytes);
+tarn_status __real_tarn_queue_upload(tarn_queue *queue, void *to, const void *from, size_t bytes);
+tarn_status __wrap_tarn_queue_upload(tarn_queue *queue, void *to, const void *from, size_t bytes);
+
+tarn_status __wrap_tarn_queue_download(tarn_queue *queue, void *to, const void *from, size_t bytes)
+{
+    transfers++;
+    return __real_tarn_queue_download(queue, to, from, bytes);
+}
+
+tarn_status __wrap_tarn_queue_upload(tarn_queue *queue, void *to, const void *from, size_t bytes)
+{
+    transfers++;
+    return __real_tarn_queue_upload(queue, to, from, bytes);
+}
+
+/// A GPU waits for each: a state isn't saved or loaded tile by tile.
+static void a_state_takes_few_transfers(void **state)
+{
+    (void)state;
+    enum { TRANSFERS_MAX = 60 };
+    tarn_tank_desc desc = smoke_desc(64, 64, 64);
+    tarn_device *device;
+    desc.parameters[TARN_SMOKE_SLEEP_SPEED] = 0;
+    put_block(&desc, (const float[]){20, 4, 20}, (const float[]){44, 20, 44}, 30);
+    tarn_tank *tank = open_tank(2, &desc, &device);
+    steps(tank, 2);
+    const size_t most = tarn_tank_save_bytes_max(tank);
+    const uint32_t tiles = tank->counters.grid.occupied;
+    uint8_t *bytes = malloc(most);
+    size_t count = 0;
+    assert_non_null(bytes);
+    assert_true(3 * tiles > 10 * TRANSFERS_MAX);
+    transfers = 0;
+    assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
+    assert_in_range(transfers, 1, TRANSFERS_MAX);
+    transfers = 0;
+    assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);
+    assert_in_range(transfers, 1, TRANSFERS_MAX);
+    free(bytes);
+    close_tank(tank, device);
+}
+
 typedef struct place {
     uint32_t at[3];
 } place;
@@ -523,6 +569,7 @@ int main(void)
         cmocka_unit_test(still_air_sleeps),
         cmocka_unit_test(same_on_all_threads_and_instruction_sets),
         cmocka_unit_test(a_loaded_tank_goes_on_as_it_was),
+        cmocka_unit_test(a_state_takes_few_transfers),
         cmocka_unit_test(mirrored_smoke_is_the_mirror_image),
         cmocka_unit_test(a_source_keeps_to_its_schedule),
         cmocka_unit_test(walls_let_slip_or_hold_fast),

@@ -515,7 +515,19 @@ function testPace() {
   equal(readdirSync(at("all")).length, 4, "frames when more are asked for than there are steps");
 }
 
+/** What XML gives another meaning to is itself in names. */
+function testNames() {
+  const name = 'a"<&>\n\'b';
+  run("--steps", "1", "--export", at(`${name}.pvd`), "--quiet");
+  const entities = (text) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+  const files = [...readFileSync(at(`${name}.pvd`), "utf8").matchAll(/ file="([^"<>\n]*)"\/>/g)].map(([, text]) =>
+    entities(text),
+  );
+  equal(files, [`${name}/${name}-000000.vtp`, `${name}/${name}-000001.vtp`], "files that a .pvd names");
+}
+
 try {
+  testNames();
   await testRun();
   await testProbe();
   await testChannel();

@@ -56,6 +56,8 @@ export class Announcer {
     else if (latest === null) notices.say("Waiting for the first frame…");
     else if (model.state?.paused) notices.say("Paused");
     else if (now - latest.arrivedMs > QUIET_MS) notices.say("Waiting for the simulation…", "warn");
+    else if ((model.state?.replayUntil ?? 0) > 0)
+      notices.say("This is what happened before, once more. Touch the water to go on from here.");
     else notices.say("");
   }
 

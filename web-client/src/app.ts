@@ -21,6 +21,7 @@ import { drawingOf, drawingsOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { IdleStir } from "./state/idle-stir.js";
 import { Orbit } from "./state/orbit.js";
+import { replayLeftS } from "./state/past.js";
 import { QUALITIES } from "./state/quality.js";
 import { SceneTexts } from "./state/scene-texts.js";
 import type { Settings } from "./state/settings.js";
@@ -170,6 +171,7 @@ export class App {
       header: parts.title.parentElement ?? parts.panel,
       view: this.stage,
       tools: () => this.model.state?.tools ?? [],
+      replayLeftS: () => replayLeftS(this.model.state, this.stream.latest?.info.step ?? null),
       pressing: (id, at) => this.stage.touch(id, at),
     });
     this.stage.add(this.together.markers.group);
@@ -390,6 +392,7 @@ export class App {
     if (info.particleCount > 0) this.model.bits.add((8 * info.receivedBytes) / info.particleCount);
     this.model.frameRate.add(1, now);
     this.model.drops.onFrame(info.epoch, info.step, info.serverTimeUs, info.paused);
+    this.scenes.see(info.epoch);
     if (this.keeping.catchingUp) this.pictures.clock.reset();
     this.pictures.clock.onFrame(info, frame.arrivedMs);
     // Cameras give off no presence: that somebody moves before one is known from this alone.

@@ -6,21 +6,24 @@ import { linkTo } from "./state/links.js";
 import { TimeLine } from "./ui/time-line.js";
 
 const LOOK_EVERY_MS = 1500;
+const LEFT_EVERY_MS = 100;
 
 export class TimeMachine {
   private readonly bar: TimeLine;
   private readonly past: PastClient;
-  private readonly timer: number;
+  private readonly timers: readonly number[];
 
   /**
    * @param keys     by which the past is asked for, and which links get: its owners', or "" where this one has none
    * @param momentS  that a link led to; null: none
+   * @param leftS    how much is still played back; null: the tank is live
    * @param closed   is called when it is no more
    */
   constructor(
     private readonly session: string,
     private readonly keys: { past: string; link: string },
     momentS: number | null,
+    private readonly leftS: () => number | null,
     private readonly closed: () => void,
   ) {
     this.past = new PastClient(
@@ -30,6 +33,7 @@ export class TimeMachine {
     );
     this.bar = new TimeLine({
       goBack: (t) => this.do(() => this.goBack(t)),
+      playAgain: (t) => this.do(() => this.playAgain(t)),
       fork: (t) => this.do(() => this.fork(t)),
       mark: (t, name) =>
         this.do(async () => {
@@ -49,12 +53,15 @@ export class TimeMachine {
       this.bar.moveTo(momentS);
       this.bar.say("This is the moment that the link leads to. Go back takes everybody there.");
     }
-    this.timer = window.setInterval(() => void this.look(), LOOK_EVERY_MS);
+    this.timers = [
+      window.setInterval(() => void this.look(), LOOK_EVERY_MS),
+      window.setInterval(() => this.bar.showLeft(this.leftS()), LEFT_EVERY_MS),
+    ];
     void this.look();
   }
 
   close(): void {
-    window.clearInterval(this.timer);
+    for (const timer of this.timers) window.clearInterval(timer);
     this.bar.remove();
     this.closed();
   }
@@ -63,6 +70,12 @@ export class TimeMachine {
     await this.past.goBack(t);
     this.bar.moveTo(null);
     this.bar.say("The tank goes on from there. What was left stays in the past, too.");
+  }
+
+  private async playAgain(t: number): Promise<void> {
+    await this.past.playAgain(t);
+    this.bar.moveTo(null);
+    this.bar.say("What happened from there on happens again, until it ends or somebody touches the water.");
   }
 
   private async fork(t: number): Promise<void> {
@@ -91,7 +104,7 @@ export class TimeMachine {
   private async look(): Promise<void> {
     if (document.hidden) return;
     try {
-      this.bar.show(await this.past.look());
+      this.bar.show(await this.past.look(), this.leftS());
     } catch (error) {
       this.bar.say((error as Error).message);
     }

@@ -30,6 +30,8 @@ export interface TogetherParts {
   view: PeopleView;
   /** That the tank has. */
   tools(): readonly Tool[];
+  /** Seconds that are still played back; null: the tank is live. */
+  replayLeftS(): number | null;
   /** Once per picture for each who presses at a place of the tank. @param id  whose */
   pressing(id: number, at: readonly number[]): void;
 }
@@ -230,7 +232,7 @@ export class Together {
     const lasting = joined.role === "own" ? joined.ownKey || this.conversation.introduction.key : "";
     const keys = { past: lasting || joined.visitKey, link: lasting };
     this.timing.setAttribute("aria-expanded", "true");
-    this.time = new TimeMachine(joined.session, keys, moment, () => {
+    this.time = new TimeMachine(joined.session, keys, moment, this.parts.replayLeftS, () => {
       this.time = null;
       this.timing.setAttribute("aria-expanded", "false");
     });

@@ -64,7 +64,9 @@ function read(meaning: Record<string, unknown>): unknown {
       added: [],
       locked: [],
       open_parameters: false,
+      replay_until: 0,
       ...state,
+      speed: undefined, // which the page asks its server for
       parameters: state.parameters.map((p) => ({
         ...people,
         whole: false,

@@ -68,6 +68,7 @@ test("a joined message is read whole", () => {
       added: [],
       locked: [],
       openParameters: false,
+      replayUntil: 0,
     },
   });
 });
@@ -82,6 +83,16 @@ test("a tank has the tools that its state names, as far as the page knows them",
   expect(tools({ model: "whirl" })).toEqual([]);
   expect(tools({ model: "whirl", tools: ["dye", "sponge", "drain", "dye"] })).toEqual(["dye", "drain"]);
   expect(() => tools({ model: "whirl", tools: Array(TOOLS_MAX + 1).fill("dye") })).toThrow(/"tools"/);
+});
+
+test("a state says up to which step something is played back", () => {
+  const until = (state: object): unknown => {
+    const message = readMessage(buffer({ t: "state", state: { ...STATE, ...state } }));
+    return message?.t === "state" && message.state.replayUntil;
+  };
+  expect(until({})).toBe(0);
+  expect(until({ replay_until: 1234 })).toBe(1234);
+  expect(() => until({ replay_until: "soon" })).toThrow(/"replay_until"/);
 });
 
 test("every kind that a server sends is known", () => {

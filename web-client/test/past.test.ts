@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PastClient, patiently } from "../src/lobby/past-client.js";
 import { SessionsError } from "../src/lobby/sessions.js";
 import { linkTo, momentIn } from "../src/state/links.js";
+import { replayLeftS } from "../src/state/past.js";
 
 interface Asked {
   path: string;
@@ -44,11 +45,13 @@ describe("a tank's past", () => {
   it("is asked for with the owners' key", async () => {
     const { past, asked } = client(202, {});
     await past.goBack(1.5);
+    await past.playAgain(2.5);
     await past.mark(2, "wave");
     await past.unmark(7);
     await past.setSpeed(0.5);
     expect(asked.map(({ path, body }) => [path, body])).toEqual([
       ["sessions/a%20b/rewind", { t: 1.5 }],
+      ["sessions/a%20b/rewind", { t: 2.5, replay: true }],
       ["sessions/a%20b/marks", { t: 2, name: "wave" }],
       ["sessions/a%20b/marks", { remove: 7 }],
       ["sessions/a%20b/speed", { speed: 0.5 }],
@@ -75,6 +78,19 @@ describe("a tank's past", () => {
     expect(tries).toBe(20);
     const wrong = (): Promise<void> => Promise.reject(new SessionsError("The server refused: no."));
     await expect(patiently(wrong, () => Promise.resolve())).rejects.toThrow("no");
+  });
+});
+
+describe("what is played back", () => {
+  it("lasts as long as there are steps left", () => {
+    const state = { replayUntil: 720, dtS: 1 / 60 };
+    expect(replayLeftS(state, 600)).toBeCloseTo(2);
+    expect(replayLeftS(state, 0)).toBeCloseTo(12);
+    expect(replayLeftS(state, 720)).toBe(null);
+    expect(replayLeftS(state, 800)).toBe(null); // a frame may come before the state that says so
+    expect(replayLeftS({ replayUntil: 0, dtS: 1 / 60 }, 0)).toBe(null);
+    expect(replayLeftS(null, 5)).toBe(null);
+    expect(replayLeftS(state, null)).toBe(null);
   });
 });
 

@@ -30,6 +30,7 @@ const STATE: SessionState = {
   added: [],
   locked: ["dye"],
   openParameters: true,
+  replayUntil: 1234,
 };
 
 /** Something with a frame's first bytes. */

@@ -13,7 +13,8 @@ function loader(files: Record<string, string | Promise<string>>) {
     async (path) => {
       asked.push(path);
       const body = files[path];
-      return body === undefined ? new Response("", { status: 404 }) : new Response(await body);
+      const headers = { etag: `"${String(body).length}"` };
+      return body === undefined ? new Response("", { status: 404 }) : new Response(await body, { headers });
     },
     {
       onFile: (scene, file) => read.push([scene, file]),
@@ -58,6 +59,41 @@ test("an answer that comes after another scene was loaded is worthless", async (
   await settle();
   expect(shown.at(-1)?.solids).toHaveLength(2);
   expect(read).toEqual([["quick", expect.objectContaining({ title: "Quick" })]]);
+});
+
+test("a tank that begins anew may have another scene of the same name", async () => {
+  const box = { shape: { box: { size_m: [1, 1, 1] } } };
+  const mesh = { shape: { mesh: { file: "duck.obj" } } };
+  const files: Record<string, string> = {
+    "pond.json": JSON.stringify({ title: "Later", solids: [box, mesh] }),
+    "duck.obj": TRIANGLE,
+  };
+  const { made, asked, shown, read, problems } = loader(files);
+  made.use("pond");
+  made.see(5);
+  made.see(5);
+  await settle();
+  const before = shown.length;
+  expect(asked).toHaveLength(2);
+  made.see(6); // a fresh start: what is the same isn't shown again
+  await settle();
+  expect(asked).toHaveLength(4);
+  expect(shown).toHaveLength(before);
+  files["duck.obj"] = `${TRIANGLE}f 3 2 1\n`;
+  made.see(7);
+  await settle();
+  expect(shown).toHaveLength(before + 1);
+  files["pond.json"] = JSON.stringify({ title: "Earlier", solids: [box] });
+  made.see(8);
+  await settle();
+  expect(shown.at(-1)?.solids).toHaveLength(1);
+  expect(read.map(([, file]) => (file as { title: string }).title)).toEqual(["Later", "Earlier"]);
+  files["pond.json"] = JSON.stringify({ solids: [] });
+  made.see(9);
+  made.see(10); // the newest counts, whichever answer comes last
+  await settle();
+  expect(shown.at(-1)?.solids).toEqual([]);
+  expect(problems).toEqual([]);
 });
 
 test("a scene that the server doesn't give out has no solids, and nobody is asked", async () => {

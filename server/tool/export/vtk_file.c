@@ -173,6 +173,14 @@ static bool write_values(FILE *file, const export_frame *frame, const export_att
            write_end(file);
 }
 
+/// A text as the value of an attribute, in which a reader would take white space for spaces.
+static void write_attribute(FILE *file, const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        fprintf(file, strchr("&<>\"\t\n\r", *c) != NULL ? "&#%d;" : "%c", *c);
+    }
+}
+
 static tarn_status vtk_frame(void *writer, const export_frame *frame, char *why)
 {
     vtk_writer *vtk = writer;
@@ -190,10 +198,9 @@ static tarn_status vtk_frame(void *writer, const export_frame *frame, char *why)
                                                                         : part_file_fail(&out, why);
     if (status == TARN_OK) {
         fprintf(vtk->list, "    <DataSet timestep=\"%.9g\" group=\"\" part=\"0\" file=\"", frame->time_s);
-        for (const char *c = vtk->base; *c != '\0'; c++) {
-            fprintf(vtk->list, strchr("&<>\"", *c) != NULL ? "&#%d;" : "%c", *c);
-        }
-        fprintf(vtk->list, "%s\"/>\n", path + strlen(vtk->folder));
+        write_attribute(vtk->list, vtk->base);
+        write_attribute(vtk->list, path + strlen(vtk->folder));
+        fprintf(vtk->list, "\"/>\n");
     }
     return status;
 }

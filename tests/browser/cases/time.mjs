@@ -23,6 +23,12 @@ async function moveTo(page, seconds) {
   }, seconds);
 }
 
+/** By the key, which the time line doesn't get. */
+async function togglePause(page) {
+  await page.locator("canvas").first().focus();
+  await page.keyboard.press("p");
+}
+
 /** How many steps a tank makes in so many ms. */
 async function steps(page, ms) {
   const before = await look(page, "step");
@@ -94,6 +100,47 @@ test("an owner goes back, sees the earlier water, marks it and forks it", async 
     await slider(page).focus();
     await page.keyboard.press("Escape");
     await until(async () => (await bar(page).count()) === 0, "Escape closes it");
+  });
+});
+
+test("an owner has what happened play again, everybody sees until when, and a touch ends it", async (world) => {
+  await withStore(async (options) => {
+    const server = await world.tank(options);
+    const owner = await world.watch(cheap(server.url));
+    const says = async (page) => bar(page).locator("span").textContent();
+    await owner.getByRole("button", { name: "Time", exact: true }).click();
+    await until(async () => (await range(owner)).until > 5, "there is some past");
+    await moveTo(owner, 1);
+    await press(owner, "Play again");
+    await until(async () => /^Playing again, 0:0[0-9].\d left$/.test(await says(owner)), "how much is left");
+    const happened = "what happened before";
+    await until(async () => (await said(owner)).includes(happened), "it says what is seen");
+    const { until: end, at } = await range(owner);
+    assert(end - at > 1, `the slider is at ${at} of ${end}, which is where it ends`);
+    // A pause keeps it.
+    await togglePause(owner);
+    await until(async () => (await look(owner, "paused")).paused, "it is paused");
+    assert((await says(owner)).startsWith("Playing again"), "what is said while it is paused");
+    await togglePause(owner);
+    // Whoever acts goes on live.
+    const place = await owner.locator("canvas").first().boundingBox();
+    await owner.mouse.move(place.x + place.width / 2, place.y + place.height / 2);
+    await owner.mouse.down();
+    await until(async () => {
+      await owner.mouse.move(
+        place.x + place.width * (0.45 + 0.1 * Math.random()),
+        place.y + place.height / 2,
+      );
+      return (await says(owner)).startsWith("Now");
+    }, "a touch ends it");
+    await owner.mouse.up();
+    assertEqual((await said(owner)).includes(happened), false, "what is said of it");
+
+    // Left alone it ends by itself.
+    await moveTo(owner, (await range(owner)).until - 1);
+    await press(owner, "Play again");
+    await until(async () => (await says(owner)).startsWith("Playing again"), "it plays again");
+    await until(async () => (await says(owner)).startsWith("Now"), "it ends");
   });
 });
 

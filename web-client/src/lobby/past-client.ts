@@ -30,6 +30,11 @@ export class PastClient {
     await this.say("rewind", { t });
   }
 
+  /** Goes back, and has what was done from then on done again. */
+  async playAgain(t: number): Promise<void> {
+    await this.say("rewind", { t, replay: true });
+  }
+
   async fork(t: number, name: string): Promise<MadeSession> {
     const answer = await this.say("fork", name === "" ? { t } : { t, name });
     const keys = isObject(answer.keys) ? answer.keys : {};

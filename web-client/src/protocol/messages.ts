@@ -156,6 +156,8 @@ export interface SessionState {
   sizeM: [number, number, number];
   cellM: number;
   dtS: number;
+  /** The last step of what is played back; 0: the tank is live. */
+  replayUntil: number;
   parameters: ParameterInfo[];
   /** What the tank holds; "": not known, and then all tools may be offered. */
   model: string;
@@ -249,6 +251,7 @@ export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
       size_m: state.sizeM,
       cell_m: state.cellM,
       dt_s: state.dtS,
+      replay_until: state.replayUntil > 0 ? state.replayUntil : undefined,
       parameters: state.parameters,
       model: state.model,
       tools: state.tools,
@@ -393,6 +396,7 @@ function sessionState(map: Fields): SessionState {
     sizeM: [x, y, z],
     cellM: number(map, "cell_m"),
     dtS: number(map, "dt_s"),
+    replayUntil: map.replay_until === undefined ? 0 : number(map, "replay_until"),
     parameters: list(map, "parameters").map((item) => {
       const p = fields(item, "parameters");
       return {

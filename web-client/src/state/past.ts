@@ -7,6 +7,19 @@ export interface Mark {
   name: string;
 }
 
+/** What a tank's `state` says of playing back. */
+export interface Replay {
+  /** The last step that is played back; 0: the tank is live. */
+  replayUntil: number;
+  dtS: number;
+}
+
+/** Seconds of the tank's time that are still to be played back; null: it is live. @param step  that is seen; null: none */
+export function replayLeftS(state: Replay | null, step: number | null): number | null {
+  if (state === null || step === null || state.replayUntil <= step) return null;
+  return (state.replayUntil - step) * state.dtS;
+}
+
 export interface Past {
   from: number;
   until: number;

@@ -12,6 +12,8 @@ const MARK_NAME_MAX = 40;
 export interface TimeLineActions {
   /** @param t  seconds of the tank's time, as all moments */
   goBack(t: number): void;
+  /** The same, and what was done from then on is done again. */
+  playAgain(t: number): void;
   fork(t: number): void;
   mark(t: number, name: string): void;
   unmark(mark: Mark): void;
@@ -30,9 +32,12 @@ export class TimeLine {
   private readonly marks = document.createElement("ul");
   private readonly says = document.createElement("p");
   private readonly back: HTMLButtonElement;
+  private readonly again: HTMLButtonElement;
   private past: Past = { from: 0, until: 0, speed: 1, marks: [] };
   /** Null: now. */
   private at: number | null = null;
+  /** Seconds that are still played back; null: the tank is live. */
+  private leftS: number | null = null;
   private shownMarks = "";
 
   constructor(private readonly actions: TimeLineActions) {
@@ -43,6 +48,9 @@ export class TimeLine {
     this.slider.setAttribute("aria-label", "Moment");
     this.slider.addEventListener("input", () => this.slid());
     this.back = button("Go back", () => actions.goBack(this.moment));
+    this.again = button("Play again", () => actions.playAgain(this.moment));
+    this.again.title =
+      "Everybody watches what happened from this moment on, until somebody touches the water";
     this.name.type = "text";
     this.name.maxLength = MARK_NAME_MAX;
     this.name.placeholder = "Name of this moment";
@@ -55,6 +63,7 @@ export class TimeLine {
       this.slider,
       this.time,
       this.back,
+      this.again,
       button("Fork", () => actions.fork(this.moment)),
       button("Copy link", () => actions.copyLink(this.moment)),
       this.speeds(),
@@ -76,14 +85,23 @@ export class TimeLine {
     return this.at ?? this.past.until;
   }
 
-  /** There is so much past. */
-  show(past: Past): void {
+  /** There is so much past, and so much of it is still to be played back: the slider ends where that does. */
+  show(past: Past, leftS: number | null): void {
     this.past = past;
     this.slider.min = String(past.from);
-    this.slider.max = String(past.until);
+    this.slider.max = String(past.until + (leftS ?? 0));
+    this.leftS = leftS;
     if (this.at !== null && this.at < past.from) this.at = past.from;
     this.speed.value = String(past.speed);
     this.showMarks();
+    this.showTime();
+  }
+
+  /** So much is still to be played back. */
+  showLeft(leftS: number | null): void {
+    if (leftS === this.leftS) return;
+    if ((leftS === null) !== (this.leftS === null)) this.slider.max = String(this.past.until + (leftS ?? 0));
+    this.leftS = leftS;
     this.showTime();
   }
 
@@ -128,11 +146,12 @@ export class TimeLine {
   private showTime(): void {
     const behind = this.past.until - this.moment;
     const kept = clock(this.past.until - this.past.from);
-    const text = this.at === null ? `Now, ${kept} kept` : `${clock(behind)} ago`;
+    const now = this.leftS === null ? `Now, ${kept} kept` : `Playing again, ${clock(this.leftS)} left`;
+    const text = this.at === null ? now : `${clock(behind)} ago`;
     this.time.textContent = text;
     this.slider.value = String(this.moment);
     this.slider.setAttribute("aria-valuetext", text);
-    this.back.disabled = this.at === null;
+    this.back.disabled = this.again.disabled = this.at === null;
   }
 
   private showMarks(): void {

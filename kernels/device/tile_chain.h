@@ -1,0 +1,161 @@
+/// A chain: kernels of one argument type that a GPU does one after the other within one launch, with a barrier of all
+/// its blocks in between, which takes less than half of what a launch takes that waits for another one.
+///
+///     #define SOLVER_KERNELS(K) K(smooth) K(restrict) ...
+///     TILE_CHAIN(solver, 256, solver_args, SOLVER_KERNELS)
+///
+/// stands in a .tile.c behind the files with its kernels. The host says which launches are one (tarn_queue_chain in
+/// device_work.h); chain_record.h makes them the program that the chain's blocks go through, each by itself. Besides
+/// the dialect's rules:
+/// - its kernels run with the chain's lanes, whatever their own are: none of them uses FOR_LANES;
+/// - no kernel writes what another launch of the chain counts its tiles by;
+/// - a loop's `go` is written by the launches in it, and loops are not nested.
+///
+/// All blocks must run at the same time, or a barrier never ends: the launch is a cooperative one. On the CPU a chain
+/// is nothing: its launches are launches.
+#ifndef TARN_KERNELS_TILE_CHAIN_H
+#define TARN_KERNELS_TILE_CHAIN_H
+
+#include "kernels/device/chain.h"
+#include "kernels/device/tile.h"
+
+#ifdef __CUDACC__
+
+#ifndef TILE_CHAIN_PAUSE
+#define TILE_CHAIN_PAUSE() ((void)0) // of a block that waits for others
+#endif
+
+/// What a block keeps of the program. Counts are those of before the chain, which nothing in it changes.
+typedef struct tile_chain_book {
+    tile_chain_op op[TILE_CHAIN_OPS_MAX];
+    uint32_t set[TILE_CHAIN_SETS_MAX * TILE_CHAIN_WORDS_MAX];
+} tile_chain_book;
+
+/// @return how many blocks take part: no more than have a tile
+TILE_FN uint32_t tile_chain_open(const tile_chain_program *program, tile_chain_book *book, uint32_t *args,
+                                 uint32_t args_words)
+{
+    FOR_RANGE (i, 0, program->op_count) {
+        tile_chain_op op = program->ops[i];
+        if (op.what < TILE_CHAIN_LOOP && op.count != nullptr) {
+            op.most = tile_min_u32(*op.count, op.most);
+        }
+        book->op[i] = op;
+    }
+    FOR_RANGE (i, 0, program->set_count * program->word_count) {
+        book->set[i] = program->sets[i];
+    }
+    FOR_RANGE (i, 0, args_words) {
+        args[i] = program->args[i];
+    }
+    TILE_BARRIER();
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < program->op_count; i++) {
+        most = book->op[i].what < TILE_CHAIN_LOOP ? tile_max_u32(most, book->op[i].most) : most;
+    }
+    return tile_min_u32(most, gridDim.x);
+}
+
+/// Puts an operation's words into the arguments. Ends with a barrier.
+TILE_FN void tile_chain_turn_to(const tile_chain_program *program, const tile_chain_book *book, uint32_t set,
+                                uint32_t *args)
+{
+    FOR_RANGE (i, 0, program->word_count) {
+        args[program->word[i]] = book->set[set * program->word_count + i];
+    }
+    TILE_BARRIER();
+}
+
+/// Waits until all blocks have come, and see what any of them has written.
+TILE_FN void tile_chain_meet(uint32_t *meeting, uint32_t blocks)
+{
+    TILE_BARRIER();
+    if (blocks == 1) {
+        return;
+    }
+    if (TILE_SINGLE()) {
+        volatile uint32_t *const turn = meeting + 1;
+        const uint32_t now = *turn; // it can't go on before this block has come
+        __threadfence();
+        if (atomicAdd(meeting, 1u) == blocks - 1) {
+            *meeting = 0;
+            __threadfence();
+            *turn = now + 1;
+        } else {
+            while (*turn == now) {
+                TILE_CHAIN_PAUSE();
+            }
+        }
+        __threadfence();
+    }
+    TILE_BARRIER();
+}
+
+/// Where a loop's end goes. @param left  rounds
+TILE_FN uint32_t tile_chain_jump(const tile_chain_op *op, uint32_t at, uint32_t *left)
+{
+    const uint32_t goes = *static_cast<const volatile uint32_t *>(op->count);
+    *left = op->what == TILE_CHAIN_LOOP ? op->most : *left - 1;
+    return (goes != 0 && *left > 0) == (op->what == TILE_CHAIN_NEXT) ? op->to : at + 1;
+}
+
+#define TILE_CHAIN_SCRATCH(name) tile_scratch_of_##name name##_;
+#define TILE_CHAIN_NUMBER(name) chain_##name##_number,
+#define TILE_CHAIN_CASE(name)                                                                                          \
+    case chain_##name##_number:                                                                                        \
+        name##_body(args, tile, &own->scratch.name##_);                                                                \
+        break;
+
+#define TILE_CHAIN(name, lanes, args_type, LIST)                                                                       \
+    enum chain_##name##_numbers{LIST(TILE_CHAIN_NUMBER)};                                                              \
+    union chain_##name##_scratch {                                                                                     \
+        LIST(TILE_CHAIN_SCRATCH)                                                                                       \
+    };                                                                                                                 \
+    struct chain_##name##_shared {                                                                                     \
+        chain_##name##_scratch scratch;                                                                                \
+        args_type args;                                                                                                \
+        tile_chain_book book;                                                                                          \
+    };                                                                                                                 \
+    TILE_ASSERT(sizeof(chain_##name##_shared) <= (size_t)TARN_TILE_SCRATCH_BYTES_MAX, "shared memory of " #name);      \
+    static __global__ void __launch_bounds__(lanes) tarn_cuda_chain_##name(TILE_ARGUMENT(tile_chain_program) program)  \
+    {                                                                                                                  \
+        TILE_SHARED(chain_##name##_shared, own, 1);                                                                    \
+        const args_type *const args = &own->args;                                                                      \
+        uint32_t *const words = reinterpret_cast<uint32_t *>(&own->args);                                              \
+        const uint32_t blocks = tile_chain_open(&program, &own->book, words, sizeof(args_type) / 4);                   \
+        if (blockIdx.x >= blocks) {                                                                                    \
+            return;                                                                                                    \
+        }                                                                                                              \
+        uint32_t left = 0;                                                                                             \
+        for (uint32_t at = 0; at < program.op_count;) {                                                                \
+            const tile_chain_op *const op = own->book.op + at;                                                         \
+            if (op->what >= TILE_CHAIN_LOOP) {                                                                         \
+                at = tile_chain_jump(op, at, &left);                                                                   \
+                continue;                                                                                              \
+            }                                                                                                          \
+            at++;                                                                                                      \
+            if (op->most == 0) {                                                                                       \
+                continue;                                                                                              \
+            }                                                                                                          \
+            tile_chain_turn_to(&program, &own->book, op->set, words);                                                  \
+            for (uint32_t tile = blockIdx.x; tile < op->most; tile += blocks) {                                        \
+                switch (op->what) {                                                                                    \
+                    LIST(TILE_CHAIN_CASE)                                                                              \
+                }                                                                                                      \
+                TILE_END();                                                                                            \
+            }                                                                                                          \
+            tile_chain_meet(program.meeting, blocks);                                                                  \
+        }                                                                                                              \
+    }                                                                                                                  \
+    extern "C" const void *tarn_cuda_chain_entry_##name(uint32_t *block_lanes, uint32_t *args_bytes)                   \
+    {                                                                                                                  \
+        *block_lanes = lanes;                                                                                          \
+        *args_bytes = sizeof(args_type);                                                                               \
+        return reinterpret_cast<const void *>(&tarn_cuda_chain_##name);                                                \
+    }
+
+#else
+#define TILE_CHAIN(name, lanes, args_type, LIST)                                                                       \
+    TILE_ASSERT((lanes) % 32 == 0 && (lanes) <= (int)TARN_TILE_LANES_MAX, "lanes of " #name);
+#endif
+#endif

@@ -1,0 +1,5 @@
+// The grid's chain: the matrix, both solves and the extrapolation as one launch.
+#include "kernels/device/tile_chain.h"
+#include "kernels/grid/grid.h"
+
+TILE_CHAIN(grid_solver, CELL_LANES, grid_args, GRID_CHAIN_LIST)

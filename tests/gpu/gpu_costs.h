@@ -1,0 +1,14 @@
+/// What it costs a device that one launch waits for another one.
+#ifndef TARN_TESTS_GPU_COSTS_H
+#define TARN_TESTS_GPU_COSTS_H
+
+#include "kernels/device/device_work.h"
+
+enum { GPU_COSTS = 5 };
+
+extern const char *const gpu_cost_names[GPU_COSTS];
+
+/// Microseconds of each. @return whether the device did it all
+bool gpu_costs(tarn_device *device, double us[GPU_COSTS]);
+
+#endif

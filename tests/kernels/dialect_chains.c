@@ -1,0 +1,104 @@
+// Launches that read what other tiles wrote in the one before them come to the same as a chain and one by one.
+#include "tests/kernels/dialect_chains.h"
+
+#include "tests/kernels/dialect_arrays.h"
+#include "tests/kernels/dialect_kernels.h"
+
+enum { ROUNDS_MAX = 9, RUNS = 3 };
+
+typedef struct mixing {
+    tarn_queue *queue;
+    dialect_args there, back, rounds;
+    const uint32_t *tiles; ///< device memory
+    uint32_t tiles_max, times;
+    bool fills; ///< what no chain can
+} mixing;
+
+static void one_round(void *context)
+{
+    const mixing *m = context;
+    tarn_queue_launch(m->queue, &kernel_dialect_mix, &m->there, m->tiles, m->tiles_max);
+    tarn_queue_launch(m->queue, &kernel_dialect_mix, &m->back, m->tiles, m->tiles_max);
+    tarn_queue_launch(m->queue, &kernel_dialect_round, &m->rounds, NULL, 1);
+}
+
+static void mix(void *context)
+{
+    const mixing *m = context;
+    tarn_queue_launch(m->queue, &kernel_dialect_rewind, &m->rounds, NULL, 1);
+    if (m->fills) {
+        tarn_queue_zero(m->queue, m->rounds.u + 5, sizeof(uint32_t));
+    }
+    tarn_queue_repeat(m->queue, m->rounds.u, m->times, one_round, context);
+    tarn_queue_launch(m->queue, &kernel_dialect_mix, &m->there, m->tiles, m->tiles_max);
+}
+
+static void mix_in_chain(void *context)
+{
+    tarn_queue_chain(((const mixing *)context)->queue, &dialect_mixing_chain, mix, context);
+}
+
+/// What dialect_mix does, on the host.
+static void mix_here(const uint32_t *from, uint32_t *to, uint32_t count, uint32_t add)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        to[i] = from[(i * DIALECT_MIX_STRIDE + 1) % count] * 1664525u + add;
+    }
+}
+
+/// The rounds that are done grow by one with each run, as dialect_rewind says; `times` caps them.
+static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bool as_replay, bool fills)
+{
+    const uint32_t count = tiles * DIALECT_LANES;
+    dialect_arrays all = {.queue = queue};
+    uint32_t *a = dialect_array_add(&all, count * sizeof *a), *b = dialect_array_add(&all, count * sizeof *b),
+             *x = dialect_array_add(&all, count * sizeof *x), *y = dialect_array_add(&all, count * sizeof *y);
+    uint32_t *go = dialect_array_add(&all, 8 * sizeof *go), *given = dialect_array_add(&all, sizeof *given);
+    tarn_replay *replay = NULL;
+    bool result = false;
+    if (!all.failed) {
+        for (uint32_t i = 0; i < count; i++) {
+            x[i] = a[i] = i;
+        }
+        go[3] = 1;
+        *given = tiles;
+        dialect_arrays_upload(&all);
+    }
+    mixing m = {.queue = queue, .tiles_max = tiles + 7, .times = times, .fills = fills};
+    m.there = dialect_to_device(&all, (dialect_args){.key = a, .u = b, .n = count, .limit = 3});
+    m.back = dialect_to_device(&all, (dialect_args){.key = b, .u = a, .n = count, .limit = 5});
+    m.rounds = dialect_to_device(&all, (dialect_args){.u = go});
+    m.tiles = dialect_array_device(&all, given);
+    for (uint32_t run = 0; run < RUNS && !all.failed && !result; run++) {
+        if (as_replay) {
+            tarn_queue_run(queue, &replay, mix_in_chain, &m);
+        } else {
+            mix_in_chain(&m);
+        }
+        for (uint32_t round = 0; round < run + 1 && round < times; round++) {
+            mix_here(x, y, count, 3);
+            mix_here(y, x, count, 5);
+        }
+        mix_here(x, y, count, 3);
+        all.failed |= tarn_queue_download(queue, b, dialect_array_device(&all, b), count * sizeof *b) != TARN_OK;
+        for (uint32_t i = 0; i < count && !result && !all.failed; i++) {
+            result = dialect_same_u32("mixed", i, b[i], y[i]);
+        }
+    }
+    tarn_queue_replay_destroy(queue, replay);
+    return dialect_arrays_end(&all, result);
+}
+
+int dialect_check_chains(tarn_queue *queue)
+{
+    const uint32_t tiles[] = {1, 2, 300}, times[] = {0, 2, ROUNDS_MAX};
+    for (uint32_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++) {
+        for (uint32_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+            if (check_chain_of(queue, tiles[t], times[i], false, false) ||
+                check_chain_of(queue, tiles[t], times[i], true, false)) {
+                return 1;
+            }
+        }
+    }
+    return check_chain_of(queue, 3, ROUNDS_MAX, true, true);
+}
