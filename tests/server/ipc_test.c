@@ -137,7 +137,8 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n].refused.code = 7;
     strcpy(samples[n++].refused.text, "no");
     samples[n] = sample_of(TARN_IPC_REPORT);
-    samples[n++].report = (tarn_ipc_report){1ull << 40, 2.5, 0.5f, 0.25f, 0.125f, 100000, 1ull << 33, 3, 1ull << 34, 0.0625f};
+    samples[n++].report =
+        (tarn_ipc_report){1ull << 40, 2.5, 0.5f, 0.25f, 0.125f, 100000, 1ull << 33, 3, 1ull << 34, 0.0625f};
     samples[n] = sample_of(TARN_IPC_STAMPS);
     samples[n++].stamps = (tarn_ipc_stamps){1ull << 50, (1ull << 50) + 1, (1ull << 50) + 2};
     samples[n] = sample_of(TARN_IPC_FAULT);
