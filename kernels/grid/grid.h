@@ -301,46 +301,7 @@ typedef struct grid_args {
     uint32_t walls_known;  ///< 1: faces in and beyond the tank's walls are 0 and need no extrapolated velocity
 } grid_args;
 
-/// Kernels, in the order of a step.
-#define GRID_KERNEL_LIST(K)                                                                                            \
-    K(grid_solid_shares)                                                                                               \
-    K(grid_solids)                                                                                                     \
-    K(grid_solid_cells)                                                                                                \
-    K(grid_bodies_begin)                                                                                               \
-    K(grid_body_tiles)                                                                                                 \
-    K(grid_body_gather)                                                                                                \
-    K(grid_body_respond)                                                                                               \
-    K(grid_body_apply)                                                                                                 \
-    K(grid_body_hold)                                                                                                  \
-    K(grid_body_lift)                                                                                                  \
-    K(grid_body_flux)                                                                                                  \
-    K(grid_bodies_kick)                                                                                                \
-    K(grid_bodies_end)                                                                                                 \
-    K(grid_fringe)                                                                                                     \
-    K(grid_matrix)                                                                                                     \
-    K(grid_coarsen)                                                                                                    \
-    K(grid_regions_join)                                                                                               \
-    K(grid_regions_open)                                                                                               \
-    K(grid_regions_list)                                                                                               \
-    K(grid_solve_start)                                                                                                \
-    K(grid_solve_closed)                                                                                               \
-    K(grid_solve_check)                                                                                                \
-    K(grid_mg_smooth)                                                                                                  \
-    K(grid_mg_restrict)                                                                                                \
-    K(grid_mg_top)                                                                                                     \
-    K(grid_mg_prolong)                                                                                                 \
-    K(grid_mg_sweep)                                                                                                   \
-    K(grid_cg_direction)                                                                                               \
-    K(grid_cg_apply)                                                                                                   \
-    K(grid_cg_alpha)                                                                                                   \
-    K(grid_cg_update)                                                                                                  \
-    K(grid_relax)                                                                                                      \
-    K(grid_project)                                                                                                    \
-    K(grid_extrapolate)                                                                                                \
-    K(grid_slip)                                                                                                       \
-    K(grid_slip_end)
-
-/// Those of them that are one launch where the device can: from the matrix to the extrapolation.
+/// Kernels from the matrix to the extrapolation: one launch where the device can (solve.tile.c).
 #define GRID_CHAIN_LIST(K)                                                                                             \
     K(grid_matrix)                                                                                                     \
     K(grid_coarsen)                                                                                                    \
@@ -366,6 +327,22 @@ typedef struct grid_args {
     K(grid_bodies_kick)                                                                                                \
     K(grid_project)                                                                                                    \
     K(grid_extrapolate)
+
+/// All of them.
+#define GRID_KERNEL_LIST(K)                                                                                            \
+    K(grid_solid_shares)                                                                                               \
+    K(grid_solids)                                                                                                     \
+    K(grid_solid_cells)                                                                                                \
+    K(grid_bodies_begin)                                                                                               \
+    K(grid_body_tiles)                                                                                                 \
+    K(grid_body_hold)                                                                                                  \
+    K(grid_body_lift)                                                                                                  \
+    K(grid_body_flux)                                                                                                  \
+    K(grid_bodies_end)                                                                                                 \
+    K(grid_fringe)                                                                                                     \
+    GRID_CHAIN_LIST(K)                                                                                                 \
+    K(grid_slip)                                                                                                       \
+    K(grid_slip_end)
 
 // ---------------------------------------------------------------------------------------------------- small geometry
 
