@@ -44,6 +44,12 @@ typedef struct store_slot {
     char path[4096];
 } store_slot;
 
+/// Files of a session that ended.
+typedef struct {
+    tarn_name name, label;
+    bool is_aside; // else they are to go
+} store_dropped;
+
 struct tarn_store {
     char dir[2048];
     int lock_fd;
@@ -58,10 +64,7 @@ struct tarn_store {
     bool is_ending, has_ended;
     bool is_wished;  // something of some past, since the thread looked
     bool is_hurried; // somebody waits for an older state
-    struct {
-        tarn_name name, label;
-        bool is_aside;                    // else it is to go
-    } dropped[TARN_GATEWAY_SESSIONS_MAX]; // files of sessions that ended
+    store_dropped dropped[TARN_GATEWAY_SESSIONS_MAX];
     uint32_t dropped_count;
     store_asked asked[TARN_GATEWAY_SESSIONS_MAX];
     tarn_store_counts counts;

@@ -70,11 +70,11 @@ static void note(tarn_store *store, store_slot *slot, char *sentence)
 /// Lets go of sessions that are no more: first of what is open, then of the files.
 static void drop_ended(tarn_store *store)
 {
-    static typeof(store->dropped) dropped; // large, and one thread's
+    static store_dropped dropped[TARN_GATEWAY_SESSIONS_MAX]; // large, and one thread's
     bool has_ended[TARN_GATEWAY_SESSIONS_MAX];
     pthread_mutex_lock(&store->mutex);
     const uint32_t count = store->dropped_count;
-    memcpy(&dropped, &store->dropped, sizeof dropped);
+    memcpy(dropped, store->dropped, sizeof dropped);
     store->dropped_count = 0;
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         store_slot *slot = &store->slots[place];

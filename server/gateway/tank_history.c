@@ -133,7 +133,7 @@ static void fill_box(tarn_session_file *file, bool replays, tarn_store_reply *re
         }
     } else {
         reply->status = TARN_E_MEMORY;
-        snprintf(reply->why, sizeof reply->why, "there is no memory for the tank as it was");
+        snprintf(reply->why, sizeof reply->why, "there is no memory or descriptor for the tank as it was");
         if (fd > 0) {
             close(fd);
         }

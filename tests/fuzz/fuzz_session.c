@@ -22,6 +22,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
 enum { ABOUT, STATE, BATCH, PACKED, LOG, PACK, IMAGE, KINDS };
+enum { SPEED_BYTES = 4, LOCKS_BYTES = 5 };
 enum { ROW = 3, SEED_BYTES = 1 << 15, UNPACKED_BYTES_MAX = 1 << 16, STATE_BYTES_MAX = 4096 };
 
 static int memory; // of a box
@@ -163,6 +164,8 @@ static void write_seeds(void)
     static uint8_t plain[SEED_BYTES], packed[SEED_BYTES];
     size_t byte_count = tarn_session_about_write(&about, plain);
     write_seed("about", ABOUT, plain, byte_count);
+    write_seed("about_before_speeds", ABOUT, plain, byte_count - SPEED_BYTES);
+    write_seed("about_before_locks", ABOUT, plain, byte_count - SPEED_BYTES - LOCKS_BYTES);
     byte_count = tarn_session_head_write(&state, true, plain);
     memset(plain + byte_count, 7, 200);
     byte_count += 200;
@@ -284,11 +287,11 @@ static void read_about(const uint8_t *bytes, size_t byte_count)
     static uint8_t again[TARN_SESSION_ABOUT_BYTES_MAX];
     tarn_session_about about;
     if (tarn_session_about_read(bytes, byte_count, &about) == TARN_OK) {
-        // One of a server before there were locks has none.
-        static const uint8_t no_lock[5];
-        const size_t written = tarn_session_about_write(&about, again);
-        must((written == byte_count ||
-              (written == byte_count + sizeof no_lock && memcmp(again + byte_count, no_lock, sizeof no_lock) == 0)) &&
+        // One of a server before there were locks has none, one before the speed was kept no speed.
+        static const uint8_t missing[SPEED_BYTES + LOCKS_BYTES];
+        const size_t added = tarn_session_about_write(&about, again) - byte_count;
+        must((added == 0 || added == SPEED_BYTES || added == sizeof missing) &&
+                 memcmp(again + byte_count, missing, added) == 0 &&
                  memcmp(bytes, again, byte_count) == 0,
              "another session");
     }
