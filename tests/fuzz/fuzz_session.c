@@ -291,8 +291,7 @@ static void read_about(const uint8_t *bytes, size_t byte_count)
         static const uint8_t missing[SPEED_BYTES + LOCKS_BYTES];
         const size_t added = tarn_session_about_write(&about, again) - byte_count;
         must((added == 0 || added == SPEED_BYTES || added == sizeof missing) &&
-                 memcmp(again + byte_count, missing, added) == 0 &&
-                 memcmp(bytes, again, byte_count) == 0,
+                 memcmp(again + byte_count, missing, added) == 0 && memcmp(bytes, again, byte_count) == 0,
              "another session");
     }
 }
