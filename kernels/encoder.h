@@ -59,7 +59,7 @@ bool tarn_encoder_is_done(tarn_encoder *encoder);
 /// Waits for the frame and puts it together. @return as tarn_encoder_encode
 tarn_status tarn_encoder_finish(tarn_encoder *encoder, uint8_t *bytes, size_t bytes_max, tarn_stream_head *head);
 
-/// Nobody wants the frame that has begun, if any has: the next one is a key frame. Waits for it.
+/// Nobody wants the frame that has begun, if any has: the next one is a key frame. Waits for it. Takes NULL.
 void tarn_encoder_drop(tarn_encoder *encoder);
 
 /// Begins a frame and finishes it. Where there is nothing to refer to (the tank was reset or loaded, or more came

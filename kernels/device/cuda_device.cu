@@ -257,6 +257,9 @@ static bool cuda_is_done(tarn_queue *base)
     const cudaError_t error = cudaStreamQuery(((cuda_queue *)base)->stream);
     if (error == cudaErrorNotReady) {
         (void)cudaGetLastError(); // it is none
+        if (device->base.yield.yield != NULL) {
+            device->base.yield.yield(device->base.yield.context, true);
+        }
         return false;
     }
     cuda_device_note(device, error);

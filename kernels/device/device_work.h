@@ -126,7 +126,8 @@ tarn_status tarn_queue_wait(tarn_queue *queue);
 /// What is sent to a queue from now on begins when what was sent to the other one by now has ended.
 void tarn_queue_follow(tarn_queue *queue, tarn_queue *before);
 
-/// Whether all that was sent to it has ended, or the device is gone. Doesn't wait.
+/// Whether all that was sent to it has ended, or the device is gone. Doesn't wait; where it hasn't ended, others may
+/// use the device first (tarn_device_set_yield).
 bool tarn_queue_is_done(tarn_queue *queue);
 
 /// For long work of the host on behalf of a queue: yields if that is due (tarn_device_set_yield).

@@ -474,7 +474,7 @@ bool tarn_encoder_is_begun(const tarn_encoder *e)
 
 void tarn_encoder_drop(tarn_encoder *e)
 {
-    if (e->is_begun) {
+    if (e != NULL && e->is_begun) {
         (void)tarn_queue_wait(e->queue);
         e->is_begun = false;
     }
