@@ -1,7 +1,8 @@
 // How many kernels a step launches, one after the other, and with `bench_bytes` how many bytes of device memory they
-// touch: what a step takes at least on a GPU, where each launch waits for the one before it. Prints tables; asserts
-// nothing.
+// touch: what a step takes at least on a GPU, where each launch waits for the one before it. Then the same of frames,
+// and how often the host waits for them. Prints tables; asserts nothing.
 #include "kernels/device/device_internal.h"
+#include "kernels/encoder.h"
 #include "kernels/step_input.h"
 #include "server/common/option_number.h"
 #ifndef TARN_WATCHED
@@ -18,6 +19,7 @@
 #include <string.h>
 
 enum { KERNELS_MAX = 256, PARTICLES = 102400, MANY_PARTICLES = 2073600, WARM_UP_STEPS = 2 };
+enum { FRAME_BYTES_MAX = 64 << 20, PRESSURE = 5 }; ///< the liquid's channel as frames number it
 
 #define LAUNCH_US 2.5      ///< that a launch takes which waits for the one before it
 #define PHASE_US 1.5       ///< the same of one within a chain, which waits for all blocks of the one before it
@@ -31,6 +33,7 @@ typedef struct counted {
 static counted kernels[KERNELS_MAX];
 static uint32_t kernel_count;
 static uint64_t rounds, fills, chains;
+static uint64_t downloads, downloaded_bytes, uploads, uploaded_bytes, waits;
 static bool in_chain;
 static const tarn_device_ops *real;
 
@@ -59,6 +62,26 @@ static tarn_status count_zero(tarn_queue *queue, void *to, size_t bytes)
 {
     fills++;
     return real->zero(queue, to, bytes);
+}
+
+static tarn_status count_download(tarn_queue *queue, void *to, const void *from, size_t bytes)
+{
+    downloads++;
+    downloaded_bytes += bytes;
+    return real->download(queue, to, from, bytes);
+}
+
+static tarn_status count_upload(tarn_queue *queue, void *to, const void *from, size_t bytes)
+{
+    uploads++;
+    uploaded_bytes += bytes;
+    return real->upload(queue, to, from, bytes);
+}
+
+static tarn_status count_wait(tarn_queue *queue)
+{
+    waits++;
+    return real->wait(queue);
 }
 
 /// As the CPU device does, so that every round is counted.
@@ -95,6 +118,7 @@ static void count_from_now(void)
     memset(kernels, 0, sizeof kernels);
     kernel_count = 0;
     rounds = fills = chains = 0;
+    downloads = downloaded_bytes = uploads = uploaded_bytes = waits = 0;
 #if TARN_WATCHED
     races_count_bytes_anew();
 #endif
@@ -107,6 +131,9 @@ static void watch_device(tarn_device *device)
     counting = *real;
     counting.launch = count_launch;
     counting.zero = count_zero;
+    counting.download = count_download;
+    counting.upload = count_upload;
+    counting.wait = count_wait;
     counting.repeat = count_repeat;
     counting.chain = count_chain;
     counting.run = count_run;
@@ -171,6 +198,23 @@ static void print_table(uint32_t particles, uint32_t steps, uint64_t substeps)
     }
 }
 
+static void print_frame(const char *name, uint32_t frame_bytes)
+{
+    uint64_t launches = 0, read_all = 0, written_all = 0;
+    for (uint32_t i = 0; i < kernel_count; i++) {
+        uint64_t read, written;
+        bytes_of(kernels[i].kernel->name, &read, &written);
+        launches += kernels[i].launches;
+        read_all += read;
+        written_all += written;
+    }
+    printf("| %s | %llu | %llu | %llu | %llu | %llu | %.1f | %.1f | %.0f | %.0f | %.1f |\n", name,
+           (unsigned long long)launches, (unsigned long long)fills, (unsigned long long)downloads,
+           (unsigned long long)waits, (unsigned long long)uploads, (double)downloaded_bytes * 1e-3,
+           (double)uploaded_bytes * 1e-3, (double)read_all * 1e-3, (double)written_all * 1e-3,
+           (double)frame_bytes * 1e-3);
+}
+
 // ---------------------------------------------------------------------------------------------------------- the
 // program
 
@@ -186,6 +230,43 @@ static void describe(tarn_tank_desc *desc, uint32_t particles)
         desc->cells[a] = (uint16_t)n;
         desc->blocks[0].max_m[a] = share[a] * (float)n * desc->cell_m;
     }
+}
+
+/// Frames of each kind, a step before each, of a tank that has been stepped.
+static tarn_status count_frames(tarn_tank *tank)
+{
+    static const struct {
+        const char *name;
+        tarn_stream_kind kind;
+        uint32_t channel; ///< 1 more than its number; 0: none
+    } frames[] = {{"key", TARN_STREAM_KEY, 0},
+                  {"extra", TARN_STREAM_EXTRA, 0},
+                  {"base", TARN_STREAM_BASE, 0},
+                  {"base, with the pressure", TARN_STREAM_BASE, PRESSURE}};
+    const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
+    tarn_encoder_desc how;
+    tarn_encoder *encoder = NULL;
+    tarn_stream_head head;
+    uint8_t *bytes = malloc(FRAME_BYTES_MAX);
+    tarn_encoder_desc_default(&how);
+    tarn_status status = bytes != NULL ? tarn_encoder_create(tank, &how, &encoder) : TARN_E_MEMORY;
+    printf(
+        "\n| frame | launches | fills | downloads | other waits | uploads | kB down | kB up | kB of device memory read "
+        "| written | kB of the frame |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0] && status == TARN_OK; i++) {
+        status = tarn_tank_step(tank, NULL);
+        status = status == TARN_OK ? tarn_encoder_carry(encoder, frames[i].channel) : status;
+        count_from_now();
+        if (status == TARN_OK) {
+            status = tarn_encoder_encode(encoder, frames[i].kind, &info, bytes, FRAME_BYTES_MAX, &head);
+        }
+        if (status == TARN_OK) {
+            print_frame(frames[i].name, head.frame_bytes);
+        }
+    }
+    tarn_encoder_destroy(encoder);
+    free(bytes);
+    return status;
 }
 
 static int run(uint32_t particles, uint32_t steps)
@@ -215,8 +296,10 @@ static int run(uint32_t particles, uint32_t steps)
     }
     if (status == TARN_OK) {
         print_table(report.particle_count, steps, substeps);
+        status = count_frames(tank);
         tarn_tank_destroy(tank);
-    } else {
+    }
+    if (status != TARN_OK) {
         fprintf(stderr, "bench_launches: %s: %s\n", tarn_status_text(status), why);
     }
     device->ops = real;
