@@ -14,6 +14,7 @@
 typedef struct store_asked {
     uint32_t id; // of the session; 0: none is there
     bool is_failing;
+    uint64_t held_until_ns; // 0: it isn't held back
     uint32_t changes;
     tarn_session_about about;
     int box_fd; // a descriptor of its own; 0: the thread has it
@@ -28,7 +29,7 @@ typedef struct store_asked {
 /// What the thread has of a place.
 typedef struct store_slot {
     uint32_t id, changes;
-    bool is_failing;
+    bool is_failing, is_held;
     uint64_t retry_ns;               // not before
     uint64_t state_due_ns, state_ns; // the next one, and how far apart the newest sets them
     uint64_t log_bytes;              // behind the newest

@@ -80,6 +80,7 @@ static void drop_ended(tarn_store *store)
         store_slot *slot = &store->slots[place];
         has_ended[place] = slot->id != 0 && slot->id != store->asked[place].id;
         store->counts.failing -= has_ended[place] && slot->is_failing;
+        store->counts.held -= has_ended[place] && slot->is_held;
     }
     pthread_mutex_unlock(&store->mutex);
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
@@ -196,15 +197,45 @@ static bool wants_state(const store_slot *slot, uint64_t now_ns)
            slot->log_bytes >= TARN_GATEWAY_STORE_LOG_BYTES;
 }
 
-/// Whether a tank that begins anew is to wait: somebody may start it afresh again and again, or a worker is being tried
-/// on it, and what is known to be good would have to go.
-static bool holds_back(const store_slot *slot, uint64_t now_ns)
+/// Until when a tank that begins anew is to wait: somebody may start it afresh again and again, and what is known to be
+/// good would have to go.
+static uint64_t held_until_ns(const store_slot *slot)
 {
-    if (!tarn_box_is_anew(&slot->follower)) {
-        return false;
+    const uint64_t ahead_ns = TARN_GATEWAY_STORE_ANEW_MAX * slot->state_ns;
+    return slot->state_due_ns > ahead_ns ? slot->state_due_ns - ahead_ns : 0;
+}
+
+/// Says when a tank begins to be held back, and when it is kept again.
+static void note_held(tarn_store *store, store_slot *slot, bool is_held, uint64_t now_ns)
+{
+    if (slot->is_held == is_held) {
+        return;
     }
-    return tarn_box_is_unproven(slot->follower.fd) ||
-           slot->state_due_ns > now_ns + TARN_GATEWAY_STORE_ANEW_MAX * slot->state_ns;
+    const uint64_t until_ns = held_until_ns(slot);
+    if (is_held) {
+        tarn_store_log(TARN_LOG_WARN, slot->name, strlen(slot->name), slot->label,
+                       "%s: its tank began anew too often just now; what happens in it is not kept for %.1f s",
+                       slot->path, 1e-9 * (double)(until_ns - now_ns));
+    } else {
+        tarn_store_log(TARN_LOG_INFO, slot->name, strlen(slot->name), slot->label, "%s: it is kept again", slot->path);
+    }
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[slot - store->slots];
+    asked->held_until_ns = is_held && asked->id == slot->id ? until_ns : 0;
+    store->counts.held += is_held;
+    store->counts.held -= slot->is_held;
+    pthread_mutex_unlock(&store->mutex);
+    slot->is_held = is_held;
+}
+
+/// Whether what comes is to wait. Of a tank that a worker is just being tried on nobody need know.
+/// @param is_last  there is no later
+static bool holds_back(tarn_store *store, store_slot *slot, uint64_t now_ns, bool is_last)
+{
+    const bool is_anew = tarn_box_is_anew(&slot->follower),
+               is_held = is_anew && !is_last && held_until_ns(slot) > now_ns;
+    note_held(store, slot, is_held, now_ns);
+    return is_held || (is_anew && tarn_box_is_unproven(slot->follower.fd));
 }
 
 static void note_commit(tarn_store *store, store_slot *slot, uint64_t state_bytes, uint64_t begun_ns)
@@ -243,10 +274,10 @@ static void trim(tarn_store *store, store_slot *slot, uint64_t now_ns)
 }
 
 /// Puts what came. @return TARN_OK also where nothing did
-static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns, tarn_text why)
+static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns, bool is_last, tarn_text why)
 {
     uint64_t state_bytes = 0;
-    if (holds_back(slot, now_ns)) {
+    if (holds_back(store, slot, now_ns, is_last)) {
         return TARN_OK;
     }
     tarn_status status = tarn_box_follow(&slot->follower, wants_state(slot, now_ns), &store->news);
@@ -375,7 +406,7 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
         status = put_epoch(slot, why);
     }
     if (status == TARN_OK && slot->follower.fd > 0) {
-        status = put_news(store, slot, now_ns, why);
+        status = put_news(store, slot, now_ns, is_last, why);
     }
     if (status != TARN_OK) {
         note(store, slot, why);

@@ -597,6 +597,40 @@ static void test_the_clock_goes_at_another_speed(void **state)
     server_stop(&kept.server);
 }
 
+static void expect_told(stream_client *client, const char *words)
+{
+    tarn_message message;
+    do {
+        assert_true(ws_client_wait(&client->ws, TARN_MESSAGE_ERROR, &message));
+    } while (strstr(message.error.text, words) == NULL);
+}
+
+/// More fresh starts in a row than are kept: owners are told, and what comes after that is kept again.
+static void test_owners_hear_when_a_tank_begins_anew_too_often(void **state)
+{
+    (void)state;
+    enum { ANEW = 10 };
+    static kept_moment last;
+    stream_client client;
+    start("small-dam", "60");
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    kept_pause(&client);
+    for (int i = 0; i < ANEW && server_metric(kept.server.port, "tarn_store_held_back") == 0; i++) {
+        reset_tank(&client);
+        kept_wait_for_commit();
+    }
+    assert_true(server_metric(kept.server.port, "tarn_store_held_back") == 1);
+    expect_told(&client, "is not kept for another");
+    expect_told(&client, "is kept again");
+    assert_true(server_metric(kept.server.port, "tarn_store_held_back") == 0);
+    play(&client, 20);
+    kept_note(&client, &last);
+    play(&client, 20);
+    expect(&client, &last);
+    stream_client_close(&client);
+    server_stop(&kept.server);
+}
+
 int main(int argc, char **argv)
 {
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
@@ -611,6 +645,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_without_a_store_there_is_no_past),
         cmocka_unit_test_setup_teardown(test_a_past_that_cant_be_read_leaves_the_tank, kept_make_dir, kept_remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_too_old_goes, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_owners_hear_when_a_tank_begins_anew_too_often, kept_make_dir,
+                                        kept_remove_dir),
         cmocka_unit_test_setup_teardown(test_the_clock_goes_at_another_speed, kept_make_dir, kept_remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
