@@ -4,6 +4,7 @@
 #define TARN_SERVER_GATEWAY_STORE_INSIDE_H
 
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/store_large.h"
 #include "server/gateway/store_replay.h"
 #include "server/gateway/tank_files.h"
 #include "server/gateway/tank_store.h"
@@ -72,6 +73,7 @@ struct tarn_store {
     // the thread's
     store_slot slots[TARN_GATEWAY_SESSIONS_MAX];
     tarn_box_news news;
+    tarn_store_large large;
     uint64_t limit_due_ns;
     bool is_too_large;
 };

@@ -376,6 +376,7 @@ void tarn_store_close(tarn_store *store)
     }
     tarn_store_end(store);
     pthread_join(store->thread, NULL);
+    tarn_store_large_free(&store->large);
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         tarn_store_slot_close(&store->slots[place]);
         forget_older(&store->asked[place]);
