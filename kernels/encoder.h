@@ -41,7 +41,28 @@ tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, 
 /// Takes NULL.
 void tarn_encoder_destroy(tarn_encoder *encoder);
 
-/// Encodes the tank's present state. Where there is nothing to refer to (the tank was reset or loaded, or more came
+/// Begins a frame of the tank's present state: what it wants of the tank is read before anything that is sent to the
+/// tank from then on, and on a GPU all else is done beside the tank's next steps. The bytes are those of
+/// tarn_encoder_encode, whatever the tank does meanwhile. Nothing else may be asked of the encoder until the frame is
+/// finished or dropped, besides its number and bytes. Doesn't wait for the device, save where particles have come into
+/// being in the tank.
+/// @param info  need not outlive the call
+/// @return TARN_OK, TARN_E_ARGUMENT or TARN_E_DEVICE: no frame has begun
+tarn_status tarn_encoder_begin(tarn_encoder *encoder, tarn_stream_kind kind, const tarn_tank_frame_info *info);
+
+/// Whether one has begun and is neither finished nor dropped.
+bool tarn_encoder_is_begun(const tarn_encoder *encoder);
+
+/// Whether what has begun can be finished without a wait.
+bool tarn_encoder_is_done(tarn_encoder *encoder);
+
+/// Waits for the frame and puts it together. @return as tarn_encoder_encode
+tarn_status tarn_encoder_finish(tarn_encoder *encoder, uint8_t *bytes, size_t bytes_max, tarn_stream_head *head);
+
+/// Nobody wants the frame that has begun, if any has: the next one is a key frame. Waits for it. Takes NULL.
+void tarn_encoder_drop(tarn_encoder *encoder);
+
+/// Begins a frame and finishes it. Where there is nothing to refer to (the tank was reset or loaded, or more came
 /// into being than the last key frame promised) it is a key frame, whatever was asked for.
 /// @param head  of the frame; where it may be cut is tarn_stream_cut_bytes
 /// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_SPACE (too few bytes, or more than TARN_SET_POINTS_MAX particles of a

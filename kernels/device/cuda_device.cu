@@ -101,6 +101,35 @@ static void cuda_release(tarn_device *base, void *memory)
     (void)cudaFree(memory);
 }
 
+static void *cuda_alloc_shared(tarn_device *base, size_t bytes)
+{
+    cuda_device *device = (cuda_device *)base;
+    void *memory = NULL;
+    if (!cuda_device_ready(device)) {
+        return NULL;
+    }
+    // One address space: what the host writes by, kernels do, too.
+    const cudaError_t error =
+        cudaHostAlloc(&memory, bytes > 0 ? bytes : 1, cudaHostAllocPortable | cudaHostAllocMapped);
+    if (error == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError(); // it is reported by the NULL
+        return NULL;
+    }
+    if (!cuda_device_note(device, error)) {
+        return NULL;
+    }
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+static void cuda_release_shared(tarn_device *base, void *memory)
+{
+    cuda_device *device = (cuda_device *)base;
+    (void)cudaSetDevice(device->index);
+    (void)cudaDeviceSynchronize();
+    (void)cudaFreeHost(memory);
+}
+
 /// The next piece of pinned memory, free for use, or NULL.
 static unsigned char *take_piece(cuda_queue *queue, uint32_t *piece)
 {
@@ -210,6 +239,33 @@ static tarn_status cuda_wait(tarn_queue *base)
     return cuda_device_status(device);
 }
 
+static void cuda_follow(tarn_queue *base, tarn_queue *before)
+{
+    cuda_queue *queue = (cuda_queue *)base, *first = (cuda_queue *)before;
+    cuda_device *device = (cuda_device *)base->device;
+    if (cuda_device_ready(device) && cuda_device_note(device, cudaEventRecord(first->followed, first->stream))) {
+        cuda_device_note(device, cudaStreamWaitEvent(queue->stream, first->followed, 0));
+    }
+}
+
+static bool cuda_is_done(tarn_queue *base)
+{
+    cuda_device *device = (cuda_device *)base->device;
+    if (!cuda_device_ready(device)) {
+        return true;
+    }
+    const cudaError_t error = cudaStreamQuery(((cuda_queue *)base)->stream);
+    if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError(); // it is none
+        if (device->base.yield.yield != NULL) {
+            device->base.yield.yield(device->base.yield.context, true);
+        }
+        return false;
+    }
+    cuda_device_note(device, error);
+    return true;
+}
+
 // ---------------------------------------------------------------------------------------------------------------
 // launches
 
@@ -253,6 +309,9 @@ static void cuda_queue_destroy(tarn_queue *base)
             (void)cudaEventDestroy(queue->staged[i]);
         }
     }
+    if (queue->followed != NULL) {
+        (void)cudaEventDestroy(queue->followed);
+    }
     if (queue->staging != NULL) {
         (void)cudaFreeHost(queue->staging);
     }
@@ -270,6 +329,9 @@ static cudaError_t set_up_queue(cuda_queue *queue)
     }
     for (int i = 0; i < CUDA_STAGING_PIECES && error == cudaSuccess; i++) {
         error = cudaEventCreateWithFlags(&queue->staged[i], cudaEventDisableTiming);
+    }
+    if (error == cudaSuccess) {
+        error = cudaEventCreateWithFlags(&queue->followed, cudaEventDisableTiming);
     }
     queue->target = queue->stream;
     return error == cudaSuccess ? cuda_graph_queue_setup(queue) : error;
@@ -328,6 +390,10 @@ static const tarn_device_ops cuda_ops = {
     cuda_graph_replay_destroy,
     NULL,
     NULL,
+    cuda_alloc_shared,
+    cuda_release_shared,
+    cuda_follow,
+    cuda_is_done,
 };
 
 static cudaError_t set_up(cuda_device *device)

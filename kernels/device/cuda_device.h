@@ -36,6 +36,7 @@ typedef struct cuda_chain cuda_chain;
 typedef struct cuda_queue {
     tarn_queue base;
     cudaStream_t stream;
+    cudaEvent_t followed; // when another queue that follows this one may go on
 
     // Transfers go through pieces of pinned memory, used in turn; an event tells when a piece is free again.
     unsigned char *staging;

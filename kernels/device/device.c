@@ -90,6 +90,21 @@ void tarn_device_free(tarn_device *device, void *memory)
     }
 }
 
+void *tarn_device_alloc_shared(tarn_device *device, size_t bytes)
+{
+    return device->ops->alloc_shared != NULL ? device->ops->alloc_shared(device, bytes)
+                                             : tarn_device_alloc(device, bytes);
+}
+
+void tarn_device_free_shared(tarn_device *device, void *memory)
+{
+    if (memory == NULL || device->ops->release_shared == NULL) {
+        tarn_device_free(device, memory);
+        return;
+    }
+    device->ops->release_shared(device, memory);
+}
+
 static _Thread_local void *own_scratch;
 
 void *tarn_device_own_scratch(void)
@@ -136,6 +151,19 @@ void tarn_queue_destroy(tarn_queue *queue)
 tarn_device *tarn_queue_device(const tarn_queue *queue)
 {
     return queue->device;
+}
+
+void tarn_queue_follow(tarn_queue *queue, tarn_queue *before)
+{
+    TARN_ASSERT(queue->device == before->device);
+    if (queue->device->ops->follow != NULL) {
+        queue->device->ops->follow(queue, before);
+    }
+}
+
+bool tarn_queue_is_done(tarn_queue *queue)
+{
+    return queue->device->ops->is_done == NULL || queue->device->ops->is_done(queue);
 }
 
 void tarn_queue_yield(tarn_queue *queue)

@@ -30,6 +30,11 @@ typedef struct tarn_device_ops {
     void (*replay_destroy)(tarn_queue *queue, tarn_replay *replay);
     uint32_t (*lanes)(const tarn_device *device);              // NULL: it has none
     void *(*lane_scratch)(tarn_device *device, uint32_t lane); // what a thread in it works with
+    // NULL, all of them: device memory is shared, and launches have ended when they return.
+    void *(*alloc_shared)(tarn_device *device, size_t bytes);
+    void (*release_shared)(tarn_device *device, void *memory);
+    void (*follow)(tarn_queue *queue, tarn_queue *before);
+    bool (*is_done)(tarn_queue *queue);
 } tarn_device_ops;
 
 /// The first member of every device kind's own structure.

@@ -101,6 +101,11 @@ void *tarn_device_alloc(tarn_device *device, size_t bytes);
 /// Takes NULL. Waits for all queues of the device.
 void tarn_device_free(tarn_device *device, void *memory);
 
+/// Memory that kernels write and the host reads in place, when a wait for the queue has returned: on CUDA pinned memory
+/// of the host, in which what kernels write is under way while they run. Else as the two above.
+void *tarn_device_alloc_shared(tarn_device *device, size_t bytes);
+void tarn_device_free_shared(tarn_device *device, void *memory);
+
 /// Whether host code may read and write device memory in place (the CPU device).
 bool tarn_device_is_host(const tarn_device *device);
 
@@ -117,6 +122,13 @@ tarn_status tarn_queue_upload(tarn_queue *queue, void *to, const void *from, siz
 tarn_status tarn_queue_download(tarn_queue *queue, void *to, const void *from, size_t bytes);
 tarn_status tarn_queue_zero(tarn_queue *queue, void *to, size_t bytes);
 tarn_status tarn_queue_wait(tarn_queue *queue);
+
+/// What is sent to a queue from now on begins when what was sent to the other one by now has ended.
+void tarn_queue_follow(tarn_queue *queue, tarn_queue *before);
+
+/// Whether all that was sent to it has ended, or the device is gone. Doesn't wait; where it hasn't ended, others may
+/// use the device first (tarn_device_set_yield).
+bool tarn_queue_is_done(tarn_queue *queue);
 
 /// For long work of the host on behalf of a queue: yields if that is due (tarn_device_set_yield).
 void tarn_queue_yield(tarn_queue *queue);

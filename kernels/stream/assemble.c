@@ -1,4 +1,5 @@
-// Puts a frame together: lists that the host codes, and the device's streams.
+// Puts a frame together: lists that the host codes, each a chain of numbers that nothing else waits for, and the
+// device's streams.
 #include "kernels/stream/encoder_internal.h"
 #include "protocol/assert.h"
 
@@ -24,38 +25,75 @@ static void end_list(list_writer *lists, tarn_ans_writer *writer, uint32_t which
     lists->end = e->list_at[which];
 }
 
-static void list_flow(list_writer *lists)
+/// The frame as the device leaves it in the memory that both see: what is read of it in this order.
+typedef struct device_frame {
+    const stream_plan *plan;
+    const uint32_t *flow_list;
+    const stream_tile *tiles;    // of a key frame
+    const uint32_t *counts;      // of these, [tile][layer]
+    const uint32_t *group_bytes; // of another one
+    const uint32_t *field_list;
+    const uint8_t *streams;
+} device_frame;
+
+static device_frame open_frame(const tarn_encoder *e)
 {
-    const tarn_encoder *e = lists->encoder;
+    const uint8_t *at = e->frame;
+    device_frame frame = {.plan = encoder_plan(e)};
+    at += sizeof *frame.plan;
+    frame.flow_list = (const uint32_t *)at;
+    at += 4 * (size_t)frame.plan->flow[e->args.flow_now];
+    if (e->args.is_key) {
+        frame.tiles = (const stream_tile *)at;
+        at += e->now.occupied * sizeof *frame.tiles;
+        frame.counts = (const uint32_t *)at;
+        at += 4 * (size_t)e->now.occupied * e->desc.layers;
+    } else {
+        frame.group_bytes = (const uint32_t *)at;
+        at += 4 * (size_t)frame.plan->groups;
+    }
+    frame.field_list = (const uint32_t *)at;
+    at += 4 * (size_t)e->args.field_tiles;
+    frame.streams = at;
+    TARN_ASSERT((uint64_t)(at - e->frame) == frame.plan->lists_bytes); // stream_offsets
+    return frame;
+}
+
+/// The gaps in an ascending list, from the last on.
+static void put_gaps(tarn_encoder *e, tarn_ans_writer *writer, const uint32_t *list, uint32_t count)
+{
+    for (uint32_t i = count; i-- > 0;) {
+        TARN_ASSERT(i == 0 || list[i - 1] < list[i]);
+        tarn_code_put_number(writer, &e->tables, TARN_NUMBER_GAP, list[i] - (i > 0 ? list[i - 1] + 1 : 0));
+    }
+}
+
+static void list_flow(list_writer *lists, const device_frame *frame)
+{
     tarn_ans_writer writer;
     begin_list(lists, &writer);
-    for (uint32_t g = e->flow_count; g-- > 0;) {
-        TARN_ASSERT(g == 0 || e->flow_list[g - 1] < e->flow_list[g]);
-        tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP,
-                             e->flow_list[g] - (g > 0 ? e->flow_list[g - 1] + 1 : 0));
-    }
+    put_gaps(lists->encoder, &writer, frame->flow_list, frame->plan->flow[lists->encoder->args.flow_now]);
     end_list(lists, &writer, 0);
 }
 
 /// A key frame's layer: its tiles and how many particles each has.
-static void list_tiles(list_writer *lists, uint32_t layer)
+static void list_tiles(list_writer *lists, const device_frame *frame, uint32_t layer)
 {
     const tarn_encoder *e = lists->encoder;
-    const uint32_t layers = e->desc.layers;
     uint32_t count = 0, later = 0, later_count = 0;
     tarn_ans_writer writer;
     begin_list(lists, &writer);
-    for (uint32_t t = e->reference_tiles; t-- > 0;) {
-        const uint32_t particles = e->parts[t * layers + layer].count;
+    for (uint32_t t = e->now.occupied; t-- > 0;) {
+        const uint32_t particles = frame->counts[(size_t)t * e->desc.layers + layer];
         if (particles == 0) {
             continue;
         }
-        TARN_ASSERT(count == 0 || e->tiles[t].dense < later);
+        TARN_ASSERT(count == 0 || frame->tiles[t].dense < later);
         if (count++ > 0) { // what follows this tile is known now
             tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_COUNT, later_count);
-            tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP, later - e->tiles[t].dense - 1);
+            tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP, later - frame->tiles[t].dense - 1);
         }
-        later = e->tiles[t].dense;
+        later = frame->tiles[t].dense;
         later_count = particles;
     }
     if (count > 0) {
@@ -66,185 +104,100 @@ static void list_tiles(list_writer *lists, uint32_t layer)
     end_list(lists, &writer, 1 + layer);
 }
 
-/// A moved layer: which of its groups are coded.
-static void list_groups(list_writer *lists, uint32_t layer, uint32_t first, uint32_t count)
+/// A moved layer: which of its groups are coded, without those of the newborn, which lie behind them.
+static void list_groups(list_writer *lists, const device_frame *frame, uint32_t layer)
 {
-    const tarn_encoder *e = lists->encoder;
+    const stream_plan *plan = frame->plan;
+    const uint32_t first = layer > 0 ? plan->group_end[layer - 1] : 0,
+                   count = (plan->layer[layer].slots + TARN_STREAM_GROUP - 1) / TARN_STREAM_GROUP;
     tarn_ans_writer writer;
+    TARN_ASSERT(first + count <= plan->group_end[layer]);
     begin_list(lists, &writer);
     for (uint32_t g = first + count; g-- > first;) {
-        if (!e->groups[g].is_born) {
-            tarn_ans_put_bits(&writer, (e->bytes[g] & 0xffff) > 0, 1);
-        }
+        tarn_ans_put_bits(&writer, (frame->group_bytes[g] & 0xffff) > 0, 1);
     }
     end_list(lists, &writer, 1 + layer);
 }
 
-static void add_chunk(tarn_encoder *e, uint64_t end, uint32_t bytes, uint64_t *at)
+static void write_lists(tarn_encoder *e, const device_frame *frame)
 {
-    if (bytes == 0) {
-        return;
-    }
-    TARN_ASSERT(e->chunk_count < e->room.chunks);
-    TARN_ASSERT(bytes <= end && end <= e->room.coded);
-    TARN_ASSERT(e->chunk_count == 0 || *at >= e->chunks[e->chunk_count - 1].to + e->chunks[e->chunk_count - 1].bytes);
-    e->chunks[e->chunk_count++] = (stream_chunk){.from = end - bytes, .to = *at, .bytes = bytes};
-    *at += bytes;
-}
-
-/// Bytes that lie between the end of what is before a key frame's set, or its colours, and its own.
-static uint64_t room_of(const tarn_encoder *e, uint32_t part, uint32_t colours)
-{
-    const uint64_t before = part > 0 ? e->parts[part - 1].colour_end : e->args.groups_at;
-    return colours ? e->parts[part].colour_end - e->parts[part].set_end : e->parts[part].set_end - before;
-}
-
-/// A layer's streams behind its list. @return groups that it has
-static uint32_t place_layer(tarn_encoder *e, uint32_t layer, uint32_t group, uint64_t *at)
-{
-    const uint32_t layers = e->desc.layers;
-    uint32_t g = group;
-    if (!e->args.is_key) {
-        for (; g < e->group_count && e->groups[g].slot < e->layers[layer].first + e->layers[layer].slots_max; g++) {
-            TARN_ASSERT((e->bytes[g] & 0xffff) <= STREAM_GROUP_BYTES);
-            add_chunk(e, e->args.groups_at + (uint64_t)(g + 1) * STREAM_GROUP_BYTES, e->bytes[g] & 0xffff, at);
-        }
-        return g - group;
-    }
-    for (uint32_t colours = 0; colours <= e->args.has_colours; colours++) {
-        for (uint32_t t = 0; t < e->reference_tiles; t++) {
-            const stream_part *part = &e->parts[t * layers + layer];
-            TARN_ASSERT(e->bytes[2 * (t * layers + layer) + colours] <= room_of(e, t * layers + layer, colours));
-            add_chunk(e, colours ? part->colour_end : part->set_end, e->bytes[2 * (t * layers + layer) + colours], at);
+    list_writer lists = {e, ENCODER_LIST_BYTES(&e->room, e->desc.layers)};
+    list_flow(&lists, frame);
+    for (uint32_t l = 0; l < e->desc.layers; l++) {
+        if (e->args.is_key) {
+            list_tiles(&lists, frame, l);
+        } else {
+            list_groups(&lists, frame, l);
         }
     }
-    return 0;
-}
-
-/// A layer's levels. @param group  the first of its groups @return the next layer's
-static uint32_t place_levels(tarn_encoder *e, uint32_t layer, uint32_t group, uint64_t *at)
-{
-    const uint32_t end = e->layers[layer].first + e->layers[layer].slots_max;
-    for (; group < e->level_group_count && e->level_groups[group].slot < end; group++) {
-        const uint32_t bytes = e->level_bytes[group];
-        TARN_ASSERT(bytes <= STREAM_LEVEL_BYTES && e->chunk_count < e->room.chunks);
-        if (bytes > 0) {
-            const uint64_t from = (uint64_t)(group + 1) * STREAM_LEVEL_BYTES - bytes;
-            e->chunks[e->chunk_count++] =
-                (stream_chunk){.from = from, .to = *at, .bytes = bytes, .source = STREAM_FROM_LEVELS};
-            *at += bytes;
-        }
-    }
-    return group;
 }
 
 /// The tiles of the field, in a room of its own. @return bytes
-static uint32_t list_field(tarn_encoder *e, const uint8_t **list)
+static uint32_t list_field(tarn_encoder *e, const device_frame *frame, const uint8_t **list)
 {
     uint8_t *end = e->field_tile_list + ENCODER_FIELD_LIST_BYTES(e->view.field_tiles_max);
     tarn_ans_writer writer;
     tarn_ans_begin(&writer, end);
-    for (uint32_t i = e->field.tiles; i-- > 0;) {
-        TARN_ASSERT(i == 0 || e->field_list[i - 1] < e->field_list[i]);
-        tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP,
-                             e->field_list[i] - (i > 0 ? e->field_list[i - 1] + 1 : 0));
-    }
+    put_gaps(e, &writer, frame->field_list, e->field.tiles);
     *list = tarn_ans_end(&writer);
     return (uint32_t)(end - *list);
 }
 
-/// A part of the field. @return bytes
-static uint32_t place_field(tarn_encoder *e, uint32_t part, uint64_t *at)
+void encoder_pack(tarn_encoder *e)
 {
-    const uint64_t before = *at;
-    uint32_t first;
-    const uint32_t count = encoder_field_groups(e, part, &first);
-    for (uint32_t g = first; g < first + count; g++) {
-        const uint32_t bytes = e->field_bytes[g];
-        TARN_ASSERT(bytes <= STREAM_LEVEL_BYTES && e->chunk_count < e->room.chunks);
-        const uint64_t from = (uint64_t)(g + 1) * STREAM_LEVEL_BYTES - bytes;
-        e->chunks[e->chunk_count++] =
-            (stream_chunk){.from = from, .to = *at, .bytes = bytes, .source = STREAM_FROM_FIELD};
-        *at += bytes;
-    }
-    return (uint32_t)(*at - before);
+    encoder_launch(e, stream_offsets_id, 1);
+    encoder_launch_counted(e, stream_pack_id, &e->args.w.plan->chunks, e->room.chunks);
 }
 
-static uint32_t groups_of(const tarn_encoder *e, uint32_t layer, uint32_t first)
+/// The sections of a frame one behind the other, each a list that the host has coded and the device's streams.
+typedef struct frame_writer {
+    uint8_t *at;
+    const uint8_t *streams; // that follow
+} frame_writer;
+
+/// @return its bytes
+static uint32_t put_section(frame_writer *writer, const uint8_t *list, uint32_t list_bytes, uint64_t stream_bytes)
 {
-    uint32_t g = first;
-    while (g < e->group_count && e->groups[g].slot < e->layers[layer].first + e->layers[layer].slots_max) {
-        g++;
-    }
-    return g - first;
+    memcpy(writer->at, list, list_bytes);
+    memcpy(writer->at + list_bytes, writer->streams, stream_bytes);
+    writer->at += list_bytes + stream_bytes;
+    writer->streams += stream_bytes;
+    return (uint32_t)(list_bytes + stream_bytes);
 }
 
-static void write_lists(tarn_encoder *e)
+static uint64_t frame_bytes(const tarn_encoder *e, const tarn_stream_head *head, const stream_plan *plan,
+                            uint32_t field_list_bytes)
 {
-    list_writer lists = {e, ENCODER_LIST_BYTES(&e->room, e->desc.layers)};
-    uint32_t group = 0;
-    list_flow(&lists);
+    uint64_t bytes = tarn_stream_head_bytes(head) + e->list_bytes[0] + plan->flow_bytes + field_list_bytes +
+                     plan->coarse_bytes + plan->fine_bytes;
     for (uint32_t l = 0; l < e->desc.layers; l++) {
-        if (e->args.is_key) {
-            list_tiles(&lists, l);
-        } else {
-            const uint32_t count = groups_of(e, l, group);
-            list_groups(&lists, l, group, count);
-            group += count;
-        }
+        bytes += e->list_bytes[1 + l] + plan->layer_bytes[l];
     }
+    return bytes;
 }
 
 tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn_frame_input *inputs, uint8_t *bytes,
                              size_t bytes_max)
 {
-    uint64_t list_to[TARN_STREAM_LAYERS_MAX + 1], at = tarn_stream_head_bytes(head);
-    uint32_t group = 0, level_group = 0, field_list_bytes = 0;
-    const uint8_t *field_list = NULL;
-    write_lists(e);
-    e->chunk_count = 0;
-    list_to[0] = at;
-    at += e->list_bytes[0];
-    for (uint32_t g = 0; g < e->flow_count; g++) {
-        TARN_ASSERT(e->flow_bytes[g] <= TARN_FLOW_BYTES_MAX);
-        add_chunk(e, (uint64_t)(g + 1) * TARN_FLOW_BYTES_MAX, e->flow_bytes[g], &at);
-    }
-    head->flow_tiles = e->flow_count;
-    head->flow_bytes = (uint32_t)(at - list_to[0]);
-    const uint64_t field_to = at;
-    if (head->field.number > 0) {
-        field_list_bytes = list_field(e, &field_list);
-        at += field_list_bytes;
-        head->field.coarse_bytes = field_list_bytes + place_field(e, TARN_FIELD_COARSE, &at);
-    }
-    for (uint32_t l = 0; l < e->desc.layers; l++) {
-        list_to[1 + l] = at;
-        at += e->list_bytes[1 + l];
-        group += place_layer(e, l, group, &at);
-        level_group = place_levels(e, l, level_group, &at);
-        head->layers[l].bytes = (uint32_t)(at - list_to[1 + l]);
-    }
-    head->field.fine_bytes = place_field(e, TARN_FIELD_FINE, &at);
-    TARN_ASSERT(e->args.is_key || group == e->group_count); // every group is in some layer
-    TARN_ASSERT(head->flow_bytes <= at - list_to[0]);
-    if (at > bytes_max || at > UINT32_MAX || (e->frame != NULL && at > e->room.frame)) {
+    const device_frame frame = open_frame(e);
+    const stream_plan *plan = frame.plan;
+    const uint8_t *field_list = e->lists;
+    write_lists(e, &frame);
+    const uint32_t field_list_bytes = head->field.number > 0 ? list_field(e, &frame, &field_list) : 0;
+    const uint64_t all = frame_bytes(e, head, plan, field_list_bytes);
+    if (all > bytes_max || all > UINT32_MAX) {
         return TARN_E_SPACE;
     }
-    TARN_ASSERT(e->chunk_count == 0 || e->chunks[e->chunk_count - 1].to + e->chunks[e->chunk_count - 1].bytes <= at);
-    head->frame_bytes = (uint32_t)at;
-    tarn_queue *queue = e->view.queue;
-    e->args.to = e->frame != NULL ? e->frame : bytes;
-    tarn_status status = tarn_queue_upload(queue, e->args.w.chunk, e->chunks, e->chunk_count * sizeof *e->chunks);
-    encoder_launch(e, stream_pack_id, e->chunk_count);
-    if (status == TARN_OK && e->frame != NULL) {
-        status = tarn_queue_download(queue, bytes, e->frame, (size_t)at);
+    frame_writer writer = {bytes + tarn_stream_head_bytes(head), frame.streams};
+    head->flow_tiles = plan->flow[e->args.flow_now];
+    head->flow_bytes = put_section(&writer, e->lists + e->list_at[0], e->list_bytes[0], plan->flow_bytes);
+    head->field.coarse_bytes = put_section(&writer, field_list, field_list_bytes, plan->coarse_bytes);
+    for (uint32_t l = 0; l < e->desc.layers; l++) {
+        head->layers[l].bytes =
+            put_section(&writer, e->lists + e->list_at[1 + l], e->list_bytes[1 + l], plan->layer_bytes[l]);
     }
-    for (uint32_t i = 0; i <= e->desc.layers; i++) {
-        TARN_ASSERT(list_to[i] + e->list_bytes[i] <= at);
-        memcpy(bytes + list_to[i], e->lists + e->list_at[i], e->list_bytes[i]);
-    }
-    if (field_list_bytes > 0) {
-        memcpy(bytes + field_to, field_list, field_list_bytes);
-    }
-    return status == TARN_OK ? tarn_stream_write_head(head, inputs, bytes, bytes_max) : status;
+    head->field.fine_bytes = put_section(&writer, field_list, 0, plan->fine_bytes);
+    head->frame_bytes = (uint32_t)all;
+    TARN_ASSERT((uint64_t)(writer.at - bytes) == all);
+    return tarn_stream_write_head(head, inputs, bytes, bytes_max);
 }

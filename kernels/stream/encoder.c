@@ -2,7 +2,7 @@
 #include "kernels/stream/encoder_internal.h"
 #include "protocol/assert.h"
 
-#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +38,7 @@ static void fill_args(tarn_encoder *e)
         args->end[a] = ((int32_t)view->cells[a] << TARN_PLACE_BITS) - 1;
     }
     args->end[3] = INT32_MAX;
+    args->tile_total = view->tile_total;
     args->id = view->id;
     args->tank_tile = view->tile;
     args->tank_index = view->tile_index;
@@ -65,7 +66,11 @@ tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, 
     tank_view_now(tank, &e->now);
     fill_args(e);
     tarn_code_tables_make(&e->tables);
-    tarn_status status = encoder_carve_memory(e);
+    tarn_status status = tarn_queue_create(e->view.device, &e->queue);
+    if (status == TARN_OK) {
+        status = encoder_carve_memory(e);
+    }
+    e->args.flow_room = e->room.flow;
     if (status == TARN_OK) {
         status = tarn_queue_upload(e->view.queue, e->args.w.tables, &e->tables, sizeof e->tables);
     }
@@ -89,6 +94,7 @@ void tarn_encoder_destroy(tarn_encoder *encoder)
     if (encoder->is_seated) {
         (void)tank_view_seat(encoder->tank, NULL, NULL);
     }
+    tarn_queue_destroy(encoder->queue); // waits for a frame that nobody has finished
     encoder_give_memory(encoder);
     free(encoder);
 }
@@ -105,87 +111,11 @@ uint32_t tarn_encoder_number(const tarn_encoder *encoder)
 
 void tarn_encoder_go_on(tarn_encoder *encoder, uint32_t number)
 {
-    TARN_ASSERT(!encoder->has_reference);
+    TARN_ASSERT(!encoder->has_reference && !encoder->is_begun);
     encoder->number = number;
 }
 
 // ---------------------------------------------------------------------------------------------------------- key frames
-
-/// Counts each layer's particles per tile into e->counts.
-static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
-{
-    const uint32_t occupied = e->now.occupied;
-    TARN_ASSERT(occupied <= e->room.occupied);
-    encoder_launch(e, kernel, occupied);
-    return tarn_queue_download(e->view.queue, e->counts, e->args.w.layer_count,
-                               (size_t)occupied * e->desc.layers * sizeof *e->counts);
-}
-
-/// Whether no tile has more particles in a layer than receivers take.
-static bool sets_are_small(const tarn_encoder *e)
-{
-    for (uint32_t i = 0; i < e->now.occupied * e->desc.layers; i++) {
-        if (e->counts[i] > e->points_max) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/// Slots for all layers: with room for births where there are any.
-static void lay_out_layers(tarn_encoder *e)
-{
-    const uint32_t occupied = e->now.occupied, layers = e->desc.layers;
-    uint32_t first = 0;
-    for (uint32_t l = 0; l < layers; l++) {
-        uint32_t count = 0;
-        for (uint32_t t = 0; t < occupied; t++) {
-            count += e->counts[t * layers + l];
-        }
-        const uint32_t births = e->now.had_births ? count / 4 + 1024 : 0;
-        e->layers[l] = (encoder_layer){first, count, count + births, count, 0};
-        first += e->layers[l].slots_max;
-    }
-    TARN_ASSERT(first <= e->room.slots);
-}
-
-/// Where each tile's part of each layer goes.
-static void lay_out_parts(tarn_encoder *e)
-{
-    const uint32_t occupied = e->now.occupied, layers = e->desc.layers;
-    uint32_t next[TARN_STREAM_LAYERS_MAX];
-    uint64_t at = e->args.groups_at;
-    for (uint32_t l = 0; l < layers; l++) {
-        next[l] = e->layers[l].first;
-    }
-    for (uint32_t t = 0; t < occupied; t++) {
-        for (uint32_t l = 0; l < layers; l++) {
-            stream_part *part = &e->parts[t * layers + l];
-            part->slot = next[l];
-            part->count = e->counts[t * layers + l];
-            next[l] += part->count;
-            at += tarn_set_bytes_max(e->desc.place_bits, part->count);
-            part->set_end = at;
-            at += e->args.has_colours ? TARN_ANS_STATE_BYTES + 2 + (uint64_t)part->count * STREAM_COLOUR_BYTES : 0;
-            part->colour_end = at;
-        }
-    }
-    for (uint32_t l = 0; l < layers; l++) {
-        TARN_ASSERT(next[l] == e->layers[l].first + e->layers[l].slots); // the tiles' parts fill each layer
-    }
-    TARN_ASSERT(at <= e->room.coded);
-}
-
-static tarn_status upload_parts(tarn_encoder *e)
-{
-    return tarn_queue_upload(e->view.queue, e->args.w.part, e->parts,
-                             (size_t)e->now.occupied * e->desc.layers * sizeof *e->parts);
-}
-
-static tarn_status zero_farthest(tarn_encoder *e)
-{
-    return tarn_queue_zero(e->view.queue, e->args.w.farthest, sizeof *e->args.w.farthest);
-}
 
 /// What residuals are counted in.
 /// @param slack  quanta that may be left unsaid
@@ -200,117 +130,41 @@ static void choose_steps(tarn_encoder *e, float slack, float residual_quanta, in
     e->args.flow_shift = flow_shift;
 }
 
-/// A key frame's streams; the reference becomes what viewers have after it. Its flow is as fine as can be: it moves no
-/// particle, but viewers have their velocities from it. What follows is taken for calm until a base frame says.
-static tarn_status code_key(tarn_encoder *e)
+/// A key frame's sets, out of the tank's memory; the reference becomes what viewers have after it. Its flow is as fine
+/// as can be: it moves no particle, but viewers have their velocities from it. What follows is taken for calm until a
+/// base frame says.
+static void begin_key(tarn_encoder *e)
 {
-    tarn_queue *queue = e->view.queue;
-    const uint32_t occupied = e->now.occupied, parts = occupied * e->desc.layers;
+    stream_memory *w = &e->args.w;
+    const uint32_t occupied = e->now.occupied, stride = sizeof(stream_tile) / 4;
     e->args.is_key = e->args.is_base = 1;
+    e->args.has_births = 0;
     e->args.ratio = 0;
     e->args.steps = (float)ENCODER_FLOW_STEPS;
+    e->args.points_max = e->points_max;
+    e->args.tile_now = w->tile;
     e->base_bits = 0.0f;
     choose_steps(e, 0.5f, 1.0f, 0);
     encoder_launch(e, stream_see_id, occupied);
-    tarn_status status = count_layers(e, stream_layers_id);
-    if (status != TARN_OK) {
-        return status;
-    }
-    if (!sets_are_small(e)) {
-        return TARN_E_SPACE;
-    }
-    lay_out_layers(e);
-    lay_out_parts(e);
-    status = upload_parts(e);
-    if (status == TARN_OK) {
-        status = zero_farthest(e);
-    }
-    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, e->reference_tiles, e->args.w.tile_index, false);
-    encoder_launch(e, stream_sets_id, occupied);
-    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, occupied, e->args.w.tile_index, true);
-    if (status == TARN_OK) {
-        status = tarn_queue_download(queue, e->bytes, e->args.w.bytes, 2 * (size_t)parts * sizeof *e->bytes);
-    }
-    if (status == TARN_OK) {
-        status = encoder_list_flow(e, occupied);
-    }
-    return status == TARN_OK ? encoder_code_flow(e) : status;
+    encoder_launch(e, stream_layers_id, occupied);
+    encoder_launch(e, stream_lay_out_id, 1);
+    encoder_index(e, &w->tile->dense, stride, e->reference_tiles, w->tile_index, false, NULL);
+    encoder_launch_counted(e, stream_sets_id, &w->plan->tiles, occupied);
+    encoder_index(e, &w->tile->dense, stride, occupied, w->tile_index, true, NULL);
+    e->reference_tiles = occupied;
+    encoder_fit_flow(e);
+}
+
+/// The rest of it. There is one list of tiles for its grid and for that of the frames that refer to it.
+static void code_key(tarn_encoder *e)
+{
+    encoder_list_flow(e, e->args.w.tile, e->reference_tiles, 3);
+    encoder_code_flow(e);
+    encoder_launch(e, stream_lay_groups_id, 1); // of levels
 }
 
 // ------------------------------------------------------------------------------------------------ base and extra
 // frames
-
-/// Gives the newborn their slots. @return TARN_E_LIMIT where there are more than the key frame promised
-static tarn_status place_births(tarn_encoder *e, uint32_t births[TARN_STREAM_LAYERS_MAX])
-{
-    const uint32_t occupied = e->now.occupied, layers = e->desc.layers;
-    uint32_t all = 0;
-    for (uint32_t t = 0; t < occupied; t++) {
-        for (uint32_t l = 0; l < layers; l++) {
-            stream_part *part = &e->parts[t * layers + l];
-            part->slot = e->layers[l].first + e->layers[l].slots + births[l];
-            part->count = e->counts[t * layers + l];
-            births[l] += part->count;
-            all += part->count;
-        }
-    }
-    for (uint32_t l = 0; l < layers; l++) {
-        if (births[l] > e->layers[l].slots_max - e->layers[l].slots) {
-            return TARN_E_LIMIT;
-        }
-    }
-    if (all == 0) {
-        return TARN_OK;
-    }
-    const tarn_status status = upload_parts(e);
-    encoder_launch(e, stream_births_id, occupied);
-    return status;
-}
-
-static void add_groups(tarn_encoder *e, uint32_t first, uint32_t count, uint32_t is_born)
-{
-    for (uint32_t at = 0; at < count; at += TARN_STREAM_GROUP) {
-        TARN_ASSERT(e->group_count < e->room.groups);
-        e->groups[e->group_count++] = (stream_group){first + at, tile_min_u32(count - at, TARN_STREAM_GROUP), is_born};
-    }
-}
-
-/// Codes what is left of the particles' places, and who came and went.
-static tarn_status code_groups(tarn_encoder *e, const uint32_t births[TARN_STREAM_LAYERS_MAX])
-{
-    e->group_count = 0;
-    for (uint32_t l = 0; l < e->desc.layers; l++) {
-        add_groups(e, e->layers[l].first, e->layers[l].slots, 0);
-        add_groups(e, e->layers[l].first + e->layers[l].slots, births[l], 1);
-    }
-    TARN_ASSERT(e->reference_tiles <= e->room.occupied);
-    tarn_queue *queue = e->view.queue;
-    tarn_status status = tarn_queue_upload(queue, e->args.w.group, e->groups, e->group_count * sizeof *e->groups);
-    encoder_launch(e, stream_move_id, e->reference_tiles);
-    encoder_launch(e, stream_groups_id, e->group_count);
-    if (status == TARN_OK) {
-        status = tarn_queue_download(queue, e->bytes, e->args.w.bytes, e->group_count * sizeof *e->bytes);
-    }
-    return status;
-}
-
-/// The layers as they are after the frame.
-static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_LAYERS_MAX])
-{
-    for (uint32_t l = 0; l < e->desc.layers; l++) {
-        encoder_layer *layer = &e->layers[l];
-        for (uint32_t g = 0; g < e->group_count; g++) {
-            if (e->groups[g].slot >= layer->first && e->groups[g].slot < layer->first + layer->slots_max) {
-                TARN_ASSERT(e->bytes[g] >> 16 <= layer->particles);
-                TARN_ASSERT(e->bytes[g] >> 16 <= e->groups[g].count);
-                layer->particles -= e->bytes[g] >> 16;
-            }
-        }
-        layer->born = births[l];
-        layer->slots += births[l];
-        layer->particles += births[l];
-    }
-}
 
 /// Where residuals are large anyway coarser steps cost less than they leave; in calm water what is left over would ask
 /// for a correction again in the next base frame. Coarser steps take fewer bits themselves: what is wild is calm again
@@ -327,35 +181,42 @@ static void choose_moved_steps(tarn_encoder *e, bool is_base)
     }
 }
 
+/// Takes what the frame wants of the tank. Where there are births the host has to know whether they fit: nobody but it
+/// can make another frame of this one.
 /// @return TARN_E_LIMIT where only a key frame will do
-static tarn_status code_moved(tarn_encoder *e, bool is_base)
+static tarn_status begin_moved(tarn_encoder *e, bool is_base)
 {
-    uint32_t births[TARN_STREAM_LAYERS_MAX] = {0};
     TARN_ASSERT(e->now.step >= e->reference_step); // can_refer
+    TARN_ASSERT(e->reference_tiles <= e->room.occupied);
     const uint64_t steps = e->now.step - e->reference_step;
+    stream_plan plan;
     e->args.is_key = 0;
     e->args.is_base = (uint32_t)is_base;
+    e->args.has_births = is_base && e->now.had_births;
     e->args.ratio = tarn_flow_ratio(steps, e->reference_flow_steps);
+    e->args.tile_now = e->args.w.tile_next;
+    memcpy(e->args.layer, e->layers, sizeof e->args.layer);
     choose_moved_steps(e, is_base);
-    tarn_status status = zero_farthest(e);
-    if (status == TARN_OK && is_base && e->now.had_births) {
-        status = count_layers(e, stream_arrive_id);
-        if (status == TARN_OK) {
-            status = place_births(e, births);
-        }
-    } else {
-        encoder_launch(e, stream_arrive_id, e->now.occupied);
+    encoder_launch(e, stream_arrive_id, e->now.occupied);
+    if (!e->args.has_births) {
+        return TARN_OK;
     }
-    if (status == TARN_OK) {
-        status = encoder_code_flow(e);
+    encoder_launch(e, stream_lay_births_id, 1);
+    const tarn_status status = tarn_queue_download(e->line, &plan, e->args.w.plan, sizeof plan);
+    return status == TARN_OK && plan.is_full ? TARN_E_LIMIT : status;
+}
+
+/// The rest of it.
+static void code_moved(tarn_encoder *e)
+{
+    if (e->args.has_births) {
+        encoder_launch(e, stream_births_id, e->now.occupied);
     }
-    if (status == TARN_OK) {
-        status = code_groups(e, births);
-    }
-    if (status == TARN_OK) {
-        count_particles(e, births);
-    }
-    return status;
+    encoder_fit_flow(e);
+    encoder_code_flow(e);
+    encoder_launch(e, stream_lay_groups_id, 1);
+    encoder_launch(e, stream_move_id, e->reference_tiles);
+    encoder_launch_counted(e, stream_groups_id, &e->args.w.plan->groups, e->room.groups);
 }
 
 static void swap_places(stream_memory *w)
@@ -371,15 +232,16 @@ static void swap_places(stream_memory *w)
     w->tile_next = tile;
 }
 
-/// After a base frame: the tank's present order becomes that of the reference.
-static tarn_status reseat(tarn_encoder *e)
+/// Behind a base frame: the order that the tank had when it began becomes that of the reference.
+static void reseat(tarn_encoder *e)
 {
     const uint32_t occupied = e->now.occupied, stride = sizeof(stream_tile) / 4;
     encoder_launch(e, stream_reseat_id, occupied);
-    encoder_index(e, &e->args.w.tile->dense, stride, e->reference_tiles, e->args.w.tile_index, false);
+    encoder_index(e, &e->args.w.tile->dense, stride, e->reference_tiles, e->args.w.tile_index, false, NULL);
     swap_places(&e->args.w);
-    encoder_index(e, &e->args.w.tile->dense, stride, occupied, e->args.w.tile_index, true);
-    return encoder_list_flow(e, occupied);
+    encoder_index(e, &e->args.w.tile->dense, stride, occupied, e->args.w.tile_index, true, NULL);
+    e->reference_tiles = occupied;
+    encoder_list_flow(e, e->args.w.tile, occupied, 2u >> e->args.flow_now); // the grid that isn't the frame's
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -443,7 +305,7 @@ static bool can_refer(const tarn_encoder *e, const tarn_tank_frame_info *info)
 /// What a particle takes in a frame, the flow and levels apart.
 static float bits_of(const tarn_encoder *e, const tarn_stream_head *head)
 {
-    float bytes = -(float)e->levels_bytes, particles = 1.0f;
+    float bytes = -(float)encoder_plan(e)->levels_bytes, particles = 1.0f;
     for (uint32_t l = 0; l < head->layer_count; l++) {
         bytes += (float)head->layers[l].bytes;
         particles += (float)head->layers[l].particles;
@@ -451,68 +313,169 @@ static float bits_of(const tarn_encoder *e, const tarn_stream_head *head)
     return 8.0f * bytes / particles;
 }
 
-/// The streams of a frame. @param kind  what was asked for; then what it is
-static tarn_status code(tarn_encoder *e, tarn_stream_kind *kind)
+/// Sends to the tank's queue what reads the tank. @param kind  what was asked for; then what it is
+static tarn_status begin(tarn_encoder *e, tarn_stream_kind *kind)
 {
-    tarn_status status = TARN_E_LIMIT;
-    if (*kind != TARN_STREAM_KEY) {
-        status = code_moved(e, *kind == TARN_STREAM_BASE);
-    }
-    if (status == TARN_E_LIMIT) {
-        *kind = TARN_STREAM_KEY;
-        status = code_key(e);
+    e->line = e->view.queue;
+    tarn_status status = tarn_queue_zero(e->line, e->args.w.plan, offsetof(stream_plan, tiles));
+    encoder_begin_levels(e);
+    encoder_begin_field(e);
+    if (status == TARN_OK && *kind != TARN_STREAM_KEY) {
+        status = begin_moved(e, *kind == TARN_STREAM_BASE);
+        if (status == TARN_E_LIMIT) {
+            status = tarn_queue_zero(e->line, e->args.w.plan, offsetof(stream_plan, tiles));
+            *kind = TARN_STREAM_KEY;
+        }
+        if (*kind != TARN_STREAM_KEY) {
+            return status;
+        }
     }
     if (status == TARN_OK) {
-        status = encoder_code_levels(e);
+        begin_key(e);
     }
-    return status == TARN_OK ? encoder_code_field(e) : status;
+    return status;
 }
 
-tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info,
-                                uint8_t *bytes, size_t bytes_max, tarn_stream_head *head)
+/// Sends to the encoder's own queue what reads its own memory.
+static void code(tarn_encoder *e)
 {
+    tarn_queue_follow(e->queue, e->view.queue);
+    e->line = e->queue;
+    if (e->kind == TARN_STREAM_KEY) {
+        code_key(e);
+    } else {
+        code_moved(e);
+    }
+    encoder_code_levels(e);
+    encoder_code_field(e);
+    encoder_pack(e);
+    if (e->kind == TARN_STREAM_BASE) {
+        reseat(e);
+    }
+}
+
+tarn_status tarn_encoder_begin(tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info)
+{
+    TARN_ASSERT(!e->is_begun);
     if (info->input_count > TARN_FRAME_INPUTS_MAX || kind > TARN_STREAM_EXTRA) {
         return TARN_E_ARGUMENT;
     }
     tank_view_encode_begins(e->tank);
     tank_view_now(e->tank, &e->now);
+    TARN_ASSERT(e->now.occupied <= e->room.occupied);
     if (fill_colours(e) || !can_refer(e, info) || encoder_has_other_field(e)) {
         kind = TARN_STREAM_KEY;
     } else if (TARN_VALIDATE) {
         encoder_validate(e); // as the steps since the last frame have left the seats
     }
     e->number++;
-    const bool was_whole = e->has_reference;
+    e->was_whole = e->has_reference;
     e->has_reference = false; // until all of it has gone well
-    encoder_begin_levels(e);
-    tarn_status status = code(e, &kind);
-    if (status != TARN_OK) {
-        return status;
+    e->info = *info;
+    if (info->input_count > 0) {
+        memcpy(e->inputs, info->inputs, info->input_count * sizeof *e->inputs);
     }
-    fill_head(e, kind, info, head);
-    status = encoder_assemble(e, head, info->inputs, bytes, bytes_max);
-    if (status != TARN_OK) {
-        return status;
+    e->args.occupied = e->now.occupied;
+    e->args.had_births = e->now.had_births;
+    const tarn_status status = begin(e, &kind);
+    if (status == TARN_OK) {
+        e->kind = kind;
+        e->is_begun = true;
+        code(e);
     }
-    if (kind != TARN_STREAM_EXTRA) {
+    tank_view_encode_ends(e->tank);
+    return status;
+}
+
+bool tarn_encoder_is_done(tarn_encoder *e)
+{
+    TARN_ASSERT(e->is_begun);
+    return tarn_queue_is_done(e->queue);
+}
+
+/// The layers as they are after the frame.
+static void take_layers(tarn_encoder *e)
+{
+    const stream_plan *plan = encoder_plan(e);
+    for (uint32_t l = 0; l < e->desc.layers; l++) {
+        stream_layer *layer = &e->layers[l];
+        *layer = plan->layer[l];
+        if (e->kind != TARN_STREAM_KEY) {
+            TARN_ASSERT(plan->deaths[l] <= layer->particles);
+            layer->particles += layer->born - plan->deaths[l];
+            layer->slots += layer->born;
+        }
+    }
+    TARN_ASSERT(e->layers[e->desc.layers - 1].first + e->layers[e->desc.layers - 1].slots_max <= e->room.slots);
+}
+
+/// The frame becomes the reference, unless nothing may refer to it.
+static void keep(tarn_encoder *e, const tarn_stream_head *head)
+{
+    if (e->kind != TARN_STREAM_EXTRA) {
         e->reference = e->number;
         e->reference_step = e->now.step;
         e->reference_flow_steps = head->interval_steps;
-        e->epoch = info->epoch;
+        e->epoch = e->info.epoch;
         e->generation = e->now.generation;
         e->reference_channel = e->channel;
         encoder_keep_field(e);
         e->args.flow_now = !e->args.flow_now;
-        e->flow_is_indexed = false;
     }
-    if (kind == TARN_STREAM_BASE) {
+    if (e->kind == TARN_STREAM_BASE) {
         e->base_bits = bits_of(e, head);
-        status = reseat(e);
     }
-    e->has_reference = status == TARN_OK && (kind == TARN_STREAM_KEY || was_whole);
-    if (TARN_VALIDATE && e->has_reference) {
-        encoder_validate(e);
+    e->has_reference = e->kind == TARN_STREAM_KEY || e->was_whole;
+}
+
+/// Puts the frame together that the device has coded.
+static tarn_status put_together(tarn_encoder *e, uint8_t *bytes, size_t bytes_max, tarn_stream_head *head)
+{
+    const stream_plan *plan = encoder_plan(e);
+    if (plan->is_crowded || plan->is_large) {
+        return TARN_E_SPACE;
+    }
+    take_layers(e);
+    if (TARN_VALIDATE && e->channel > 0) {
+        encoder_validate_levels(e);
+    }
+    fill_head(e, e->kind, &e->info, head);
+    const tarn_status status = encoder_assemble(e, head, e->inputs, bytes, bytes_max);
+    if (status == TARN_OK) {
+        keep(e, head);
+    }
+    return status;
+}
+
+tarn_status tarn_encoder_finish(tarn_encoder *e, uint8_t *bytes, size_t bytes_max, tarn_stream_head *head)
+{
+    TARN_ASSERT(e->is_begun);
+    tank_view_encode_begins(e->tank);
+    tarn_status status = tarn_queue_wait(e->queue);
+    e->is_begun = false;
+    if (status == TARN_OK) {
+        status = put_together(e, bytes, bytes_max, head);
     }
     tank_view_encode_ends(e->tank);
     return status;
+}
+
+tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info,
+                                uint8_t *bytes, size_t bytes_max, tarn_stream_head *head)
+{
+    const tarn_status status = tarn_encoder_begin(e, kind, info);
+    return status == TARN_OK ? tarn_encoder_finish(e, bytes, bytes_max, head) : status;
+}
+
+bool tarn_encoder_is_begun(const tarn_encoder *e)
+{
+    return e->is_begun;
+}
+
+void tarn_encoder_drop(tarn_encoder *e)
+{
+    if (e != NULL && e->is_begun) {
+        (void)tarn_queue_wait(e->queue);
+        e->is_begun = false;
+    }
 }

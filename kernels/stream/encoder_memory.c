@@ -4,11 +4,25 @@
 
 #include <stdlib.h>
 
+enum { FRAME_BYTES_LEAST = 4 << 20, FRAME_POINT_BYTES = 8 };
+
 /// A piece of device memory; remembers failure, so that callers need not check each.
 typedef struct room_carver {
     tarn_encoder *encoder;
     bool failed, giving;
 } room_carver;
+
+/// The same of memory that the device writes and the host reads.
+static uint8_t *carve_shared(room_carver *t, uint8_t *piece, uint64_t bytes)
+{
+    if (t->giving) {
+        tarn_device_free_shared(t->encoder->view.device, piece);
+        return NULL;
+    }
+    uint8_t *memory = t->failed ? NULL : tarn_device_alloc_shared(t->encoder->view.device, (size_t)bytes);
+    t->failed |= memory == NULL;
+    return memory;
+}
 
 static void *carve(room_carver *t, void *piece, uint64_t bytes)
 {
@@ -28,10 +42,19 @@ static uint64_t coded_bytes(const tarn_encoder *encoder)
     const encoder_room *room = &encoder->room;
     const uint64_t parts = (uint64_t)room->occupied * encoder->desc.layers;
     const uint64_t sets =
-        parts * (tarn_set_bytes_max(0, 0) + 1 + TARN_ANS_STATE_BYTES + 2) +
-        room->particles * (uint64_t)((3 * encoder->desc.place_bits + 2 + 7) / 8 + 1 + STREAM_COLOUR_BYTES);
+        parts * STREAM_PART_BYTES + room->particles * (uint64_t)STREAM_POINT_BYTES(encoder->desc.place_bits);
     const uint64_t groups = (uint64_t)room->groups * STREAM_GROUP_BYTES;
     return (uint64_t)room->flow * TARN_FLOW_BYTES_MAX + (sets > groups ? sets : groups);
+}
+
+/// What all streams of a frame may take: less than each at its worst, which no water is everywhere, because it is
+/// pinned.
+static uint64_t frame_bytes(const tarn_encoder *encoder)
+{
+    const encoder_room *room = &encoder->room;
+    const uint64_t most = room->coded + room->slots + 8 * (uint64_t)room->groups; // with levels
+    const uint64_t enough = FRAME_BYTES_LEAST + (uint64_t)room->particles * FRAME_POINT_BYTES;
+    return most < enough ? most : enough;
 }
 
 static void choose_room(tarn_encoder *encoder)
@@ -48,9 +71,12 @@ static void choose_room(tarn_encoder *encoder)
     // A tile of the grid for every 64 particles: beyond that residuals say where particles go.
     room->flow = tile_min_u32(room->tiles, 256 + room->particles / 64);
     const uint32_t parts = 2 * room->occupied * layers;
-    room->chunks = room->flow + (parts > room->groups ? parts : room->groups) + room->groups;
+    const uint64_t lists = sizeof(stream_plan) + 4 * (uint64_t)room->flow + 4 * (uint64_t)room->groups +
+                           (uint64_t)room->occupied * (sizeof(stream_tile) + 4 * (uint64_t)layers);
+    room->chunks = room->flow + (parts > room->groups ? parts : room->groups) + room->groups +
+                   (uint32_t)(lists / STREAM_LIST_BYTES) + 8; // of each list the last piece isn't full
     room->coded = coded_bytes(encoder);
-    room->frame = room->coded + room->slots + 8 * (uint64_t)room->groups; // with levels
+    room->frame = lists + frame_bytes(encoder);
     TARN_ASSERT(room->occupied <= room->tiles && room->flow <= room->tiles);
     TARN_ASSERT(room->slots < STREAM_BORN); // a seat says either
 }
@@ -61,6 +87,7 @@ static void carve_device(room_carver *t)
     const encoder_room *room = &e->room;
     stream_memory *w = &e->args.w;
     const uint64_t particles = room->particles, parts = (uint64_t)room->occupied * e->desc.layers;
+    w->plan = carve(t, w->plan, sizeof *w->plan);
     w->pair = carve(t, w->pair, particles * sizeof *w->pair);
     w->pair_next = carve(t, w->pair_next, particles * sizeof *w->pair);
     w->place_slot = carve(t, w->place_slot, particles * 4);
@@ -77,7 +104,7 @@ static void carve_device(room_carver *t)
     w->layer_count = carve(t, w->layer_count, parts * 4);
     w->part = carve(t, w->part, parts * sizeof *w->part);
     for (int i = 0; i < 2; i++) {
-        e->flow_dense[i] = carve(t, e->flow_dense[i], room->flow * (uint64_t)4);
+        w->flow_dense[i] = carve(t, w->flow_dense[i], room->flow * (uint64_t)4);
         w->flow_index[i] = carve(t, w->flow_index[i], room->tiles * (uint64_t)4);
         w->node[i] = carve(t, w->node[i], room->flow * (uint64_t)TARN_FLOW_BLOCK * sizeof(tarn_flow_node));
     }
@@ -86,31 +113,12 @@ static void carve_device(room_carver *t)
     w->bytes = carve(t, w->bytes, (2 * parts > room->groups ? 2 * parts : room->groups) * 4);
     w->coded = carve(t, w->coded, room->coded);
     w->chunk = carve(t, w->chunk, room->chunks * sizeof *w->chunk);
-    w->farthest = carve(t, w->farthest, 4);
+    w->reached = carve(t, w->reached, ((uint64_t)room->tiles + 31) / 32 * 4);
+    w->seat_was = carve(t, w->seat_was, particles * 4);
     w->tables = carve(t, w->tables, sizeof *w->tables);
     e->args.seat = carve(t, e->args.seat, particles * 4);
     e->moved_seat = carve(t, e->moved_seat, particles * 4);
-    if (!tarn_device_is_host(e->view.device)) {
-        e->frame = carve(t, e->frame, room->frame);
-    }
-}
-
-static bool carve_host(tarn_encoder *e)
-{
-    const encoder_room *room = &e->room;
-    const size_t parts = (size_t)room->occupied * e->desc.layers;
-    e->flow_list = calloc(room->flow, sizeof *e->flow_list);
-    e->reached = calloc(((size_t)room->tiles + 63) / 64, sizeof *e->reached);
-    e->tiles = calloc(room->occupied, sizeof *e->tiles);
-    e->counts = calloc(parts, sizeof *e->counts);
-    e->parts = calloc(parts, sizeof *e->parts);
-    e->groups = calloc(room->groups, sizeof *e->groups);
-    e->flow_bytes = calloc(room->flow, sizeof *e->flow_bytes);
-    e->bytes = calloc(2 * parts > room->groups ? 2 * parts : room->groups, sizeof *e->bytes);
-    e->chunks = calloc(room->chunks, sizeof *e->chunks);
-    e->lists = malloc(ENCODER_LIST_BYTES(room, e->desc.layers));
-    return e->flow_list != NULL && e->reached != NULL && e->tiles != NULL && e->counts != NULL && e->parts != NULL &&
-           e->groups != NULL && e->flow_bytes != NULL && e->bytes != NULL && e->chunks != NULL && e->lists != NULL;
+    e->frame = carve_shared(t, e->frame, room->frame);
 }
 
 tarn_status encoder_carve_memory(tarn_encoder *encoder)
@@ -119,7 +127,10 @@ tarn_status encoder_carve_memory(tarn_encoder *encoder)
     choose_room(encoder);
     carve_device(&t);
     encoder->args.groups_at = (uint64_t)encoder->room.flow * TARN_FLOW_BYTES_MAX;
-    return carve_host(encoder) && !t.failed ? TARN_OK : TARN_E_MEMORY;
+    encoder->args.frame_room = encoder->room.frame;
+    encoder->args.to = encoder->frame;
+    encoder->lists = malloc(ENCODER_LIST_BYTES(&encoder->room, encoder->desc.layers));
+    return encoder->lists != NULL && !t.failed ? TARN_OK : TARN_E_MEMORY;
 }
 
 static void carve_levels(room_carver *t, uint64_t groups)
@@ -127,6 +138,7 @@ static void carve_levels(room_carver *t, uint64_t groups)
     const encoder_room *room = &t->encoder->room;
     stream_memory *w = &t->encoder->args.w;
     w->value = carve(t, w->value, (uint64_t)room->particles * sizeof *w->value);
+    w->level_seen = carve(t, w->level_seen, room->particles);
     w->level = carve(t, w->level, room->slots);
     w->level_now = carve(t, w->level_now, room->slots);
     w->level_group = carve(t, w->level_group, groups * sizeof *w->level_group);
@@ -138,24 +150,17 @@ static void give_levels(tarn_encoder *encoder)
 {
     room_carver t = {.encoder = encoder, .giving = true};
     carve_levels(&t, 0);
-    free(encoder->level_groups);
-    free(encoder->level_bytes);
-    encoder->level_groups = NULL;
-    encoder->level_bytes = NULL;
 }
 
 tarn_status encoder_carve_levels(tarn_encoder *encoder, uint32_t groups)
 {
-    if (encoder->level_groups != NULL) {
+    if (encoder->args.w.value != NULL) {
         return TARN_OK;
     }
     room_carver t = {.encoder = encoder};
     const uint64_t before = encoder->bytes_taken;
     carve_levels(&t, groups);
-    encoder->level_groups = calloc(groups, sizeof *encoder->level_groups);
-    encoder->level_bytes = calloc(groups, sizeof *encoder->level_bytes);
-    if (!t.failed && encoder->level_groups != NULL && encoder->level_bytes != NULL &&
-        tarn_queue_zero(encoder->view.queue, encoder->args.w.level_now, encoder->room.slots) == TARN_OK) {
+    if (!t.failed && tarn_queue_zero(encoder->view.queue, encoder->args.w.level_now, encoder->room.slots) == TARN_OK) {
         return TARN_OK;
     }
     give_levels(encoder);
@@ -198,10 +203,7 @@ static void give_field(tarn_encoder *e)
 {
     room_carver t = {.encoder = e, .giving = true};
     carve_field(&t);
-    free(e->field_list);
-    free(e->field_bytes);
     free(e->field_tile_list);
-    e->field_list = e->field_bytes = NULL;
     e->field_tile_list = NULL;
 }
 
@@ -209,46 +211,41 @@ static void give_field(tarn_encoder *e)
 static bool grow_frame(room_carver *t)
 {
     tarn_encoder *e = t->encoder;
-    const uint32_t groups = field_groups_max(e);
-    const uint64_t more = (uint64_t)groups * STREAM_LEVEL_BYTES + ENCODER_FIELD_LIST_BYTES(e->view.field_tiles_max);
-    stream_chunk *chunks = calloc(e->room.chunks + groups, sizeof *chunks);
-    stream_chunk *chunk = carve(t, NULL, (e->room.chunks + groups) * sizeof *chunk);
-    uint8_t *frame = e->frame != NULL ? carve(t, NULL, e->room.frame + more) : NULL;
-    if (chunks == NULL || t->failed) {
-        free(chunks);
+    const uint32_t groups = field_groups_max(e),
+                   chunks = groups + e->view.field_tiles_max / (STREAM_LIST_BYTES / 4) + 1;
+    const uint64_t more = (uint64_t)groups * STREAM_LEVEL_BYTES + 4 * (uint64_t)e->view.field_tiles_max;
+    stream_chunk *chunk = carve(t, NULL, (uint64_t)(e->room.chunks + chunks) * sizeof *chunk);
+    uint8_t *frame = carve_shared(t, NULL, e->room.frame + more);
+    if (t->failed) {
         tarn_device_free(e->view.device, chunk);
-        tarn_device_free(e->view.device, frame);
+        tarn_device_free_shared(e->view.device, frame);
         return false;
     }
-    free(e->chunks);
     tarn_device_free(e->view.device, e->args.w.chunk);
-    tarn_device_free(e->view.device, e->frame);
-    e->bytes_taken -= e->room.chunks * sizeof *chunk + (frame != NULL ? e->room.frame : 0);
-    e->chunks = chunks;
+    tarn_device_free_shared(e->view.device, e->frame);
+    e->bytes_taken -= e->room.chunks * sizeof *chunk;
     e->args.w.chunk = chunk;
-    e->frame = frame;
-    e->room.chunks += groups;
+    e->args.to = e->frame = frame;
+    e->room.chunks += chunks;
     e->room.frame += more;
+    e->args.frame_room = e->room.frame;
     return true;
 }
 
 tarn_status encoder_carve_field(tarn_encoder *encoder)
 {
-    if (encoder->field_list != NULL) {
+    if (encoder->field_tile_list != NULL) {
         return TARN_OK;
     }
-    const uint32_t tiles = encoder->view.field_tiles_max, groups = field_groups_max(encoder);
+    const uint32_t tiles = encoder->view.field_tiles_max;
     room_carver t = {.encoder = encoder};
     const uint64_t before = encoder->bytes_taken;
     if (tiles > TARN_FRAME_FIELD_TILES_MAX) {
         return TARN_E_MEMORY;
     }
     carve_field(&t);
-    encoder->field_list = calloc(tiles + 1, sizeof *encoder->field_list);
-    encoder->field_bytes = calloc(groups + 1, sizeof *encoder->field_bytes);
     encoder->field_tile_list = malloc(ENCODER_FIELD_LIST_BYTES(tiles));
-    bool is_there =
-        !t.failed && encoder->field_list != NULL && encoder->field_bytes != NULL && encoder->field_tile_list != NULL;
+    bool is_there = !t.failed && encoder->field_tile_list != NULL;
     for (int i = 0; i < 2; i++) {
         is_there = is_there && tarn_queue_zero(encoder->view.queue, encoder->args.w.field_index[i],
                                                encoder->room.tiles * (size_t)4) == TARN_OK;
@@ -268,14 +265,5 @@ void encoder_give_memory(tarn_encoder *encoder)
     carve_device(&t);
     give_levels(encoder);
     give_field(encoder);
-    free(encoder->flow_list);
-    free(encoder->reached);
-    free(encoder->tiles);
-    free(encoder->counts);
-    free(encoder->parts);
-    free(encoder->groups);
-    free(encoder->flow_bytes);
-    free(encoder->bytes);
-    free(encoder->chunks);
     free(encoder->lists);
 }

@@ -2,10 +2,9 @@
 #include "kernels/stream/encoder_internal.h"
 #include "protocol/assert.h"
 
-#include <stdlib.h>
-
 tarn_status tarn_encoder_carry_field(tarn_encoder *e, uint32_t field)
 {
+    TARN_ASSERT(!e->is_begun);
     if (field > tarn_tank_model(e->tank)->field_count) {
         return TARN_E_ARGUMENT;
     }
@@ -22,21 +21,15 @@ bool encoder_has_other_field(const tarn_encoder *e)
     return e->field.number != e->reference_field;
 }
 
-/// The tiles that the frame's field has; all but `value` and its like of the arguments.
-static tarn_status list_tiles(tarn_encoder *e, const tank_field *field)
+/// The tiles that the frame's field has.
+static void list_tiles(tarn_encoder *e, const tank_field *field)
 {
-    tarn_queue *queue = e->view.queue;
     const uint32_t now = !e->field_reference;
     TARN_ASSERT(field->count <= e->view.field_tiles_max);
     e->args.field_now = now;
-    encoder_index(e, e->field_dense[now], 1, e->field_listed[now], e->args.w.field_index[now], false);
-    tarn_status status = tarn_queue_download(queue, e->field_list, field->tile, field->count * sizeof *e->field_list);
-    if (status == TARN_OK) {
-        status = tarn_queue_upload(queue, e->field_dense[now], e->field_list, field->count * sizeof *e->field_list);
-    }
-    e->field_listed[now] = status == TARN_OK ? field->count : 0;
-    encoder_index(e, e->field_dense[now], 1, e->field_listed[now], e->args.w.field_index[now], true);
-    return status;
+    encoder_index(e, e->field_dense[now], 1, e->field_listed[now], e->args.w.field_index[now], false, NULL);
+    e->field_listed[now] = field->count;
+    encoder_index(e, field->tile, 1, field->count, e->args.w.field_index[now], true, e->field_dense[now]);
 }
 
 static uint32_t groups_of(const tarn_encoder *e, uint32_t part)
@@ -52,15 +45,16 @@ static void launch_part(tarn_encoder *e, uint32_t part)
     encoder_launch(e, stream_field_groups_id, groups_of(e, part));
 }
 
-tarn_status encoder_code_field(tarn_encoder *e)
+void encoder_begin_field(tarn_encoder *e)
 {
+    e->args.field_tiles = e->args.field_groups[TARN_FIELD_COARSE] = e->args.field_groups[TARN_FIELD_FINE] = 0;
     if (e->field.number == 0) {
-        return TARN_OK;
+        return;
     }
     tank_field field;
     tank_view_field(e->tank, e->field.number - 1u, e->args.w.field_room, &field);
     const float range = field.high - field.low, scale = range > 0.0f ? (float)TARN_LEVEL_MAX / range : 0.0f;
-    tarn_status status = list_tiles(e, &field);
+    list_tiles(e, &field);
     e->field.low = field.low;
     e->field.high = field.high;
     e->field.is_kinds = field.is_kinds;
@@ -73,21 +67,18 @@ tarn_status encoder_code_field(tarn_encoder *e)
     e->args.field_scale = scale;
     e->args.field_rest = e->field.rest;
     e->args.field_is_kinds = field.is_kinds;
-    encoder_launch(e, stream_field_levels_id, e->field.tiles);
-    launch_part(e, TARN_FIELD_COARSE);
-    launch_part(e, TARN_FIELD_FINE);
-    const uint32_t groups = groups_of(e, TARN_FIELD_COARSE) + groups_of(e, TARN_FIELD_FINE);
-    if (status == TARN_OK) {
-        status =
-            tarn_queue_download(e->view.queue, e->field_bytes, e->args.w.field_bytes, groups * sizeof *e->field_bytes);
+    for (uint32_t part = 0; part < TARN_FIELD_PARTS; part++) {
+        e->args.field_groups[part] = groups_of(e, part);
     }
-    return status;
+    encoder_launch(e, stream_field_levels_id, e->field.tiles);
 }
 
-uint32_t encoder_field_groups(const tarn_encoder *e, uint32_t part, uint32_t *first)
+void encoder_code_field(tarn_encoder *e)
 {
-    *first = part == TARN_FIELD_COARSE ? 0 : groups_of(e, TARN_FIELD_COARSE);
-    return e->field.number > 0 ? groups_of(e, part) : 0;
+    if (e->field.number > 0) {
+        launch_part(e, TARN_FIELD_COARSE);
+        launch_part(e, TARN_FIELD_FINE);
+    }
 }
 
 void encoder_keep_field(tarn_encoder *e)

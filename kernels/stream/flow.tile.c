@@ -13,7 +13,7 @@ enum { FIT_WEIGHT_SHIFT = 3 * TARN_FLOW_WEIGHT_BITS - STREAM_WEIGHT_BITS };
 /// How a displacement is shifted so that it fits STREAM_FIT_BITS.
 TILE_FN uint32_t fit_shift(const stream_args *args)
 {
-    const uint32_t bits = tarn_bits_of(*args->w.farthest);
+    const uint32_t bits = tarn_bits_of(args->w.plan->farthest);
     return bits > STREAM_FIT_BITS ? bits - STREAM_FIT_BITS : 0;
 }
 
@@ -113,7 +113,7 @@ TILE_KERNEL(stream_guess, STREAM_LANES, stream_args, guess_scratch)
 {
     const float unit = fit_unit(args);
     uint32_t tile_at[3];
-    stream_tile_at(args, args->w.flow_dense[tile], tile_at);
+    stream_tile_at(args, args->w.flow_dense[args->flow_now][tile], tile_at);
     const uint32_t nodes = 8 * tarn_flow_rows(planes_of(args, tile_at));
     FOR_RANGE (n, 0, nodes) {
         for (int k = 0; k < 4; k++) {
@@ -151,10 +151,75 @@ TILE_KERNEL(stream_guess, STREAM_LANES, stream_args, guess_scratch)
 /// Sets or clears entries of a table of the tank's tiles. One tile per STREAM_LANES entries of a list.
 TILE_KERNEL(stream_index, STREAM_LANES, stream_args, tile_no_scratch)
 {
+    const uint32_t count = args->list_counter != (const uint32_t *)0 ? *args->list_counter : args->list_count;
     FOR_LANES (lane) {
         const uint32_t i = tile * STREAM_LANES + lane;
-        if (i < args->list_count) {
-            args->table[args->list[(uint64_t)i * args->stride]] = args->is_set ? i + 1 : 0;
+        if (i < count) {
+            const uint32_t dense = args->list[(uint64_t)i * args->stride];
+            args->table[dense] = args->is_set ? i + 1 : 0;
+            if (args->list_copy != (uint32_t *)0) {
+                args->list_copy[i] = dense;
+            }
+        }
+    }
+}
+
+/// Marks the neighbours that the particles of the reference's tiles reach. One tile per STREAM_LANES of these.
+TILE_KERNEL(stream_reach, STREAM_LANES, stream_args, tile_no_scratch)
+{
+    const uint32_t first = tile * STREAM_LANES;
+    FOR_RANGE_ATOMIC (t, first, tile_min_u32(first + STREAM_LANES, args->reference_count)) {
+        uint32_t tile_at[3];
+        stream_tile_at(args, args->reference[t].dense, tile_at);
+        for (uint32_t left = args->reference[t].reach, n; left != 0; left &= left - 1) {
+            n = tarn_lowest_bit(left);
+            // One less where a coordinate is 0 wraps around and lies outside.
+            const uint32_t x = tile_at[0] + n % 3 - 1, y = tile_at[1] + n / 3 % 3 - 1, z = tile_at[2] + n / 9 - 1;
+            if (x < args->tiles[0] && y < args->tiles[1] && z < args->tiles[2]) {
+                const uint32_t dense = (z * args->tiles[1] + y) * args->tiles[0] + x;
+                global_or_u32(&args->w.reached[dense / 32], 1u << dense % 32);
+            }
+        }
+    }
+}
+
+typedef struct list_flow_scratch {
+    uint32_t at[STREAM_LANES], total;
+} list_flow_scratch;
+
+/// The tiles of the next grid, as many as there is room for: those that are marked, whose marks go. One tile.
+TILE_KERNEL(stream_list_flow, STREAM_LANES, stream_args, list_flow_scratch)
+{
+    const stream_memory *w = &args->w;
+    const uint32_t words = (args->tile_total + 31) / 32;
+    uint32_t listed = 0;
+    for (uint32_t from = 0; from < words; from += STREAM_LANES) {
+        const uint32_t n = tile_min_u32(words - from, STREAM_LANES);
+        FOR_RANGE (j, 0, n) {
+            s->at[j] = tile_popcount_u32(w->reached[from + j]);
+        }
+        tile_scan_u32(s->at, n, &s->total);
+        FOR_RANGE (j, 0, n) {
+            uint32_t at = listed + s->at[j];
+            for (uint32_t left = w->reached[from + j]; left != 0 && at < args->flow_room; left &= left - 1) {
+                const uint32_t dense = 32 * (from + j) + tarn_lowest_bit(left);
+                for (uint32_t i = 0; i < 2; i++) {
+                    if (args->flow_made >> i & 1) {
+                        w->flow_dense[i][at] = dense;
+                        w->flow_index[i][dense] = at + 1;
+                    }
+                }
+                at++;
+            }
+            w->reached[from + j] = 0;
+        }
+        listed += s->total;
+    }
+    if (TILE_SINGLE()) {
+        for (uint32_t i = 0; i < 2; i++) {
+            if (args->flow_made >> i & 1) {
+                w->plan->flow[i] = tile_min_u32(listed, args->flow_room);
+            }
         }
     }
 }
@@ -340,7 +405,7 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
     const float unit = fit_unit(args);
     uint32_t tile_at[3];
     tarn_flow reference;
-    stream_tile_at(args, w->flow_dense[tile], tile_at);
+    stream_tile_at(args, w->flow_dense[args->flow_now][tile], tile_at);
     stream_flow_of(args, !args->flow_now, &reference);
     const uint32_t planes = planes_of(args, tile_at), rows = tarn_flow_rows(planes);
     gather_means(args, s, tile_at, planes, unit);
@@ -391,7 +456,7 @@ TILE_KERNEL(stream_borders, STREAM_LANES, stream_args, tile_no_scratch)
     uint32_t tile_at[3];
     tarn_flow flow;
     tarn_flow_node *block = args->w.node[args->flow_now] + (uint64_t)tile * TARN_FLOW_BLOCK;
-    stream_tile_at(args, args->w.flow_dense[tile], tile_at);
+    stream_tile_at(args, args->w.flow_dense[args->flow_now][tile], tile_at);
     stream_flow_of(args, args->flow_now, &flow);
     const uint32_t planes = planes_of(args, tile_at), side = TARN_FLOW_EDGE + 8;
     const uint32_t sides = side * (planes < 8 ? planes : 8);

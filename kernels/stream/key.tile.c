@@ -81,8 +81,11 @@ TILE_KERNEL(stream_layers, STREAM_LANES, stream_args, layers_scratch)
         tile_add_u32(&s->count[layer], 1);
     }
     TILE_BARRIER();
-    FOR_RANGE (l, 0, args->layers) {
+    FOR_RANGE_ATOMIC (l, 0, args->layers) {
         args->w.layer_count[tile * args->layers + l] = s->count[l];
+        if (s->count[l] > args->points_max) {
+            global_or_u32(&args->w.plan->is_crowded, 1);
+        }
     }
 }
 
@@ -213,7 +216,7 @@ TILE_FN void seat_layer(const stream_args *args, sets_scratch *s, const uint32_t
         for (int a = 0; a < 3; a++) {
             far |= (uint32_t)tile_abs_f32(args->velocity[a][i] * args->steps * (float)(1 << TARN_PLACE_BITS));
         }
-        args->seat[i] = i;
+        args->seat[i] = w->seat_was[i] = i;
         reach |= stream_reach_of(tile_at, place);
     }
     tile_or_u32(&s->reach, reach);
@@ -238,6 +241,14 @@ TILE_FN void write_colours(const stream_args *args, const stream_part *part, uin
     }
 }
 
+/// Where a part's streams end, behind those of all parts before it; coded_bytes has room for that.
+TILE_FN void place_part(const stream_args *args, uint32_t number, uint32_t from, stream_part *part)
+{
+    part->set_end = args->groups_at + (uint64_t)number * STREAM_PART_BYTES +
+                    (uint64_t)from * STREAM_POINT_BYTES(args->bits) + tarn_set_bytes_max(args->bits, part->count);
+    part->colour_end = part->set_end + TARN_ANS_STATE_BYTES + 2 + (uint64_t)part->count * STREAM_COLOUR_BYTES;
+}
+
 /// A tile's sets and colours, layer by layer, and its part of the reference. One tile per occupied tile.
 TILE_KERNEL(stream_sets, STREAM_LANES, stream_args, sets_scratch)
 {
@@ -250,10 +261,11 @@ TILE_KERNEL(stream_sets, STREAM_LANES, stream_args, sets_scratch)
         s->reach = s->far = 0;
     }
     for (uint32_t l = 0; l < args->layers; l++) {
-        const stream_part *part = &w->part[tile * args->layers + l];
+        stream_part *part = &w->part[tile * args->layers + l];
         uint32_t *bytes = &w->bytes[2 * (tile * args->layers + l)];
         if (TILE_SINGLE()) {
             bytes[0] = bytes[1] = 0;
+            place_part(args, tile * args->layers + l, from, part);
         }
         if (part->count == 0) {
             continue;
@@ -277,6 +289,6 @@ TILE_KERNEL(stream_sets, STREAM_LANES, stream_args, sets_scratch)
         w->tile[tile].first = first;
         w->tile[tile].count = end - first;
         w->tile[tile].reach = s->reach;
-        global_or_u32(w->farthest, s->far);
+        global_or_u32(&w->plan->farthest, s->far);
     }
 }

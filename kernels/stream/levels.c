@@ -3,8 +3,6 @@
 #include "protocol/assert.h"
 #include "protocol/channel.h"
 
-#include <stdlib.h>
-
 static uint32_t groups_max(const tarn_encoder *e)
 {
     return e->room.slots / TARN_STREAM_GROUP + e->desc.layers + 1;
@@ -13,6 +11,7 @@ static uint32_t groups_max(const tarn_encoder *e)
 tarn_status tarn_encoder_carry(tarn_encoder *e, uint32_t channel)
 {
     const tarn_model *model = tarn_tank_model(e->tank);
+    TARN_ASSERT(!e->is_begun);
     if (channel > 0 &&
         (channel > model->channel_count || !tarn_channel_is_carried(model->channels[channel - 1].name))) {
         return TARN_E_ARGUMENT;
@@ -27,6 +26,7 @@ tarn_status tarn_encoder_carry(tarn_encoder *e, uint32_t channel)
 
 void encoder_begin_levels(tarn_encoder *e)
 {
+    e->args.has_channel = e->channel > 0;
     if (e->channel == 0) {
         return;
     }
@@ -38,45 +38,15 @@ void encoder_begin_levels(tarn_encoder *e)
     e->args.level_scale = range > 0.0f ? (float)TARN_LEVEL_MAX / range : 0.0f;
     e->channel_low = channel.low;
     e->channel_high = channel.high;
+    encoder_launch(e, stream_values_id, e->now.occupied);
 }
 
-/// A layer's slots in groups, as they are after the frame.
-static void list_groups(tarn_encoder *e, const encoder_layer *layer)
+void encoder_code_levels(tarn_encoder *e)
 {
-    const uint32_t old = layer->slots - layer->born;
-    for (uint32_t at = 0; at < layer->slots; at += TARN_STREAM_GROUP) {
-        TARN_ASSERT(e->level_group_count < groups_max(e));
-        const uint32_t count = tile_min_u32(layer->slots - at, TARN_STREAM_GROUP);
-        e->level_groups[e->level_group_count++] =
-            (stream_level_group){layer->first + at, count, old > at ? tile_min_u32(old - at, count) : 0};
-    }
-}
-
-tarn_status encoder_code_levels(tarn_encoder *e)
-{
-    tarn_queue *queue = e->view.queue;
-    e->level_group_count = 0;
-    e->levels_bytes = 0;
     if (e->channel == 0) {
-        return TARN_OK;
+        return;
     }
-    for (uint32_t l = 0; l < e->desc.layers; l++) {
-        list_groups(e, &e->layers[l]);
-    }
-    if (TARN_VALIDATE) {
-        encoder_validate_levels(e);
-    }
-    const uint32_t count = e->level_group_count;
     e->args.has_levels = !e->args.is_key && e->reference_channel == e->channel;
-    tarn_status status =
-        tarn_queue_upload(queue, e->args.w.level_group, e->level_groups, count * sizeof *e->level_groups);
     encoder_launch(e, stream_levels_id, e->now.occupied);
-    encoder_launch(e, stream_level_groups_id, count);
-    if (status == TARN_OK) {
-        status = tarn_queue_download(queue, e->level_bytes, e->args.w.level_bytes, count * sizeof *e->level_bytes);
-    }
-    for (uint32_t g = 0; g < count && status == TARN_OK; g++) {
-        e->levels_bytes += e->level_bytes[g];
-    }
-    return status;
+    encoder_launch_counted(e, stream_level_groups_id, &e->args.w.plan->level_groups, groups_max(e));
 }

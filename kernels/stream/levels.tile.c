@@ -1,16 +1,24 @@
 // A channel's values as levels, and these as streams.
 #include "kernels/stream/stream_memory.h"
 
-/// Puts the particles' levels where their slots are. One tile per occupied tile.
+/// The particles' values as levels. One tile per occupied tile.
+TILE_KERNEL(stream_values, STREAM_LANES, stream_args, tile_no_scratch)
+{
+    const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense];
+    FOR_RANGE (i, first, first + args->tile_count[dense]) {
+        args->w.level_seen[i] = stream_level_at(args->value[i], args->level_low, args->level_scale);
+    }
+}
+
+/// Puts them where the particles' slots are. One tile per tile that held particles.
 TILE_KERNEL(stream_levels, STREAM_LANES, stream_args, tile_no_scratch)
 {
     const stream_memory *w = &args->w;
-    const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense];
-    FOR_RANGE (i, first, first + args->tile_count[dense]) {
-        const uint32_t seat = args->seat[i];
+    const uint32_t first = args->tile_now[tile].first;
+    FOR_RANGE (i, first, first + args->tile_now[tile].count) {
+        const uint32_t seat = w->seat_was[i];
         if (seat != TILE_NONE) { // born since, and no base frame has told of it
-            w->level_now[seat & STREAM_BORN ? seat & ~STREAM_BORN : w->place_slot[seat]] =
-                stream_level_at(args->value[i], args->level_low, args->level_scale);
+            w->level_now[seat & STREAM_BORN ? seat & ~STREAM_BORN : w->place_slot[seat]] = w->level_seen[i];
         }
     }
 }

@@ -6,8 +6,16 @@ typedef struct arrive_scratch {
     uint32_t far;
 } arrive_scratch;
 
-/// Puts where particles are into the order of the reference; counts those that have none there. One tile per occupied
-/// tile.
+/// A particle that the reference doesn't know: what is told of it.
+TILE_FN void note_born(const stream_args *args, uint32_t i, uint32_t layer)
+{
+    args->w.pair_next[i].kept = stream_pack_place(stream_place_of(args, i));
+    args->w.key[i] = args->has_colours ? stream_colour_of(args, i) : 0;
+    args->w.layer[i] = (uint8_t)layer;
+}
+
+/// Puts where particles are into the order of the reference; counts those that have none there. All that the frame
+/// wants of the tank, whose particles have their seats in the next reference from then on. One tile per occupied tile.
 TILE_KERNEL(stream_arrive, STREAM_LANES, stream_args, arrive_scratch)
 {
     const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
@@ -22,8 +30,14 @@ TILE_KERNEL(stream_arrive, STREAM_LANES, stream_args, arrive_scratch)
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
         const uint32_t seat = args->seat[i];
+        args->w.seat_was[i] = seat;
+        if (args->is_base) {
+            args->seat[i] = i;
+        }
         if (seat == TILE_NONE) {
-            tile_add_u32(&s->born[stream_layer_of(args, args->id[i], 1)], 1);
+            const uint32_t layer = stream_layer_of(args, args->id[i], 1);
+            note_born(args, i, layer);
+            tile_add_u32(&s->born[layer], 1);
             continue;
         }
         const tarn_four place = stream_place_of(args, i);
@@ -36,18 +50,21 @@ TILE_KERNEL(stream_arrive, STREAM_LANES, stream_args, arrive_scratch)
         args->w.layer_count[tile * args->layers + l] = s->born[l];
     }
     if (TILE_SINGLE()) {
-        global_or_u32(args->w.farthest, s->far);
+        args->w.tile_next[tile].dense = dense;
+        args->w.tile_next[tile].first = first;
+        args->w.tile_next[tile].count = end - first;
+        global_or_u32(&args->w.plan->farthest, s->far);
     }
 }
 
 /// Gives the newborn their slots. One tile per occupied tile.
 TILE_KERNEL(stream_births, 32, stream_args, tile_no_scratch)
 {
-    const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
-                   end = first + args->tile_count[dense];
+    const stream_memory *w = &args->w;
+    const uint32_t first = w->tile_next[tile].first, end = first + w->tile_next[tile].count;
     uint32_t any = 0;
     for (uint32_t l = 0; l < args->layers; l++) {
-        any |= args->w.part[tile * args->layers + l].count;
+        any |= w->part[tile * args->layers + l].count;
     }
     if (any == 0) {
         return;
@@ -55,22 +72,22 @@ TILE_KERNEL(stream_births, 32, stream_args, tile_no_scratch)
     if (TILE_SINGLE()) {
         uint32_t next[TARN_STREAM_LAYERS_MAX];
         for (uint32_t l = 0; l < args->layers; l++) {
-            next[l] = args->w.part[tile * args->layers + l].slot;
+            next[l] = w->part[tile * args->layers + l].slot;
         }
         for (uint32_t i = first; i < end; i++) {
             int32_t place[4];
-            if (args->seat[i] != TILE_NONE) {
+            if (w->seat_was[i] != TILE_NONE) {
                 continue;
             }
-            const uint32_t slot = next[stream_layer_of(args, args->id[i], 1)]++;
-            tarn_four_store(place, stream_place_of(args, i));
-            uint64_t born = args->has_colours ? (uint64_t)stream_colour_of(args, i) << 54 : 0;
+            const uint32_t slot = next[w->layer[i]]++;
+            tarn_four_store(place, stream_unpack_place(w->pair_next[i].kept));
+            uint64_t born = (uint64_t)w->key[i] << 54;
             for (int a = 0; a < 3; a++) {
                 born |= (uint64_t)((uint32_t)place[a] >> (TARN_PLACE_BITS - args->bits)) << 18 * a;
             }
-            args->w.slot[slot].born.low = (uint32_t)born;
-            args->w.slot[slot].born.high = (uint32_t)(born >> 32);
-            args->seat[i] = STREAM_BORN | slot;
+            w->slot[slot].born.low = (uint32_t)born;
+            w->slot[slot].born.high = (uint32_t)(born >> 32);
+            w->seat_was[i] = STREAM_BORN | slot;
         }
     }
 }
@@ -223,12 +240,13 @@ typedef struct reseat_scratch {
     uint32_t reach;
 } reseat_scratch;
 
-/// The base frame becomes the reference: the tank's present order that of the places. One tile per occupied tile.
+/// The base frame becomes the reference: the order that the tank had then is that of the places. One tile per occupied
+/// tile.
 TILE_KERNEL(stream_reseat, STREAM_LANES, stream_args, reseat_scratch)
 {
     const stream_memory *w = &args->w;
-    const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
-                   end = first + args->tile_count[dense];
+    const uint32_t dense = w->tile_next[tile].dense, first = w->tile_next[tile].first,
+                   end = first + w->tile_next[tile].count;
     uint32_t tile_at[3], reach = 0;
     stream_tile_at(args, dense, tile_at);
     if (TILE_SINGLE()) {
@@ -236,40 +254,23 @@ TILE_KERNEL(stream_reseat, STREAM_LANES, stream_args, reseat_scratch)
     }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
-        const uint32_t seat = args->seat[i];
+        const uint32_t seat = w->seat_was[i];
         if (seat & STREAM_BORN) {
+            const tarn_four place = stream_unpack_place(w->pair_next[i].kept);
             stream_slot *slot = &w->slot[seat & ~STREAM_BORN];
             tarn_four_store_i16(slot->old.residual, tarn_four_all(0), SLOT_ALIVE);
-            w->pair_next[i].kept = stream_pack_place(stream_keep_place(args, stream_place_of(args, i)));
+            w->pair_next[i].kept = stream_pack_place(stream_keep_place(args, place));
             w->place_slot_next[i] = seat & ~STREAM_BORN;
         } else {
             w->pair_next[i].kept = w->pair[seat].kept;
             w->place_slot_next[i] = w->place_slot[seat];
         }
         w->pair_next[i].true_place = STREAM_NOWHERE;
-        args->seat[i] = i;
         reach |= stream_reach_of(tile_at, stream_unpack_place(w->pair_next[i].kept));
     }
     tile_or_u32(&s->reach, reach);
     TILE_BARRIER();
     if (TILE_SINGLE()) {
-        w->tile_next[tile].dense = dense;
-        w->tile_next[tile].first = first;
-        w->tile_next[tile].count = end - first;
         w->tile_next[tile].reach = s->reach;
-    }
-}
-
-/// Brings a stream to where it belongs in the frame. One tile per stream.
-TILE_KERNEL(stream_pack, STREAM_LANES, stream_args, tile_no_scratch)
-{
-    const stream_chunk *chunk = &args->w.chunk[tile];
-    const uint8_t *room = chunk->source == STREAM_FROM_CODED    ? args->w.coded
-                          : chunk->source == STREAM_FROM_LEVELS ? args->w.level_coded
-                                                                : args->w.field_coded;
-    const uint8_t *from = room + chunk->from;
-    uint8_t *to = args->to + chunk->to;
-    FOR_RANGE (i, 0, chunk->bytes) {
-        to[i] = from[i];
     }
 }

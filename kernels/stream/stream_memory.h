@@ -4,11 +4,15 @@
 /// reference, sorted by tile; what a viewer has of them stands there. The tank keeps moving them, and a particle's seat
 /// names its place. Their *slots* are the viewers' order; residuals are put there and coded in groups.
 ///
-///     key:           see ─ layers ─ sets ─ fit ─ nodes ─ borders ─ pack
-///     base, extra:   arrive ─ fit ─ guess ─ borders ─ fit ─ nodes ─ borders ─ move ─ groups ─ pack
-///     behind a base:   reseat
-///     before pack, where the frame carries a channel:   levels ─ level_groups
-///     where it carries a field:                         field_levels ─ field_groups, blocks then cells
+///     key:           see ─ layers ─ lay_out ─ sets ─ fit ┄ nodes ─ borders ─ lay_groups ─ offsets ─ pack
+///     base, extra:   arrive ┄ fit ─ guess ─ borders ─ fit ─ nodes ─ borders ─ lay_groups ─ move ─ groups ─ offsets ─
+///     pack behind a base:   reseat; behind it and a key frame the next grid's tiles: reach ─ list_flow before offsets,
+///     where the frame carries a channel:   values ┄ levels ─ level_groups where it carries a field: field_levels ┄
+///     field_groups, blocks then cells
+///
+/// What stands before ┄ reads the tank, in the tank's queue; all else is done in the encoder's own, out of its own
+/// memory, while the tank makes its next steps. The host waits for nothing in between: what it would have to know
+/// stands in stream_plan.
 #ifndef TARN_KERNELS_STREAM_STREAM_MEMORY_H
 #define TARN_KERNELS_STREAM_STREAM_MEMORY_H
 
@@ -27,6 +31,9 @@ enum {
     STREAM_GROUP_BYTES =
         TARN_ANS_STATE_BYTES + 2 + 4 + 2 * TARN_STREAM_GROUP + TARN_STREAM_GROUP * TARN_RESIDUAL_BYTES_MAX,
     STREAM_COLOUR_BYTES = 3, ///< most of a particle's colour: 12 bits and 8
+    STREAM_PART_BYTES =      ///< of a part without particles, at most
+    TARN_ANS_STATE_BYTES + 2 + TARN_SET_CELLS * 12 / 8 + 1 + TARN_ANS_STATE_BYTES + 2,
+    STREAM_LIST_BYTES = 4096, ///< of a list that are brought into the frame at once
     STREAM_LEVEL_BYTES = TARN_ANS_STATE_BYTES + 2 + TARN_STREAM_GROUP + TARN_RESIDUAL_BYTES_MAX,
     STREAM_LEVEL_FORM = 4, ///< coarsest steps of levels: of 8
     STREAM_LEVEL_WILD = 4, ///< steps are no larger than so many times what levels are off on average
@@ -37,6 +44,8 @@ enum {
     STREAM_SEEN_SHARE = 11,       ///< of what may be seen, that the first two have
 };
 
+/// What a particle adds to its part at most.
+#define STREAM_POINT_BYTES(bits) ((3 * (bits) + 2 + 7) / 8 + 1 + STREAM_COLOUR_BYTES)
 #define STREAM_DRAW_16TH (1u << 28) ///< a sixteenth of the numbers that particles draw
 #define STREAM_BORN 0x80000000u     ///< of a seat: born since; the other bits are its slot
 #define STREAM_NOWHERE ~0ull        ///< packed place of a particle that isn't there
@@ -84,7 +93,17 @@ typedef struct stream_chunk {
     uint32_t source; ///< STREAM_FROM_*
 } stream_chunk;
 
-enum { STREAM_FROM_CODED, STREAM_FROM_LEVELS, STREAM_FROM_FIELD };
+enum {
+    STREAM_FROM_CODED,
+    STREAM_FROM_LEVELS,
+    STREAM_FROM_FIELD,
+    STREAM_FROM_PLAN,
+    STREAM_FROM_FLOW_LIST, ///< tiles of the frame's grid
+    STREAM_FROM_TILES,     ///< of a key frame
+    STREAM_FROM_COUNTS,    ///< particles of these, by layer
+    STREAM_FROM_BYTES,     ///< of groups
+    STREAM_FROM_FIELD_LIST,
+};
 
 /// A tile of the reference.
 typedef struct stream_tile {
@@ -92,7 +111,34 @@ typedef struct stream_tile {
     uint32_t reach; ///< bit per neighbour (0..26, x fastest): has nodes that its particles lie between
 } stream_tile;
 
+/// A layer's slots.
+typedef struct stream_layer {
+    uint32_t first, slots, slots_max, particles;
+    uint32_t born; ///< in the frame in hand
+} stream_layer;
+
+/// What the device finds out about a frame. The host has it when the frame is done.
+typedef struct stream_plan {
+    // zeroed before each frame
+    uint32_t farthest;   ///< the bits of all displacements along an axis, 1/1024 cell, or'ed
+    uint32_t is_crowded; ///< a tile of a key frame has more particles of a layer than receivers take: nothing is coded
+    uint32_t is_full;    ///< more were born than the key frame has slots for
+    uint32_t is_large;   ///< there is no room for all of it
+    // since the frame began
+    uint32_t tiles;                                                           ///< of a key frame that are coded
+    stream_layer layer[TARN_STREAM_LAYERS_MAX];                               ///< slots: without those born
+    uint32_t groups, group_end[TARN_STREAM_LAYERS_MAX];                       ///< all; those up to a layer's last
+    uint32_t level_groups, level_group_end[TARN_STREAM_LAYERS_MAX];           ///< the same of levels
+    uint32_t deaths[TARN_STREAM_LAYERS_MAX];                                  ///< particles
+    uint32_t chunks;                                                          ///< streams and lists
+    uint64_t flow_bytes, coarse_bytes, fine_bytes, levels_bytes, lists_bytes; ///< in the frame
+    uint64_t layer_bytes[TARN_STREAM_LAYERS_MAX];                             ///< with its levels
+    // longer than a frame
+    uint32_t flow[2]; ///< tiles of the two grids
+} stream_plan;
+
 typedef struct stream_memory {
+    stream_plan *plan;
     stream_pair *pair, *pair_next; ///< [place]
     uint32_t *place_slot, *place_slot_next;
     stream_slot *slot;             ///< [slot]
@@ -105,7 +151,9 @@ typedef struct stream_memory {
     uint8_t *layer;                ///< [place] of a key frame
     uint32_t *layer_count;         ///< [o][layers]: of a tank's tile, particles or births
     stream_part *part;             ///< [o][layers]
-    uint32_t *flow_dense;          ///< [g] tiles of the frame's grid
+    uint32_t *seat_was;            ///< [particle] seats as the frame found them
+    uint32_t *reached;             ///< a bit per tile of the tank; zero between frames
+    uint32_t *flow_dense[2];       ///< [g] tiles of the two grids, ascending
     uint32_t *flow_index[2];       ///< [dense]: 1 + g, or 0
     tarn_flow_node *node[2];       ///< [g][TARN_FLOW_BLOCK]
     stream_group *group;
@@ -115,6 +163,7 @@ typedef struct stream_memory {
     stream_chunk *chunk;
     // while a channel is asked for
     float *value;               ///< [particle] room for the tank's model
+    uint8_t *level_seen;        ///< [particle] as the frame found it
     uint8_t *level, *level_now; ///< [slot] that viewers have after the reference; of the tank now
     stream_level_group *level_group;
     uint32_t *level_bytes; ///< [level group]
@@ -126,7 +175,6 @@ typedef struct stream_memory {
     uint8_t *field_true[TARN_FIELD_PARTS];     ///< of the tank now
     uint32_t *field_bytes;                     ///< [group] of blocks, then of cells
     uint8_t *field_coded;                      ///< [group][STREAM_LEVEL_BYTES]
-    uint32_t *farthest;                        ///< the bits of all displacements along an axis, 1/1024 cell, or'ed
     tarn_code_tables *tables;
 } stream_memory;
 
@@ -142,28 +190,41 @@ typedef struct stream_args {
     // of the frame
     uint32_t bits, layers;
     uint32_t is_key, is_base, has_colours;
-    uint32_t reference_kept;                  ///< tiles of the reference whose sums there is room for
-    uint32_t flow_now;                        ///< which of the two grids is the frame's
-    uint32_t ratio;                           ///< of intervals; 0: nothing is expected
-    float steps;                              ///< that the flow spans
-    uint32_t is_guessed;                      ///< the frame's grid holds what stream_fit has found already
-    int32_t dead_zone;                        ///< what may be left unsaid of a place, 1/1024 cell
-    uint32_t residual_step, residual_inverse; ///< 1/1024 cell; 2^31 / step, rounded up
-    int32_t flow_shift;                       ///< a node's step is 2^flow_shift quanta
-    const float *value;                       ///< [particle] of the channel
-    float level_low, level_scale;             ///< what level 0 stands for; levels of a unit
-    uint32_t has_levels;                      ///< viewers have levels of it after the reference
-    const float *field_value;                 ///< [tile][512]
-    const uint32_t *field_tile;               ///< dense
-    uint32_t field_tiles, field_now;          ///< how many; which of the two is the frame's
-    float field_low, field_scale;             ///< as level_low and level_scale
+    uint32_t occupied;                          ///< tiles that hold particles
+    uint32_t had_births, has_births;            ///< in the tank so far; in the frame: places of the newborn are known
+    uint32_t has_channel, points_max;           ///< points: that a key frame's tile may have of a layer
+    stream_layer layer[TARN_STREAM_LAYERS_MAX]; ///< before the frame; not of a key frame
+    const stream_tile *tile_now;                ///< [o] the tank's tiles as the frame found them
+    uint32_t reference_kept;                    ///< tiles of the reference whose sums there is room for
+    uint32_t flow_now;                          ///< which of the two grids is the frame's
+    uint32_t ratio;                             ///< of intervals; 0: nothing is expected
+    float steps;                                ///< that the flow spans
+    uint32_t is_guessed;                        ///< the frame's grid holds what stream_fit has found already
+    int32_t dead_zone;                          ///< what may be left unsaid of a place, 1/1024 cell
+    uint32_t residual_step, residual_inverse;   ///< 1/1024 cell; 2^31 / step, rounded up
+    int32_t flow_shift;                         ///< a node's step is 2^flow_shift quanta
+    const float *value;                         ///< [particle] of the channel
+    float level_low, level_scale;               ///< what level 0 stands for; levels of a unit
+    uint32_t has_levels;                        ///< viewers have levels of it after the reference
+    const float *field_value;                   ///< [tile][512]
+    const uint32_t *field_tile;                 ///< dense
+    uint32_t field_tiles, field_now;            ///< how many; which of the two is the frame's
+    float field_low, field_scale;               ///< as level_low and level_scale
     int32_t field_rest, field_is_kinds;
     uint32_t field_part, field_group; ///< of the launch; the first of its groups
     uint8_t *to;                      ///< the frame
     // of stream_index: table[list[i * stride]] becomes 1 + i, or 0
     const uint32_t *list;
     uint32_t *table;
+    uint32_t *list_copy;          ///< receives what is listed; NULL: nothing does
+    const uint32_t *list_counter; ///< where the count is; NULL: it is list_count
     uint32_t list_count, stride, is_set;
+    // of stream_reach and stream_list_flow
+    const stream_tile *reference;                   ///< its tiles
+    uint32_t reference_count, flow_made, flow_room; ///< flow_made: a bit for each grid that gets the list
+    // of stream_offsets
+    uint32_t field_groups[TARN_FIELD_PARTS];
+    uint64_t frame_room;
     uint64_t groups_at; ///< where in `coded` the groups begin
 } stream_args;
 
@@ -171,22 +232,29 @@ typedef struct stream_args {
 #define STREAM_KERNEL_LIST(K)                                                                                          \
     K(stream_see)                                                                                                      \
     K(stream_layers)                                                                                                   \
+    K(stream_lay_out)                                                                                                  \
     K(stream_sets)                                                                                                     \
     K(stream_arrive)                                                                                                   \
+    K(stream_lay_births)                                                                                               \
     K(stream_births)                                                                                                   \
     K(stream_fit)                                                                                                      \
     K(stream_guess)                                                                                                    \
     K(stream_index)                                                                                                    \
     K(stream_nodes)                                                                                                    \
     K(stream_borders)                                                                                                  \
+    K(stream_lay_groups)                                                                                               \
     K(stream_move)                                                                                                     \
     K(stream_groups)                                                                                                   \
+    K(stream_values)                                                                                                   \
     K(stream_levels)                                                                                                   \
     K(stream_field_levels)                                                                                             \
     K(stream_field_groups)                                                                                             \
     K(stream_level_groups)                                                                                             \
+    K(stream_offsets)                                                                                                  \
+    K(stream_pack)                                                                                                     \
     K(stream_reseat)                                                                                                   \
-    K(stream_pack)
+    K(stream_reach)                                                                                                    \
+    K(stream_list_flow)
 
 TILE_FN uint64_t stream_pack_place(tarn_four place)
 {

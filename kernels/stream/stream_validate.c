@@ -27,11 +27,12 @@ static seen seen_none(uint32_t count)
 static uint32_t validate_reference(const tarn_encoder *e)
 {
     const uint32_t *index = e->args.w.tile_index;
+    const stream_tile *tiles = e->args.w.tile;
     uint32_t places = 0, indexed = 0;
     for (uint32_t t = 0; t < e->reference_tiles; t++) {
-        const stream_tile *tile = &e->tiles[t];
+        const stream_tile *tile = &tiles[t];
         TARN_ASSERT(tile->dense < e->room.tiles);
-        TARN_ASSERT(t == 0 || e->tiles[t - 1].dense < tile->dense);
+        TARN_ASSERT(t == 0 || tiles[t - 1].dense < tile->dense);
         TARN_ASSERT(tile->first == places);
         TARN_ASSERT(index[tile->dense] == 1 + t);
         TARN_ASSERT(tile->reach >> 27 == 0);
@@ -77,9 +78,13 @@ static void validate_slots(const tarn_encoder *e, uint32_t places)
 /// The grid that frames which refer to this reference have: ascending, a node block for each.
 static void validate_flow(const tarn_encoder *e)
 {
-    for (uint32_t g = 0; g < e->flow_count; g++) {
-        TARN_ASSERT(e->flow_list[g] < e->room.tiles);
-        TARN_ASSERT(g == 0 || e->flow_list[g - 1] < e->flow_list[g]);
+    const uint32_t now = e->args.flow_now, count = e->args.w.plan->flow[now];
+    const uint32_t *list = e->args.w.flow_dense[now];
+    TARN_ASSERT(count <= e->room.flow);
+    for (uint32_t g = 0; g < count; g++) {
+        TARN_ASSERT(list[g] < e->room.tiles);
+        TARN_ASSERT(g == 0 || list[g - 1] < list[g]);
+        TARN_ASSERT(e->args.w.flow_index[now][list[g]] == 1 + g);
     }
 }
 
@@ -89,10 +94,11 @@ void encoder_validate_levels(const tarn_encoder *e)
         return;
     }
     const stream_slot *slots = e->args.w.slot;
-    for (uint32_t l = 0, g = 0; l < e->desc.layers && e->level_group_count > 0; l++) {
+    const uint32_t groups = encoder_plan(e)->level_groups;
+    for (uint32_t l = 0, g = 0; l < e->desc.layers && groups > 0; l++) {
         uint32_t alive = 0, count = 0;
-        for (; g < e->level_group_count && count < e->layers[l].slots; g++) {
-            const stream_level_group *group = &e->level_groups[g];
+        for (; g < groups && count < e->layers[l].slots; g++) {
+            const stream_level_group *group = &e->args.w.level_group[g];
             for (uint32_t k = 0; k < group->count; k++) {
                 alive += k >= group->old || slots[group->slot + k].old.state == SLOT_ALIVE;
             }

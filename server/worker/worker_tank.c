@@ -6,6 +6,7 @@
 #include "server/worker/input_solids.h"
 #include "server/worker/tank_presses.h"
 #include "server/worker/tank_start.h"
+#include "server/worker/worker_frame.h"
 #include "server/worker/worker_replay.h"
 #include "server/worker/worker_resume.h"
 
@@ -48,6 +49,7 @@ static void start_pace(tarn_worker_tank *tank, uint64_t now_ns)
 
 void tarn_worker_tank_begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_t now_ns)
 {
+    tarn_encoder_drop(tank->encoder);
     // A tank that was set back has gone on to an epoch that the gateway didn't know when it chose this one.
     tank->epoch = epoch > tank->epoch ? epoch : tank->epoch + 1;
     tarn_black_box_set_epoch(&tank->snapshot.box, tank->epoch);
@@ -177,6 +179,7 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
 
 tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint32_t number)
 {
+    tarn_encoder_drop(tank->encoder);
     tarn_encoder_go_on(tank->encoder, number);
     tarn_black_box_set_number(&tank->snapshot.box, number);
     tank->epoch = 0;
@@ -335,6 +338,9 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
     }
     if (is_stepping(tank)) {
         due = tank->pace.due_ns;
+    }
+    if (tarn_encoder_is_begun(tank->encoder)) {
+        return is_stepping(tank) ? due : 0;
     }
     if (tank->viewer_count == 0 || is_stepping(tank)) {
         return due;
@@ -594,64 +600,6 @@ static bool tell_state(tarn_worker_tank *tank, tarn_worker_link *link)
     return !tank->state_changed;
 }
 
-static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, tarn_stream_kind kind,
-                          uint64_t now_ns)
-{
-    const uint64_t used_ns = tarn_jobs_used_ns(jobs);
-    uint8_t *space = tarn_worker_link_frame_space(link, tank->slot);
-    if (space == NULL) {
-        return TARN_E_MEMORY;
-    }
-    tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
-    tarn_tank_frame_info info = {
-        .epoch = tank->epoch,
-        .flags = tank->paused ? TARN_FRAME_FLAG_PAUSED : 0,
-        .server_time_us = tarn_clock_unix_us(),
-        .realtime_factor = tank->paused ? 0.0f : tarn_pace_factor(&tank->pace, now_ns),
-        .input_count = tarn_input_state_contained(&tank->inputs, inputs),
-        .inputs = inputs,
-    };
-    tarn_stream_head head;
-    // Where there is no memory for either frames go without.
-    const tarn_model *model = tarn_tank_model(tank->tank);
-    (void)tarn_encoder_carry(tank->encoder, (uint32_t)(1 + tarn_model_channel_find(model, tank->channel)));
-    (void)tarn_encoder_carry_field(tank->encoder, (uint32_t)(1 + tarn_model_field_find(model, tank->field)));
-    tarn_job_part();
-    const tarn_status status = tarn_encoder_encode(tank->encoder, kind, &info, space, TARN_IPC_FRAME_BYTES_MAX, &head);
-    tarn_job_rejoin();
-    if (status != TARN_OK) {
-        return status;
-    }
-    tarn_black_box_set_number(&tank->snapshot.box, head.number);
-    const uint64_t takes_ns = tarn_jobs_used_ns(jobs) - used_ns;
-    tarn_frame_plan_made(&tank->plan, (tarn_stream_kind)head.kind, tank->step, now_ns, takes_ns);
-    if (tank->paused && head.kind == TARN_STREAM_BASE) {
-        tarn_frame_plan_ask(&tank->plan); // what stays in view is to be complete by itself
-    }
-    tank->stamps.encoded_ns = tarn_clock_monotonic_ns();
-    tarn_worker_link_frame_put(link, tank->slot, tank->id, head.frame_bytes, &tank->stamps,
-                               head.kind != TARN_STREAM_EXTRA);
-    tank->encode_ns += takes_ns;
-    tank->encode_count++;
-    return TARN_OK;
-}
-
-/// Says once that frames do not fit, instead of with every frame.
-static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
-{
-    if (tank->too_large_told) {
-        return;
-    }
-    tarn_ipc_message message = {.kind = TARN_IPC_REFUSED, .tank = tank->id};
-    message.refused.code = TARN_ERROR_LIMIT; // of the scene it would answer a load that is on its way
-    snprintf(
-        message.refused.text, sizeof message.refused.text,
-        "scene \"%s\": a frame of it takes more than the %d MiB that are allowed, or too many particles are in one "
-        "place; frames come again once there are fewer",
-        tank->scene.name, TARN_IPC_FRAME_BYTES_MAX >> 20);
-    tank->too_large_told = tarn_worker_link_put(link, &message) == TARN_OK;
-}
-
 /// Makes a frame if one is due.
 static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, bool stepped,
                         uint64_t now_ns)
@@ -678,13 +626,7 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const ta
         tank->stamps.latched_ns = tank->stamps.stepped_ns = now_ns;
     }
     tank->frame_wanted = false;
-    tarn_status status = encode(tank, link, jobs, kind, now_ns);
-    if (status == TARN_E_SPACE || status == TARN_E_MEMORY) {
-        tell_too_large(tank, link);
-        tarn_frame_plan_hold(&tank->plan, now_ns + TARN_WORKER_TOO_LARGE_MS * (uint64_t)1000000);
-        return TARN_OK;
-    }
-    return status;
+    return tarn_worker_frame_begin(tank, link, jobs, kind, now_ns);
 }
 
 tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs)
@@ -693,10 +635,16 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
     const bool is_step = is_stepping(tank) && tank->pace.due_ns <= now_ns;
     tarn_black_box_set_busy(&tank->snapshot.box, true);
     tarn_status status = is_step ? step(tank, link, jobs, now_ns) : TARN_OK;
+    if (status == TARN_OK) {
+        status = tarn_worker_frame_finish(tank, link, jobs); // that was coded beside the step
+    }
     if (status == TARN_OK && tank->viewer_count > 0) {
         status = show(tank, link, jobs, is_step, tarn_clock_monotonic_ns());
     }
     status = status == TARN_OK && is_step ? tarn_worker_tank_look(tank) : status;
+    if (status == TARN_OK) {
+        status = tarn_worker_frame_await(tank, link, jobs, is_stepping(tank) ? tank->pace.due_ns : UINT64_MAX);
+    }
     tarn_black_box_set_busy(&tank->snapshot.box, false);
     return status;
 }

@@ -3,6 +3,8 @@
 ///     messages --> inputs, parameters, pause ... latched at the next step
 ///     due? --> latch --> step --> (frame due?) encode --> frame slot of the link --> look at what inputs will meet
 ///
+/// On a GPU a frame is coded while the tank is looked at and steps on; worker_frame.h.
+///
 /// What is made, started afresh, stepped or encoded is so by a job (jobs.h), in which messages arrive while it yields:
 /// they find the tank as the last job left it (map, bodies, added, what is up), and what they ask for waits (inputs,
 /// next, pause_asked) until a job latches it or has ended. Everything else belongs to the job while there is one.
@@ -44,6 +46,13 @@ typedef struct tarn_worker_replay {
     bool is_other; ///< the water isn't what it was then, which was said
 } tarn_worker_replay;
 
+/// A frame from its beginning until the gateway gets it.
+typedef struct tarn_worker_frame {
+    tarn_ipc_stamps stamps; ///< of its step
+    uint64_t step, now_ns;  ///< when it was planned
+    uint64_t takes_ns;      ///< of the job's time so far
+} tarn_worker_frame;
+
 typedef struct tarn_worker_tank {
     uint32_t id;   ///< the gateway's; 0: this place is free
     uint32_t slot; ///< of the link
@@ -84,7 +93,8 @@ typedef struct tarn_worker_tank {
     uint64_t step_ns, encode_ns; ///< spent since the last report
     uint64_t cost_ns;            ///< of the device's time, since then
     float cost_s;                ///< of a step, in the last report that had one
-    tarn_ipc_stamps stamps;      ///< of the newest step, and of the frame that is being made
+    tarn_ipc_stamps stamps;      ///< of the newest step
+    tarn_worker_frame frame;     ///< that is being made
     uint32_t step_count, encode_count;
     tarn_worker_replay replay;
     tarn_handover handover; ///< while there is one, the tank stands

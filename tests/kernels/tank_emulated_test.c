@@ -8,6 +8,7 @@
 #include "tests/gpu/gpu_play.h"
 #include "tests/kernels/tank_acts.h"
 #include "tests/kernels/tank_outgrow.h"
+#include "tests/stream/frames_beside.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,6 +115,19 @@ static void compare(void **state)
     }
 }
 
+/// What a queue of the encoder does late, in each order of lanes, is as if it were done at once.
+static void steps_beside_change_no_frame(void **state)
+{
+    for (int f = 0; f < TANK_FIXTURE_TINY; f += 5) { // and the last one, with tools
+        const tank_fixture *fixture = &tank_fixtures[f < TANK_FIXTURE_TINY - 5 ? f : TANK_FIXTURE_TINY - 1];
+        const tarn_device_desc on = {.kind = TARN_DEVICE_CUDA, .index = *(const int *)*state};
+        char why[256];
+        if (!frames_beside_same(&on, fixture, 4, why)) {
+            fail_msg("%s: %s", fixture->name, why);
+        }
+    }
+}
+
 /// What tests/gpu does with a GPU: a state that goes on on the other device, and tanks that take turns.
 static void change_places(void **state)
 {
@@ -185,6 +199,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"a tank with ascending lanes equals the CPU's", compare, NULL, NULL, &ascending},
         {"a tank with descending lanes equals the CPU's", compare, NULL, NULL, &descending},
+        {"steps beside a frame change nothing of it, with ascending lanes", steps_beside_change_no_frame, NULL, NULL,
+         &ascending},
+        {"steps beside a frame change nothing of it, with descending lanes", steps_beside_change_no_frame, NULL, NULL,
+         &descending},
         {"tanks change places and take turns", change_places, NULL, NULL, NULL},
         {"a tank that outgrows its memory stops", outgrow_memory, NULL, NULL, NULL},
         {"the fixtures reach every kernel", reach_all, NULL, NULL, NULL},

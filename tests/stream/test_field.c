@@ -15,7 +15,7 @@ static void true_plane(const stage *s, uint32_t z, uint8_t *levels)
     const uint32_t *tiles = e->args.tiles;
     memset(levels, e->field.rest, (size_t)e->view.cells[0] * e->view.cells[1]);
     for (uint32_t i = 0; i < e->field.tiles; i++) {
-        const uint32_t dense = e->field_list[i], k = dense / tiles[0] / tiles[1];
+        const uint32_t dense = e->args.field_tile[i], k = dense / tiles[0] / tiles[1];
         for (uint32_t cell = 0; cell < TILE_CELLS && k == z / 8; cell++) {
             const uint32_t x = dense % tiles[0] * 8 + (cell & 7), y = dense / tiles[0] % tiles[1] * 8 + (cell >> 3 & 7);
             if (cell >> 6 == z % 8 && x < e->view.cells[0] && y < e->view.cells[1]) {

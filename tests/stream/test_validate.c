@@ -93,7 +93,7 @@ static void give_a_slot_twice(void)
 
 static void shift_a_tile_of_the_reference(void)
 {
-    stepped.encoder->tiles[1].first++;
+    stepped.encoder->args.w.tile[1].first++;
 }
 
 static void keep_all(void)

@@ -1,0 +1,13 @@
+/// Frames that are coded while the tank steps on, for tests on each device.
+#ifndef TARN_TESTS_STREAM_FRAMES_BESIDE_H
+#define TARN_TESTS_STREAM_FRAMES_BESIDE_H
+
+#include "kernels/device/device.h"
+#include "tests/kernels/tank_fixtures.h"
+
+/// Plays a fixture twice, with frames of all kinds, channels and fields: once each frame is made between two steps,
+/// once the encoder's own queue does nothing before the next step is made.
+/// @param why  which frame differs; empty where none does  @return whether none does
+bool frames_beside_same(const tarn_device_desc *on, const tank_fixture *fixture, uint32_t frames, char why[256]);
+
+#endif
