@@ -273,6 +273,7 @@ static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t
     fill_shape(desc, &tank->args->grid.shape);
     tank->args->scale.particles_max = particles_max;
     tank->args->reseed = desc->reseed;
+    tank->args->cuts = !tarn_device_is_host(device); // threads of a processor are few, and find a tile in their caches
     tank->model->scale(tank);
     return tank;
 }

@@ -42,6 +42,17 @@ static void happen(tarn_tank *tank, const tank_args *args)
     }
 }
 
+/// Pieces that there may be, however particles are cut.
+static uint32_t pieces_max(const tank_args *args)
+{
+    return args->grid.shape.occupied_max + (args->scale.particles_max >> PIECE_BITS_MIN);
+}
+
+static void launch_pieces(tarn_tank *tank, const tank_args *args, const tarn_kernel *kernel)
+{
+    grid_launch(&tank->grid, args, kernel, &args->store.counters->pieces, pieces_max(args));
+}
+
 static void sort(tarn_tank *tank, const tank_args *args)
 {
     grid_launch_active(&tank->grid, args, TANK_KERNEL(arrivals));
@@ -53,7 +64,7 @@ static void sort(tarn_tank *tank, const tank_args *args)
             tank->model->spawn(tank);
         }
     }
-    grid_launch_active(&tank->grid, args, TANK_KERNEL(scatter));
+    launch_pieces(tank, args, TANK_KERNEL(scatter));
     tank_adopt_tiles(tank, args);
 }
 
@@ -75,7 +86,7 @@ void tank_launch_moves(tarn_tank *tank, const tank_args *args)
 {
     const bool gathered = tank_launch_gather(tank, args);
     tank_mark(tank, STAGE_GATHER);
-    grid_launch_occupied(&tank->grid, args, gathered ? TANK_KERNEL(advect_gathered) : TANK_KERNEL(advect));
+    launch_pieces(tank, args, gathered ? TANK_KERNEL(advect_gathered) : TANK_KERNEL(advect));
     if (tank->grid.body_count > 0) {
         grid_launch(&tank->grid, args, GRID_KERNEL(bodies_end), NULL, 1);
     }
@@ -250,6 +261,7 @@ static void check_counters(const tarn_tank *tank)
     TARN_ASSERT(counters->grid.occupied <= counters->grid.active);
     TARN_ASSERT(tank->model->fills || counters->grid.occupied <= counters->particles);
     TARN_ASSERT(counters->grid.level_tiles[0] == counters->grid.occupied);
+    TARN_ASSERT(counters->pieces >= 1 && counters->pieces <= pieces_max(tank->args));
     for (uint32_t l = 1; l < shape->level_count; l++) {
         TARN_ASSERT(counters->grid.level_tiles[l] <= counters->grid.level_tiles[l - 1]);
     }

@@ -3,6 +3,7 @@
 // nothing.
 #include "kernels/device/device_internal.h"
 #include "kernels/step_input.h"
+#include "kernels/tank/tank_internal.h"
 #include "server/common/option_number.h"
 #ifndef TARN_WATCHED
 #define TARN_WATCHED 0
@@ -205,6 +206,9 @@ static int run(uint32_t particles, uint32_t steps)
     }
     watch_device(device);
     status = tarn_tank_create(device, &desc, &tank, why, sizeof why);
+    if (status == TARN_OK) {
+        tank->args->cuts = 1; // pieces as on a GPU
+    }
     for (uint32_t i = 0; i < WARM_UP_STEPS + steps && status == TARN_OK; i++) {
         if (i == WARM_UP_STEPS) {
             count_from_now();
