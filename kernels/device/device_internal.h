@@ -30,6 +30,10 @@ typedef struct tarn_device_ops {
     void (*replay_destroy)(tarn_queue *queue, tarn_replay *replay);
     uint32_t (*lanes)(const tarn_device *device);              // NULL: it has none
     void *(*lane_scratch)(tarn_device *device, uint32_t lane); // what a thread in it works with
+    double (*memory_rate)(tarn_device *device);                // NULL: nobody knows
+    /// NULL: a launch has ended when the call returns, and the clock tells.
+    bool (*mark)(tarn_queue *queue, uint32_t mark);
+    double (*between_s)(tarn_queue *queue, uint32_t from, uint32_t to);
 } tarn_device_ops;
 
 /// The first member of every device kind's own structure.
@@ -44,6 +48,7 @@ struct tarn_device {
 /// The first member of every queue kind's own structure.
 struct tarn_queue {
     tarn_device *device;
+    double mark_s[TARN_QUEUE_MARKS_MAX]; // where the device has no `mark`
 };
 
 /// What the calling thread works with in its lane; NULL: it is in none.
