@@ -12,15 +12,30 @@
 
 void tank_mark(tarn_tank *tank, uint32_t stage)
 {
-    if (!tank->profiling) {
+    TARN_ASSERT(stage == STAGE_NONE || stage < STAGE_COUNT + tank->model->stage_count);
+    if (tank->profiling == TARN_PROFILE_MARKS) {
+        tank->mark_count = stage == STAGE_NONE ? 0 : tank->mark_count;
+        if (tank->mark_count < TARN_QUEUE_MARKS_MAX && tarn_queue_mark(tank->grid.queue, tank->mark_count)) {
+            tank->mark_stage[tank->mark_count++] = stage;
+        }
+    }
+    if (tank->profiling != TARN_PROFILE_WAITS) {
         return;
     }
-    TARN_ASSERT(stage == STAGE_NONE || stage < STAGE_COUNT + tank->model->stage_count);
     const double now_s = tarn_queue_clock_s(tank->grid.queue);
     if (stage != STAGE_NONE) {
         tank->stage_s[stage] += now_s - tank->stage_mark_s;
     }
     tank->stage_mark_s = now_s;
+}
+
+/// Books what the marks of the last substep tell.
+static void book_marks(tarn_tank *tank)
+{
+    for (uint32_t i = 1; i < tank->mark_count && tank->profiling == TARN_PROFILE_MARKS; i++) {
+        const double took_s = tarn_queue_between_s(tank->grid.queue, i - 1, i);
+        tank->stage_s[tank->mark_stage[i]] += took_s > 0.0 ? took_s : 0.0;
+    }
 }
 
 /// What becomes of particles besides moving; only launched in tanks where anything may.
@@ -320,7 +335,7 @@ static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
     // Each of its own, so that a tap that opens and shuts records nothing anew.
     tarn_replay **recorded = &tank->grid.substep[tank->has_events | tank->has_births << 1 | tank->has_pours << 2];
     for (uint32_t i = 0; i < tank->grid.substeps; i++) {
-        if (tank->profiling) {
+        if (tank->profiling == TARN_PROFILE_WAITS) {
             substep(tank);
         } else {
             tarn_queue_run(tank->grid.queue, recorded, substep, tank);
@@ -331,6 +346,7 @@ static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
     }
     tank_tools_end(tank, control);
     status = read_counters(tank);
+    book_marks(tank);
     if (status == TARN_OK) {
         status = grid_bodies_after_step(&tank->grid);
     }
