@@ -371,9 +371,17 @@ tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report);
 /// Hash of the state. Waits for the device.
 tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash);
 
+typedef enum tarn_tank_profiling {
+    TARN_PROFILE_OFF,
+    TARN_PROFILE_WAITS, ///< of all launches, one by one with a wait behind each stage
+    /// Of each step's last substep alone, as it runs when nobody looks: the device notes times by itself. What a chain
+    /// does counts for the stage that ends behind it. Not while frames are made.
+    TARN_PROFILE_MARKS,
+} tarn_tank_profiling;
+
 /// Seconds that each stage took since creation or the last call with reset; only filled while profiling is on.
 /// @param seconds  TARN_TANK_STAGES_MAX values; unused ones are 0
-void tarn_tank_profile(tarn_tank *tank, bool on);
+void tarn_tank_profile(tarn_tank *tank, tarn_tank_profiling how);
 uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, bool reset);
 
 /// Marks the tiles that hold particles. Waits for the device.

@@ -48,7 +48,8 @@ static size_t rounded(size_t bytes)
     return (bytes + 15) / 16 * 16;
 }
 
-/// Writes the program into device memory. Where there is none left, there is no chain.
+/// Writes the program into device memory. Where there is none left, or none in the order of a stream, there is no
+/// chain.
 static void upload(cuda_queue *queue, cuda_chain *chain, const chain_record *record)
 {
     cuda_device *device = cuda_queue_device(queue);
@@ -58,7 +59,7 @@ static void upload(cuda_queue *queue, cuda_chain *chain, const chain_record *rec
     unsigned char *memory = NULL, *bytes = (unsigned char *)calloc(1, all);
     const cudaError_t error =
         bytes != NULL ? cudaMallocAsync((void **)&memory, all, queue->stream) : cudaErrorMemoryAllocation;
-    if (error == cudaErrorMemoryAllocation) {
+    if (error == cudaErrorMemoryAllocation || error == cudaErrorNotSupported) {
         (void)cudaGetLastError();
     } else if (cuda_device_note(device, error)) {
         memcpy(bytes, record->op, record->op_count * sizeof record->op[0]);

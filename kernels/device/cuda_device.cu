@@ -130,6 +130,11 @@ static void cuda_release_shared(tarn_device *base, void *memory)
     (void)cudaFreeHost(memory);
 }
 
+static double cuda_memory_rate(tarn_device *base)
+{
+    return ((cuda_device *)base)->memory_rate;
+}
+
 /// The next piece of pinned memory, free for use, or NULL.
 static unsigned char *take_piece(cuda_queue *queue, uint32_t *piece)
 {
@@ -304,6 +309,7 @@ static void cuda_queue_destroy(tarn_queue *base)
         (void)cudaStreamSynchronize(queue->stream);
     }
     cuda_graph_queue_teardown(queue);
+    cuda_marks_teardown(queue);
     for (int i = 0; i < CUDA_STAGING_PIECES; i++) {
         if (queue->staged[i] != NULL) {
             (void)cudaEventDestroy(queue->staged[i]);
@@ -394,9 +400,24 @@ static const tarn_device_ops cuda_ops = {
     cuda_release_shared,
     cuda_follow,
     cuda_is_done,
+    cuda_memory_rate,
+    cuda_mark,
+    cuda_between_s,
 };
 
-static cudaError_t set_up(cuda_device *device)
+/// Both edges of the memory's clock move a bus's width.
+static double memory_rate_of(int index)
+{
+    int clock_khz = 0, bus_bits = 0;
+    if (cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, index) != cudaSuccess ||
+        cudaDeviceGetAttribute(&bus_bits, cudaDevAttrGlobalMemoryBusWidth, index) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0.0;
+    }
+    return 2.0 * 1e3 * (double)clock_khz * (double)bus_bits / 8.0;
+}
+
+static cudaError_t set_up(cuda_device *device, uint32_t without)
 {
     cudaError_t error = cudaSetDevice(device->index);
     if (error == cudaSuccess) {
@@ -405,7 +426,15 @@ static cudaError_t set_up(cuda_device *device)
     if (error == cudaSuccess) {
         error = cuda_chain_setup(device);
     }
-    return error == cudaSuccess ? cuda_graph_setup(device) : error;
+    if (error == cudaSuccess) {
+        error = cuda_graph_setup(device);
+    }
+    device->marks_possible = 1;
+    device->memory_rate = memory_rate_of(device->index);
+    device->loops_possible = device->loops_possible && (without & TARN_DEVICE_WITHOUT_LOOPS) == 0;
+    device->chains_possible = device->chains_possible && (without & TARN_DEVICE_WITHOUT_CHAINS) == 0;
+    device->has_no_replays = (without & TARN_DEVICE_WITHOUT_REPLAYS) != 0;
+    return error;
 }
 
 /// What CUDA says of GPUs, and of whatever else it can't do.
@@ -437,7 +466,7 @@ int tarn_cuda_device_count(void)
 }
 
 /// @param why  where it can't be opened, the reason
-static tarn_status open_device(int index, cuda_device **out, char why[TARN_DEVICE_ERROR_BYTES])
+static tarn_status open_device(int index, uint32_t without, cuda_device **out, char why[TARN_DEVICE_ERROR_BYTES])
 {
     int count = 0;
     cudaDeviceProp properties;
@@ -468,7 +497,7 @@ static tarn_status open_device(int index, cuda_device **out, char why[TARN_DEVIC
     device->index = index;
     device->multiprocessors = (uint32_t)properties.multiProcessorCount;
     snprintf(device->base.name, sizeof device->base.name, "%.*s", TARN_DEVICE_NAME_BYTES - 1, properties.name);
-    error = set_up(device);
+    error = set_up(device, without);
     if (error != cudaSuccess) {
         say_cuda_error(error, why);
         cuda_destroy(&device->base);
@@ -481,7 +510,7 @@ static tarn_status open_device(int index, cuda_device **out, char why[TARN_DEVIC
 void tarn_cuda_device_problem(int index, char why[TARN_DEVICE_ERROR_BYTES])
 {
     cuda_device *device;
-    if (open_device(index, &device, why) == TARN_OK) {
+    if (open_device(index, 0, &device, why) == TARN_OK) {
         cuda_destroy(&device->base);
         why[0] = '\0';
     }
@@ -491,7 +520,7 @@ tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tarn_device **
 {
     char why[TARN_DEVICE_ERROR_BYTES];
     cuda_device *device;
-    const tarn_status status = open_device(desc->index, &device, why);
+    const tarn_status status = open_device(desc->index, desc->without, &device, why);
     if (status == TARN_OK) {
         *out = &device->base;
     }

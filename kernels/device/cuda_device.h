@@ -27,6 +27,9 @@ typedef struct cuda_device {
     uint32_t multiprocessors;
     int loops_possible;  // whether this driver's graphs can loop
     int chains_possible; // whether it takes launches whose blocks all run at the same time
+    int marks_possible;  // whether graphs take events
+    bool has_no_replays; // as it was asked for
+    double memory_rate;  // bytes per second, by the device's attributes; 0: they don't say
     cudaError_t failure; // the first error of any queue; nothing is sent to the device after it
     cudaStream_t stream; // in which new memory is zeroed
 } cuda_device;
@@ -48,9 +51,10 @@ typedef struct cuda_queue {
     cudaStream_t target; // where launches go: `stream`, or the stream that captures the innermost loop
     cudaStream_t loop_streams[CUDA_LOOP_DEPTH_MAX];
     uint32_t depth, loop_count;
-    uint32_t *rounds;        // device memory: what is left of each loop's rounds
-    chain_record *recording; // of the chain that is being loaded; NULL outside one
-    cuda_chain **chain_at;   // of the replay that is being made: where the next chain is, or is put
+    uint32_t *rounds;                        // device memory: what is left of each loop's rounds
+    chain_record *recording;                 // of the chain that is being loaded; NULL outside one
+    cuda_chain **chain_at;                   // of the replay that is being made: where the next chain is, or is put
+    cudaEvent_t marks[TARN_QUEUE_MARKS_MAX]; // made when they are first used
 } cuda_queue;
 
 static inline cuda_device *cuda_queue_device(const cuda_queue *queue)
@@ -81,6 +85,12 @@ void cuda_graph_queue_teardown(cuda_queue *queue);
 void cuda_graph_repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
 void cuda_graph_run(tarn_queue *base, tarn_replay **replay, void (*body)(void *), void *context);
 void cuda_graph_replay_destroy(tarn_queue *base, tarn_replay *replay);
+
+// cuda_marks.cu
+
+bool cuda_mark(tarn_queue *base, uint32_t mark);
+double cuda_between_s(tarn_queue *base, uint32_t from, uint32_t to);
+void cuda_marks_teardown(cuda_queue *queue);
 
 // cuda_chain.cu
 

@@ -255,6 +255,7 @@ static tarn_replay *make_replay(cuda_queue *queue, void (*body)(void *), void *c
     queue->mode = CUDA_MODE_DIRECT;
     if (device->failure == cudaSuccess) {
         capture(queue, replay, body, context);
+        capture_without(queue, &device->marks_possible, replay, body, context);
         capture_without(queue, &device->chains_possible, replay, body, context);
         capture_without(queue, &device->loops_possible, replay, body, context);
     }
@@ -269,7 +270,7 @@ void cuda_graph_run(tarn_queue *base, tarn_replay **replay, void (*body)(void *)
 {
     cuda_queue *queue = (cuda_queue *)base;
     cuda_device *device = (cuda_device *)base->device;
-    if (queue->mode != CUDA_MODE_DIRECT) { // part of a larger sequence
+    if (queue->mode != CUDA_MODE_DIRECT || cuda_queue_device(queue)->has_no_replays) { // or part of a larger sequence
         body(context);
         return;
     }

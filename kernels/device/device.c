@@ -78,6 +78,11 @@ uint64_t tarn_device_memory_bytes(tarn_device *device)
     return device->ops->memory_bytes(device);
 }
 
+double tarn_device_memory_rate(tarn_device *device)
+{
+    return device->ops->memory_rate != NULL ? device->ops->memory_rate(device) : 0.0;
+}
+
 void *tarn_device_alloc(tarn_device *device, size_t bytes)
 {
     return device->ops->alloc(device, bytes);
@@ -223,10 +228,35 @@ void tarn_queue_replay_destroy(tarn_queue *queue, tarn_replay *replay)
     }
 }
 
-double tarn_queue_clock_s(tarn_queue *queue)
+static double clock_s(void)
 {
-    (void)tarn_queue_wait(queue);
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double tarn_queue_clock_s(tarn_queue *queue)
+{
+    (void)tarn_queue_wait(queue);
+    return clock_s();
+}
+
+bool tarn_queue_mark(tarn_queue *queue, uint32_t mark)
+{
+    TARN_ASSERT(mark < TARN_QUEUE_MARKS_MAX);
+    if (queue->device->ops->mark != NULL) {
+        return queue->device->ops->mark(queue, mark);
+    }
+    queue->mark_s[mark] = clock_s();
+    return true;
+}
+
+double tarn_queue_between_s(tarn_queue *queue, uint32_t from, uint32_t to)
+{
+    TARN_ASSERT(from < TARN_QUEUE_MARKS_MAX && to < TARN_QUEUE_MARKS_MAX);
+    (void)tarn_queue_wait(queue);
+    if (queue->device->ops->between_s != NULL) {
+        return queue->device->ops->between_s(queue, from, to);
+    }
+    return queue->mark_s[to] - queue->mark_s[from];
 }

@@ -18,6 +18,13 @@ enum {
     TARN_DEVICE_ERROR_BYTES = 256,
 };
 
+/// What a GPU is to do without although its driver offers it; a tank's state is the same with it. Ignored for the CPU.
+enum {
+    TARN_DEVICE_WITHOUT_LOOPS = 1,   ///< in graphs: repeats are unrolled
+    TARN_DEVICE_WITHOUT_CHAINS = 2,  ///< their launches are launches
+    TARN_DEVICE_WITHOUT_REPLAYS = 4, ///< all is launched one by one each time
+};
+
 typedef enum tarn_device_kind { TARN_DEVICE_CPU = 0, TARN_DEVICE_CUDA = 1 } tarn_device_kind;
 
 typedef struct tarn_device_desc {
@@ -25,6 +32,7 @@ typedef struct tarn_device_desc {
     int index;        ///< which GPU; ignored for the CPU
     uint32_t threads; ///< CPU: 1..TARN_DEVICE_THREADS_MAX, 0: one per processor this process may use
     const char *isa;  ///< CPU: "v2", "v3", "v4", or NULL: the best that the processor has
+    uint32_t without; ///< TARN_DEVICE_WITHOUT_...
 } tarn_device_desc;
 
 /// How whoever uses a device lets others use it meanwhile. Without it nothing does.

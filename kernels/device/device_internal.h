@@ -35,6 +35,10 @@ typedef struct tarn_device_ops {
     void (*release_shared)(tarn_device *device, void *memory);
     void (*follow)(tarn_queue *queue, tarn_queue *before);
     bool (*is_done)(tarn_queue *queue);
+    double (*memory_rate)(tarn_device *device);                // NULL: nobody knows
+    /// NULL: a launch has ended when the call returns, and the clock tells.
+    bool (*mark)(tarn_queue *queue, uint32_t mark);
+    double (*between_s)(tarn_queue *queue, uint32_t from, uint32_t to);
 } tarn_device_ops;
 
 /// The first member of every device kind's own structure.
@@ -49,6 +53,7 @@ struct tarn_device {
 /// The first member of every queue kind's own structure.
 struct tarn_queue {
     tarn_device *device;
+    double mark_s[TARN_QUEUE_MARKS_MAX]; // where the device has no `mark`
 };
 
 /// What the calling thread works with in its lane; NULL: it is in none.

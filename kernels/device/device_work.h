@@ -95,6 +95,9 @@ extern "C" {
 /// Memory that can be had at most: what a GPU has free, three quarters of the machine's for the CPU.
 uint64_t tarn_device_memory_bytes(tarn_device *device);
 
+/// Bytes per second that the device's memory moves by its data sheet; 0: not known.
+double tarn_device_memory_rate(tarn_device *device);
+
 /// Device memory, zeroed, aligned to 64 bytes or more. NULL when there is none left.
 void *tarn_device_alloc(tarn_device *device, size_t bytes);
 
@@ -155,6 +158,18 @@ void tarn_queue_replay_destroy(tarn_queue *queue, tarn_replay *replay);
 
 /// Seconds on a clock, for profiles. Waits.
 double tarn_queue_clock_s(tarn_queue *queue);
+
+enum { TARN_QUEUE_MARKS_MAX = 32 };
+
+/// Notes when all that was sent before it has ended, without waiting; in tarn_queue_run each replay does so anew. It is
+/// not noted within repeats and chains of a replay, nor where the driver's graphs have no events.
+/// @param mark  < TARN_QUEUE_MARKS_MAX
+/// @return whether it is noted
+bool tarn_queue_mark(tarn_queue *queue, uint32_t mark);
+
+/// Seconds from one mark to a later one, as the latest replay has noted them. Waits.
+/// @return negative: they can't be told
+double tarn_queue_between_s(tarn_queue *queue, uint32_t from, uint32_t to);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /// Stable moves: puts a tile's numbers where a counting sort by small keys puts them, of which one is far more frequent
-/// than the others. Collectives: all lanes call them, after a barrier; they end with one.
+/// than the others. All lanes call them, the first after a barrier.
 ///
 ///     pack_move_rank(&s->move, key, n, STAYS, end, s->first); // where each goes: ranks as tile_rank_u32's
 ///     pack_move_u32(&s->move, to, from, n);                   // to[rank of i] = from[i], i < n, and so on for each
@@ -17,9 +17,10 @@ enum { PACK_MOVE_MAX = 256 }; ///< numbers at a time
 #if PACK_WIDTH < 8
 // -------------------------------------------------------------------------------------------------- CUDA and the rest
 
+#define PACK_MOVE_NOWHERE 0xffffffffu
+
 typedef struct pack_move {
-    uint32_t key[PACK_MOVE_MAX], rank[PACK_MOVE_MAX];
-    uint32_t end;
+    uint32_t key[PACK_MOVE_MAX], rank[PACK_MOVE_MAX]; ///< each lane's own: nothing parts a rank from its moves
 } pack_move;
 
 /// @param n      up to PACK_MOVE_MAX
@@ -31,20 +32,19 @@ TILE_FN void pack_move_rank(pack_move *s, const uint8_t *key, uint32_t n, uint32
     FOR_RANGE (i, 0, n) {
         s->key[i] = key[i];
     }
-    if (TILE_SINGLE()) {
-        s->end = end;
-    }
     tile_rank_u32(s->key, s->rank, n, first);
+    FOR_RANGE (i, 0, n) {
+        s->rank[i] = s->rank[i] < end ? s->rank[i] : PACK_MOVE_NOWHERE;
+    }
 }
 
 #define PACK_MOVE(name, type)                                                                                          \
     TILE_FN void name(const pack_move *s, type *to, const type *from, uint32_t n)                                      \
     {                                                                                                                  \
         FOR_RANGE (i, 0, n) {                                                                                          \
-            if (s->rank[i] < s->end)                                                                                   \
+            if (s->rank[i] != PACK_MOVE_NOWHERE)                                                                       \
                 to[s->rank[i]] = from[i];                                                                              \
         }                                                                                                              \
-        TILE_BARRIER();                                                                                                \
     }
 
 #else

@@ -9,7 +9,8 @@
 /// the dialect's rules:
 /// - its kernels run with the chain's lanes, whatever their own are: none of them uses FOR_LANES;
 /// - no kernel writes what another launch of the chain counts its tiles by;
-/// - a loop's `go` is written by the launches in it, and loops are not nested.
+/// - a loop's `go` is written by the launches in it, but not by the one that comes next behind the loop's begin or end:
+///   blocks that are ahead do it while others still look. Loops are not nested.
 ///
 /// All blocks must run at the same time, or a barrier never ends: the launch is a cooperative one. On the CPU a chain
 /// is nothing: its launches are launches.

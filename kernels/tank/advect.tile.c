@@ -396,14 +396,15 @@ TILE_FN cell_box box_of(const tank_args *args, advect_scratch *s, uint32_t tile)
     return box;
 }
 
-TILE_FN void advect_tile(const tank_args *args, uint32_t tile, advect_scratch *s, int gathered)
+TILE_FN void advect_piece(const tank_args *args, store_piece piece, advect_scratch *s, int gathered)
 {
     const grid_memory *grid = &args->grid.m;
-    const store_memory *store = &args->store;
-    const uint32_t dense = grid->level[0].tile[tile];
-    const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
-    const tile_place place = tile_place_of(&args->grid.shape, 0, dense);
+    const uint32_t first = piece.first, end = piece.end;
+    const tile_place place = tile_place_of(&args->grid.shape, 0, piece.dense);
     const float shift_scale = 4.5f / grid->control->frac; // the first stage carries 2/9 of the step
+    if (first == end) {
+        return;
+    }
     halo_neighbours(&args->grid, place, s->neighbour);
     FOR_RANGE (n, IN_WALLS, NEIGHBOURS) {
         s->neighbour[n] = TILE_NONE;
@@ -418,7 +419,7 @@ TILE_FN void advect_tile(const tank_args *args, uint32_t tile, advect_scratch *s
         s->way[lane] = s->liquid_way[lane] = 0.0f;
     }
     TILE_BARRIER();
-    const cell_box box = box_of(args, s, tile);
+    const cell_box box = box_of(args, s, piece.tile);
     if (gathered) {
         for (int c = 0; c < box.components; c++) {
             load_far(args, s, place, box, c, shift_scale);
@@ -448,8 +449,10 @@ TILE_FN void advect_tile(const tank_args *args, uint32_t tile, advect_scratch *s
     }
     tile_max_f32(s->way, PARTICLE_LANES);
     tile_max_f32(s->liquid_way, PARTICLE_LANES);
-    FOR_RANGE (n, 0, 27) {
-        store->move_count[tile * 27 + n] = s->move_count[n];
+    FOR_RANGE_ATOMIC (n, 0, 27) {
+        if (s->move_count[n] != 0) {
+            global_add_u32(&args->store.move_count[piece.tile * 27 + n], s->move_count[n]);
+        }
     }
     if (TILE_SINGLE()) {
         const float frac = grid->control->frac, limit = grid->control->speed_max;
@@ -459,14 +462,14 @@ TILE_FN void advect_tile(const tank_args *args, uint32_t tile, advect_scratch *s
     }
 }
 
-/// Moves a tile's particles. One tile per occupied tile.
+/// Moves particles. One tile per piece.
 TILE_KERNEL(tank_advect, PARTICLE_LANES, tank_args, advect_scratch)
 {
-    advect_tile(args, tile, s, 0);
+    advect_piece(args, piece_of(args, tile), s, 0);
 }
 
 /// The same after one of the gathering kernels.
 TILE_KERNEL(tank_advect_gathered, PARTICLE_LANES, tank_args, advect_scratch)
 {
-    advect_tile(args, tile, s, 1);
+    advect_piece(args, piece_of(args, tile), s, 1);
 }

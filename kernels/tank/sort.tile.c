@@ -278,13 +278,31 @@ TILE_KERNEL(tank_unkeep, CELL_LANES, tank_args, tile_no_scratch)
     }
 }
 
+/// Lists the pieces of an occupied tile to come, and lets nothing have moved from it.
+TILE_FN void list_pieces(const tank_args *args, uint32_t o)
+{
+    const store_memory *store = &args->store;
+    const uint32_t dense = args->grid.m.level[0].tile_next[o], bits = piece_bits_for(args, store->counters->particles);
+    const uint32_t first = store->tile_first_next[dense], end = first + store->tile_count_next[dense];
+    FOR_RANGE (i, (first >> bits) + o, (end >> bits) + o + 1) {
+        store->piece_tile[i] = o;
+    }
+    FOR_RANGE (n, 0, 27) {
+        store->move_count[o * 27 + n] = 0;
+    }
+}
+
 /// The lists to come become the present ones. One tile per active tile to come, at least one.
 TILE_KERNEL(tank_adopt, 32, tank_args, tile_no_scratch)
 {
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    grid_counters *counters = grid->counters;
+    const uint32_t occupied = counters->level_tiles_next[0];
+    if (tile < occupied) {
+        list_pieces(args, tile);
+    }
     if (TILE_SINGLE()) {
-        const grid_memory *grid = &args->grid.m;
-        const store_memory *store = &args->store;
-        grid_counters *counters = grid->counters;
         if (tile < counters->active_next) {
             const uint32_t active = grid->active_tile_next[tile];
             grid->active_tile[tile] = active;
@@ -300,14 +318,20 @@ TILE_KERNEL(tank_adopt, 32, tank_args, tile_no_scratch)
                 counters->level_tiles[level] = counters->level_tiles_next[level];
             }
         }
-        if (tile < counters->level_tiles_next[0]) {
+        if (tile < occupied) {
             const uint32_t dense = grid->level[0].tile_next[tile];
             store->tile_first[dense] = store->tile_first_next[dense];
             store->tile_count[dense] = store->tile_count_next[dense];
         }
         if (tile == 0) {
+            const uint32_t bits = piece_bits_for(args, store->counters->particles);
             counters->active = counters->active_next;
-            counters->occupied = counters->level_tiles_next[0];
+            counters->occupied = occupied;
+            store->counters->piece_bits = bits;
+            store->counters->pieces = tile_max_u32((store->counters->particles >> bits) + occupied, 1);
+            if (occupied == 0) {
+                store->piece_tile[0] = TILE_NONE;
+            }
             store->counters->next_id += store->counters->births;
             store->counters->births = 0;
         }
@@ -372,40 +396,67 @@ TILE_KERNEL(tank_retire, 32, tank_args, tile_no_scratch)
     }
 }
 
+/// Takes a share of the active tiles out of the tables, of which this launch reads nothing.
+TILE_FN void retire_share(const tank_args *args, uint32_t number, uint32_t pieces)
+{
+    const grid_memory *grid = &args->grid.m;
+    const uint32_t active = grid->counters->active;
+    FOR_RANGE_ATOMIC (k, 0, number < active ? (active - number - 1) / pieces + 1 : 0) {
+        const uint32_t dense = grid->active_tile[number + k * pieces];
+        retire(args, dense, tile_place_of(&args->grid.shape, 0, dense));
+    }
+}
+
 /// Where the particles that go to each neighbour begin; beyond all places for those that go nowhere, as all do where
-/// the tiles ran out: the places that lists gave before are no longer apart.
-TILE_FN void scatter_targets(const tank_args *args, uint32_t o, scatter_scratch *s, tile_place place)
+/// the tiles ran out: the places that lists gave before are no longer apart. As if all in front of the piece stayed.
+TILE_FN void scatter_targets(const tank_args *args, store_piece piece, scatter_scratch *s)
 {
     const store_memory *store = &args->store;
+    const tile_place place = tile_place_of(&args->grid.shape, 0, piece.dense);
     const uint32_t places = args->grid.m.counters->overflow == 0 ? 27 : 0;
     FOR_RANGE (n, 0, 32) {
         const uint32_t to = n < places ? tile_neighbour(&args->grid.shape, 0, place, n) : TILE_NONE;
-        s->first[n] =
-            to != TILE_NONE ? store->tile_first_next[to] + store->move_count[o * 27 + n] : args->scale.particles_max;
+        s->first[n] = to != TILE_NONE ? store->tile_first_next[to] + store->move_count[piece.tile * 27 + n]
+                                      : args->scale.particles_max;
+        s->first[n] += n == MOVED_STAYS ? piece.first - piece.tile_first : 0;
     }
     TILE_BARRIER();
 }
 
-/// Puts a tile's particles where they belong; particles of one tile stay in order, tiles arrive in the order of the
-/// neighbours. Those that are gone go nowhere. One tile per active tile, of which nobody else reads the tables any
-/// more.
+/// Lets those of the tile that are in front of the piece go first: a byte of each is read, four at once; most stay.
+TILE_FN void scatter_before(const store_memory *store, store_piece piece, scatter_scratch *s)
+{
+    TILE_ASSERT(PIECE_ALIGNMENT % 4 == 0, "a piece begins with a word of moved_to");
+    FOR_RANGE_ATOMIC (word, piece.tile_first / 4, piece.first / 4) {
+        uint32_t to;
+        memcpy(&to, __builtin_assume_aligned(store->moved_to + 4 * (uint64_t)word, 4), sizeof to);
+        for (uint32_t i = 0; to != MOVED_STAYS * 0x01010101u && i < 4; i++) {
+            const uint32_t n = to >> 8 * i & 0xff;
+            if (n != MOVED_STAYS && 4 * word + i >= piece.tile_first) {
+                tile_add_u32(&s->first[n], 1);
+                tile_add_u32(&s->first[MOVED_STAYS], 0xffffffffu);
+            }
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// Puts particles where they belong; particles of one tile stay in order, tiles arrive in the order of the neighbours.
+/// Those that are gone go nowhere. The present lists leave the tables. One tile per piece.
 TILE_KERNEL(tank_scatter, PARTICLE_LANES, tank_args, scatter_scratch)
 {
-    const grid_memory *grid = &args->grid.m;
     const store_memory *store = &args->store;
-    const uint32_t dense = grid->active_tile[tile], o = grid->level[0].index[dense];
-    const tile_place place = tile_place_of(&args->grid.shape, 0, dense);
-    TILE_BARRIER();
-    if (TILE_SINGLE()) {
-        retire(args, dense, place);
-    }
-    if (o == TILE_NONE) {
+    const store_piece piece = piece_of(args, tile);
+    retire_share(args, tile, store->counters->pieces);
+    if (piece.first == piece.end) {
         return;
     }
-    const uint32_t end = store->tile_first[dense] + store->tile_count[dense];
-    scatter_targets(args, o, s, place);
-    for (uint32_t from = store->tile_first[dense]; from < end; from += PACK_MOVE_MAX) {
-        const uint32_t n = tile_min_u32(end - from, PACK_MOVE_MAX);
+    scatter_targets(args, piece, s);
+    if (piece.first > piece.tile_first) {
+        scatter_before(store, piece, s);
+    }
+    for (uint32_t from = piece.first; from < piece.end; from += PACK_MOVE_MAX) {
+        const uint32_t n = tile_min_u32(piece.end - from, PACK_MOVE_MAX);
         pack_move_rank(&s->move, store->moved_to + from, n, MOVED_STAYS, args->scale.particles_max, s->first);
         for (int c = 0; c < 3; c++) {
             pack_move_u32(&s->move, store->position[c], store->moved_position[c] + from, n);

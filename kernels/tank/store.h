@@ -23,7 +23,12 @@ enum {
     MOVED_STAYS = 13, ///< of the 27 neighbours: the particle's own tile
     MOVED_GONE = 27,  ///< instead of a neighbour: the particle leaves the tank
     CLEAR_TILES = 256,
-    AGE_CLASSES = 256, ///< of spray, eight to a doubling
+    AGE_CLASSES = 256,    ///< of spray, eight to a doubling
+    PIECE_BITS_MIN = 9,   ///< a piece has at most 2^9 particles,
+    PIECE_BITS_MAX = 12,  ///< or up to 2^12, a full tile's, so that there are less than
+    PIECES_WANTED = 1024, ///< full ones, which keep a large GPU busy
+    PIECE_BITS_TILE = 31, ///< all of a tile's
+    PIECE_ALIGNMENT = 32,
 };
 
 #define CELL_PARTICLES_MAX_LOWEST 32.0f ///< of cell_particles_max
@@ -131,6 +136,8 @@ typedef struct tank_counters {
     uint32_t births_refused; ///< in the substep, for want of room: spray makes way for them
     uint32_t spray_age[AGE_CLASSES]; ///< spray by age, while it must make way
     uint32_t spray_age_max;          ///< spray of this class of age or older goes; AGE_CLASSES: none
+    uint32_t pieces;                 ///< of piece_tile, at least 1
+    uint32_t piece_bits;             ///< of the particles in a piece
 } tank_counters;
 
 /// Totals for reports and hashes: sums modulo 2^64, so that the order doesn't matter. The first eight weigh a particle
@@ -175,12 +182,14 @@ typedef struct store_memory {
     uint32_t *tile_first_next, *tile_count_next; ///< after the move
     uint8_t *awake; ///< of a tank that is filled: the tile is occupied, whatever it holds; NULL in others
 
+    uint32_t *piece_tile; ///< [piece] occupied index, ascending; TILE_NONE: the tank is empty
+
     // active
     uint32_t *births;       ///< [s] particles born in a tile, in steps with births
     uint32_t *births_first; ///< [s] of these, those in tiles before
     float *kept[3]; ///< [s][512] u_ext of the substep before, in tiles that are and were occupied, else 0; or NULL
     // occupied
-    uint32_t *move_count; ///< [o][27]: to each neighbour; then where there they begin
+    uint32_t *move_count; ///< [o][27]: to each neighbour; then where there they begin; 0 before the advection
 } store_memory;
 
 /// The argument of every kernel of the particles; the grid's comes first.
@@ -189,6 +198,7 @@ typedef struct tank_args {
     store_scale scale;
     store_memory store;
     uint32_t reseed; ///< 1: thinned-out cells get particles, crowded ones lose some
+    uint32_t cuts;   ///< 1: tiles with many particles are several pieces; 0: each is one
 } tank_args;
 
 /// Kernels, in the order of a step.
@@ -229,6 +239,45 @@ typedef struct tank_args {
     K(tank_field_kinds)                                                                                                \
     K(tank_field_pressure)                                                                                             \
     K(tank_field_flow)
+
+// A tile's particles are worked on in pieces of at most 2^piece_bits; all but a tile's first begin with a multiple of
+// PIECE_ALIGNMENT. As tile o begins with particle `first`, its pieces begin with number (first >> piece_bits) + o: that
+// leaves it as many as it needs, or one more, which is empty. So every tile knows its pieces' numbers without a sum
+// over the others.
+
+/// Particles of a piece.
+typedef struct store_piece {
+    uint32_t tile, dense; ///< occupied index
+    uint32_t tile_first;  ///< the tile's first particle
+    uint32_t first, end;
+} store_piece;
+
+/// Into pieces of how many particles so many are cut.
+TILE_FN uint32_t piece_bits_for(const tank_args *args, uint32_t particles)
+{
+    uint32_t bits = args->cuts ? PIECE_BITS_MIN : PIECE_BITS_TILE;
+    while (bits < PIECE_BITS_MAX && particles >> bits >= PIECES_WANTED) {
+        bits++;
+    }
+    return bits;
+}
+
+TILE_FN store_piece piece_of(const tank_args *args, uint32_t number)
+{
+    const store_memory *m = &args->store;
+    store_piece piece = {m->piece_tile[number], 0, 0, 0, 0};
+    if (piece.tile != TILE_NONE) {
+        const uint32_t bits = m->counters->piece_bits;
+        piece.dense = args->grid.m.level[0].tile[piece.tile];
+        piece.tile_first = m->tile_first[piece.dense];
+        const uint32_t end = piece.tile_first + m->tile_count[piece.dense];
+        const uint32_t at = piece.tile_first / PIECE_ALIGNMENT * PIECE_ALIGNMENT +
+                            ((number - ((piece.tile_first >> bits) + piece.tile)) << bits);
+        piece.first = tile_min_u32(tile_max_u32(at, piece.tile_first), end);
+        piece.end = tile_min_u32(at + (1u << bits), end);
+    }
+    return piece;
+}
 
 /// The cell of its tile that a particle is in.
 TILE_FN uint32_t particle_cell(const store_memory *m, uint32_t particle)

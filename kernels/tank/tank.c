@@ -273,6 +273,7 @@ static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t
     fill_shape(desc, &tank->args->grid.shape);
     tank->args->scale.particles_max = particles_max;
     tank->args->reseed = desc->reseed;
+    tank->args->cuts = !tarn_device_is_host(device); // threads of a processor are few, and find a tile in their caches
     tank->model->scale(tank);
     return tank;
 }
@@ -420,9 +421,13 @@ const tarn_tank_desc *tarn_tank_desc_of(const tarn_tank *tank)
     return &tank->grid.desc;
 }
 
-void tarn_tank_profile(tarn_tank *tank, bool on)
+void tarn_tank_profile(tarn_tank *tank, tarn_tank_profiling how)
 {
-    tank->profiling = on;
+    if (tank->profiling != how) {
+        grid_forget_launches(&tank->grid); // which have marks, or none
+    }
+    tank->profiling = how;
+    tank->mark_count = 0;
 }
 
 uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, bool reset)

@@ -45,6 +45,7 @@ static void carve_tables(grid_carver *t, tarn_tank *tank)
     grid_carve(t, &m->tile_count, tiles * 4);
     grid_carve(t, &m->tile_first_next, tiles * 4);
     grid_carve(t, &m->tile_count_next, tiles * 4);
+    grid_carve(t, &m->piece_tile, (tiles + (t->particles_max >> PIECE_BITS_MIN)) * 4);
     if (tank->model->fills) {
         grid_carve(t, &m->awake, tiles);
     }

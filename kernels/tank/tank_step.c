@@ -12,15 +12,30 @@
 
 void tank_mark(tarn_tank *tank, uint32_t stage)
 {
-    if (!tank->profiling) {
+    TARN_ASSERT(stage == STAGE_NONE || stage < STAGE_COUNT + tank->model->stage_count);
+    if (tank->profiling == TARN_PROFILE_MARKS) {
+        tank->mark_count = stage == STAGE_NONE ? 0 : tank->mark_count;
+        if (tank->mark_count < TARN_QUEUE_MARKS_MAX && tarn_queue_mark(tank->grid.queue, tank->mark_count)) {
+            tank->mark_stage[tank->mark_count++] = stage;
+        }
+    }
+    if (tank->profiling != TARN_PROFILE_WAITS) {
         return;
     }
-    TARN_ASSERT(stage == STAGE_NONE || stage < STAGE_COUNT + tank->model->stage_count);
     const double now_s = tarn_queue_clock_s(tank->grid.queue);
     if (stage != STAGE_NONE) {
         tank->stage_s[stage] += now_s - tank->stage_mark_s;
     }
     tank->stage_mark_s = now_s;
+}
+
+/// Books what the marks of the last substep tell.
+static void book_marks(tarn_tank *tank)
+{
+    for (uint32_t i = 1; i < tank->mark_count && tank->profiling == TARN_PROFILE_MARKS; i++) {
+        const double took_s = tarn_queue_between_s(tank->grid.queue, i - 1, i);
+        tank->stage_s[tank->mark_stage[i]] += took_s > 0.0 ? took_s : 0.0;
+    }
 }
 
 /// What becomes of particles besides moving; only launched in tanks where anything may.
@@ -42,6 +57,17 @@ static void happen(tarn_tank *tank, const tank_args *args)
     }
 }
 
+/// Pieces that there may be, however particles are cut.
+static uint32_t pieces_max(const tank_args *args)
+{
+    return args->grid.shape.occupied_max + (args->scale.particles_max >> PIECE_BITS_MIN);
+}
+
+static void launch_pieces(tarn_tank *tank, const tank_args *args, const tarn_kernel *kernel)
+{
+    grid_launch(&tank->grid, args, kernel, &args->store.counters->pieces, pieces_max(args));
+}
+
 static void sort(tarn_tank *tank, const tank_args *args)
 {
     grid_launch_active(&tank->grid, args, TANK_KERNEL(arrivals));
@@ -53,7 +79,7 @@ static void sort(tarn_tank *tank, const tank_args *args)
             tank->model->spawn(tank);
         }
     }
-    grid_launch_active(&tank->grid, args, TANK_KERNEL(scatter));
+    launch_pieces(tank, args, TANK_KERNEL(scatter));
     tank_adopt_tiles(tank, args);
 }
 
@@ -75,7 +101,7 @@ void tank_launch_moves(tarn_tank *tank, const tank_args *args)
 {
     const bool gathered = tank_launch_gather(tank, args);
     tank_mark(tank, STAGE_GATHER);
-    grid_launch_occupied(&tank->grid, args, gathered ? TANK_KERNEL(advect_gathered) : TANK_KERNEL(advect));
+    launch_pieces(tank, args, gathered ? TANK_KERNEL(advect_gathered) : TANK_KERNEL(advect));
     if (tank->grid.body_count > 0) {
         grid_launch(&tank->grid, args, GRID_KERNEL(bodies_end), NULL, 1);
     }
@@ -250,6 +276,7 @@ static void check_counters(const tarn_tank *tank)
     TARN_ASSERT(counters->grid.occupied <= counters->grid.active);
     TARN_ASSERT(tank->model->fills || counters->grid.occupied <= counters->particles);
     TARN_ASSERT(counters->grid.level_tiles[0] == counters->grid.occupied);
+    TARN_ASSERT(counters->pieces >= 1 && counters->pieces <= pieces_max(tank->args));
     for (uint32_t l = 1; l < shape->level_count; l++) {
         TARN_ASSERT(counters->grid.level_tiles[l] <= counters->grid.level_tiles[l - 1]);
     }
@@ -308,7 +335,7 @@ static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
     // Each of its own, so that a tap that opens and shuts records nothing anew.
     tarn_replay **recorded = &tank->grid.substep[tank->has_events | tank->has_births << 1 | tank->has_pours << 2];
     for (uint32_t i = 0; i < tank->grid.substeps; i++) {
-        if (tank->profiling) {
+        if (tank->profiling == TARN_PROFILE_WAITS) {
             substep(tank);
         } else {
             tarn_queue_run(tank->grid.queue, recorded, substep, tank);
@@ -319,6 +346,7 @@ static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
     }
     tank_tools_end(tank, control);
     status = read_counters(tank);
+    book_marks(tank);
     if (status == TARN_OK) {
         status = grid_bodies_after_step(&tank->grid);
     }

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,19 +57,35 @@ bool tarn_gpu_seen(const char *root, char what[TARN_GPU_SEEN_BYTES])
     return seen_on_pci(root, what);
 }
 
-/// The first GPU that can be used. Where there is none, *device is NULL, and `why` says so if one is there.
+/// Why CUDA doesn't use a GPU, and what hides it from CUDA where that finds none.
+static void say_problem(int index, int count, char problem[TARN_DEVICE_ERROR_BYTES])
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    tarn_device_cuda_problem(index, problem);
+    const size_t used = strlen(problem);
+    if (count == 0 && visible != NULL) {
+        snprintf(problem + used, TARN_DEVICE_ERROR_BYTES - used, "; CUDA_VISIBLE_DEVICES is \"%.16s\"", visible);
+    }
+}
+
+/// The first GPU that can be used. Where there is none, *device is NULL, and `why` says so if one is there; else `why`
+/// says why the first one isn't used, if it isn't.
 static void open_any_gpu(const char *root, tarn_device **device, char why[TARN_DEVICE_WHY_BYTES])
 {
     char seen[TARN_GPU_SEEN_BYTES], problem[TARN_DEVICE_ERROR_BYTES];
     const int count = tarn_device_count(TARN_DEVICE_CUDA);
+    int tried = 0;
     *device = NULL;
-    for (int i = 0; i < count && *device == NULL; i++) {
-        const tarn_device_desc gpu = {.kind = TARN_DEVICE_CUDA, .index = i};
+    for (; tried < count && *device == NULL; tried++) {
+        const tarn_device_desc gpu = {.kind = TARN_DEVICE_CUDA, .index = tried};
         (void)tarn_device_create(&gpu, device);
     }
     why[0] = '\0';
-    if (*device == NULL && (tarn_gpu_seen(root, seen) || count > 0)) {
-        tarn_device_cuda_problem(0, problem);
+    if (*device != NULL && tried > 1) {
+        say_problem(0, count, problem);
+        snprintf(why, TARN_DEVICE_WHY_BYTES, "cuda:%d is used, and cuda:0 isn't: %.180s", tried - 1, problem);
+    } else if (*device == NULL && (tarn_gpu_seen(root, seen) || count > 0)) {
+        say_problem(0, count, problem);
         snprintf(why, TARN_DEVICE_WHY_BYTES, "there is a GPU (%s), which isn't used: %.150s",
                  count > 0 ? "cuda:0" : seen, problem);
     }
@@ -78,8 +95,9 @@ static void say_no_gpu(const tarn_device_word *word, const char *root, char why[
 {
     char name[TARN_DEVICE_WORD_BYTES], seen[TARN_GPU_SEEN_BYTES], problem[TARN_DEVICE_ERROR_BYTES];
     tarn_device_word_write(word, name);
-    tarn_device_cuda_problem((int)word->index, problem);
-    if (tarn_device_count(TARN_DEVICE_CUDA) > 0 || !tarn_device_has_cuda() || tarn_gpu_seen(root, seen)) {
+    const int count = tarn_device_count(TARN_DEVICE_CUDA);
+    say_problem((int)word->index, count, problem);
+    if (count > 0 || !tarn_device_has_cuda() || tarn_gpu_seen(root, seen)) {
         snprintf(why, TARN_DEVICE_WHY_BYTES, "--device %s: %.180s; allowed is cpu", name, problem);
     } else {
         snprintf(why, TARN_DEVICE_WHY_BYTES, "--device %s: this machine has no GPU (%.150s); allowed is cpu", name,

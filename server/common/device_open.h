@@ -17,7 +17,7 @@ bool tarn_gpu_seen(const char *root, char what[TARN_GPU_SEEN_BYTES]);
 
 /// @param cpu  threads and instruction set, where it is the CPU that is opened
 /// @param root  as above
-/// @param why  on failure what is wrong; else empty, or why `auto` took the CPU although a GPU is there
+/// @param why  on failure what is wrong; else empty, or why `auto` took the CPU or another GPU although one is there
 /// @return what tarn_device_create returns
 tarn_status tarn_device_open(const tarn_device_word *word, const tarn_device_desc *cpu, const char *root,
                              tarn_device **device, char why[TARN_DEVICE_WHY_BYTES]);

@@ -18,6 +18,7 @@ enum {
     KEYS_FILE_BYTES_MAX = 4096,
     RAW_SECRET_BYTES = 32,
     LINE_BYTES_MAX = 512, // of what was issued
+    SHOWN = 24,           // characters of what is wrong
 };
 
 static tarn_status fail(tarn_text why, const char *path, const char *sentence, tarn_status status)
@@ -145,9 +146,15 @@ static int for_each_line(const char *path, void (*take)(void *user, char *line),
         errno = EINVAL;
         return -1;
     }
-    while (fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = 0;
-        take(user, line);
+    size_t length = 0;
+    for (int c = getc(file); c != EOF || length > 0; c = getc(file)) {
+        if (c == '\n' || c == EOF) {
+            line[length] = 0;
+            length = 0;
+            take(user, line);
+        } else if (length < sizeof line - 1) {
+            line[length++] = (char)(c != 0 ? c : '?'); // no line of ours has a zero, or is as long
+        }
     }
     const int failed = ferror(file);
     fclose(file);
@@ -290,40 +297,89 @@ tarn_status tarn_tokens_note(const char *path, const tarn_token_issued *issued, 
 typedef struct issued_reading {
     void (*found)(void *user, const tarn_token_issued *issued);
     void *user;
-    int count;
+    int count, lines, wrong, over;
+    int first; // line of those that are wrong
+    char shown[SHOWN + 1];
 } issued_reading;
 
-static void take_issued(void *user, char *line)
+/// A time in seconds since 1970. @return false: it is none
+static bool read_time(const char *text, int64_t *time_s)
 {
-    issued_reading *reading = user;
-    tarn_token_issued issued = {0};
+    char *end;
+    errno = 0;
+    *time_s = strtoll(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == 0 && errno == 0;
+}
+
+/// @return false: the line is none that was written here
+static bool read_issued(char *line, tarn_token_issued *issued)
+{
     char *fields[6] = {line};
     for (int i = 1; i < 6; i++) {
         char *tab = strchr(fields[i - 1], '\t');
         if (tab == NULL) {
-            return;
+            return false;
         }
         *tab = 0;
         fields[i] = tab + 1;
     }
     const int role = tarn_role_find(fields[1]);
     if (!tarn_token_word_valid(fields[0], TARN_TOKEN_ID_BYTES_MAX) || role < 0 || !tarn_is_printable(fields[2]) ||
-        !tarn_is_printable(fields[5]) || reading->count == TARN_TOKENS_ISSUED_MAX) {
+        !tarn_is_printable(fields[5]) || !read_time(fields[3], &issued->token.issued_s) ||
+        !read_time(fields[4], &issued->token.until_s)) {
+        return false;
+    }
+    snprintf(issued->token.id, sizeof issued->token.id, "%.32s", fields[0]);
+    issued->token.role = (tarn_role)role;
+    snprintf(issued->token.session, sizeof issued->token.session, "%.63s", fields[2]);
+    snprintf(issued->note, sizeof issued->note, "%.100s", fields[5]);
+    return true;
+}
+
+static void take_issued(void *user, char *line)
+{
+    issued_reading *reading = user;
+    tarn_token_issued issued = {0};
+    char shown[SHOWN + 1];
+    reading->lines++;
+    snprintf(shown, sizeof shown, "%.*s", SHOWN, line);
+    if (line[0] == 0) {
         return;
     }
-    reading->count++;
-    snprintf(issued.token.id, sizeof issued.token.id, "%.32s", fields[0]);
-    issued.token.role = (tarn_role)role;
-    snprintf(issued.token.session, sizeof issued.token.session, "%.63s", fields[2]);
-    issued.token.issued_s = strtoll(fields[3], NULL, 10);
-    issued.token.until_s = strtoll(fields[4], NULL, 10);
-    snprintf(issued.note, sizeof issued.note, "%.100s", fields[5]);
-    reading->found(reading->user, &issued);
+    if (!read_issued(line, &issued)) {
+        if (reading->wrong++ == 0) {
+            reading->first = reading->lines;
+            tarn_make_printable(shown);
+            memcpy(reading->shown, shown, sizeof shown);
+        }
+    } else if (reading->count == TARN_TOKENS_ISSUED_MAX) {
+        reading->over++;
+    } else {
+        reading->count++;
+        reading->found(reading->user, &issued);
+    }
 }
 
 tarn_status tarn_tokens_issued_read(const char *path, void (*found)(void *user, const tarn_token_issued *issued),
                                     void *user, tarn_text why)
 {
-    issued_reading reading = {found, user, 0};
-    return for_each_line(path, take_issued, &reading) == 0 ? TARN_OK : fail(why, path, strerror(errno), TARN_E_IO);
+    issued_reading reading = {.found = found, .user = user};
+    char sentence[200];
+    if (for_each_line(path, take_issued, &reading) != 0) {
+        return fail(why, path, strerror(errno), TARN_E_IO);
+    }
+    if (reading.wrong > 0) {
+        snprintf(
+            sentence, sizeof sentence,
+            "%d of %d lines are damaged; line %d: found \"%s\", allowed are id, role, session, two times in seconds "
+            "and a note, with tabs between them",
+            reading.wrong, reading.lines, reading.first, reading.shown);
+        return fail(why, path, sentence, TARN_E_MALFORMED);
+    }
+    if (reading.over > 0) {
+        snprintf(sentence, sizeof sentence, "found %d tokens behind the first 4096, which is all that are listed",
+                 reading.over);
+        return fail(why, path, sentence, TARN_E_LIMIT);
+    }
+    return TARN_OK;
 }

@@ -48,8 +48,8 @@ tarn_status tarn_tokens_revoke(const char *path, const char *id, tarn_text why);
 /// Notes a token that was issued. @return as tarn_tokens_revoke
 tarn_status tarn_tokens_note(const char *path, const tarn_token_issued *issued, tarn_text why);
 
-/// Hands over what was issued, line by line; lines that are none are left out. @return TARN_OK, also where there is no
-/// such file, or TARN_E_IO, with a sentence in why
+/// Hands over what was issued, line by line. @return TARN_OK, also where there is no such file; TARN_E_MALFORMED or
+/// TARN_E_LIMIT: lines that are none, or too many, were left out; or TARN_E_IO; with a sentence in why
 tarn_status tarn_tokens_issued_read(const char *path, void (*found)(void *user, const tarn_token_issued *issued),
                                     void *user, tarn_text why);
 

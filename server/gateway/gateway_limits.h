@@ -142,6 +142,7 @@ enum {
     TARN_GATEWAY_SPEED_MS = 1000,                  ///< before a worker is told again how fast a tank's clock is to go
     TARN_GATEWAY_HISTORY_WAIT_MS_MAX = 10000,      ///< for the store to find a moment
     TARN_GATEWAY_STORE_ROOM_BYTES = 64 << 20,      ///< that the store holds on to for the next state
+    TARN_GATEWAY_STORE_LARGE_BYTES = 2 << 20,      ///< of a state that has a thread of its own until it is put
     TARN_GATEWAY_STORE_RETRY_MS = 1000,            ///< after the disk failed
     TARN_GATEWAY_STORE_LARGE_MS = 60000,           ///< longer, after a state that is larger than a file takes
     TARN_GATEWAY_STORE_LOOK_MS = 1000,             ///< before owners are told that it fails

@@ -54,6 +54,7 @@ typedef struct tarn_session {
     tarn_session_past past;                         ///< what is being done with it
     bool is_owed;                                   ///< its tank is to be made as soon as the box can go along
     bool is_failing;                                ///< it can't be kept, as its owners were told
+    bool is_held_back;                              ///< it began anew too often to be kept, as its owners were told
     int kept_fd;                                    ///< the box that the store has
     bool awaits_older;                              ///< state, from the store (session_older.h)
     uint32_t falls;                                 ///< to an older state or the scene, lately

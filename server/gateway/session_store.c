@@ -160,6 +160,24 @@ static void take_older(tarn_sessions *all)
     }
 }
 
+static void tell_held_back(tarn_session *session, uint32_t place)
+{
+    tarn_text sentence;
+    double left_s;
+    const bool is_held = tarn_store_holds_back(session->all->store, place, &left_s);
+    if (is_held == session->is_held_back) {
+        return;
+    }
+    session->is_held_back = is_held;
+    snprintf(sentence, sizeof sentence,
+             is_held
+                 ? "this tank began anew too often just now: what happens in it is not kept for another %.0f s, and "
+                   "is lost if the server ends without warning; what was kept stays"
+                 : "this tank is kept again",
+             left_s + 0.5);
+    tell_owners(session, sentence);
+}
+
 bool tarn_session_begins_again(const tarn_sessions *all)
 {
     const tarn_session *first = tarn_session_find((tarn_sessions *)all, ""); // which only looks
@@ -183,6 +201,7 @@ void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns)
         tarn_session_keep(session); // for which there may have been no descriptor
         const bool is_failing = tarn_store_fails(all->store, place) ||
                                 (session->was_made && session->kept_fd != session->box_fd && !session->past.is_filled);
+        tell_held_back(session, place);
         if (is_failing != session->is_failing) {
             session->is_failing = is_failing;
             tell_owners(session, is_failing

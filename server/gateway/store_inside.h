@@ -4,6 +4,7 @@
 #define TARN_SERVER_GATEWAY_STORE_INSIDE_H
 
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/store_large.h"
 #include "server/gateway/store_replay.h"
 #include "server/gateway/tank_files.h"
 #include "server/gateway/tank_store.h"
@@ -14,6 +15,7 @@
 typedef struct store_asked {
     uint32_t id; // of the session; 0: none is there
     bool is_failing;
+    uint64_t held_until_ns; // 0: it isn't held back
     uint32_t changes;
     tarn_session_about about;
     int box_fd; // a descriptor of its own; 0: the thread has it
@@ -28,7 +30,7 @@ typedef struct store_asked {
 /// What the thread has of a place.
 typedef struct store_slot {
     uint32_t id, changes;
-    bool is_failing;
+    bool is_failing, is_held;
     uint64_t retry_ns;               // not before
     uint64_t state_due_ns, state_ns; // the next one, and how far apart the newest sets them
     uint64_t log_bytes;              // behind the newest
@@ -71,6 +73,7 @@ struct tarn_store {
     // the thread's
     store_slot slots[TARN_GATEWAY_SESSIONS_MAX];
     tarn_box_news news;
+    tarn_store_large large;
     uint64_t limit_due_ns;
     bool is_too_large;
 };

@@ -80,9 +80,13 @@ static void drop_ended(tarn_store *store)
         store_slot *slot = &store->slots[place];
         has_ended[place] = slot->id != 0 && slot->id != store->asked[place].id;
         store->counts.failing -= has_ended[place] && slot->is_failing;
+        store->counts.held -= has_ended[place] && slot->is_held;
     }
     pthread_mutex_unlock(&store->mutex);
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
+        if (has_ended[place] && tarn_store_large_is_of(&store->large, place)) {
+            tarn_store_large_free(&store->large);
+        }
         if (has_ended[place]) {
             tarn_store_slot_close(&store->slots[place]);
         }
@@ -196,23 +200,54 @@ static bool wants_state(const store_slot *slot, uint64_t now_ns)
            slot->log_bytes >= TARN_GATEWAY_STORE_LOG_BYTES;
 }
 
-/// Whether a tank that begins anew is to wait: somebody may start it afresh again and again, or a worker is being tried
-/// on it, and what is known to be good would have to go.
-static bool holds_back(const store_slot *slot, uint64_t now_ns)
+/// Until when a tank that begins anew is to wait: somebody may start it afresh again and again, and what is known to be
+/// good would have to go.
+static uint64_t held_until_ns(const store_slot *slot)
 {
-    if (!tarn_box_is_anew(&slot->follower)) {
-        return false;
-    }
-    return tarn_box_is_unproven(slot->follower.fd) ||
-           slot->state_due_ns > now_ns + TARN_GATEWAY_STORE_ANEW_MAX * slot->state_ns;
+    const uint64_t ahead_ns = TARN_GATEWAY_STORE_ANEW_MAX * slot->state_ns;
+    return slot->state_due_ns > ahead_ns ? slot->state_due_ns - ahead_ns : 0;
 }
 
-static void note_commit(tarn_store *store, store_slot *slot, uint64_t state_bytes, uint64_t begun_ns)
+/// Says when a tank begins to be held back, and when it is kept again.
+static void note_held(tarn_store *store, store_slot *slot, bool is_held, uint64_t now_ns)
+{
+    if (slot->is_held == is_held) {
+        return;
+    }
+    const uint64_t until_ns = held_until_ns(slot);
+    if (is_held) {
+        tarn_store_log(TARN_LOG_WARN, slot->name, strlen(slot->name), slot->label,
+                       "%s: its tank began anew too often just now; what happens in it is not kept for %.1f s",
+                       slot->path, 1e-9 * (double)(until_ns - now_ns));
+    } else {
+        tarn_store_log(TARN_LOG_INFO, slot->name, strlen(slot->name), slot->label, "%s: it is kept again", slot->path);
+    }
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[slot - store->slots];
+    asked->held_until_ns = is_held && asked->id == slot->id ? until_ns : 0;
+    store->counts.held += is_held;
+    store->counts.held -= slot->is_held;
+    pthread_mutex_unlock(&store->mutex);
+    slot->is_held = is_held;
+}
+
+/// Whether what comes is to wait. Of a tank that a worker is just being tried on nobody need know.
+/// @param is_last  there is no later
+static bool holds_back(tarn_store *store, store_slot *slot, uint64_t now_ns, bool is_last)
+{
+    const bool is_anew = tarn_box_is_anew(&slot->follower),
+               is_held = is_anew && !is_last && held_until_ns(slot) > now_ns;
+    note_held(store, slot, is_held, now_ns);
+    return is_held || (is_anew && tarn_box_is_unproven(slot->follower.fd));
+}
+
+static void note_commit(tarn_store *store, store_slot *slot, const tarn_box_news *news, uint64_t state_bytes,
+                        uint64_t begun_ns)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     const double took_s = 1e-9 * (double)(now_ns - begun_ns),
                  age_s = slot->looked_ns != 0 ? 1e-9 * (double)(now_ns - slot->looked_ns) : 0;
-    if (store->news.has_state) {
+    if (news->has_state) {
         const uint64_t saved_ns = TARN_GATEWAY_STORE_STATE_SAVED_MS * (uint64_t)1000000,
                        from_ns = begun_ns > saved_ns ? begun_ns - saved_ns : 0;
         slot->state_ns = state_after_ns(state_bytes);
@@ -220,7 +255,7 @@ static void note_commit(tarn_store *store, store_slot *slot, uint64_t state_byte
         slot->put_ns = begun_ns;
         slot->log_bytes = 0;
     }
-    slot->log_bytes += store->news.log.count;
+    slot->log_bytes += news->log.count;
     pthread_mutex_lock(&store->mutex);
     tarn_store_counts *counts = &store->counts;
     counts->commits++;
@@ -228,6 +263,7 @@ static void note_commit(tarn_store *store, store_slot *slot, uint64_t state_byte
     counts->commit_s = took_s > counts->commit_s ? took_s : counts->commit_s;
     counts->age_s = age_s > counts->age_s ? age_s : counts->age_s;
     pthread_mutex_unlock(&store->mutex);
+    slot->looked_ns = begun_ns;
 }
 
 /// Others' tanks leave one that rests less room, too. Where that can't be done its file is what it was.
@@ -242,14 +278,36 @@ static void trim(tarn_store *store, store_slot *slot, uint64_t now_ns)
         now_ns + (goes_on ? TARN_GATEWAY_STORE_TRIM_MS : TARN_GATEWAY_STORE_LIMIT_MS) * (uint64_t)1000000;
 }
 
-/// Puts what came. @return TARN_OK also where nothing did
-static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns, tarn_text why)
+/// News were put.
+static tarn_status note_news(tarn_store *store, store_slot *slot, const tarn_box_news *news, uint64_t state_bytes,
+                             uint64_t begun_ns, tarn_text why)
+{
+    const tarn_session_keep_rule rule = rule_of(store);
+    note_commit(store, slot, news, state_bytes, begun_ns);
+    return tarn_tank_history_note(&slot->history, slot->file, news, &rule, why);
+}
+
+/// Reads what came. While a large state is put another one waits: its own tank's log goes on, or that waits, too.
+/// @return as tarn_box_follow
+static tarn_status follow(tarn_store *store, store_slot *slot, uint64_t now_ns)
+{
+    const tarn_box_follower before = slot->follower;
+    tarn_status status = tarn_box_follow(&slot->follower, wants_state(slot, now_ns), &store->news);
+    if (status == TARN_OK && store->large.is_there && tarn_store_large_is(&store->news)) {
+        slot->follower = before;
+        status = store->news.is_anew ? TARN_E_STATE : tarn_box_follow(&slot->follower, false, &store->news);
+    }
+    return status;
+}
+
+/// Puts what came. @return TARN_OK also where nothing did, or where that isn't known yet
+static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns, bool is_last, tarn_text why)
 {
     uint64_t state_bytes = 0;
-    if (holds_back(slot, now_ns)) {
+    if (holds_back(store, slot, now_ns, is_last)) {
         return TARN_OK;
     }
-    tarn_status status = tarn_box_follow(&slot->follower, wants_state(slot, now_ns), &store->news);
+    tarn_status status = follow(store, slot, now_ns);
     if (status == TARN_E_NOT_FOUND || status == TARN_E_STATE) {
         slot->looked_ns = status == TARN_E_NOT_FOUND ? now_ns : slot->looked_ns;
         if (status == TARN_E_NOT_FOUND && now_ns >= slot->trim_due_ns) {
@@ -263,14 +321,12 @@ static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns
         return status;
     }
     tarn_tank_history_date(&slot->history, &store->news);
-    status = tarn_session_file_put(slot->file, &store->news, &state_bytes, why);
-    if (status == TARN_OK) {
-        note_commit(store, slot, state_bytes, now_ns);
-        slot->looked_ns = now_ns;
-        const tarn_session_keep_rule rule = rule_of(store);
-        status = tarn_tank_history_note(&slot->history, slot->file, &store->news, &rule, why);
+    if (!is_last && tarn_store_large_is(&store->news) &&
+        tarn_store_large_begin(&store->large, (uint32_t)(slot - store->slots), slot->file, &store->news, now_ns)) {
+        return TARN_OK;
     }
-    return status;
+    status = tarn_session_file_put(slot->file, &store->news, &state_bytes, why);
+    return status == TARN_OK ? note_news(store, slot, &store->news, state_bytes, now_ns, why) : status;
 }
 
 /// Does what is wished of a tank's past, and shows the gateway what that is. @param is_well  its file is
@@ -349,14 +405,44 @@ static void serve_older(tarn_store *store, uint32_t place, tarn_status opened, u
     }
 }
 
+static void note_status(tarn_store *store, store_slot *slot, tarn_status status, tarn_text why)
+{
+    if (status != TARN_OK) {
+        note(store, slot, why);
+        if (status == TARN_E_LIMIT) { // to find out so takes as long as to put it
+            slot->retry_ns += TARN_GATEWAY_STORE_LARGE_MS * (uint64_t)1000000;
+        }
+    } else if (slot->is_failing) {
+        note(store, slot, NULL);
+    }
+}
+
+/// A large state was put. @param waits  for that
+static void take_large(tarn_store *store, bool waits)
+{
+    tarn_store_large *large = &store->large;
+    tarn_text why;
+    if (!tarn_store_large_take(large, waits)) {
+        return;
+    }
+    store_slot *slot = &store->slots[large->place];
+    tarn_status status = large->status;
+    memcpy(why, large->why, sizeof why);
+    if (status == TARN_OK) {
+        status = note_news(store, slot, &large->news, large->state_bytes, large->begun_ns, why);
+    }
+    note_status(store, slot, status, why);
+    tarn_store_large_free(large);
+}
+
 static void serve_place(tarn_store *store, uint32_t place, bool is_last)
 {
     store_slot *slot = &store->slots[place];
     tarn_session_about about;
     tarn_text why = "";
     bool has_changed = false;
-    if (!take_asked(store, place, &about, &has_changed)) {
-        return;
+    if (tarn_store_large_is_of(&store->large, place) || !take_asked(store, place, &about, &has_changed)) {
+        return; // its file isn't this thread's just now, or there is nothing to be kept
     }
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     tarn_text reason;
@@ -375,16 +461,12 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
         status = put_epoch(slot, why);
     }
     if (status == TARN_OK && slot->follower.fd > 0) {
-        status = put_news(store, slot, now_ns, why);
+        status = put_news(store, slot, now_ns, is_last, why);
     }
-    if (status != TARN_OK) {
-        note(store, slot, why);
-        if (status == TARN_E_LIMIT) { // to find out so takes as long as to put it
-            slot->retry_ns += TARN_GATEWAY_STORE_LARGE_MS * (uint64_t)1000000;
-        }
-    } else if (slot->is_failing) {
-        note(store, slot, NULL);
+    if (tarn_store_large_is_of(&store->large, place)) {
+        return;
     }
+    note_status(store, slot, status, why);
     serve_past(store, place, slot->file != NULL);
     tarn_store_replay_serve(store, place, slot->file != NULL);
 }
@@ -392,6 +474,7 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
 static void run_round(tarn_store *store, bool is_last)
 {
     drop_ended(store);
+    take_large(store, is_last);
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         serve_place(store, place, is_last);
     }

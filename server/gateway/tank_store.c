@@ -200,6 +200,7 @@ bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_
     forget_older(asked);
     asked->id = id;
     asked->is_failing = false;
+    asked->held_until_ns = 0;
     asked->changes++;
     asked->about = *about;
     asked->box_fd = own_fd;
@@ -234,6 +235,7 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     tarn_store_replay_forget(&asked->replay);
     asked->id = 0;
     asked->is_failing = false;
+    asked->held_until_ns = 0;
     asked->box_fd = 0;
     if (store->dropped_count < TARN_GATEWAY_SESSIONS_MAX) { // more end between two rounds only if the disk hangs
         snprintf(store->dropped[store->dropped_count].name, sizeof store->dropped[0].name, "%s", name);
@@ -249,6 +251,16 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     if (reply_fd > 0) {
         close(reply_fd);
     }
+}
+
+bool tarn_store_holds_back(tarn_store *store, uint32_t place, double *left_s)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    const uint64_t until_ns = store->asked[place].held_until_ns, now_ns = tarn_clock_monotonic_ns();
+    pthread_mutex_unlock(&store->mutex);
+    *left_s = until_ns > now_ns ? 1e-9 * (double)(until_ns - now_ns) : 0;
+    return until_ns != 0;
 }
 
 bool tarn_store_past(tarn_store *store, uint32_t place, tarn_session_span *span)
@@ -364,6 +376,7 @@ void tarn_store_close(tarn_store *store)
     }
     tarn_store_end(store);
     pthread_join(store->thread, NULL);
+    tarn_store_large_free(&store->large);
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         tarn_store_slot_close(&store->slots[place]);
         forget_older(&store->asked[place]);

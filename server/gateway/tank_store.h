@@ -26,6 +26,7 @@ typedef struct tarn_store_counts {
     uint64_t commits, state_bytes; ///< bytes: of states, compressed
     uint64_t failures;             ///< commits that failed
     uint32_t failing;              ///< sessions whose newest commit failed
+    uint32_t held;                 ///< sessions that began anew too often to be kept just now
     uint64_t states_aside;         ///< states that killed their workers
     uint32_t set_aside;            ///< files that could not be read when it was opened
     double commit_s;               ///< that the slowest commit took
@@ -78,6 +79,10 @@ bool tarn_store_take_older(tarn_store *store, uint32_t place, tarn_store_older *
 
 /// Whether the session of a place can't be kept just now.
 bool tarn_store_fails(tarn_store *store, uint32_t place);
+
+/// Whether the session of a place isn't kept since its tank began anew more often than states are put, which lasts for
+/// as long as one of its states lasts at most. @param left_s  receives how long, where it is
+bool tarn_store_holds_back(tarn_store *store, uint32_t place, double *left_s);
 
 /// What of a session's past is there, as it was committed last. @return false: nothing is yet
 bool tarn_store_past(tarn_store *store, uint32_t place, tarn_session_span *span);

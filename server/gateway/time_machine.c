@@ -7,6 +7,7 @@
 #include "server/gateway/session_keep.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/session_replay.h"
+#include "server/gateway/session_return.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
@@ -84,11 +85,11 @@ static tarn_status send_out(tarn_session *session, tarn_past_errand errand, cons
     return TARN_OK;
 }
 
-/// Whether the session's tank can be made anew now.
+/// Whether the session's tank can be made anew now. What waits for one that is back was done to that one.
 static bool is_free(const tarn_session *session)
 {
     return session->worker != NULL && tarn_worker_process_is_ready(session->worker) && session->was_made &&
-           !session->pending && session->moves_to == NULL && session->past.box_fd == 0;
+           !session->pending && session->moves_to == NULL && session->past.box_fd == 0 && !tarn_session_waits(session);
 }
 
 static const char NOT_FREE[] = "the tank is being made or moved just now; try again in a moment";

@@ -255,11 +255,17 @@ void tarn_web_adopt_plain(void *user, int fd, tarn_connection *connection)
     adopt(user, fd, connection, 0);
 }
 
+/// Ends a connection from outside of its callbacks.
+static void end_soon(struct lws *wsi, enum pending_timeout why)
+{
+    lws_set_timeout(wsi, why, LWS_TO_KILL_ASYNC);
+    // It looks at its timeouts when a socket moves, which on a quiet server may be much later.
+    lws_cancel_service(lws_get_context(wsi));
+}
+
 void tarn_web_drop(tarn_connection *connection)
 {
-    lws_set_timeout(connection->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
-    // It looks at its timeouts when a socket moves, which on a quiet server may be much later.
-    lws_cancel_service(lws_get_context(connection->wsi));
+    end_soon(connection->wsi, PENDING_TIMEOUT_USER_OK);
 }
 
 /// Writes as the writable callback would, for which these are the conditions: the socket takes bytes, and libwebsockets
@@ -269,7 +275,7 @@ static void write_now(tarn_viewer *viewer)
     if (lws_partial_buffered(viewer->wsi)) {
         lws_callback_on_writable(viewer->wsi);
     } else if (tarn_viewer_writable(viewer) != 0) {
-        lws_set_timeout(viewer->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
+        end_soon(viewer->wsi, PENDING_TIMEOUT_CLOSE_SEND);
     }
 }
 

@@ -50,6 +50,7 @@ static void clear_waiting(tarn_worker_process *worker)
 {
     tarn_worker_queue_clear(&worker->queue);
     worker->chunks.first = worker->chunks.count = worker->chunks.sent = 0;
+    worker->unload_count = 0;
 }
 
 /// What was still to be sent goes to the next worker like what was.
@@ -520,6 +521,35 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uint32_t inde
     return TARN_E_IO;
 }
 
+/// Says which tanks are no more, as far as there is room.
+static void send_unloads(tarn_worker_process *worker)
+{
+    while (worker->unload_count > 0) {
+        const tarn_ipc_message message = {.kind = TARN_IPC_UNLOAD, .tank = worker->unloads[0]};
+        if (push(worker, &message, (tarn_worker_queue_key){.kind = TARN_IPC_UNLOAD}, false) != TARN_OK) {
+            return;
+        }
+        worker->unload_count--;
+        memmove(worker->unloads, worker->unloads + 1, worker->unload_count * sizeof worker->unloads[0]);
+    }
+}
+
+/// Keeps one for later. A worker has no more tanks than there are places, but where there were some that it never heard
+/// of. @return TARN_OK or TARN_E_LIMIT
+static tarn_status owe_unload(tarn_worker_process *worker, uint32_t tank)
+{
+    for (uint32_t i = 0; i < worker->unload_count; i++) {
+        if (worker->unloads[i] == tank) {
+            return TARN_OK;
+        }
+    }
+    if (worker->unload_count == TARN_IPC_TANKS_MAX) {
+        return TARN_E_LIMIT;
+    }
+    worker->unloads[worker->unload_count++] = tank;
+    return TARN_OK;
+}
+
 tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message,
                                      tarn_worker_queue_key key, bool is_move)
 {
@@ -529,8 +559,10 @@ tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc
     if (message->kind == TARN_IPC_STATE_CHUNK) {
         return push_chunk(worker, message);
     }
+    send_unloads(worker); // they take places that a new tank may need
     tarn_status status = push(worker, message, key, is_move);
     if (message->kind == TARN_IPC_UNLOAD) {
+        status = status == TARN_E_LIMIT ? owe_unload(worker, message->tank) : status;
         note_loaded(worker, message->tank, UINT32_MAX); // nothing is answered for it any more
     }
     if (status == TARN_OK && (message->kind == TARN_IPC_LOAD || message->kind == TARN_IPC_RESTORE)) {
@@ -591,6 +623,7 @@ static uint64_t answer_ns_max(const tarn_worker_process *worker)
 
 static void check_answers(tarn_worker_process *worker, uint64_t now_ns)
 {
+    send_unloads(worker);
     const uint64_t limit_ns = answer_ns_max(worker);
     if (now_ns > worker->answered_ns && now_ns - worker->answered_ns > limit_ns) {
         lose(worker,

@@ -83,6 +83,8 @@ typedef struct tarn_worker_process {
         uint32_t tank;
         uint32_t epoch; ///< of the tank that is made; 0: what comes is of whichever it had
     } loads[TARN_IPC_TANKS_MAX];
+    uint32_t unloads[TARN_IPC_TANKS_MAX]; ///< tanks that are no more, which it could not be told yet, in order
+    uint32_t unload_count;
     double step_s;     ///< the longest that a tank's steps took lately
     uint32_t failures; ///< in a row
     uint64_t starts_total, failures_total;
@@ -100,7 +102,8 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uint32_t inde
                                       const tarn_worker_config *config, const tarn_worker_events *events,
                                       tarn_text why);
 
-/// Sends a message, or queues it (worker_queue.h); chunks have places of their own.
+/// Sends a message, or queues it (worker_queue.h); chunks have places of their own. That a tank is no more finds a
+/// place however full the queue is: it is said as soon as there is room.
 /// @return TARN_OK, TARN_E_STATE (the worker is not ready) or TARN_E_LIMIT (no place in the queue)
 tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message,
                                      tarn_worker_queue_key key, bool is_move);

@@ -179,9 +179,9 @@ static uint32_t run_passes(const bench_arguments *arguments, tool_tank *tank, be
         steps = 0;
     }
     steps = steps > 0 ? run_steps(arguments, tank, encoder, frame, encoded) : 0;
-    tarn_tank_profile(tank->tank, true);
+    tarn_tank_profile(tank->tank, TARN_PROFILE_WAITS);
     steps = steps > 0 ? run_steps(arguments, tank, encoder, frame, &staged) : 0;
-    tarn_tank_profile(tank->tank, false);
+    tarn_tank_profile(tank->tank, TARN_PROFILE_OFF);
     tarn_encoder_destroy(encoder);
     free(frame);
     return steps;

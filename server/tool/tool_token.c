@@ -214,12 +214,17 @@ static int list(const token_arguments *arguments)
     tarn_text why;
     time_t now_s = time(NULL);
     path_of(arguments, "revoked", path);
-    if (tarn_tokens_revoked_read(&revoked, path, why) == TARN_E_IO) {
-        return fail(why);
+    const tarn_status read = tarn_tokens_revoked_read(&revoked, path, why);
+    if (read != TARN_OK) {
+        fail(why); // the others are listed all the same
+    }
+    if (read == TARN_E_IO) {
+        return EXIT_FAILURE;
     }
     path_of(arguments, "tokens", path);
     printf("%-12s  %-7s  %-5s  %-20s  %-12s  %s\n", "id", "state", "role", "expires", "session", "note");
-    return tarn_tokens_issued_read(path, print_issued, &now_s, why) == TARN_OK ? EXIT_SUCCESS : fail(why);
+    const tarn_status listed = tarn_tokens_issued_read(path, print_issued, &now_s, why);
+    return listed != TARN_OK ? fail(why) : read != TARN_OK ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int revoke(const token_arguments *arguments)

@@ -276,6 +276,15 @@ static void control(tarn_place *place, const tarn_ipc_control *message)
     tarn_worker_tank_control(&place->tank, message);
 }
 
+/// Whether an input would be lost: what is done to a tank that another is about to take the place of. Moves may be.
+static bool comes_too_late(const tarn_place *place, const tarn_input *input)
+{
+    const bool is_made = place->load_asked || (place->job.in_progress && place->task == TARN_PLACE_LOADS);
+    const bool is_act = (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN) ||
+                        input->kind == TARN_INPUT_PARAMETER;
+    return is_made && is_act;
+}
+
 static void input(tarn_place *place, const tarn_ipc_input *forwarded)
 {
     tarn_worker_link *link = place->places->link;
@@ -298,6 +307,10 @@ static void input(tarn_place *place, const tarn_ipc_input *forwarded)
     }
     if (status == TARN_OK && !is_there) {
         snprintf(why, sizeof why, "the tank is being made; there is nothing to touch yet");
+        status = TARN_E_STATE;
+    } else if (status == TARN_OK && comes_too_late(place, &message.input)) {
+        tarn_input_state_note(&place->tank.inputs, forwarded->viewer_id, sequence);
+        snprintf(why, sizeof why, "the tank is being made anew; there is nothing to touch until it is there");
         status = TARN_E_STATE;
     } else if (status == TARN_OK) {
         status = tarn_worker_tank_input(&place->tank, forwarded->viewer_id, &message.input, why);

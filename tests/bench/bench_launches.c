@@ -4,6 +4,7 @@
 #include "kernels/device/device_internal.h"
 #include "kernels/encoder.h"
 #include "kernels/step_input.h"
+#include "kernels/tank/tank_internal.h"
 #include "server/common/option_number.h"
 #ifndef TARN_WATCHED
 #define TARN_WATCHED 0
@@ -159,6 +160,19 @@ static void bytes_of(const char *kernel, uint64_t *read, uint64_t *written)
 #endif
 }
 
+/// What tests/gpu/gpu_bytes.h is.
+static void print_bytes(double particles)
+{
+    for (uint32_t i = 0; i < kernel_count; i++) {
+        uint64_t read, written;
+        bytes_of(kernels[i].kernel->name, &read, &written);
+        if (kernels[i].launches + kernels[i].phases > 0) {
+            printf("{\"%s\", %.3ff, %.3ff},\n", kernels[i].kernel->name, (double)read / particles,
+                   (double)written / particles);
+        }
+    }
+}
+
 /// @param substeps  of all steps
 static void print_table(uint32_t particles, uint32_t steps, uint64_t substeps)
 {
@@ -269,7 +283,7 @@ static tarn_status count_frames(tarn_tank *tank)
     return status;
 }
 
-static int run(uint32_t particles, uint32_t steps)
+static int run(uint32_t particles, uint32_t steps, bool per_particle)
 {
     const tarn_device_desc on = {.kind = TARN_WATCHED ? TARN_DEVICE_CUDA : TARN_DEVICE_CPU};
     tarn_device *device;
@@ -286,6 +300,9 @@ static int run(uint32_t particles, uint32_t steps)
     }
     watch_device(device);
     status = tarn_tank_create(device, &desc, &tank, why, sizeof why);
+    if (status == TARN_OK) {
+        tank->args->cuts = 1; // pieces as on a GPU
+    }
     for (uint32_t i = 0; i < WARM_UP_STEPS + steps && status == TARN_OK; i++) {
         if (i == WARM_UP_STEPS) {
             count_from_now();
@@ -295,8 +312,12 @@ static int run(uint32_t particles, uint32_t steps)
         substeps += i >= WARM_UP_STEPS ? report.substeps : 0;
     }
     if (status == TARN_OK) {
-        print_table(report.particle_count, steps, substeps);
-        status = count_frames(tank);
+        if (per_particle) {
+            print_bytes((double)report.particle_count * (double)substeps);
+        } else {
+            print_table(report.particle_count, steps, substeps);
+            status = count_frames(tank);
+        }
         tarn_tank_destroy(tank);
     }
     if (status != TARN_OK) {
@@ -309,6 +330,7 @@ static int run(uint32_t particles, uint32_t steps)
 
 typedef struct launch_options {
     uint32_t particles, steps;
+    bool per_particle;
 } launch_options;
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -321,6 +343,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case 's':
         options->steps = (uint32_t)tarn_option_number(state, "--steps", text, 1, 100000);
         return 0;
+    case 'b':
+        options->per_particle = true;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -331,14 +356,16 @@ int main(int argc, char **argv)
     static const struct argp_option known[] = {
         {"particles", 'p', "N", 0, "of the dam break; default: 102400, and 2073600", 0},
         {"steps", 's', "N", 0, "counted, after two others; default: 60, of the larger one 6", 0},
+        {"per-particle", 'b', NULL, 0, "bytes a particle and substep, as tests/gpu/gpu_bytes.h has them", 0},
         {0}};
     static const struct argp argp = {
         .options = known, .parser = parse, .doc = "Counts what a step of a dam break launches."};
     launch_options options = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     if (options.particles != 0) {
-        return run(options.particles, options.steps != 0 ? options.steps : 60);
+        return run(options.particles, options.steps != 0 ? options.steps : 60, options.per_particle);
     }
-    const int first = run(PARTICLES, options.steps != 0 ? options.steps : 60);
-    return first != EXIT_SUCCESS ? first : run(MANY_PARTICLES, options.steps != 0 ? options.steps : 6);
+    const int first = run(PARTICLES, options.steps != 0 ? options.steps : 60, options.per_particle);
+    return first != EXIT_SUCCESS ? first
+                                 : run(MANY_PARTICLES, options.steps != 0 ? options.steps : 6, options.per_particle);
 }

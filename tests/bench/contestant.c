@@ -67,7 +67,7 @@ bool contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *
         status = open_textbook(c, &own);
     }
     if (status == TARN_OK && c->tank != NULL) {
-        tarn_tank_profile(c->tank, true);
+        tarn_tank_profile(c->tank, TARN_PROFILE_WAITS);
     }
     if (status != TARN_OK) {
         contestant_close(c);

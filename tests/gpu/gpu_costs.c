@@ -2,7 +2,7 @@
 #include "tests/gpu/gpu_costs.h"
 #include "tests/kernels/dialect_kernels.h"
 
-enum { TIMES = 1000, ROUNDS = 5, TILES_MAX = 1024 };
+enum { TIMES = 1000, TIMES_QUICK = 10, ROUNDS = 5, TILES_MAX = 1024 };
 
 const char *const gpu_cost_names[GPU_COSTS] = {"a launch behind another one", "a round of a loop, with a launch",
                                                "in a chain: over one tile", "in a chain: over 64 tiles",
@@ -11,13 +11,13 @@ const char *const gpu_cost_names[GPU_COSTS] = {"a launch behind another one", "a
 typedef struct costs {
     tarn_queue *queue;
     dialect_args there, back, rounds;
-    uint32_t tiles;
+    uint32_t tiles, times;
 } costs;
 
 static void many_launches(void *context)
 {
     const costs *c = context;
-    for (uint32_t i = 0; i < TIMES; i++) {
+    for (uint32_t i = 0; i < c->times; i++) {
         tarn_queue_launch(c->queue, &kernel_dialect_round, &c->rounds, NULL, 1);
     }
 }
@@ -32,7 +32,7 @@ static void loop(void *context)
 {
     const costs *c = context;
     tarn_queue_launch(c->queue, &kernel_dialect_rewind, &c->rounds, NULL, 1);
-    tarn_queue_repeat(c->queue, c->rounds.u, TIMES, one_launch, context);
+    tarn_queue_repeat(c->queue, c->rounds.u, c->times, one_launch, context);
 }
 
 static void there_and_back(void *context)
@@ -46,7 +46,7 @@ static void mix(void *context)
 {
     const costs *c = context;
     tarn_queue_launch(c->queue, &kernel_dialect_rewind, &c->rounds, NULL, 1);
-    tarn_queue_repeat(c->queue, c->rounds.u, TIMES / 2, there_and_back, context);
+    tarn_queue_repeat(c->queue, c->rounds.u, c->times / 2, there_and_back, context);
 }
 
 static void chain(void *context)
@@ -80,19 +80,19 @@ static bool measure(costs *c, uint32_t *memory, double us[GPU_COSTS])
     if (tarn_queue_upload(c->queue, memory, rounds, sizeof rounds) != TARN_OK) {
         return false;
     }
-    us[0] = least_s(c, many_launches) * 1e6 / TIMES;
-    us[1] = least_s(c, loop) * 1e6 / TIMES;
+    us[0] = least_s(c, many_launches) * 1e6 / c->times;
+    us[1] = least_s(c, loop) * 1e6 / c->times;
     for (uint32_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         c->tiles = tiles[i];
-        us[2 + i] = least_s(c, chain) * 1e6 / TIMES;
+        us[2 + i] = least_s(c, chain) * 1e6 / c->times;
     }
     return tarn_queue_wait(c->queue) == TARN_OK;
 }
 
-bool gpu_costs(tarn_device *device, double us[GPU_COSTS])
+bool gpu_costs(tarn_device *device, double us[GPU_COSTS], bool is_quick)
 {
     const size_t words = 8 + 2 * (size_t)TILES_MAX * DIALECT_LANES;
-    costs c = {0};
+    costs c = {.times = is_quick ? TIMES_QUICK : TIMES};
     bool is_done = false;
     if (tarn_queue_create(device, &c.queue) == TARN_OK) {
         uint32_t *memory = tarn_device_alloc(device, words * sizeof *memory);

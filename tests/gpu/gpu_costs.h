@@ -8,7 +8,7 @@ enum { GPU_COSTS = 5 };
 
 extern const char *const gpu_cost_names[GPU_COSTS];
 
-/// Microseconds of each. @return whether the device did it all
-bool gpu_costs(tarn_device *device, double us[GPU_COSTS]);
+/// Microseconds of each. @param is_quick  over few rounds  @return whether the device did it all
+bool gpu_costs(tarn_device *device, double us[GPU_COSTS], bool is_quick);
 
 #endif

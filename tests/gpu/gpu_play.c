@@ -2,7 +2,7 @@
 #include "tests/gpu/gpu_play.h"
 #include "kernels/encoder.h"
 #include "server/common/clock.h"
-#include "server/worker/jobs.h"
+#include "tests/gpu/gpu_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +61,7 @@ static bool step(stage *s, const tank_fixture *fixture, uint32_t index, gpu_outc
 {
     tarn_step_input input;
     tarn_step_refusals refusals;
+    gpu_watch_note("%s, step %u on %s", fixture->name, index + 1, tarn_device_name(s->device));
     tank_fixture_input(fixture, tarn_tank_desc_of(s->tank), index, &input);
     const uint64_t start_ns = tarn_clock_monotonic_ns();
     if (!note(out, s, "admitting an input", tarn_tank_admit(s->tank, &input, &refusals)) ||
@@ -173,57 +174,7 @@ bool gpu_outcomes_same(const gpu_outcome *a, const gpu_outcome *b, char why[GPU_
     return true;
 }
 
-typedef struct part {
-    const gpu_play *play;
-    gpu_outcome *outcome;
-} part;
-
-static void run_part(void *context)
-{
-    const part *p = context;
-    gpu_play_run(p->play, p->outcome);
-}
-
-static bool nobody_waits(void *user)
-{
-    (void)user;
-    return false;
-}
-
-bool gpu_play_together(const gpu_play *plays, gpu_outcome *outcomes, uint32_t count)
-{
-    tarn_jobs jobs;
-    tarn_job job[GPU_TOGETHER_MAX];
-    part parts[GPU_TOGETHER_MAX];
-    uint32_t opened = 0, going;
-    if (tarn_jobs_open(&jobs, nobody_waits, NULL) != TARN_OK) {
-        return false;
-    }
-    const tarn_yield yield = tarn_jobs_yield(&jobs);
-    while (opened < count && tarn_job_open(&job[opened], &jobs) == TARN_OK) {
-        parts[opened] = (part){&plays[opened], &outcomes[opened]};
-        tarn_device_set_yield(plays[opened].first, &yield);
-        tarn_job_start(&job[opened], run_part, &parts[opened]);
-        opened++;
-    }
-    do {
-        going = 0;
-        for (uint32_t i = 0; i < opened; i++) {
-            if (job[i].in_progress) {
-                (void)tarn_job_resume(&job[i], 0, true); // wanted back at once
-            }
-            going += job[i].in_progress;
-        }
-    } while (going > 0);
-    for (uint32_t i = 0; i < opened; i++) {
-        tarn_device_set_yield(plays[i].first, NULL);
-        tarn_job_close(&job[i]);
-    }
-    tarn_jobs_close(&jobs);
-    return opened == count;
-}
-
-uint32_t gpu_play_stages(const gpu_play *play, const char *names[TARN_TANK_STAGES_MAX],
+uint32_t gpu_play_stages(const gpu_play *play, tarn_tank_profiling how, const char *names[TARN_TANK_STAGES_MAX],
                          double seconds[TARN_TANK_STAGES_MAX])
 {
     static gpu_outcome out;
@@ -234,11 +185,11 @@ uint32_t gpu_play_stages(const gpu_play *play, const char *names[TARN_TANK_STAGE
         bool is_well = true;
         for (uint32_t i = 0; i < play->steps && is_well; i++) {
             if (i == WARM_UP_STEPS) {
-                tarn_tank_profile(s.tank, true);
+                tarn_tank_profile(s.tank, how);
             }
             is_well = step(&s, play->fixture, i, &out);
         }
-        stages = tarn_tank_profile_get(s.tank, names, seconds, true);
+        stages = is_well ? tarn_tank_profile_get(s.tank, names, seconds, true) : 0;
     }
     for (uint32_t i = 0; i < stages; i++) {
         seconds[i] /= play->steps - WARM_UP_STEPS;

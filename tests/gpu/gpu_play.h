@@ -28,6 +28,7 @@ typedef struct gpu_play {
     uint32_t steps;     ///< 2..GPU_STEPS_MAX
     tarn_device *first; ///< where it begins
     tarn_device *then;  ///< where its saved state goes on after half of the steps; NULL: it stays. Without frames
+    uint32_t again;     ///< how often gpu_play_together ends it and makes it anew: each time it has to go as the first
 } gpu_play;
 
 void gpu_play_run(const gpu_play *play, gpu_outcome *outcome);
@@ -38,12 +39,13 @@ bool gpu_outcomes_same(const gpu_outcome *a, const gpu_outcome *b, char why[GPU_
 /// Several at once on their devices, taking turns at every place where tanks of a worker do.
 /// @param count  at most GPU_TOGETHER_MAX
 /// @return whether that could be done
-enum { GPU_TOGETHER_MAX = 4 };
+enum { GPU_TOGETHER_MAX = 64 };
 bool gpu_play_together(const gpu_play *plays, gpu_outcome *outcomes, uint32_t count);
 
-/// Seconds that each stage takes in a step. Launched one by one with a wait between, they take more than a step does.
-/// @return how many stages there are
-uint32_t gpu_play_stages(const gpu_play *play, const char *names[TARN_TANK_STAGES_MAX],
+/// Seconds that each stage takes in a step, or with TARN_PROFILE_MARKS in a step's last substep. With waits between the
+/// stages they take more than a step does.
+/// @return how many stages there are; 0: it could not be played
+uint32_t gpu_play_stages(const gpu_play *play, tarn_tank_profiling how, const char *names[TARN_TANK_STAGES_MAX],
                          double seconds[TARN_TANK_STAGES_MAX]);
 
 #endif

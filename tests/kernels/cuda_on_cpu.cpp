@@ -16,6 +16,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -254,17 +255,20 @@ struct operation {
     std::vector<operation> body;
     bool is_chain;
     std::shared_ptr<chain_launch> chain; // where it can be one launch
+    int mark = -1;                       // notes the time under this number, and nothing else
 };
 
 struct emulated_device {
     tarn_device base;
     turn_order lanes, blocks;
+    uint32_t without;
 };
 
 struct emulated_queue {
     tarn_queue base;
     std::vector<operation> *recording;
     chain_record *chain; // that is being recorded, too
+    int depth;           // loops inside which something is being recorded
 };
 
 } // namespace
@@ -416,20 +420,30 @@ void launch_chain(emulated_device *device, const chain_launch &chain)
     }
 }
 
-void execute(emulated_device *device, const std::vector<operation> &operations)
+void note_time(tarn_queue *queue, int mark)
 {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    queue->mark_s[mark] = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void execute(tarn_queue *queue, const std::vector<operation> &operations)
+{
+    emulated_device *device = device_of(queue);
     for (const operation &o : operations) {
-        if (o.chain != nullptr && !watch_is_on()) { // who watches has to see which tiles are of one launch
+        if (o.mark >= 0) {
+            note_time(queue, o.mark);
+        } else if (o.chain != nullptr && !watch_is_on()) { // who watches has to see which tiles are of one launch
             launch_chain(device, *o.chain);
         } else if (o.is_chain) {
-            execute(device, o.body);
+            execute(queue, o.body);
         } else if (o.kernel != nullptr) {
             launch_now(device, o.kernel, o.args.data(), o.count, o.count_max);
         } else if (o.to != nullptr) {
             memset(o.to, 0, o.bytes);
         } else {
             for (uint32_t round = 0; round < o.count_max && *o.count != 0; round++) {
-                execute(device, o.body);
+                execute(queue, o.body);
             }
         }
     }
@@ -530,7 +544,9 @@ void repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(v
     if (of(base)->chain != nullptr) {
         chain_record_loop(of(base)->chain, go, times);
     }
+    of(base)->depth++;
     body(context);
+    of(base)->depth--;
     if (of(base)->chain != nullptr) {
         chain_record_loop_end(of(base)->chain);
     }
@@ -541,7 +557,7 @@ void repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(v
 void run_chain(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), void *context)
 {
     std::vector<operation> *outer = of(base)->recording;
-    if (outer == nullptr) {
+    if (outer == nullptr || (device_of(base)->without & TARN_DEVICE_WITHOUT_CHAINS) != 0) {
         body(context);
         return;
     }
@@ -566,7 +582,7 @@ void run_chain(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), 
 
 void run(tarn_queue *base, tarn_replay **replay, void (*body)(void *), void *context)
 {
-    if (of(base)->recording != nullptr) {
+    if (of(base)->recording != nullptr || (device_of(base)->without & TARN_DEVICE_WITHOUT_REPLAYS) != 0) {
         body(context);
         return;
     }
@@ -576,7 +592,7 @@ void run(tarn_queue *base, tarn_replay **replay, void (*body)(void *), void *con
         body(context);
         of(base)->recording = nullptr;
     }
-    execute(device_of(base), (*replay)->operations);
+    execute(base, (*replay)->operations);
 }
 
 void replay_destroy(tarn_queue *, tarn_replay *replay)
@@ -584,9 +600,31 @@ void replay_destroy(tarn_queue *, tarn_replay *replay)
     delete replay;
 }
 
-const tarn_device_ops operations = {destroy,       memory_bytes, take,      give, queue_create,
-                                    queue_destroy, copy,         copy,      zero, wait,
-                                    launch,        repeat,       run_chain, run,  replay_destroy};
+/// As on a GPU: a launch that is a chain has no places inside, and a loop's body takes no events.
+bool mark(tarn_queue *base, uint32_t number)
+{
+    if (of(base)->chain != nullptr || of(base)->depth > 0) {
+        return false;
+    }
+    if (of(base)->recording != nullptr) {
+        of(base)->recording->push_back({nullptr, {}, nullptr, 0, nullptr, 0, {}, false, nullptr, (int)number});
+    } else {
+        note_time(base, (int)number);
+    }
+    return true;
+}
+
+double between_s(tarn_queue *base, uint32_t from, uint32_t to)
+{
+    return base->mark_s[to] - base->mark_s[from];
+}
+
+const tarn_device_ops operations = {
+    destroy, memory_bytes, take,    give,      queue_create, queue_destroy,  copy,    copy,    zero,
+    wait,    launch,       repeat,  run_chain, run,          replay_destroy, nullptr, nullptr, // lanes
+    nullptr, nullptr,      nullptr, nullptr, // shared memory, and order of queues: all is done when a call returns
+    nullptr,                                 // memory's rate
+    mark,    between_s};
 
 } // namespace
 
@@ -611,7 +649,7 @@ extern "C" tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tar
         return TARN_E_ARGUMENT;
     }
     static const char *const orders[] = {"ascending", "descending", "shuffled"};
-    emulated_device *device = new emulated_device{{}, turn_order(desc->index), turn_order(desc->index)};
+    emulated_device *device = new emulated_device{{}, turn_order(desc->index), turn_order(desc->index), desc->without};
     device->base.ops = &operations;
     snprintf(device->base.name, sizeof device->base.name, "CUDA emulated, %s", orders[std::min(desc->index, 2)]);
     *out = &device->base;

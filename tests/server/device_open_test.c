@@ -130,7 +130,7 @@ static void test_auto_takes_the_first_gpu_that_can_be_used(void **state)
     machine.problem[0] = NULL;
     expect("auto", "", "CPU, 2 threads", "");
     machine.problem[0] = "it is too old";
-    expect("auto", "", "CPU, 3 threads", "");
+    expect("auto", "", "CPU, 3 threads", "cuda:1 is used, and cuda:0 isn't: it is too old");
     expect("cuda:1", "", "CPU, 3 threads", "");
 }
 
@@ -148,6 +148,10 @@ static void test_auto_says_why_it_takes_the_cpu_where_a_gpu_is(void **state)
     write_file(root, "dev/nvidia0", "");
     expect("auto", root, "CPU, 1 thread", "(/dev/nvidia0), which isn't used: no driver");
     expect("cpu", root, "CPU, 1 thread", "");
+    setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
+    expect("auto", root, "CPU, 1 thread", "no driver; CUDA_VISIBLE_DEVICES is \"-1\"");
+    expect("cuda", root, "", "no driver; CUDA_VISIBLE_DEVICES is \"-1\"");
+    unsetenv("CUDA_VISIBLE_DEVICES");
     remove_root(root);
 }
 

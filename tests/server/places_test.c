@@ -421,16 +421,22 @@ static int filled_box(const uint8_t *bytes, size_t byte_count, uint64_t step)
     return fd;
 }
 
-/// Its box goes along; turns until that was loaded, or refused.
-static void go_back(int fd)
+/// Its box goes along.
+static void begin_to_go_back(int fd)
 {
-    tarn_place *place = &worker->places.of[0];
     assert_int_equal(worker->link.fd_count, 0);
     worker->link.fds[worker->link.fd_count++] = fd;
     say((tarn_ipc_message){
         .kind = TARN_IPC_LOAD,
         .tank = 1,
         .load = {.epoch = NEXT_EPOCH, .scene = "small-pool", .box = 1, .resumes = TARN_IPC_GOES_BACK}});
+}
+
+/// Turns until that was loaded, or refused.
+static void go_back(int fd)
+{
+    tarn_place *place = &worker->places.of[0];
+    begin_to_go_back(fd);
     for (int i = 0; i < TURNS_MAX && (place->load_asked || place->job.in_progress); i++) {
         turn();
     }
@@ -500,6 +506,63 @@ static void test_who_goes_back_does_nothing_twice(void **state)
     assert_true(tarn_input_state_has(&only_tank()->inputs, 1, last));
     assert_int_equal(count_presses(), 0);
     close(new_fd);
+    close(box_fd);
+}
+
+static void press(uint32_t sequence, tarn_phase phase)
+{
+    const tarn_input input = {.sequence = sequence,
+                              .kind = TARN_INPUT_POINTER,
+                              .pointer = {.phase = phase,
+                                          .tool = TARN_TOOL_PUSH,
+                                          .origin_m = {0.5f, 3, 0.5f},
+                                          .direction = {0, -1, 0},
+                                          .radius_m = 0.15f,
+                                          .strength = 1}};
+    act(1, &input);
+}
+
+/// Whoever presses while a tank is gone back with is told that nothing comes of it, and so is who moves a slider.
+static void test_a_press_amid_a_way_back_is_refused(void **state)
+{
+    (void)state;
+    static uint8_t kept[1 << 22];
+    size_t byte_count;
+    const int box_fd = tarn_black_box_make();
+    const tarn_place *place = &worker->places.of[0];
+    load_with_box(1, box_fd, false);
+    run_until_step(20);
+    assert_int_equal(tarn_tank_save(only_tank()->tank, kept, sizeof kept, &byte_count), TARN_OK);
+    for (uint32_t late = 0; late < 3; late++) {
+        const uint32_t sequence = 1000 + 10 * late;
+        tarn_input gravity = {
+            .sequence = sequence + 3, .kind = TARN_INPUT_PARAMETER, .parameter = {.name = "gravity_m_s2", .value = 3}};
+        begin_to_go_back(filled_box(kept, byte_count, only_tank()->step));
+        for (int i = 0; i < TURNS_MAX && late > 0 && !place->job.in_progress; i++) { // until it is being made
+            turn();
+        }
+        worker->refused = (tarn_ipc_refused){0};
+        press(sequence, TARN_PHASE_MOVE);
+        turn();
+        assert_int_equal(worker->refused.viewer_id, 0);
+        if (late < 2) {
+            press(sequence + 1, TARN_PHASE_DOWN);
+        } else {
+            act(1, &gravity);
+        }
+        for (int i = 0; i < TURNS_MAX && (place->load_asked || place->job.in_progress); i++) {
+            turn();
+        }
+        turn();
+        assert_int_equal(worker->refused.viewer_id, 1);
+        assert_int_equal(worker->refused.code, TARN_ERROR_INPUT);
+        assert_int_equal(worker->refused.sequence, sequence + (late < 2 ? 1 : 3));
+        assert_non_null(strstr(worker->refused.text, "made anew"));
+        assert_int_equal(count_presses(), 0);
+        assert_true(tarn_input_state_has(&only_tank()->inputs, 1, sequence + 1)); // no later worker takes it either
+    }
+    press(2000, TARN_PHASE_DOWN);
+    assert_int_equal(count_presses(), 1);
     close(box_fd);
 }
 
@@ -590,6 +653,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_worker_knows_of_a_reset, begin, end),
         cmocka_unit_test_setup_teardown(test_a_tank_goes_back_or_stays, begin, end),
         cmocka_unit_test_setup_teardown(test_who_goes_back_does_nothing_twice, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_press_amid_a_way_back_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_what_is_held_outlives_a_move, begin, end),
         cmocka_unit_test_setup_teardown(test_a_damaged_state_means_a_fresh_start, begin, end),
     };

@@ -1,8 +1,7 @@
 // A tank that was gone back with is done again what was done to it then: to the same bits, until somebody acts, and
 // through the ends of workers and of the server.
 #include "server/common/clock.h"
-#include "tests/server/server_process.h"
-#include "tests/server/stream_client.h"
+#include "tests/server/kept_tank.h"
 #include "tests/server/test_cmocka.h"
 
 #include <signal.h>
@@ -12,40 +11,14 @@
 #include <unistd.h>
 
 enum {
-    ANSWER_BYTES = 16384,
-    COMMIT_MS = 50,
-    HASH_DIGITS = 32,
-    TRIES = 200,
     STEPS_MANY = 540, ///< that are played back: across states, and a hash in the log
     STEPS = 180,
     BEGIN_STEP = 9, ///< from where
 };
 
-static char dir[64];
-static char own[64];
-static server_process server;
-static char answer[ANSWER_BYTES];
-
-static int make_dir(void **state)
-{
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/tarn-replay-XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    return server_remove_store(dir);
-}
-
 static void start_on(const char *devices)
 {
-    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", "--guests", "watch", "--store",
-                                   dir,        "--durability",   "50",      "--devices", devices,    NULL};
-    server_start(&server, options);
-    server_owners_key(dir, own, sizeof own);
+    kept_start("small-dam", (const char *const[]){"--devices", devices, NULL});
 }
 
 static void start(void)
@@ -55,67 +28,8 @@ static void start(void)
 
 static void join(stream_client *client)
 {
-    tarn_message message = {.kind = TARN_MESSAGE_JOIN};
-    memset(client, 0, sizeof *client);
-    assert_int_equal(ws_client_open(&client->ws, server.port, "/ws", "tarn.v1", NULL), 101);
-    assert_int_equal(ws_client_hello(&client->ws), 0);
-    snprintf(message.join.session, sizeof message.join.session, "main");
-    snprintf(message.join.key, sizeof message.join.key, "%s", own);
-    assert_int_equal(ws_client_tell(&client->ws, &message), 0);
+    (void)kept_join(client, "main", kept.own, NULL);
     stream_client_see(client);
-}
-
-static int ask(const char *page, const char *key, const char *body)
-{
-    char target[128], headers[256];
-    snprintf(target, sizeof target, "/sessions/main/%s", page);
-    snprintf(headers, sizeof headers, "Content-Type: application/json\r\nAuthorization: Bearer %s\r\n", key);
-    return server_request(server.port, body != NULL ? "POST" : "GET", target, headers, body, answer, sizeof answer);
-}
-
-static double number_of(const char *field)
-{
-    char pattern[64];
-    snprintf(pattern, sizeof pattern, "\"%s\":", field);
-    const char *at = strstr(answer, pattern);
-    assert_non_null(at);
-    return strtod(at + strlen(pattern), NULL);
-}
-
-static void wait_for_commit(void)
-{
-    usleep(6 * COMMIT_MS * 1000);
-}
-
-/// The newest moment, all of which is committed.
-static double now_s(void)
-{
-    wait_for_commit();
-    assert_int_equal(ask("history", own, NULL), 200);
-    return number_of("until");
-}
-
-/// What a kept tank goes on with, bit for bit.
-static void hash_now(char hash[HASH_DIGITS + 1])
-{
-    char command[512], line[256] = "";
-    snprintf(command, sizeof command, "%s session export %s/main.tank --hash --quiet --scenes %s", TARN_TEST_TOOL, dir,
-             TARN_TEST_SCENES);
-    wait_for_commit();
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    assert_non_null(fgets(line, sizeof line, pipe));
-    assert_int_equal(pclose(pipe), 0);
-    snprintf(hash, HASH_DIGITS + 1, "%.*s", HASH_DIGITS, line);
-    assert_int_equal(strlen(hash), HASH_DIGITS);
-}
-
-static void pause_tank(stream_client *client)
-{
-    ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
-    do {
-        stream_client_see(client);
-    } while ((client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) == 0);
 }
 
 static void resume_tank(stream_client *client)
@@ -158,45 +72,15 @@ static void let_go(stream_client *client)
     }
 }
 
-typedef struct moment {
-    double t_s;
-    uint64_t step;
-    char hash[HASH_DIGITS + 1];
-} moment;
-
-static void note(const stream_client *client, moment *noted)
-{
-    noted->t_s = now_s();
-    noted->step = client->frame.head.step;
-    hash_now(noted->hash);
-}
-
-/// Goes back, and sees the tank there. @param more  further fields
-static void go_back(stream_client *client, double t_s, const char *more)
-{
-    char body[256];
-    int status = 409;
-    const uint32_t epoch = client->frame.head.epoch;
-    snprintf(body, sizeof body, "{\"t\":%.6f%s}", t_s, more);
-    for (int i = 0; i < TRIES && status == 409; i++) {
-        status = ask("rewind", own, body);
-        usleep(status == 409 ? 20000 : 0);
-    }
-    assert_int_equal(status, 202);
-    while (client->frame.head.epoch == epoch) {
-        stream_client_see(client);
-    }
-}
-
 /// What people do to a tank that stands: pushes, and a parameter between two steps. It stands at the end, too.
-static void live_a_little(stream_client *client, uint64_t steps, moment *begin, moment *end)
+static void live_a_little(stream_client *client, uint64_t steps, kept_moment *begin, kept_moment *end)
 {
-    pause_tank(client);
+    kept_pause(client);
     while (client->frame.head.step < BEGIN_STEP) {
         push(client);
         make_step(client);
     }
-    note(client, begin);
+    kept_note(client, begin);
     while (client->frame.head.step < BEGIN_STEP + steps) {
         if (client->frame.head.step % 100 == 50) {
             ws_client_parameter(&client->ws, "gravity_m_s2", 9.0f - 0.01f * (float)client->frame.head.step);
@@ -205,57 +89,43 @@ static void live_a_little(stream_client *client, uint64_t steps, moment *begin, 
         make_step(client);
     }
     let_go(client);
-    note(client, end);
+    kept_note(client, end);
 }
 
 /// Waits until the state says whether something is played back.
 static void see_replay(stream_client *client, uint64_t until)
 {
-    for (int i = 0; i < 10 * TRIES && client->ws.state.replay_until != until; i++) {
+    for (int i = 0; i < 10 * KEPT_TRIES && client->ws.state.replay_until != until; i++) {
         (void)stream_client_next(client, 20); // a tank that stands makes no frames
     }
     assert_int_equal(client->ws.state.replay_until, until);
 }
 
 /// The tank ends where it ended then: it is gone back with to the step that is as old as the other's end.
-static void expect_end(stream_client *client, const moment *begin, const moment *end)
+static void expect_end(stream_client *client, const kept_moment *begin, const kept_moment *end)
 {
-    char hash[HASH_DIGITS + 1];
+    char hash[KEPT_HASH_DIGITS + 1];
     const double step_s = (end->t_s - begin->t_s) / (double)(end->step - begin->step);
-    pause_tank(client);
+    kept_pause(client);
     const double beyond_s = (double)(client->frame.head.step - end->step) * step_s;
     assert_true(client->frame.head.step >= end->step);
-    go_back(client, now_s() - beyond_s, "");
+    kept_go_back(client, kept_now_s() - beyond_s, "");
     assert_int_equal(client->frame.head.step, end->step);
-    hash_now(hash);
+    kept_hash("main", hash);
     assert_string_equal(hash, end->hash);
-}
-
-/// The steps that are kept come to the states and the hashes that a worker has put between them.
-static void expect_verified(void)
-{
-    char command[512], said[8192] = "";
-    snprintf(command, sizeof command, "%s replay %s/main.tank --verify --scenes %s", TARN_TEST_TOOL, dir,
-             TARN_TEST_SCENES);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    said[fread(said, 1, sizeof said - 1, pipe)] = 0;
-    if (pclose(pipe) != 0 || strstr(said, "in the log compared") == NULL || strstr(said, "\n0 hash") != NULL) {
-        fail_msg("tarn replay --verify: %s", said);
-    }
 }
 
 static void test_what_was_done_is_done_again_to_the_same_bits(void **state)
 {
     (void)state;
-    static moment begin, end;
+    static kept_moment begin, end;
     stream_client client;
-    char hash[HASH_DIGITS + 1];
+    char hash[KEPT_HASH_DIGITS + 1];
     start();
     join(&client);
     live_a_little(&client, STEPS_MANY, &begin, &end);
     // Step by step, while it is paused, to the very end.
-    go_back(&client, begin.t_s, ",\"replay\":true");
+    kept_go_back(&client, begin.t_s, ",\"replay\":true");
     assert_int_equal(client.frame.head.step, begin.step);
     see_replay(&client, end.step);
     while (client.frame.head.step < end.step) {
@@ -263,37 +133,37 @@ static void test_what_was_done_is_done_again_to_the_same_bits(void **state)
         make_step(&client);
     }
     see_replay(&client, 0);
-    hash_now(hash);
+    kept_hash("main", hash);
     assert_string_equal(hash, end.hash);
     // As fast as the tank's clock goes; a pause on the way keeps it.
-    assert_int_equal(ask("speed", own, "{\"speed\":4}"), 202);
-    go_back(&client, begin.t_s, ",\"replay\":true");
+    assert_int_equal(kept_ask("main", "speed", kept.own, "{\"speed\":4}"), 202);
+    kept_go_back(&client, begin.t_s, ",\"replay\":true");
     see_replay(&client, end.step);
     resume_tank(&client);
     see_step(&client, begin.step + STEPS_MANY / 3);
-    pause_tank(&client);
+    kept_pause(&client);
     assert_int_equal(client.ws.state.replay_until, end.step);
     resume_tank(&client);
     see_replay(&client, 0);
     expect_end(&client, &begin, &end);
     // Of nothing that came behind nothing is played.
-    go_back(&client, now_s(), ",\"replay\":true");
+    kept_go_back(&client, kept_now_s(), ",\"replay\":true");
     assert_int_equal(client.ws.state.replay_until, 0);
-    go_back(&client, begin.t_s, ",\"replay\":false");
+    kept_go_back(&client, begin.t_s, ",\"replay\":false");
     assert_int_equal(client.ws.state.replay_until, 0);
     make_step(&client);
     stream_client_close(&client);
-    assert_null(strstr(server_said(&server), "other water"));
-    server_stop(&server);
-    expect_verified();
+    assert_null(strstr(server_said(&kept.server), "other water"));
+    server_stop(&kept.server);
+    kept_expect_verified();
 }
 
 /// @param act  what somebody does; once it is done the tank is live
-static void expect_ended_by(stream_client *client, const moment *begin, const moment *end,
+static void expect_ended_by(stream_client *client, const kept_moment *begin, const kept_moment *end,
                             void (*act)(stream_client *client))
 {
-    char hash[HASH_DIGITS + 1];
-    go_back(client, begin->t_s, ",\"replay\":true");
+    char hash[KEPT_HASH_DIGITS + 1];
+    kept_go_back(client, begin->t_s, ",\"replay\":true");
     see_replay(client, end->step);
     for (int i = 0; i < 5; i++) {
         make_step(client);
@@ -307,11 +177,11 @@ static void expect_ended_by(stream_client *client, const moment *begin, const mo
         make_step(client);
     }
     // What was done then isn't done any more.
-    hash_now(hash);
-    go_back(client, begin->t_s + (double)20 * (end->t_s - begin->t_s) / (double)(end->step - begin->step), "");
+    kept_hash("main", hash);
+    kept_go_back(client, begin->t_s + (double)20 * (end->t_s - begin->t_s) / (double)(end->step - begin->step), "");
     assert_int_equal(client->frame.head.step, begin->step + 20);
-    char then[HASH_DIGITS + 1];
-    hash_now(then);
+    char then[KEPT_HASH_DIGITS + 1];
+    kept_hash("main", then);
     assert_string_not_equal(hash, then);
 }
 
@@ -333,7 +203,7 @@ static void act_by_parameter(stream_client *client)
 static void test_whoever_acts_ends_it(void **state)
 {
     (void)state;
-    static moment begin, end;
+    static kept_moment begin, end;
     stream_client client;
     start();
     join(&client);
@@ -341,7 +211,7 @@ static void test_whoever_acts_ends_it(void **state)
     expect_ended_by(&client, &begin, &end, act_by_push);
     expect_ended_by(&client, &begin, &end, act_by_parameter);
     // A fresh start, too.
-    go_back(&client, begin.t_s, ",\"replay\":true");
+    kept_go_back(&client, begin.t_s, ",\"replay\":true");
     see_replay(&client, end.step);
     const uint32_t epoch = client.frame.head.epoch;
     ws_client_control(&client.ws, TARN_CONTROL_RESET, NULL);
@@ -352,30 +222,28 @@ static void test_whoever_acts_ends_it(void **state)
     make_step(&client);
     assert_int_equal(client.frame.head.step, 1);
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 static void kill_worker(void)
 {
-    const pid_t worker = server_worker(&server);
+    const pid_t worker = server_worker(&kept.server);
     assert_true(worker > 0);
     assert_int_equal(kill(worker, SIGKILL), 0);
-    for (int i = 0; i < TRIES && (server_worker(&server) == worker || server_worker(&server) == 0); i++) {
-        usleep(20000);
-    }
+    kept_see_next_worker(worker);
 }
 
 /// The next worker plays on from the very step; the next server has the tank live, at the very step.
 static void test_a_kill_on_the_way_loses_nothing(void **state)
 {
     (void)state;
-    static moment begin, end, stood;
+    static kept_moment begin, end, stood;
     stream_client client;
-    char hash[HASH_DIGITS + 1];
+    char hash[KEPT_HASH_DIGITS + 1];
     start();
     join(&client);
     live_a_little(&client, STEPS, &begin, &end);
-    go_back(&client, begin.t_s, ",\"replay\":true");
+    kept_go_back(&client, begin.t_s, ",\"replay\":true");
     see_replay(&client, end.step);
     resume_tank(&client);
     for (uint64_t part = 1; part <= 3; part++) {
@@ -389,7 +257,7 @@ static void test_a_kill_on_the_way_loses_nothing(void **state)
     see_replay(&client, 0);
     expect_end(&client, &begin, &end);
     // Where somebody has acted it doesn't begin again.
-    go_back(&client, begin.t_s, ",\"replay\":true");
+    kept_go_back(&client, begin.t_s, ",\"replay\":true");
     see_replay(&client, end.step);
     act_by_push(&client);
     see_replay(&client, 0);
@@ -401,59 +269,59 @@ static void test_a_kill_on_the_way_loses_nothing(void **state)
     assert_int_equal(client.frame.head.step, step + 1);
     assert_int_equal(client.ws.state.replay_until, 0);
     // The server's end.
-    go_back(&client, begin.t_s, ",\"replay\":true");
+    kept_go_back(&client, begin.t_s, ",\"replay\":true");
     see_replay(&client, end.step);
     resume_tank(&client);
     see_step(&client, begin.step + STEPS / 5);
-    pause_tank(&client);
+    kept_pause(&client);
     assert_int_equal(client.ws.state.replay_until, end.step);
-    note(&client, &stood);
-    assert_int_equal(kill(server.pid, SIGKILL), 0);
-    assert_int_equal(server_wait(&server), 128 + SIGKILL);
+    kept_note(&client, &stood);
+    assert_int_equal(kill(kept.server.pid, SIGKILL), 0);
+    assert_int_equal(server_wait(&kept.server), 128 + SIGKILL);
     stream_client_close(&client);
     start();
     join(&client);
     assert_int_equal(client.frame.head.step, stood.step);
     assert_int_equal(client.ws.state.replay_until, 0);
-    hash_now(hash);
+    kept_hash("main", hash);
     assert_string_equal(hash, stood.hash);
     // What was there then is there still, to be played back.
-    go_back(&client, begin.t_s, ",\"replay\":true");
+    kept_go_back(&client, begin.t_s, ",\"replay\":true");
     see_replay(&client, end.step);
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 /// A tank that is moved on the way plays on where it is then.
 static void test_it_moves_along(void **state)
 {
     (void)state;
-    static moment begin, end;
+    static kept_moment begin, end;
     stream_client client;
     start_on("cpu,cpu");
     join(&client);
     live_a_little(&client, STEPS, &begin, &end);
-    go_back(&client, begin.t_s, ",\"replay\":true");
+    kept_go_back(&client, begin.t_s, ",\"replay\":true");
     see_replay(&client, end.step);
     resume_tank(&client);
     see_step(&client, begin.step + STEPS / 4);
-    assert_int_equal(ask("move", own, "{}"), 202);
-    for (int i = 0; i < 10 * TRIES && server_metric(server.port, "tarn_moves_total") != 1; i++) {
+    assert_int_equal(kept_ask("main", "move", kept.own, "{}"), 202);
+    for (int i = 0; i < 10 * KEPT_TRIES && server_metric(kept.server.port, "tarn_moves_total") != 1; i++) {
         (void)stream_client_next(&client, 20);
     }
-    assert_true(server_metric(server.port, "tarn_moves_total") == 1);
+    assert_true(server_metric(kept.server.port, "tarn_moves_total") == 1);
     assert_int_equal(client.ws.state.replay_until, end.step);
     see_replay(&client, 0);
     expect_end(&client, &begin, &end);
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 static void expect_refused(const char *page, const char *key, const char *body, int status, const char *words)
 {
-    assert_int_equal(ask(page, key, body), status);
-    if (strstr(answer, words) == NULL) {
-        fail_msg("%s: \"%s\" says nothing of \"%s\"", body, answer, words);
+    assert_int_equal(kept_ask("main", page, key, body), status);
+    if (strstr(kept.answer, words) == NULL) {
+        fail_msg("%s: \"%s\" says nothing of \"%s\"", body, kept.answer, words);
     }
 }
 
@@ -463,34 +331,37 @@ static void test_what_is_wrong_is_refused(void **state)
     stream_client client;
     start();
     join(&client);
-    pause_tank(&client);
+    kept_pause(&client);
     for (int i = 0; i < 5; i++) {
         make_step(&client);
     }
-    now_s();
+    kept_now_s();
     const uint32_t epoch = client.frame.head.epoch;
-    expect_refused("rewind", own, "{\"t\":0,\"replay\":\"yes\"}", 400, "replay: found a string, allowed are true and");
-    expect_refused("rewind", own, "{\"t\":0,\"replay\":1}", 400, "replay: found a number, allowed are true and false");
-    expect_refused("rewind", own, "{\"t\":0,\"replay\":null}", 400, "replay: found null");
-    expect_refused("rewind", own, "{\"t\":0,\"replay\":[true]}", 400, "replay: found an array");
-    expect_refused("rewind", own, "{\"replay\":true}", 400, "t: found none");
-    expect_refused("fork", own, "{\"t\":0,\"replay\":true}", 400, "allowed are t, name and listed");
+    expect_refused("rewind", kept.own, "{\"t\":0,\"replay\":\"yes\"}", 400,
+                   "replay: found a string, allowed are true and");
+    expect_refused("rewind", kept.own, "{\"t\":0,\"replay\":1}", 400,
+                   "replay: found a number, allowed are true and false");
+    expect_refused("rewind", kept.own, "{\"t\":0,\"replay\":null}", 400, "replay: found null");
+    expect_refused("rewind", kept.own, "{\"t\":0,\"replay\":[true]}", 400, "replay: found an array");
+    expect_refused("rewind", kept.own, "{\"replay\":true}", 400, "t: found none");
+    expect_refused("fork", kept.own, "{\"t\":0,\"replay\":true}", 400, "allowed are t, name and listed");
     expect_refused("rewind", "wrong", "{\"t\":0,\"replay\":true}", 403, "owners");
     make_step(&client);
     assert_int_equal(client.frame.head.epoch, epoch);
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 int main(int argc, char **argv)
 {
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_was_done_is_done_again_to_the_same_bits, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_whoever_acts_ends_it, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_a_kill_on_the_way_loses_nothing, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_it_moves_along, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_what_is_wrong_is_refused, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_was_done_is_done_again_to_the_same_bits, kept_make_dir,
+                                        kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_whoever_acts_ends_it, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_kill_on_the_way_loses_nothing, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_it_moves_along, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_is_wrong_is_refused, kept_make_dir, kept_remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 // The time machine: a tank is gone back with, forked, marked and slowed down, and its bits are those that it had.
 #include "server/common/clock.h"
-#include "tests/server/server_process.h"
-#include "tests/server/stream_client.h"
+#include "tests/server/kept_tank.h"
 #include "tests/server/test_cmocka.h"
 
 #include <errno.h>
@@ -14,148 +13,31 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { ANSWER_BYTES = 16384, COMMIT_MS = 50, HASH_DIGITS = 32, TRIES = 200 };
-
-static const char json[] = "Content-Type: application/json\r\n";
-
-static char dir[64];
-static char own[64];
-static server_process server;
-static char answer[ANSWER_BYTES];
-
-static int make_dir(void **state)
-{
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/tarn-time-XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    return server_remove_store(dir);
-}
-
 static void start(const char *scene, const char *minutes)
 {
-    const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", scene,       "--guests", "watch", "--store",
-                                   dir,        "--durability",   "50",      "--history", minutes,    NULL};
-    server_start(&server, options);
-    server_owners_key(dir, own, sizeof own);
+    kept_start(scene, (const char *const[]){"--history", minutes, NULL});
 }
 
 static void kill_server(void)
 {
-    assert_int_equal(kill(server.pid, SIGKILL), 0);
-    assert_int_equal(server_wait(&server), 128 + SIGKILL);
-}
-
-/// Joins, with its newest state as it is told. @return the role that was given
-static int join(stream_client *client, const char *session, const char *key, tarn_joined *joined)
-{
-    tarn_message message = {.kind = TARN_MESSAGE_JOIN};
-    memset(client, 0, sizeof *client);
-    assert_int_equal(ws_client_open(&client->ws, server.port, "/ws", "tarn.v1", NULL), 101);
-    assert_int_equal(ws_client_hello(&client->ws), 0);
-    snprintf(message.join.session, sizeof message.join.session, "%s", session);
-    snprintf(message.join.key, sizeof message.join.key, "%s", key);
-    assert_int_equal(ws_client_tell(&client->ws, &message), 0);
-    for (;;) {
-        ws_message raw;
-        assert_int_equal(ws_client_next(&client->ws, &raw, WS_CLIENT_WAIT_MS), 1);
-        if (raw.opcode == WS_BINARY && tarn_message_read(raw.bytes, raw.byte_count, &message, NULL) == TARN_OK &&
-            message.kind == TARN_MESSAGE_JOINED) {
-            if (joined != NULL) {
-                *joined = message.joined;
-            }
-            return (int)message.joined.role;
-        }
-    }
-}
-
-/// @param page  "history" and so on  @param key  NULL: none  @return the status
-static int ask(const char *session, const char *page, const char *key, const char *body)
-{
-    char target[128], headers[256] = "";
-    snprintf(target, sizeof target, "/sessions/%s/%s", session, page);
-    snprintf(headers, sizeof headers, "%s%s%s%s", body != NULL ? json : "", key != NULL ? "Authorization: Bearer " : "",
-             key != NULL ? key : "", key != NULL ? "\r\n" : "");
-    return server_request(server.port, body != NULL ? "POST" : "GET", target, headers, body, answer, sizeof answer);
-}
-
-/// As an owner of the first tank, until nothing else is being done with it.
-static int ask_t(const char *page, double t_s, const char *more)
-{
-    char body[512];
-    int status = 409;
-    snprintf(body, sizeof body, "{\"t\":%.6f%s}", t_s, more);
-    for (int i = 0; i < TRIES && status == 409; i++) {
-        status = ask("main", page, own, body);
-        usleep(status == 409 ? 20000 : 0);
-    }
-    return status;
-}
-
-static double number_of(const char *field)
-{
-    char pattern[64];
-    snprintf(pattern, sizeof pattern, "\"%s\":", field);
-    const char *at = strstr(answer, pattern);
-    assert_non_null(at);
-    return strtod(at + strlen(pattern), NULL);
+    assert_int_equal(kill(kept.server.pid, SIGKILL), 0);
+    assert_int_equal(server_wait(&kept.server), 128 + SIGKILL);
 }
 
 static void text_of(const char *field, char *text, size_t text_bytes)
 {
     char pattern[64];
     snprintf(pattern, sizeof pattern, "\"%s\":\"", field);
-    const char *at = strstr(answer, pattern);
+    const char *at = strstr(kept.answer, pattern);
     assert_non_null(at);
     at += strlen(pattern);
     snprintf(text, text_bytes, "%.*s", (int)strcspn(at, "\""), at);
-}
-
-static void wait_for_commit(void)
-{
-    usleep(6 * COMMIT_MS * 1000);
-}
-
-/// The newest moment of the first tank, all of which is committed.
-static double now_s(void)
-{
-    wait_for_commit();
-    assert_int_equal(ask("main", "history", own, NULL), 200);
-    return number_of("until");
-}
-
-/// What a kept session goes on with, bit for bit.
-static void hash_of(const char *session, char hash[HASH_DIGITS + 1])
-{
-    char command[512], line[256] = "";
-    snprintf(command, sizeof command, "%s session export %s/%s.tank --hash --quiet --scenes %s", TARN_TEST_TOOL, dir,
-             session, TARN_TEST_SCENES);
-    wait_for_commit();
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    assert_non_null(fgets(line, sizeof line, pipe));
-    assert_int_equal(pclose(pipe), 0);
-    snprintf(hash, HASH_DIGITS + 1, "%.*s", HASH_DIGITS, line);
-    assert_int_equal(strlen(hash), HASH_DIGITS);
 }
 
 static void push(ws_client *client, uint64_t step)
 {
     const float origin_m[3] = {0.2f + 0.02f * (float)(step % 20), 3, 0.3f}, down[3] = {0, -1, 0};
     ws_client_pointer(client, step % 20 == 1 ? TARN_PHASE_DOWN : TARN_PHASE_MOVE, origin_m, down, 0.3f);
-}
-
-static void pause_tank(stream_client *client)
-{
-    ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
-    do {
-        stream_client_see(client);
-    } while ((client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) == 0);
 }
 
 /// Steps a paused tank, pushed.
@@ -181,69 +63,29 @@ static void reset_tank(stream_client *client)
     }
 }
 
-/// Goes back, and sees the tank there. @return the step that it is at
-static uint64_t go_back(stream_client *client, double t_s)
+static void expect(stream_client *client, const kept_moment *noted)
 {
-    const uint32_t epoch = client->frame.head.epoch;
-    assert_int_equal(ask_t("rewind", t_s, ""), 202);
-    while (client->frame.head.epoch == epoch) {
-        stream_client_see(client);
-    }
-    assert_int_equal(client->frame.head.kind, TARN_STREAM_KEY);
-    assert_true(client->frame.head.epoch > epoch);
-    return client->frame.head.step;
-}
-
-typedef struct moment {
-    double t_s;
-    uint64_t step;
-    char hash[HASH_DIGITS + 1];
-} moment;
-
-static void note(const stream_client *client, moment *noted)
-{
-    noted->t_s = now_s();
-    noted->step = client->frame.head.step;
-    hash_of("main", noted->hash);
-}
-
-static void expect(stream_client *client, const moment *noted)
-{
-    char hash[HASH_DIGITS + 1];
-    const uint64_t step = go_back(client, noted->t_s);
+    char hash[KEPT_HASH_DIGITS + 1];
+    const uint64_t step = kept_go_back(client, noted->t_s, "");
     assert_int_equal(step, noted->step);
     assert_true(client->frame.head.flags & TARN_FRAME_FLAG_PAUSED); // as it was just now
-    hash_of("main", hash);
+    kept_hash("main", hash);
     assert_string_equal(hash, noted->hash);
-}
-
-/// The steps that are kept come to the states and the hashes that a worker has put between them.
-static void expect_replayed(void)
-{
-    char command[512], said[8192] = "";
-    snprintf(command, sizeof command, "%s replay %s/main.tank --verify --scenes %s", TARN_TEST_TOOL, dir,
-             TARN_TEST_SCENES);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    said[fread(said, 1, sizeof said - 1, pipe)] = 0;
-    if (pclose(pipe) != 0 || strstr(said, "in the log compared") == NULL || strstr(said, "\n0 hash") != NULL) {
-        fail_msg("tarn replay --verify: %s", said);
-    }
 }
 
 static void test_a_tank_is_as_it_was(void **state)
 {
     (void)state;
     enum { MOMENTS = 5 };
-    static moment moments[MOMENTS + 1];
+    static kept_moment moments[MOMENTS + 1];
     stream_client client, other, second;
-    char fork[64], fork_own[64], hash[HASH_DIGITS + 1];
+    char fork[64], fork_own[64], hash[KEPT_HASH_DIGITS + 1];
     start("small-dam", "60");
-    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
-    pause_tank(&client);
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    kept_pause(&client);
     for (int i = 0; i < MOMENTS; i++) {
         play(&client, 17 + 45 * (uint64_t)i); // 535 in all: across states, and a hash
-        note(&client, &moments[i]);
+        kept_note(&client, &moments[i]);
         assert_true(i == 0 ||
                     (moments[i].t_s > moments[i - 1].t_s && strcmp(moments[i].hash, moments[i - 1].hash) != 0));
     }
@@ -251,57 +93,57 @@ static void test_a_tank_is_as_it_was(void **state)
     expect(&client, &moments[1]);
     expect(&client, &moments[3]);
     play(&client, 12); // another future
-    note(&client, &moments[MOMENTS]);
+    kept_note(&client, &moments[MOMENTS]);
     assert_string_not_equal(moments[MOMENTS].hash, moments[4].hash);
     expect(&client, &moments[4]);
     expect(&client, &moments[0]);
     expect(&client, &moments[MOMENTS]);
     // A single step between two states.
     const double step_s = (moments[1].t_s - moments[0].t_s) / (double)(moments[1].step - moments[0].step);
-    assert_int_equal(go_back(&client, moments[1].t_s + 3.0 * step_s), moments[1].step + 3);
+    assert_int_equal(kept_go_back(&client, moments[1].t_s + 3.0 * step_s, ""), moments[1].step + 3);
     // Another session goes on from one of them.
-    assert_int_equal(ask_t("fork", moments[2].t_s, ",\"name\":\"another way\""), 201);
+    assert_int_equal(kept_ask_t("fork", moments[2].t_s, ",\"name\":\"another way\""), 201);
     text_of("session", fork, sizeof fork);
     text_of("own", fork_own, sizeof fork_own);
-    assert_string_not_equal(fork_own, own);
-    assert_int_equal(join(&other, fork, fork_own, NULL), TARN_ROLE_OWN);
+    assert_string_not_equal(fork_own, kept.own);
+    assert_int_equal(kept_join(&other, fork, fork_own, NULL), TARN_ROLE_OWN);
     stream_client_see(&other);
     assert_int_equal(other.frame.head.step, moments[2].step);
-    hash_of(fork, hash);
+    kept_hash(fork, hash);
     assert_string_equal(hash, moments[2].hash);
     play(&other, 5);
-    hash_of(fork, hash);
-    assert_int_equal(ask_t("marks", moments[2].t_s, ",\"name\":\"before the wave\""), 202);
+    kept_hash(fork, hash);
+    assert_int_equal(kept_ask_t("marks", moments[2].t_s, ",\"name\":\"before the wave\""), 202);
     expect(&client, &moments[2]);
     // All of it outlives the server.
     for (int round = 0; round < 2; round++) {
-        char again[HASH_DIGITS + 1];
+        char again[KEPT_HASH_DIGITS + 1];
         if (round == 0) {
             kill_server();
         } else {
-            server_stop(&server);
+            server_stop(&kept.server);
         }
         stream_client_close(&client);
         stream_client_close(&other);
         start("small-dam", "60");
-        assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
-        assert_int_equal(join(&other, fork, fork_own, NULL), TARN_ROLE_OWN);
+        assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+        assert_int_equal(kept_join(&other, fork, fork_own, NULL), TARN_ROLE_OWN);
         stream_client_see(&client);
         stream_client_see(&other);
         assert_int_equal(client.frame.head.step, moments[2 + round].step);
         assert_int_equal(other.frame.head.step, moments[2].step + 5);
-        hash_of("main", again);
+        kept_hash("main", again);
         assert_string_equal(again, moments[2 + round].hash);
-        hash_of(fork, again);
+        kept_hash(fork, again);
         assert_string_equal(again, hash);
-        assert_int_equal(ask("main", "history", own, NULL), 200);
-        assert_non_null(strstr(answer, "before the wave"));
+        assert_int_equal(kept_ask("main", "history", kept.own, NULL), 200);
+        assert_non_null(strstr(kept.answer, "before the wave"));
         expect(&client, &moments[3]);
     }
     // Its viewers stay, and see where it went.
-    assert_int_equal(join(&second, "main", "", NULL), TARN_ROLE_WATCH);
+    assert_int_equal(kept_join(&second, "main", "", NULL), TARN_ROLE_WATCH);
     stream_client_see(&second);
-    go_back(&client, moments[0].t_s);
+    kept_go_back(&client, moments[0].t_s, "");
     while (second.frame.head.epoch != client.frame.head.epoch) {
         stream_client_see(&second);
     }
@@ -309,81 +151,80 @@ static void test_a_tank_is_as_it_was(void **state)
     stream_client_close(&second);
     stream_client_close(&client);
     stream_client_close(&other);
-    server_stop(&server);
-    expect_replayed();
+    server_stop(&kept.server);
+    kept_expect_verified();
 }
 
 /// A worker that ends on the way leaves the tank as it was, or as it was to be.
 static void test_a_worker_may_end_meanwhile(void **state)
 {
     (void)state;
-    static moment first, last;
+    static kept_moment first, last;
     stream_client client;
     start("small-dam", "60");
-    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
-    pause_tank(&client);
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    kept_pause(&client);
     play(&client, 40);
-    note(&client, &first);
+    kept_note(&client, &first);
     play(&client, 40);
-    note(&client, &last);
+    kept_note(&client, &last);
     for (int round = 0; round < 4; round++) {
-        char hash[HASH_DIGITS + 1];
-        const pid_t worker = server_worker(&server);
+        char hash[KEPT_HASH_DIGITS + 1];
+        const pid_t worker = server_worker(&kept.server);
         assert_true(worker > 0);
-        assert_int_equal(ask_t("rewind", round % 2 == 0 ? first.t_s : last.t_s, ""), 202);
+        assert_int_equal(kept_ask_t("rewind", round % 2 == 0 ? first.t_s : last.t_s, ""), 202);
         usleep(15000 * (unsigned)round);
         assert_int_equal(kill(worker, SIGKILL), 0);
-        for (int i = 0; i < TRIES && (server_worker(&server) == worker || server_worker(&server) == 0); i++) {
-            usleep(20000);
-        }
-        wait_for_commit();
-        wait_for_commit();
-        hash_of("main", hash);
+        kept_see_next_worker(worker);
+        kept_wait_for_commit();
+        kept_wait_for_commit();
+        kept_hash("main", hash);
         assert_true(strcmp(hash, first.hash) == 0 || strcmp(hash, last.hash) == 0);
     }
     stream_client_close(&client);
-    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
     stream_client_see(&client);
     if (client.frame.head.step != first.step) { // else it would be seen nowhere
         expect(&client, &first);
     }
     expect(&client, &last);
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 /// Across a scene that was loaded, and a fresh start.
 static void test_another_scene_is_gone_back_to(void **state)
 {
     (void)state;
-    static moment before, after;
+    static kept_moment before, after;
     stream_client client;
     start("small-dam", "60");
-    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
-    pause_tank(&client);
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    kept_pause(&client);
     play(&client, 30);
-    note(&client, &before);
+    kept_note(&client, &before);
     const uint32_t epoch = client.frame.head.epoch;
     ws_client_control(&client.ws, TARN_CONTROL_LOAD, "small-pool");
     while (client.frame.head.epoch == epoch) {
         stream_client_see(&client);
     }
-    pause_tank(&client);
+    kept_pause(&client);
     play(&client, 30);
-    note(&client, &after);
+    kept_note(&client, &after);
     expect(&client, &before);
-    assert_int_equal(server_request(server.port, "GET", "/sessions", "", NULL, answer, sizeof answer), 200);
-    assert_non_null(strstr(answer, "\"scene\":\"small-dam\""));
+    assert_int_equal(server_request(kept.server.port, "GET", "/sessions", "", NULL, kept.answer, sizeof kept.answer),
+                     200);
+    assert_non_null(strstr(kept.answer, "\"scene\":\"small-dam\""));
     expect(&client, &after);
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 static void expect_refused(int status, int expected, const char *words)
 {
     assert_int_equal(status, expected);
-    if (strstr(answer, words) == NULL) {
-        fail_msg("\"%s\" says nothing of \"%s\"", answer, words);
+    if (strstr(kept.answer, words) == NULL) {
+        fail_msg("\"%s\" says nothing of \"%s\"", kept.answer, words);
     }
 }
 
@@ -394,63 +235,64 @@ static void test_what_is_wrong_is_refused(void **state)
     tarn_joined joined;
     char body[256];
     start("small-dam", "60");
-    assert_int_equal(join(&client, "main", own, &joined), TARN_ROLE_OWN);
-    pause_tank(&client);
+    assert_int_equal(kept_join(&client, "main", kept.own, &joined), TARN_ROLE_OWN);
+    kept_pause(&client);
     play(&client, 20);
-    const double until_s = now_s();
+    const double until_s = kept_now_s();
     const char *const pages[] = {"rewind", "fork", "marks", "speed"};
     const char *const bodies[] = {"{\"t\":0.1}", "{\"t\":0.1}", "{\"t\":0.1,\"name\":\"a\"}", "{\"speed\":2}"};
     for (int i = 0; i < 4; i++) {
-        expect_refused(ask("main", pages[i], joined.play_key, bodies[i]), 403, "owners");
-        expect_refused(ask("main", pages[i], joined.watch_key, bodies[i]), 403, "owners");
-        expect_refused(ask("main", pages[i], NULL, bodies[i]), 403, "owners");
-        expect_refused(ask("main", pages[i], own, "[]"), 400, "JSON object");
-        expect_refused(ask("main", pages[i], own, "{\"x\":1}"), 400, "allowed are");
-        expect_refused(ask("nowhere", pages[i], own, bodies[i]), 404, "no such session");
-        assert_int_equal(ask("main", pages[i], own, NULL), 405);
+        expect_refused(kept_ask("main", pages[i], joined.play_key, bodies[i]), 403, "owners");
+        expect_refused(kept_ask("main", pages[i], joined.watch_key, bodies[i]), 403, "owners");
+        expect_refused(kept_ask("main", pages[i], NULL, bodies[i]), 403, "owners");
+        expect_refused(kept_ask("main", pages[i], kept.own, "[]"), 400, "JSON object");
+        expect_refused(kept_ask("main", pages[i], kept.own, "{\"x\":1}"), 400, "allowed are");
+        expect_refused(kept_ask("nowhere", pages[i], kept.own, bodies[i]), 404, "no such session");
+        assert_int_equal(kept_ask("main", pages[i], kept.own, NULL), 405);
     }
-    expect_refused(ask("main", "history", joined.play_key, NULL), 403, "owners");
-    expect_refused(ask("main", "history", NULL, NULL), 403, "owners");
-    assert_int_equal(ask("main", "history", own, "{}"), 405);
-    expect_refused(ask_t("rewind", until_s + 1.0, ""), 400, "allowed are");
-    expect_refused(ask_t("rewind", -0.5, ""), 400, "allowed are");
-    expect_refused(ask("main", "rewind", own, "{\"t\":1e308}"), 400, "t: found 1e+308, allowed are 0.000 to");
-    expect_refused(ask_t("fork", until_s + 1.0, ""), 400, "allowed are");
-    expect_refused(ask_t("marks", until_s + 1.0, ",\"name\":\"a\""), 400, "allowed are");
-    expect_refused(ask("main", "rewind", own, "{}"), 400, "t: found none");
-    expect_refused(ask("main", "rewind", own, "{\"t\":\"0\"}"), 400, "another type");
-    expect_refused(ask("main", "rewind", own, "{\"t\":0,\"t\":1}"), 400, "JSON object");
-    expect_refused(ask("main", "marks", own, "{\"t\":0}"), 400, "name");
-    expect_refused(ask("main", "marks", own, "{\"t\":0,\"name\":\"a\\u0007\"}"), 400, "control character");
-    expect_refused(ask("main", "marks", own, "{\"remove\":0}"), 400, "id of a mark");
+    expect_refused(kept_ask("main", "history", joined.play_key, NULL), 403, "owners");
+    expect_refused(kept_ask("main", "history", NULL, NULL), 403, "owners");
+    assert_int_equal(kept_ask("main", "history", kept.own, "{}"), 405);
+    expect_refused(kept_ask_t("rewind", until_s + 1.0, ""), 400, "allowed are");
+    expect_refused(kept_ask_t("rewind", -0.5, ""), 400, "allowed are");
+    expect_refused(kept_ask("main", "rewind", kept.own, "{\"t\":1e308}"), 400, "t: found 1e+308, allowed are 0.000 to");
+    expect_refused(kept_ask_t("fork", until_s + 1.0, ""), 400, "allowed are");
+    expect_refused(kept_ask_t("marks", until_s + 1.0, ",\"name\":\"a\""), 400, "allowed are");
+    expect_refused(kept_ask("main", "rewind", kept.own, "{}"), 400, "t: found none");
+    expect_refused(kept_ask("main", "rewind", kept.own, "{\"t\":\"0\"}"), 400, "another type");
+    expect_refused(kept_ask("main", "rewind", kept.own, "{\"t\":0,\"t\":1}"), 400, "JSON object");
+    expect_refused(kept_ask("main", "marks", kept.own, "{\"t\":0}"), 400, "name");
+    expect_refused(kept_ask("main", "marks", kept.own, "{\"t\":0,\"name\":\"a\\u0007\"}"), 400, "control character");
+    expect_refused(kept_ask("main", "marks", kept.own, "{\"remove\":0}"), 400, "id of a mark");
     snprintf(body, sizeof body, "{\"t\":0,\"name\":\"%.41s\"}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
-    expect_refused(ask("main", "marks", own, body), 400, "found 41 bytes");
+    expect_refused(kept_ask("main", "marks", kept.own, body), 400, "found 41 bytes");
     for (int i = 0; i < 4; i++) {
         const char *const speeds[] = {"0.04", "4.01", "-1", "1e300"};
         snprintf(body, sizeof body, "{\"speed\":%s}", speeds[i]);
-        expect_refused(ask("main", "speed", own, body), 400, "allowed are 0.05 to 4");
+        expect_refused(kept_ask("main", "speed", kept.own, body), 400, "allowed are 0.05 to 4");
     }
     // A fork keeps the limits of sessions; the refused ones left none.
-    assert_int_equal(server_request(server.port, "GET", "/sessions", "", NULL, answer, sizeof answer), 200);
-    assert_null(strstr(strstr(answer, "\"session\":") + 1, "\"session\":"));
+    assert_int_equal(server_request(kept.server.port, "GET", "/sessions", "", NULL, kept.answer, sizeof kept.answer),
+                     200);
+    assert_null(strstr(strstr(kept.answer, "\"session\":") + 1, "\"session\":"));
     // As many marks as are kept, and one more.
     for (int i = 0; i < 64; i++) {
         snprintf(body, sizeof body, ",\"name\":\"mark %d\"", i);
-        assert_int_equal(ask_t("marks", until_s * (double)i / 64.0, body), 202);
+        assert_int_equal(kept_ask_t("marks", until_s * (double)i / 64.0, body), 202);
     }
-    assert_int_equal(ask_t("marks", until_s, ",\"name\":\"too many\""), 202);
+    assert_int_equal(kept_ask_t("marks", until_s, ",\"name\":\"too many\""), 202);
     tarn_message message;
     do {
         assert_true(ws_client_wait(&client.ws, TARN_MESSAGE_ERROR, &message));
     } while (strstr(message.error.text, "64 marks") == NULL);
-    assert_int_equal(ask("main", "history", own, NULL), 200);
-    assert_non_null(strstr(answer, "mark 63"));
-    assert_null(strstr(answer, "too many"));
-    snprintf(body, sizeof body, "{\"remove\":%d}", (int)number_of("id"));
-    assert_int_equal(ask("main", "marks", own, body), 202);
-    wait_for_commit();
-    assert_int_equal(ask("main", "history", own, NULL), 200);
-    assert_null(strstr(answer, "\"mark 0\""));
+    assert_int_equal(kept_ask("main", "history", kept.own, NULL), 200);
+    assert_non_null(strstr(kept.answer, "mark 63"));
+    assert_null(strstr(kept.answer, "too many"));
+    snprintf(body, sizeof body, "{\"remove\":%d}", (int)kept_number("id"));
+    assert_int_equal(kept_ask("main", "marks", kept.own, body), 202);
+    kept_wait_for_commit();
+    assert_int_equal(kept_ask("main", "history", kept.own, NULL), 200);
+    assert_null(strstr(kept.answer, "\"mark 0\""));
     // None of all this touched the tank.
     ws_client_control(&client.ws, TARN_CONTROL_STEP, NULL);
     const uint32_t epoch = client.frame.head.epoch;
@@ -459,8 +301,8 @@ static void test_what_is_wrong_is_refused(void **state)
     }
     assert_int_equal(client.frame.head.epoch, epoch);
     stream_client_close(&client);
-    server_stop(&server);
-    assert_null(strstr(server.err, "64 marks")); // who asks for too much is told, and fills no log
+    server_stop(&kept.server);
+    assert_null(strstr(kept.server.err, "64 marks")); // who asks for too much is told, and fills no log
 }
 
 static void moderate(stream_client *owner, uint32_t viewer_id, tarn_moderation action)
@@ -474,7 +316,7 @@ static void moderate(stream_client *owner, uint32_t viewer_id, tarn_moderation a
 static void expect_soon(const char *key, int status)
 {
     int got = 0;
-    for (int i = 0; i < TRIES && (got = ask("main", "history", key, NULL)) != status; i++) {
+    for (int i = 0; i < KEPT_TRIES && (got = kept_ask("main", "history", key, NULL)) != status; i++) {
         usleep(20000);
     }
     assert_int_equal(got, status);
@@ -487,27 +329,28 @@ static void test_an_owner_for_now_sees_the_past_while_it_is_one(void **state)
     stream_client owner, guest, other;
     tarn_joined joined, joined_owner;
     start("small-dam", "60");
-    assert_int_equal(join(&owner, "main", own, &joined_owner), TARN_ROLE_OWN);
-    assert_int_equal(join(&guest, "main", "", &joined), TARN_ROLE_WATCH);
-    assert_int_equal(join(&other, "main", "", NULL), TARN_ROLE_WATCH);
+    assert_int_equal(kept_join(&owner, "main", kept.own, &joined_owner), TARN_ROLE_OWN);
+    assert_int_equal(kept_join(&guest, "main", "", &joined), TARN_ROLE_WATCH);
+    assert_int_equal(kept_join(&other, "main", "", NULL), TARN_ROLE_WATCH);
     assert_int_equal(strlen(joined.visit_key), TARN_KEY_BYTES);
     assert_string_not_equal(joined.visit_key, joined_owner.visit_key);
     assert_int_equal(joined.past, 0);
     assert_int_equal(joined.own_key[0], 0);
-    assert_int_equal(ask("main", "history", joined_owner.visit_key, NULL), 200);
-    assert_int_equal(ask("main", "history", joined.visit_key, NULL), 403);
+    assert_int_equal(kept_ask("main", "history", joined_owner.visit_key, NULL), 200);
+    assert_int_equal(kept_ask("main", "history", joined.visit_key, NULL), 403);
     moderate(&owner, joined.viewer_id, TARN_MODERATE_OWN);
     expect_soon(joined.visit_key, 200);
     int status = 409;
-    for (int i = 0; i < TRIES && status == 409; i++) { // until there is a past
+    for (int i = 0; i < KEPT_TRIES && status == 409; i++) { // until there is a past
         usleep(20000);
-        status = ask("main", "marks", joined.visit_key, "{\"t\":0,\"name\":\"mine\"}");
+        status = kept_ask("main", "marks", joined.visit_key, "{\"t\":0,\"name\":\"mine\"}");
     }
     assert_int_equal(status, 202);
     char headers[128];
     snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\n", joined.visit_key);
-    assert_int_equal(server_request(server.port, "DELETE", "/sessions/main", headers, NULL, answer, sizeof answer),
-                     403);
+    assert_int_equal(
+        server_request(kept.server.port, "DELETE", "/sessions/main", headers, NULL, kept.answer, sizeof kept.answer),
+        403);
     moderate(&owner, joined.viewer_id, TARN_MODERATE_MUTE);
     expect_soon(joined.visit_key, 403);
     moderate(&owner, joined.viewer_id, TARN_MODERATE_UNMUTE);
@@ -519,10 +362,10 @@ static void test_an_owner_for_now_sees_the_past_while_it_is_one(void **state)
     stream_client_close(&guest);
     expect_soon(joined.visit_key, 403);
     joined_owner.visit_key[3] ^= 1;
-    assert_int_equal(ask("main", "history", joined_owner.visit_key, NULL), 403);
+    assert_int_equal(kept_ask("main", "history", joined_owner.visit_key, NULL), 403);
     stream_client_close(&other);
     stream_client_close(&owner);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 static int free_descriptors; ///< that the server is left with, once it is connected to
@@ -531,7 +374,7 @@ static struct rlimit descriptors;
 static bool has_descriptor(int fd)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)server.pid, fd);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)kept.server.pid, fd);
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
@@ -545,7 +388,7 @@ static int connect_and_leave_few(uint16_t port)
         left -= !has_descriptor(most);
     }
     const struct rlimit few = {(rlim_t)most, descriptors.rlim_max};
-    assert_int_equal(prlimit(server.pid, RLIMIT_NOFILE, &few, NULL), 0);
+    assert_int_equal(prlimit(kept.server.pid, RLIMIT_NOFILE, &few, NULL), 0);
     return fd;
 }
 
@@ -555,28 +398,28 @@ static void test_a_past_without_descriptors(void **state)
 {
     (void)state;
     enum { MOST = 3 };
-    static moment first, last;
+    static kept_moment first, last;
     tarn_message message;
     stream_client client;
     start("small-dam", "60");
-    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
-    pause_tank(&client);
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    kept_pause(&client);
     play(&client, 20);
-    note(&client, &first);
+    kept_note(&client, &first);
     play(&client, 20);
-    note(&client, &last);
-    assert_int_equal(prlimit(server.pid, RLIMIT_NOFILE, NULL, &descriptors), 0);
+    kept_note(&client, &last);
+    assert_int_equal(prlimit(kept.server.pid, RLIMIT_NOFILE, NULL, &descriptors), 0);
     for (free_descriptors = 0; free_descriptors < MOST; free_descriptors++) {
-        char body[64], hash[HASH_DIGITS + 1], after[HASH_DIGITS + 1];
-        const moment *to = free_descriptors < 2 ? &first : &last;
+        char body[64], hash[KEPT_HASH_DIGITS + 1], after[KEPT_HASH_DIGITS + 1];
+        const kept_moment *to = free_descriptors < 2 ? &first : &last;
         snprintf(body, sizeof body, "{\"t\":%.6f}", to->t_s);
         ws_connect_by = connect_and_leave_few;
-        assert_int_equal(ask("main", "rewind", own, body), 202);
+        assert_int_equal(kept_ask("main", "rewind", kept.own, body), 202);
         ws_connect_by = NULL;
-        wait_for_commit();
-        assert_int_equal(prlimit(server.pid, RLIMIT_NOFILE, &descriptors, NULL), 0);
+        kept_wait_for_commit();
+        assert_int_equal(prlimit(kept.server.pid, RLIMIT_NOFILE, &descriptors, NULL), 0);
         usleep(1500000); // until it is kept again
-        hash_of("main", hash);
+        kept_hash("main", hash);
         // That of the connection may be free by then, and takes the past itself.
         assert_string_equal(hash, free_descriptors == 0 ? last.hash : to->hash);
         while (free_descriptors == 0) {
@@ -586,21 +429,19 @@ static void test_a_past_without_descriptors(void **state)
                 break;
             }
         }
-        const pid_t worker = server_worker(&server);
+        const pid_t worker = server_worker(&kept.server);
         assert_int_equal(kill(worker, SIGKILL), 0);
-        for (int i = 0; i < TRIES && (server_worker(&server) == worker || server_worker(&server) == 0); i++) {
-            usleep(20000);
-        }
-        wait_for_commit();
-        hash_of("main", after);
+        kept_see_next_worker(worker);
+        kept_wait_for_commit();
+        kept_hash("main", after);
         assert_string_equal(after, hash);
     }
     stream_client_close(&client);
-    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
     stream_client_see(&client);
     expect(&client, &last);
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 static void test_without_a_store_there_is_no_past(void **state)
@@ -609,12 +450,12 @@ static void test_without_a_store_there_is_no_past(void **state)
     const char *const options[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-dam", NULL};
     tarn_joined joined;
     stream_client client;
-    server_start(&server, options);
-    assert_int_equal(join(&client, "main", "", &joined), TARN_ROLE_OWN);
-    expect_refused(ask("main", "history", joined.own_key, NULL), 409, "--store");
-    expect_refused(ask("main", "rewind", joined.own_key, "{\"t\":0}"), 409, "--store");
+    server_start(&kept.server, options);
+    assert_int_equal(kept_join(&client, "main", "", &joined), TARN_ROLE_OWN);
+    expect_refused(kept_ask("main", "history", joined.own_key, NULL), 409, "--store");
+    expect_refused(kept_ask("main", "rewind", joined.own_key, "{\"t\":0}"), 409, "--store");
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 /// Runs a statement on the first tank's file while the server has it.
@@ -622,7 +463,7 @@ static void change_file(const char *sql)
 {
     char path[128];
     sqlite3 *db;
-    snprintf(path, sizeof path, "%s/main.tank", dir);
+    snprintf(path, sizeof path, "%s/main.tank", kept.dir);
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     sqlite3_busy_timeout(db, 5000);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
@@ -633,39 +474,39 @@ static void change_file(const char *sql)
 static void test_a_past_that_cant_be_read_leaves_the_tank(void **state)
 {
     (void)state;
-    static moment first;
+    static kept_moment first;
     stream_client client;
     tarn_message message;
-    char before[HASH_DIGITS + 1], after[HASH_DIGITS + 1], fork[64];
+    char before[KEPT_HASH_DIGITS + 1], after[KEPT_HASH_DIGITS + 1], fork[64];
     start("small-dam", "60");
-    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
-    pause_tank(&client);
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    kept_pause(&client);
     play(&client, 30);
-    note(&client, &first);
+    kept_note(&client, &first);
     reset_tank(&client); // which another state begins with
     play(&client, 30);
-    hash_of("main", before);
+    kept_hash("main", before);
     const uint32_t epoch = client.frame.head.epoch;
     change_file("UPDATE states SET frame = substr(frame, 1, 1000) WHERE id = (SELECT min(id) FROM states)");
-    assert_int_equal(ask_t("rewind", first.t_s, ""), 202);
+    assert_int_equal(kept_ask_t("rewind", first.t_s, ""), 202);
     do {
         assert_true(ws_client_wait(&client.ws, TARN_MESSAGE_ERROR, &message));
     } while (strstr(message.error.text, "the tank is as it was") == NULL);
-    assert_null(strstr(message.error.text, dir)); // where it lies is the operator's business
+    assert_null(strstr(message.error.text, kept.dir)); // where it lies is the operator's business
     // A fork of it ends with the same sentence.
-    assert_int_equal(ask_t("fork", first.t_s, ""), 201);
+    assert_int_equal(kept_ask_t("fork", first.t_s, ""), 201);
     text_of("session", fork, sizeof fork);
-    for (int i = 0; i < TRIES && ask(fork, "history", own, NULL) != 404; i++) {
+    for (int i = 0; i < KEPT_TRIES && kept_ask(fork, "history", kept.own, NULL) != 404; i++) {
         usleep(20000);
     }
-    assert_int_equal(ask(fork, "history", own, NULL), 404);
+    assert_int_equal(kept_ask(fork, "history", kept.own, NULL), 404);
     play(&client, 5);
     assert_int_equal(client.frame.head.epoch, epoch);
     ws_client_control(&client.ws, TARN_CONTROL_PAUSE, NULL);
-    hash_of("main", after);
+    kept_hash("main", after);
     assert_string_not_equal(after, before);
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 /// Old states go, with marks of their time; what is left is gone back to.
@@ -674,25 +515,25 @@ static void test_what_is_too_old_goes(void **state)
     (void)state;
     stream_client client;
     start("small-dam", "0");
-    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
-    pause_tank(&client);
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    kept_pause(&client);
     double from_s = 0;
-    for (int i = 0; i < TRIES && from_s == 0; i++) { // each begins with a state
+    for (int i = 0; i < KEPT_TRIES && from_s == 0; i++) { // each begins with a state
         reset_tank(&client);
         play(&client, 10);
         usleep(500000);
         if (i == 0) {
-            assert_int_equal(ask_t("marks", 0.0, ",\"name\":\"the start\""), 202);
+            assert_int_equal(kept_ask_t("marks", 0.0, ",\"name\":\"the start\""), 202);
         }
-        from_s = ask("main", "history", own, NULL) == 200 ? number_of("from") : 0;
+        from_s = kept_ask("main", "history", kept.own, NULL) == 200 ? kept_number("from") : 0;
     }
     assert_true(from_s > 0);
-    assert_int_equal(ask("main", "history", own, NULL), 200);
-    assert_null(strstr(answer, "the start"));
-    expect_refused(ask_t("rewind", from_s / 2, ""), 400, "allowed are");
-    go_back(&client, from_s);
+    assert_int_equal(kept_ask("main", "history", kept.own, NULL), 200);
+    assert_null(strstr(kept.answer, "the start"));
+    expect_refused(kept_ask_t("rewind", from_s / 2, ""), 400, "allowed are");
+    kept_go_back(&client, from_s, "");
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
 }
 
 /// How far a tank comes in a while, in steps. @param speed  0: as it is
@@ -700,7 +541,7 @@ static double steps_per_s(stream_client *client, const char *speed)
 {
     char body[64];
     snprintf(body, sizeof body, "{\"speed\":%s}", speed);
-    assert_int_equal(ask("main", "speed", own, body), 202);
+    assert_int_equal(kept_ask("main", "speed", kept.own, body), 202);
     const uint64_t settled_ns = tarn_clock_monotonic_ns() + 1500000000u;
     while (tarn_clock_monotonic_ns() < settled_ns) {
         stream_client_see(client);
@@ -719,17 +560,17 @@ static void test_the_clock_goes_at_another_speed(void **state)
     stream_client client, late;
     tarn_joined joined;
     start("small-dam", "60");
-    assert_int_equal(join(&client, "main", own, &joined), TARN_ROLE_OWN);
+    assert_int_equal(kept_join(&client, "main", kept.own, &joined), TARN_ROLE_OWN);
     assert_float_equal(joined.state.speed, 0, 0);
     const double slow = steps_per_s(&client, "0.1");
     assert_float_equal(slow, 6, 1.5); // of 60: a clock that is late is later, not earlier
     assert_float_equal(client.frame.head.realtime_factor, 0.1, 0.03);
-    assert_int_equal(join(&late, "main", "", &joined), TARN_ROLE_WATCH);
+    assert_int_equal(kept_join(&late, "main", "", &joined), TARN_ROLE_WATCH);
     assert_float_equal(joined.state.speed, 0.1, 1e-6);
     stream_client_close(&late);
-    assert_int_equal(kill(server_worker(&server), SIGKILL), 0);
-    for (int i = 0; i < TRIES; i++) {
-        assert_int_equal(join(&late, "main", "", &joined), TARN_ROLE_WATCH);
+    assert_int_equal(kill(server_worker(&kept.server), SIGKILL), 0);
+    for (int i = 0; i < KEPT_TRIES; i++) {
+        assert_int_equal(kept_join(&late, "main", "", &joined), TARN_ROLE_WATCH);
         stream_client_close(&late);
         if (joined.state.worker_ready && joined.state.speed > 0) {
             break;
@@ -740,36 +581,73 @@ static void test_the_clock_goes_at_another_speed(void **state)
     const double fast = steps_per_s(&client, "2");
     assert_true(fast > 3 * slow);
     // It outlives the server, and so does what isn't odd as a float.
-    wait_for_commit();
+    kept_wait_for_commit();
     kill_server();
     stream_client_close(&client);
     start("small-dam", "60");
-    assert_int_equal(join(&client, "main", own, NULL), TARN_ROLE_OWN);
-    for (int i = 0; i < TRIES && client.ws.state.speed != 2; i++) {
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    for (int i = 0; i < KEPT_TRIES && client.ws.state.speed != 2; i++) {
         stream_client_see(&client);
     }
     assert_float_equal(client.ws.state.speed, 2, 0);
-    assert_int_equal(ask("main", "history", own, NULL), 200);
-    assert_float_equal(number_of("speed"), 2, 0);
-    assert_int_equal(ask("main", "speed", own, "{\"speed\":1}"), 202);
+    assert_int_equal(kept_ask("main", "history", kept.own, NULL), 200);
+    assert_float_equal(kept_number("speed"), 2, 0);
+    assert_int_equal(kept_ask("main", "speed", kept.own, "{\"speed\":1}"), 202);
     stream_client_close(&client);
-    server_stop(&server);
+    server_stop(&kept.server);
+}
+
+static void expect_told(stream_client *client, const char *words)
+{
+    tarn_message message;
+    do {
+        assert_true(ws_client_wait(&client->ws, TARN_MESSAGE_ERROR, &message));
+    } while (strstr(message.error.text, words) == NULL);
+}
+
+/// More fresh starts in a row than are kept: owners are told, and what comes after that is kept again.
+static void test_owners_hear_when_a_tank_begins_anew_too_often(void **state)
+{
+    (void)state;
+    enum { ANEW = 10 };
+    static kept_moment last;
+    stream_client client;
+    start("small-dam", "60");
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    kept_pause(&client);
+    for (int i = 0; i < ANEW && server_metric(kept.server.port, "tarn_store_held_back") == 0; i++) {
+        reset_tank(&client);
+        kept_wait_for_commit();
+    }
+    assert_true(server_metric(kept.server.port, "tarn_store_held_back") == 1);
+    expect_told(&client, "is not kept for another");
+    expect_told(&client, "is kept again");
+    assert_true(server_metric(kept.server.port, "tarn_store_held_back") == 0);
+    play(&client, 20);
+    kept_note(&client, &last);
+    play(&client, 20);
+    expect(&client, &last);
+    stream_client_close(&client);
+    server_stop(&kept.server);
 }
 
 int main(int argc, char **argv)
 {
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_tank_is_as_it_was, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_a_worker_may_end_meanwhile, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_another_scene_is_gone_back_to, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_what_is_wrong_is_refused, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_an_owner_for_now_sees_the_past_while_it_is_one, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_a_past_without_descriptors, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_tank_is_as_it_was, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_worker_may_end_meanwhile, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_another_scene_is_gone_back_to, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_is_wrong_is_refused, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_an_owner_for_now_sees_the_past_while_it_is_one, kept_make_dir,
+                                        kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_past_without_descriptors, kept_make_dir, kept_remove_dir),
         cmocka_unit_test(test_without_a_store_there_is_no_past),
-        cmocka_unit_test_setup_teardown(test_a_past_that_cant_be_read_leaves_the_tank, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_what_is_too_old_goes, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_the_clock_goes_at_another_speed, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_past_that_cant_be_read_leaves_the_tank, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_is_too_old_goes, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_owners_hear_when_a_tank_begins_anew_too_often, kept_make_dir,
+                                        kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_the_clock_goes_at_another_speed, kept_make_dir, kept_remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

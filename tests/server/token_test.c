@@ -1,5 +1,6 @@
 // Tokens: what is written is read, and each way of being wrong has its sentence. The tokens here are put together and
 // signed by the test, so that any header and any claims can be tried behind a right signature.
+#include "server/common/printable.h"
 #include "server/common/token.h"
 #include "server/common/token_files.h"
 #include "tests/server/test_cmocka.h"
@@ -356,8 +357,63 @@ static void test_what_is_revoked_and_issued_is_kept_line_by_line(void **state)
     static const char some[] = "a\tb\nx\town\ts\t1\t2\t\nx\tboss\ts\t1\t2\t\n";
     put("tokens", some, strlen(some), 0600);
     issued_count = 0;
-    assert_int_equal(tarn_tokens_issued_read(in_folder("tokens"), on_issued, line, why), TARN_OK);
+    assert_int_equal(tarn_tokens_issued_read(in_folder("tokens"), on_issued, line, why), TARN_E_MALFORMED);
     assert_int_equal(issued_count, 1);
+    assert_non_null(strstr(why,
+                           "tokens: 2 of 3 lines are damaged; line 1: found \"a?b\", allowed are id, role, session, "
+                           "two times in seconds and a note, with tabs between them"));
+}
+
+/// Lines of tokens that were damaged in one way each: what is whole is listed, and what isn't is said.
+static void test_damaged_lists_of_tokens_are_named(void **state)
+{
+    (void)state;
+    static const char whole[] = "x\town\ts\t1\t2\tnote\n";
+    char line[256], content[4096];
+    tarn_text why;
+    char large[1024];
+    memset(large, 'y', sizeof large - 1);
+    large[sizeof large - 1] = 0;
+    const char *const damaged[] = {"x\town\ts\t1\t2",
+                                   "x\town\ts\tone\t2\tn",
+                                   "x\town\ts\t1\t\tn",
+                                   "x\town\ts\t1\t2z\tn",
+                                   "x\town\ts\t1\t-2\tn",
+                                   "x y\town\ts\t1\t2\tn",
+                                   "x\town\t\x1b[2J\t1\t2\tn",
+                                   "x\town\ts\t1\t99999999999999999999\tn",
+                                   "\xff\xfe",
+                                   large};
+    for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
+        issued_count = 0;
+        snprintf(content, sizeof content, "%s%s\n\n%s", whole, damaged[i], whole);
+        put("tokens", content, strlen(content), 0600);
+        assert_int_equal(tarn_tokens_issued_read(in_folder("tokens"), on_issued, line, why), TARN_E_MALFORMED);
+        assert_int_equal(issued_count, 2);
+        assert_non_null(strstr(why, "1 of 4 lines are damaged; line 2: found \""));
+        assert_true(tarn_is_printable(why));
+    }
+    static const char zeros[64];
+    put("tokens", zeros, sizeof zeros, 0600);
+    assert_int_equal(tarn_tokens_issued_read(in_folder("tokens"), on_issued, line, why), TARN_E_MALFORMED);
+    put("tokens", whole, strlen(whole), 0600);
+    assert_int_equal(tarn_tokens_issued_read(in_folder("tokens"), on_issued, line, why), TARN_OK);
+}
+
+/// `tarn token list` says so, too, and fails.
+static void test_the_tool_fails_on_a_damaged_list(void **state)
+{
+    (void)state;
+    static const char damaged[] = "x\town\ts\t1\t0\tnote\nrubbish\n";
+    char command[512], said[4096];
+    put("tokens", damaged, strlen(damaged), 0600);
+    snprintf(command, sizeof command, "%s token list --store %s 2>&1", TARN_TEST_TOOL, folder);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    said[fread(said, 1, sizeof said - 1, pipe)] = 0;
+    assert_true(pclose(pipe) != 0);
+    assert_non_null(strstr(said, "tokens: 1 of 2 lines are damaged; line 2: found \"rubbish\", allowed are"));
+    assert_non_null(strstr(said, "valid")); // what is whole is listed
 }
 
 int main(void)
@@ -369,6 +425,8 @@ int main(void)
         cmocka_unit_test(test_base64url_has_one_way_to_write_bytes),
         cmocka_unit_test(test_files_of_keys),
         cmocka_unit_test(test_what_is_revoked_and_issued_is_kept_line_by_line),
+        cmocka_unit_test(test_damaged_lists_of_tokens_are_named),
+        cmocka_unit_test(test_the_tool_fails_on_a_damaged_list),
     };
     return cmocka_run_group_tests(tests, make_keys, remove_folder);
 }

@@ -291,6 +291,7 @@ int ws_client_next(ws_client *client, ws_message *message, int wait_ms)
         uint64_t now_ns = tarn_clock_monotonic_ns();
         int got = receive(client, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0);
         if (got < 0) {
+            client->close_code = client->close_code != 0 ? client->close_code : WS_CLOSE_ABNORMAL;
             return -1;
         }
         if (got == 0 && tarn_clock_monotonic_ns() >= until_ns) {
@@ -356,12 +357,9 @@ uint16_t ws_client_wait_close(ws_client *client)
     ws_message raw;
     uint64_t until_ns = wait_until_ns();
     for (;;) {
-        int got = next_until(client, &raw, until_ns);
-        if (client->close_code) {
+        const int got = next_until(client, &raw, until_ns);
+        if (client->close_code != 0 || got == 0) {
             return client->close_code;
-        }
-        if (got <= 0) {
-            return got < 0 ? 1006 : 0;
         }
     }
 }

@@ -18,6 +18,7 @@ enum {
     WS_CLOSE = 8,
     WS_PING = 9,
     WS_PONG = 10,
+    WS_CLOSE_ABNORMAL = 1006,
 };
 
 /// What tests look at of a frame.
@@ -53,7 +54,7 @@ typedef struct ws_client {
     uint32_t viewer_id;       ///< from joined
     tarn_session_state state; ///< the newest seen
     ws_decoder decoder;
-    uint16_t close_code; ///< once the server has closed
+    uint16_t close_code; ///< once the server has closed; WS_CLOSE_ABNORMAL: the connection just ended
     char close_reason[128];
 } ws_client;
 
@@ -101,7 +102,7 @@ bool ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *mes
 /// Waits for a frame, letting messages go by. @return false: none came in time
 int ws_client_wait_frame(ws_client *client, ws_frame *frame);
 
-/// Waits until the server closes. @return the close code, 1006 for a connection that just ended, 0: it stayed open
+/// Waits until the server closes. @return its close_code; 0: it stayed open
 uint16_t ws_client_wait_close(ws_client *client);
 
 // What most tests begin with.

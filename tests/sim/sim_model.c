@@ -100,7 +100,7 @@ static void mark(uint64_t bound_ns)
         sim_session *at = &sim_sessions[i];
         at->awaits = false;             // it goes on from its scene, if at all
         if (at->loaded_in == run_now) { // else nothing has come since the last time
-            at->bound_ns = begins_too_often(at) ? 0 : bound_ns;
+            at->bound_ns = begins_too_often(at) || bound_ns < at->seen_ns ? 0 : bound_ns;
         }
         if (!sim_planned.is_stored) {
             at->is_there = at->may_be_gone = strcmp(at->name, "main") == 0;
@@ -133,6 +133,10 @@ bool sim_model_is_first_load(const char *session)
         return false; // just made
     }
     const bool is_first = found->loaded_in != run_now;
+    if (is_first) { // a tank that is brought back is kept once the gateway has seen it go on
+        const uint64_t stands_until_ns = sim_loop_stands_until();
+        found->seen_ns = stands_until_ns > sim_now() ? stands_until_ns : sim_now();
+    }
     found->loaded_in = run_now;
     return is_first;
 }

@@ -27,6 +27,7 @@ typedef struct sim_session {
     bool may_be_gone;               ///< it may have ended: by itself, or with a gateway that was killed just then
     uint64_t since_ns;              ///< when it was made, or ended
     uint32_t loaded_in;             ///< which run of the gateway had its tank made last
+    uint64_t seen_ns;               ///< when the gateway saw it go on in that run, where the tank was brought back
     uint64_t bound_ns;              ///< what was logged before this is there still
     bool afresh_asked;              ///< somebody asked for a fresh start in this run
     uint64_t anew_ns[SIM_ANEW_MAX]; ///< when its tank began anew, or elsewhere, lately
