@@ -62,3 +62,24 @@ tarn_status tarn_session_shrink(tarn_session_file *file, bool *is_done, tarn_tex
     const tarn_status status = drop_old(file, is_done, why);
     return status == TARN_OK ? give_back(file, is_done, why) : status;
 }
+
+tarn_status tarn_session_shrink_can(tarn_session_file *file, bool *can, tarn_text why)
+{
+    int64_t kind = 0;
+    const tarn_status status = tarn_session_part_ask(file, "PRAGMA auto_vacuum", &kind, why);
+    *can = kind != 0;
+    return status;
+}
+
+tarn_status tarn_session_shrink_enable(tarn_session_file *file, tarn_text why)
+{
+    tarn_text ignored;
+    file->work_left = INT64_MAX;                                            // it takes as long as the file is large
+    const int attached = sqlite3_limit(file->db, SQLITE_LIMIT_ATTACHED, 1); // the copy is one
+    const tarn_status status =
+        tarn_session_part_run(file, "PRAGMA temp_store = FILE; " TARN_SESSION_SHRINKS "; VACUUM", why);
+    (void)tarn_session_part_run(file, "PRAGMA temp_store = MEMORY", ignored);
+    (void)sqlite3_limit(file->db, SQLITE_LIMIT_ATTACHED, attached);
+    file->work_left = TARN_SESSION_WORK_MAX;
+    return status;
+}

@@ -12,4 +12,12 @@
 /// @param is_done  receives whether nothing is left to let go of or give back
 tarn_status tarn_session_shrink(tarn_session_file *file, bool *is_done, tarn_text why);
 
+/// Whether a file's pages can be given back: those that an earlier version made keep all that they ever had.
+tarn_status tarn_session_shrink_can(tarn_session_file *file, bool *can, tarn_text why);
+
+/// Writes a file anew, so that it has no free page, and its pages can be given back from then on. Takes as long as to
+/// copy it, and as much of the disk twice over, which nobody else may be using it for. For files that are opened to be
+/// written. @return TARN_OK, or what SQLite said, and then the file is what it was
+tarn_status tarn_session_shrink_enable(tarn_session_file *file, tarn_text why);
+
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SCENES = 256, KEY_OLDER, KEY_LARGER, KEY_DRY };
+enum { KEY_SCENES = 256, KEY_OLDER, KEY_LARGER, KEY_DRY, KEY_SHRINK };
 
 typedef struct session_arguments {
     const char *scenes_dir;
@@ -34,6 +34,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_DRY:
         arguments->plan.is_dry = true;
         return 0;
+    case KEY_SHRINK:
+        arguments->plan.shrinks = true;
+        return 0;
     case ARGP_KEY_ARGS:
         arguments->paths = state->argv + state->next;
         arguments->path_count = state->argc - state->next;
@@ -54,6 +57,8 @@ static const struct argp_option prune_options[] = {
     {"older", KEY_OLDER, "AGE", 0, "those that last changed so long ago: 90s, 15m, 12h, 30d", 0},
     {"larger", KEY_LARGER, "SIZE", 0, "those that take more: bytes, or with k, M or G", 0},
     {"dry-run", KEY_DRY, 0, 0, "only say what would go", 0},
+    {"shrink", KEY_SHRINK, 0, 0,
+     "delete nothing: write those anew that an earlier version made, which never get smaller", 0},
     {0},
 };
 static const struct argp list_argp = {
@@ -76,7 +81,8 @@ static const struct argp prune_argp = {
     .parser = parse,
     .args_doc = "DIR [NAME...]",
     .doc = "Deletes kept sessions from DIR, which no tarnd may be using, and says which.\v"
-           "Those go for which all holds that is given: the names, --older, --larger."};
+           "Those go for which all holds that is given: the names, --older, --larger. With --shrink these, or all, are "
+           "written anew where that helps, each with twice its size of the disk for as long as that takes."};
 
 static void usage(const struct argp *argp, char **argv, const char *sentence)
 {
@@ -134,7 +140,7 @@ static int run_prune(int argc, char **argv)
     plan->dir = arguments.paths[0];
     plan->names = arguments.paths + 1;
     plan->name_count = arguments.path_count - 1;
-    if (plan->name_count == 0 && plan->older_s == 0 && plan->larger_bytes == 0) {
+    if (!plan->shrinks && plan->name_count == 0 && plan->older_s == 0 && plan->larger_bytes == 0) {
         usage(&prune_argp, argv, "nothing says which are to go: --older, --larger or names");
     }
     return kept_prune(argv[0], plan) ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
-enum { TRIANGLES_SAMPLED = 200, NODES = 14, MARGIN = 2 };
+enum { TRIANGLES_SAMPLED = 12, NODES = 5, MARGIN = 2 };
 
 static void require(int condition)
 {

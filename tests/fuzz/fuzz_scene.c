@@ -4,10 +4,14 @@
 #include "kernels/shapes/voxelize.h"
 #include "server/common/scene.h"
 
+#include <jansson.h>
 #include <math.h>
+#include <sanitizer/asan_interface.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
 static void require(bool condition)
@@ -15,6 +19,109 @@ static void require(bool condition)
     if (!condition) {
         abort();
     }
+}
+
+// What JSON is held in: one block behind the other, all of which are given back with the input. Between them, and in
+// what was freed, nothing may be touched, as with the sanitizer's own memory; each one that is taken must be freed.
+
+enum { ARENA_BYTES = 8 << 20, BLOCK_ALIGN = 16 };
+
+static struct {
+    _Alignas(BLOCK_ALIGN) uint8_t bytes[ARENA_BYTES];
+    size_t used;
+    uint32_t taken;
+} arena;
+
+static size_t rounded(size_t byte_count)
+{
+    return (byte_count + BLOCK_ALIGN - 1) & ~(size_t)(BLOCK_ALIGN - 1);
+}
+
+/// In front of each block, where nobody else may look, stands how large it is.
+static void *arena_take(size_t byte_count)
+{
+    const size_t all_bytes = 2 * BLOCK_ALIGN + rounded(byte_count);
+    if (byte_count > ARENA_BYTES || all_bytes > ARENA_BYTES - arena.used) {
+        return NULL;
+    }
+    uint8_t *head = arena.bytes + arena.used, *block = head + BLOCK_ALIGN;
+    ASAN_UNPOISON_MEMORY_REGION(head, BLOCK_ALIGN + byte_count);
+    memcpy(head, &byte_count, sizeof byte_count);
+    ASAN_POISON_MEMORY_REGION(head, BLOCK_ALIGN);
+    arena.used += all_bytes;
+    arena.taken++;
+    return block;
+}
+
+static void arena_free(void *memory)
+{
+    if (memory == NULL) {
+        return;
+    }
+    size_t byte_count;
+    uint8_t *block = memory, *head = block - BLOCK_ALIGN;
+    require(head >= arena.bytes && block < arena.bytes + arena.used && arena.taken > 0);
+    ASAN_UNPOISON_MEMORY_REGION(head, BLOCK_ALIGN);
+    memcpy(&byte_count, head, sizeof byte_count);
+    require(byte_count != SIZE_MAX); // it was freed before
+    const size_t freed = SIZE_MAX;
+    memcpy(head, &freed, sizeof freed);
+    ASAN_POISON_MEMORY_REGION(head, BLOCK_ALIGN + rounded(byte_count));
+    arena.taken--;
+}
+
+// A draft is a mebibyte and more of zeros, of which a scene touches a few pages: these alone are made anew. It ends
+// where nothing may be read.
+
+enum { POOL_BYTES_MIN = 1 << 20, PAGE_BYTES = 4096 };
+
+static struct {
+    uint8_t *pages;
+    size_t page_bytes; ///< of all that may be used
+    void *given;       ///< NULL: nobody has it
+} pool;
+
+void *fuzz_calloc(size_t count, size_t item_bytes);
+void fuzz_free(void *memory);
+
+void *fuzz_calloc(size_t count, size_t item_bytes)
+{
+    const size_t byte_count = count * item_bytes,
+                 pages_bytes = (byte_count + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+    if (byte_count < POOL_BYTES_MIN) {
+        return calloc(count, item_bytes);
+    }
+    if (pool.pages == NULL) {
+        pool.page_bytes = pages_bytes;
+        pool.pages = mmap(NULL, pages_bytes + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        require(pool.pages != MAP_FAILED && mprotect(pool.pages + pages_bytes, PAGE_BYTES, PROT_NONE) == 0);
+    }
+    require(pool.given == NULL && pages_bytes == pool.page_bytes);
+    pool.given = pool.pages + (pages_bytes - (byte_count + 15) / 16 * 16);
+    return pool.given;
+}
+
+void fuzz_free(void *memory)
+{
+    if ((uint8_t *)memory >= arena.bytes && (uint8_t *)memory < arena.bytes + ARENA_BYTES) {
+        arena_free(memory);
+        return;
+    }
+    if (memory == NULL || memory != pool.given) {
+        free(memory);
+        return;
+    }
+    require(madvise(pool.pages, pool.page_bytes, MADV_DONTNEED) == 0);
+    pool.given = NULL;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    ASAN_POISON_MEMORY_REGION(arena.bytes, ARENA_BYTES);
+    json_set_alloc_funcs(arena_take, arena_free);
+    return 0;
 }
 
 // What the reader needs of the kernels, which aren't written for clang.
@@ -183,8 +290,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 {
     static tarn_scene scene;
     char why[TARN_SCENE_WHY_BYTES] = "";
+    arena.used = 0;
     tarn_status status =
         tarn_scene_read_text("a.json", NULL, "a", (const char *)bytes, byte_count, &scene, why, sizeof why);
+    require(arena.taken == 0);
     if (status != TARN_OK) {
         require(why[0] != '\0' && memchr(why, '\0', sizeof why) != NULL);
         require(status == TARN_E_MALFORMED || status == TARN_E_LIMIT || status == TARN_E_MEMORY);

@@ -35,6 +35,21 @@ typedef struct source {
     size_t left;
 } source;
 
+/// Of the kinds that are made here.
+union client_kinds {
+    tarn_hello hello;
+    tarn_join join;
+    tarn_input input;
+    tarn_control control;
+    tarn_ack ack;
+    tarn_ping ping;
+    tarn_view view;
+    tarn_presence presence;
+    tarn_profile profile;
+};
+
+enum { CLIENT_BYTES_MAX = sizeof(union client_kinds) };
+
 static peer peers[VIEWERS];
 static tarn_viewer_list all;
 static tarn_sessions sessions;
@@ -325,7 +340,8 @@ static bool make_message(source *from, uint8_t *bytes, size_t *byte_count)
     static tarn_message message;
     static const char *const names[] = {"", "main", "nobody", "Ada", " ", "vorticity", "w", "p", "o", "p9", "x"};
     const uint32_t name_count = sizeof names / sizeof names[0];
-    memset(&message, 0, sizeof message);
+    // Servers' kinds are many times as large.
+    memset(&message, 0, offsetof(tarn_message, hello) + CLIENT_BYTES_MAX);
     message.kind = (tarn_message_kind)(take(from) % (TARN_MESSAGE_PROFILE + 1));
     const char *name = names[take(from) % name_count];
     switch (message.kind) {

@@ -44,14 +44,18 @@ fuzz_start() {
     [ ! -d "$here/corpus/$name" ] || set -- "$@" "$here/corpus/$name"
     case $name in
         state) set -- "$@" "$root/tests/tank/golden" ;;
-        scene) set -- "$@" "$root/server/scenes" "-dict=$build/scene.dict" ;;
+        scene) set -- "$@" -max_len=8000 "$root/server/scenes" "-dict=$build/scene.dict" ;;
         config) set -- "$@" "-dict=$build/config.dict" ;;
         post) set -- "$@" "-dict=$build/post.dict" ;;
-        viewer) set -- "$@" -max_len=1000 ;; # some hundred acts; seeds aren't the bytes of messages
+        # Some thirty acts. Neither these, nor requests, meshes or logs begin as the bytes of messages and frames do.
+        viewer) set -- "$@" -max_len=80 ;;
+        http) set -- "$@" -max_len=20000 ;; # beyond the largest head
+        mesh | input_log) set -- "$@" -max_len=2000 ;;
         *) set -- "$@" "$root/tests/protocol/golden" ;;
     esac
-    # What is freed is used again soon: touching fresh memory costs more than a run.
+    # What is freed is used again soon: touching fresh memory costs more than a run. Where memory was taken is kept by two
+    # callers, since whole stacks cost half of taking it; a finding run again by itself shows them.
     # Those that have a tank write its seeds.
-    TARN_FUZZ_SEEDS="$build/corpus/$name" ASAN_OPTIONS=quarantine_size_mb=8 "$build/tests/fuzz/fuzz_$name" \
+    TARN_FUZZ_SEEDS="$build/corpus/$name" ASAN_OPTIONS=quarantine_size_mb=8:malloc_context_size=2 "$build/tests/fuzz/fuzz_$name" \
         -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 -max_len=40000 -artifact_prefix="$build/findings/$name-" "$@"
 }

@@ -685,6 +685,64 @@ static void test_pruning_takes_what_it_is_told_and_never_from_a_server(void **st
     }
 }
 
+/// A file as an earlier version made it, most of whose pages are free.
+static void make_old_file(void)
+{
+    sqlite3 *db = NULL;
+    static const char sql[] = "PRAGMA auto_vacuum = NONE; VACUUM; CREATE TABLE filler(b BLOB);"
+                              "INSERT INTO filler VALUES(zeroblob(4000000)); DROP TABLE filler;";
+    assert_int_equal(sqlite3_open(in_dir("main.tank"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static off_t bytes_of(const char *name)
+{
+    struct stat found;
+    assert_int_equal(stat(in_dir(name), &found), 0);
+    return found.st_size;
+}
+
+/// It is said of files that never get smaller, and they are written anew where that is asked for.
+static void test_files_of_an_earlier_version_are_shrunk(void **state)
+{
+    (void)state;
+    char before[SAID_BYTES];
+    expect("session list .", 0, "main");
+    assert_null(strstr(said, "never gets smaller"));
+    expect("session prune . --shrink", 0, "nothing need be written anew");
+    assert_int_equal(tool("session show main.tank"), 0);
+    snprintf(before, sizeof before, "%.*s", (int)(strstr(said, " in all") - 20 - said), said);
+    make_old_file();
+    assert_true(bytes_of("main.tank") > 4000000);
+    expect("session list .", 0,
+           "main: an earlier version made it, and it never gets smaller: `tarn session prune DIR "
+           "--shrink` writes it anew");
+    expect("session verify main.tank", 0, "main.tank: an earlier version made it");
+    expect("session prune . --shrink --dry-run", 0, "main.tank: 4");
+    assert_non_null(strstr(said, "would be written anew"));
+    assert_true(bytes_of("main.tank") > 4000000);
+    expect("session prune . --shrink --larger 1G", 0, "nothing need be");
+    // Not where a server has it, nor what can't be read.
+    const int fd = open(in_dir("lock"), O_RDWR | O_CREAT, 0600);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    expect("session prune . --shrink", 1, "a tarnd keeps its tanks there");
+    close(fd);
+    assert_true(bytes_of("main.tank") > 4000000);
+    const int rubbish = open(in_dir("alien.tank"), O_RDWR | O_CREAT, 0600);
+    assert_int_equal(write(rubbish, "rubbish", 7), 7);
+    close(rubbish);
+    expect("session prune . --shrink", 1, "main.tank: written anew");
+    assert_non_null(strstr(said, "alien.tank"));
+    assert_true(bytes_of("main.tank") < 1000000);
+    assert_int_equal(unlink(in_dir("alien.tank")), 0);
+    expect("session verify main.tank", 0, "whole");
+    assert_null(strstr(said, "never gets smaller"));
+    expect("session prune . --shrink", 0, "nothing need be written anew");
+    assert_int_equal(tool("session show main.tank"), 0);
+    assert_int_equal(strncmp(said, before, strlen(before)), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -699,6 +757,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_parts_of_an_earlier_version_are_read, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_wrong_files_are_named, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_files_in_use_are_read_as_they_are, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_files_of_an_earlier_version_are_shrunk, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_pruning_takes_what_it_is_told_and_never_from_a_server, make_file,
                                         remove_dir),
     };

@@ -4,6 +4,7 @@
 #include "server/common/black_box_layout.h"
 #include "server/common/scene.h"
 #include "server/common/scene_pack.h"
+#include "server/common/session_shrink.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -269,6 +270,9 @@ tarn_status kept_look(const char *path, bool is_thorough, const kept_sink *sink,
     }
     if (is_thorough && tarn_session_file_check(l.file, on_database_damage, &l, why) != TARN_OK) {
         damage(&l, "SQLite can't look through it");
+    }
+    if (tarn_session_shrink_can(l.file, &summary->shrinks, why) != TARN_OK) {
+        summary->shrinks = true; // nothing can be said of it
     }
     take_about(&l);
     find_newest(&l);

@@ -12,6 +12,7 @@
 /// What a file comes to.
 typedef struct kept_summary {
     uint64_t file_bytes; ///< with what lies beside it
+    bool shrinks;        ///< else an earlier version made it, and it keeps all the room that it ever took
     bool has_about;
     tarn_session_about about;
     uint32_t state_count, batch_count;

@@ -1,6 +1,7 @@
 // The folder's lock, then one file after the other. Begin at kept_prune.
 #include "server/tool/kept/kept_prune.h"
 #include "server/common/printable.h"
+#include "server/common/session_shrink.h"
 #include "server/tool/kept/kept_look.h"
 #include "server/tool/kept/kept_tell.h"
 
@@ -71,6 +72,40 @@ static bool remove_all(const char *command, const char *path)
     return true;
 }
 
+/// @return whether it could be done, or need not be
+static bool shrink(const char *command, const kept_prune_plan *plan, const char *path, uint64_t bytes, int *done)
+{
+    tarn_session_file *file = NULL;
+    tarn_text why;
+    int64_t changed_s;
+    bool can = true;
+    char shown[PATH_MAX];
+    tarn_status status =
+        plan->is_dry ? tarn_session_file_open_to_read(path, &file, why) : tarn_session_file_open(path, &file, why);
+    if (status == TARN_OK) {
+        status = tarn_session_shrink_can(file, &can, why);
+    }
+    if (status == TARN_OK && !can && !plan->is_dry) {
+        status = tarn_session_shrink_enable(file, why);
+    }
+    tarn_session_file_close(file);
+    if (status != TARN_OK) {
+        tarn_make_printable(why);
+        fprintf(stderr, "%s: %s; it is as it was\n", command, why);
+        return false;
+    }
+    snprintf(shown, sizeof shown, "%s", path);
+    tarn_make_printable(shown);
+    if (!can && plan->is_dry) {
+        printf("%s: %" PRIu64 " bytes, would be written anew\n", shown, bytes);
+    } else if (!can) {
+        printf("%s: written anew, %" PRIu64 " bytes instead of %" PRIu64 "\n", shown, kept_file_bytes(path, &changed_s),
+               bytes);
+    }
+    *done += !can;
+    return true;
+}
+
 /// @return whether all went that was to go
 static bool prune_one(const char *command, const kept_prune_plan *plan, const char *file_name, int *gone)
 {
@@ -81,6 +116,11 @@ static bool prune_one(const char *command, const kept_prune_plan *plan, const ch
     const int64_t age_s = (int64_t)time(NULL) - changed_s;
     if (!is_wanted(plan, file_name, bytes, age_s)) {
         return true;
+    }
+    if (plan->shrinks) {
+        bool is_aside = false;
+        (void)kept_name_bytes(file_name, &is_aside);
+        return is_aside || shrink(command, plan, path, bytes, gone); // nobody can say what a damaged one becomes
     }
     if (!plan->is_dry && !remove_all(command, path)) {
         return false;
@@ -115,14 +155,17 @@ bool kept_prune(const char *command, const kept_prune_plan *plan)
     int gone = 0;
     const int count = kept_find(command, plan->dir, &names);
     const int lock = count >= 0 ? hold(command, plan->dir) : -2;
-    bool succeeded = lock != -2 && check_names(command, plan, names, count); // or nothing goes
+    const bool goes = lock != -2 && check_names(command, plan, names, count); // or nothing does
+    bool succeeded = goes;
     for (int i = 0; i < count; i++) {
-        succeeded = succeeded && prune_one(command, plan, names[i], &gone);
+        if (goes && (succeeded || plan->shrinks)) { // one that can't be written anew keeps no other from it
+            succeeded = prune_one(command, plan, names[i], &gone) && succeeded;
+        }
         free(names[i]);
     }
     free(names);
     if (succeeded && gone == 0) {
-        printf("nothing goes\n");
+        printf(plan->shrinks ? "nothing need be written anew\n" : "nothing goes\n");
     }
     if (lock >= 0) {
         close(lock);

@@ -1,4 +1,4 @@
-/// Takes kept sessions away, of a folder that no tarnd uses.
+/// Takes kept sessions away, or writes their files anew, of a folder that no tarnd uses.
 #ifndef TARN_SERVER_TOOL_KEPT_PRUNE_H
 #define TARN_SERVER_TOOL_KEPT_PRUNE_H
 
@@ -12,6 +12,7 @@ typedef struct kept_prune_plan {
     int name_count;
     uint64_t older_s, larger_bytes; ///< 0: not given
     bool is_dry;                    ///< only said
+    bool shrinks;                   ///< none goes: those that an earlier version made are written anew
 } kept_prune_plan;
 
 /// Says what goes on standard output. @return false: a sentence went to stderr

@@ -91,6 +91,19 @@ static void list_one(const char *file_name, const kept_summary *summary, const c
            summary->end_step - summary->state_step, size_text(summary->file_bytes, size), damaged);
 }
 
+/// @param file  how it is called
+static void tell_of_shrinking(const char *file, const kept_summary *summary)
+{
+    char shown[PATH_MAX];
+    snprintf(shown, sizeof shown, "%s", file);
+    tarn_make_printable(shown);
+    if (!summary->shrinks) {
+        printf("%s: an earlier version made it, and it never gets smaller: `tarn session prune DIR --shrink` writes it "
+               "anew\n",
+               shown);
+    }
+}
+
 bool kept_list(const char *command, const char *dir, const char *scenes_dir)
 {
     char **names;
@@ -113,6 +126,7 @@ bool kept_list(const char *command, const char *dir, const char *scenes_dir)
         if (kept_look(path, false, &nobody, &summary, why) == TARN_OK) {
             names[i][is_aside ? strlen(names[i]) : name_bytes] = 0;
             list_one(names[i], &summary, scenes_dir);
+            tell_of_shrinking(names[i], &summary);
         } else {
             tarn_make_printable(why);
             fprintf(stderr, "%s: %s\n", command, why);
@@ -250,6 +264,7 @@ static bool verify_one(const char *command, const char *path)
         printf("%s: whole: %u states, %u log batches, until step %" PRIu64 "\n", shown, summary.state_count,
                summary.batch_count, summary.end_step);
     }
+    tell_of_shrinking(path, &summary);
     return summary.damage_count == 0;
 }
 
