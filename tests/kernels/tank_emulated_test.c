@@ -128,7 +128,8 @@ static void change_places(void **state)
     gpu_play together[COUNT];
     for (int i = 0; i < COUNT; i++) {
         const tank_fixture *fixture = &tank_fixtures[of[i]];
-        const gpu_play there = {fixture, STEPS_EACH, cpu, cuda}, back = {fixture, STEPS_EACH, cuda, cpu};
+        const gpu_play there = {.fixture = fixture, .steps = STEPS_EACH, .first = cpu, .then = cuda},
+                       back = {.fixture = fixture, .steps = STEPS_EACH, .first = cuda, .then = cpu};
         gpu_play_run(&(gpu_play){.fixture = fixture, .steps = STEPS_EACH, .first = cpu}, &expected[i]);
         gpu_play_run(&there, &found[0]);
         gpu_play_run(&back, &found[1]);
