@@ -218,6 +218,9 @@ static double print_parts(const counts *c, const char *const *names, const doubl
     double all_ms = 0.0;
     for (uint32_t m = 1; m < c->parts; m++) {
         const uint32_t place = place_of(c->of[m].stage, stages);
+        if (c->of[m].launches + c->of[m].phases == 0) {
+            continue; // a stage that this tank doesn't have
+        }
         const double ms = 1e3 * seconds[place];
         const size_t used = strlen(name);
         snprintf(name + used, sizeof name - used, "%s%s", used > 0 ? ", " : "", names[place]);
@@ -299,7 +302,7 @@ void gpu_print_budget(const gpu_devices *list)
             continue;
         }
         for (uint32_t d = 0; d < list->count; d++) {
-            if (list->is_cuda[d] || list->cuda_count == 0) {
+            if (list->is_cuda[d] || (list->cuda_count == 0 && d == 0)) {
                 print_device(list->of[d], fixture, &c);
             }
         }

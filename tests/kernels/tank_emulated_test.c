@@ -142,7 +142,8 @@ static void change_places(void **state)
     gpu_play together[COUNT];
     for (int i = 0; i < COUNT; i++) {
         const tank_fixture *fixture = &tank_fixtures[of[i]];
-        const gpu_play there = {fixture, STEPS_EACH, cpu, cuda, 0}, back = {fixture, STEPS_EACH, cuda, cpu, 0};
+        const gpu_play there = {.fixture = fixture, .steps = STEPS_EACH, .first = cpu, .then = cuda},
+                       back = {.fixture = fixture, .steps = STEPS_EACH, .first = cuda, .then = cpu};
         gpu_play_run(&(gpu_play){.fixture = fixture, .steps = STEPS_EACH, .first = cpu}, &expected[i]);
         gpu_play_run(&there, &found[0]);
         gpu_play_run(&back, &found[1]);
@@ -161,6 +162,49 @@ static void change_places(void **state)
     }
     tarn_device_destroy(cpu);
     tarn_device_destroy(cuda);
+}
+
+static double seconds_of(const char *stage, const char *const *names, const double *seconds, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(names[i], stage) == 0) {
+            return seconds[i];
+        }
+    }
+    fail_msg("no stage \"%s\"", stage);
+    return 0.0;
+}
+
+/// Marks are in what is replayed; a chain has none inside. The tank goes as without.
+static void profile_by_marks(void **state)
+{
+    enum { MARKED_STEPS = 3 };
+    tarn_tank_hash hash[2];
+    (void)state;
+    for (int is_marked = 0; is_marked < 2; is_marked++) {
+        const char *names[TARN_TANK_STAGES_MAX];
+        double seconds[TARN_TANK_STAGES_MAX];
+        tarn_device *device;
+        tarn_tank *tank;
+        tarn_tank_desc desc;
+        tank_fixtures[0].describe(&desc);
+        assert_int_equal(tarn_device_create(&(tarn_device_desc){.kind = TARN_DEVICE_CUDA}, &device), TARN_OK);
+        assert_int_equal(tarn_tank_create(device, &desc, &tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK); // so that there is a replay without them
+        tarn_tank_profile(tank, is_marked ? TARN_PROFILE_MARKS : TARN_PROFILE_OFF);
+        for (int step = 0; step < MARKED_STEPS; step++) {
+            assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+        }
+        const uint32_t count = tarn_tank_profile_get(tank, names, seconds, true);
+        assert_true(seconds_of("pressure", names, seconds, count) <= 0.0);
+        assert_int_equal(seconds_of("p2g", names, seconds, count) > 0.0, is_marked);
+        assert_int_equal(seconds_of("extrapolate", names, seconds, count) > 0.0, is_marked);
+        assert_int_equal(seconds_of("sort", names, seconds, count) > 0.0, is_marked);
+        assert_int_equal(tarn_tank_hash_get(tank, &hash[is_marked]), TARN_OK);
+        tarn_tank_destroy(tank);
+        tarn_device_destroy(device);
+    }
+    assert_memory_equal(&hash[0], &hash[1], sizeof hash[0]);
 }
 
 /// What comes after the tiles ran out in a step must not look for those that there are none of.
@@ -204,6 +248,7 @@ int main(void)
         {"steps beside a frame change nothing of it, with descending lanes", steps_beside_change_no_frame, NULL, NULL,
          &descending},
         {"tanks change places and take turns", change_places, NULL, NULL, NULL},
+        {"a profile by marks", profile_by_marks, NULL, NULL, NULL},
         {"a tank that outgrows its memory stops", outgrow_memory, NULL, NULL, NULL},
         {"the fixtures reach every kernel", reach_all, NULL, NULL, NULL},
     };
