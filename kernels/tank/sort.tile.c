@@ -284,7 +284,8 @@ TILE_FN void list_pieces(const tank_args *args, uint32_t o)
     const store_memory *store = &args->store;
     const uint32_t dense = args->grid.m.level[0].tile_next[o], bits = piece_bits_for(args, store->counters->particles);
     const uint32_t first = store->tile_first_next[dense], end = first + store->tile_count_next[dense];
-    FOR_RANGE (i, (first >> bits) + o, (end >> bits) + o + 1) {
+    const uint32_t first_piece = (first >> bits) + o, end_piece = (end >> bits) + o + 1;
+    FOR_RANGE (i, first_piece, end_piece) {
         store->piece_tile[i] = o;
     }
     FOR_RANGE (n, 0, 27) {
