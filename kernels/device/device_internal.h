@@ -35,7 +35,7 @@ typedef struct tarn_device_ops {
     void (*release_shared)(tarn_device *device, void *memory);
     void (*follow)(tarn_queue *queue, tarn_queue *before);
     bool (*is_done)(tarn_queue *queue);
-    double (*memory_rate)(tarn_device *device);                // NULL: nobody knows
+    double (*memory_rate)(tarn_device *device); // NULL: nobody knows
     /// NULL: a launch has ended when the call returns, and the clock tells.
     bool (*mark)(tarn_queue *queue, uint32_t mark);
     double (*between_s)(tarn_queue *queue, uint32_t from, uint32_t to);

@@ -160,7 +160,7 @@ static void bytes_of(const char *kernel, uint64_t *read, uint64_t *written)
 #endif
 }
 
-/// What tests/gpu/gpu_bytes.h is.
+/// What tests/gpu/gpu_bytes.inc is.
 static void print_bytes(double particles)
 {
     for (uint32_t i = 0; i < kernel_count; i++) {
@@ -356,7 +356,7 @@ int main(int argc, char **argv)
     static const struct argp_option known[] = {
         {"particles", 'p', "N", 0, "of the dam break; default: 102400, and 2073600", 0},
         {"steps", 's', "N", 0, "counted, after two others; default: 60, of the larger one 6", 0},
-        {"per-particle", 'b', NULL, 0, "bytes a particle and substep, as tests/gpu/gpu_bytes.h has them", 0},
+        {"per-particle", 'b', NULL, 0, "bytes a particle and substep, as tests/gpu/gpu_bytes.inc has them", 0},
         {0}};
     static const struct argp argp = {
         .options = known, .parser = parse, .doc = "Counts what a step of a dam break launches."};

@@ -41,7 +41,7 @@ const tank_fixture gpu_large[GPU_LARGE_COUNT + 1] = {
 
 /// By `bench_bytes --per-particle` (tests/bench), of the first one.
 static const gpu_kernel_bytes bytes_of[] = {
-#include "tests/gpu/gpu_bytes.h"
+#include "tests/gpu/gpu_bytes.inc"
 };
 
 const gpu_kernel_bytes *gpu_kernel_bytes_of(const char *kernel)
