@@ -77,6 +77,8 @@ static bool fits(size_t bytes)
 // NOLINTBEGIN: the linker's names
 void *__real_tarn_device_alloc(tarn_device *device, size_t bytes);
 void __real_tarn_device_free(tarn_device *device, void *memory);
+void *__real_tarn_device_alloc_shared(tarn_device *device, size_t bytes);
+void __real_tarn_device_free_shared(tarn_device *device, void *memory);
 tarn_status __real_tarn_queue_upload(tarn_queue *queue, void *to, const void *from, size_t bytes);
 tarn_status __real_tarn_queue_download(tarn_queue *queue, void *to, const void *from, size_t bytes);
 tarn_status __real_tarn_queue_zero(tarn_queue *queue, void *to, size_t bytes);
@@ -86,6 +88,8 @@ void __real_tarn_queue_launch(tarn_queue *queue, const tarn_kernel *kernel, cons
 bool __wrap_tarn_device_is_host(const tarn_device *device);
 void *__wrap_tarn_device_alloc(tarn_device *device, size_t bytes);
 void __wrap_tarn_device_free(tarn_device *device, void *memory);
+void *__wrap_tarn_device_alloc_shared(tarn_device *device, size_t bytes);
+void __wrap_tarn_device_free_shared(tarn_device *device, void *memory);
 tarn_status __wrap_tarn_queue_upload(tarn_queue *queue, void *to, const void *from, size_t bytes);
 tarn_status __wrap_tarn_queue_download(tarn_queue *queue, void *to, const void *from, size_t bytes);
 tarn_status __wrap_tarn_queue_zero(tarn_queue *queue, void *to, size_t bytes);
@@ -100,12 +104,9 @@ bool __wrap_tarn_device_is_host(const tarn_device *device)
     return false;
 }
 
-void *__wrap_tarn_device_alloc(tarn_device *device, size_t bytes)
+static void *alloc(tarn_device *device, size_t bytes, void *(*by)(tarn_device *, size_t))
 {
-    if (!works(device) || !fits(bytes)) {
-        return NULL;
-    }
-    uint8_t *memory = __real_tarn_device_alloc(device, bytes + HEAD_BYTES);
+    uint8_t *memory = works(device) && fits(bytes) ? by(device, bytes + HEAD_BYTES) : NULL;
     if (memory == NULL) {
         return NULL;
     }
@@ -114,14 +115,35 @@ void *__wrap_tarn_device_alloc(tarn_device *device, size_t bytes)
     return memory + HEAD_BYTES;
 }
 
-void __wrap_tarn_device_free(tarn_device *device, void *memory)
+static void release(tarn_device *device, uint8_t *memory, void (*by)(tarn_device *, void *))
 {
     if (memory != NULL) {
         size_t bytes;
-        memcpy(&bytes, (uint8_t *)memory - HEAD_BYTES, sizeof bytes);
+        memcpy(&bytes, memory - HEAD_BYTES, sizeof bytes);
         bytes_used -= bytes;
-        __real_tarn_device_free(device, (uint8_t *)memory - HEAD_BYTES);
+        by(device, memory - HEAD_BYTES);
     }
+}
+
+void *__wrap_tarn_device_alloc(tarn_device *device, size_t bytes)
+{
+    return alloc(device, bytes, __real_tarn_device_alloc);
+}
+
+void __wrap_tarn_device_free(tarn_device *device, void *memory)
+{
+    release(device, memory, __real_tarn_device_free);
+}
+
+/// Counted as the device's own: what both see is scarce, too.
+void *__wrap_tarn_device_alloc_shared(tarn_device *device, size_t bytes)
+{
+    return alloc(device, bytes, __real_tarn_device_alloc_shared);
+}
+
+void __wrap_tarn_device_free_shared(tarn_device *device, void *memory)
+{
+    release(device, memory, __real_tarn_device_free_shared);
 }
 
 tarn_status __wrap_tarn_queue_upload(tarn_queue *queue, void *to, const void *from, size_t bytes)
