@@ -40,13 +40,11 @@ void kept_start(const char *scene, const char *const *more)
 
 int kept_join(stream_client *client, const char *session, const char *key, tarn_joined *joined)
 {
-    tarn_message message = {.kind = TARN_MESSAGE_JOIN};
+    tarn_message message;
     memset(client, 0, sizeof *client);
     assert_int_equal(ws_client_open(&client->ws, kept.server.port, "/ws", "tarn.v1", NULL), 101);
     assert_int_equal(ws_client_hello(&client->ws), 0);
-    snprintf(message.join.session, sizeof message.join.session, "%s", session);
-    snprintf(message.join.key, sizeof message.join.key, "%s", key);
-    assert_int_equal(ws_client_tell(&client->ws, &message), 0);
+    assert_int_equal(ws_client_join_by(&client->ws, session, key), 0);
     for (;;) {
         ws_message raw;
         assert_int_equal(ws_client_next(&client->ws, &raw, WS_CLIENT_WAIT_MS), 1);

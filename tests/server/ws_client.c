@@ -373,11 +373,17 @@ int ws_client_hello(ws_client *client)
     return ws_client_tell(client, &message);
 }
 
-int ws_client_join(ws_client *client, const char *session)
+int ws_client_join_by(ws_client *client, const char *session, const char *key)
 {
     tarn_message message = {.kind = TARN_MESSAGE_JOIN};
     snprintf(message.join.session, sizeof message.join.session, "%s", session);
+    snprintf(message.join.key, sizeof message.join.key, "%s", key);
     return ws_client_tell(client, &message);
+}
+
+int ws_client_join(ws_client *client, const char *session)
+{
+    return ws_client_join_by(client, session, "");
 }
 
 void ws_client_enter(ws_client *client, uint16_t port)

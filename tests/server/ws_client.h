@@ -108,6 +108,7 @@ uint16_t ws_client_wait_close(ws_client *client);
 // What most tests begin with.
 int ws_client_hello(ws_client *client);
 int ws_client_join(ws_client *client, const char *session);
+int ws_client_join_by(ws_client *client, const char *session, const char *key);
 /// open + hello + join; asserts.
 void ws_client_enter(ws_client *client, uint16_t port);
 
