@@ -164,6 +164,15 @@ TILE_FN uint32_t row_positive(const float *p)
     }
     return bits;
 }
+/// The same of floats that are below `most`.
+TILE_FN uint32_t row_below(const float *p, float most)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < 8; i++) {
+        bits |= (uint32_t)(p[i] < most) << i;
+    }
+    return bits;
+}
 
 #else
 // -------------------------------------------------------------------------------------------------- CPU: a row at once
@@ -361,6 +370,10 @@ TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
 TILE_FN uint32_t row_positive(const float *p)
 {
     return row_mask_bits(row_load(p) > 0.0f);
+}
+TILE_FN uint32_t row_below(const float *p, float most)
+{
+    return row_mask_bits(row_load(p) < most);
 }
 #endif
 

@@ -138,6 +138,8 @@ typedef struct extend_scratch {
     extend_bits known[EXTRAPOLATION_LAYERS + 1];  ///< after so many layers
     extend_bits wanted[EXTRAPOLATION_LAYERS + 1]; ///< of those that a layer adds; [0]: of all layers
     uint16_t read[EXTEND_ROWS];                   ///< what is looked at for them
+    uint16_t carried[EXTEND_ROWS];                ///< of those that no layer knew, what particles brought velocities to
+    uint32_t any_carried;
     uint8_t nothing[TILE_ROWS];
     uint32_t neighbour[27];
     uint32_t unknown, known_near; ///< some face of the tile is unknown, some that may reach it known
@@ -168,6 +170,9 @@ TILE_FN void clear_bits(extend_scratch *s)
         FOR_RANGE (i, 0, EXTEND_ROWS + 2 * EXTEND_PLANE) {
             known[i] = wanted[i] = 0;
         }
+    }
+    FOR_RANGE (r, 0, EXTEND_ROWS) {
+        s->carried[r] = 0;
     }
     FOR_RANGE (i, 0, TILE_ROWS) {
         s->nothing[i] = 0;
@@ -212,8 +217,8 @@ TILE_FN void load_known(const grid_args *args, extend_scratch *s, int axis)
     TILE_BARRIER();
 }
 
-/// Which faces each layer adds, which of those are wanted, and which they come from.
-TILE_FN void plan_layers(extend_scratch *s)
+/// Which faces are known after each layer.
+TILE_FN void plan_known(extend_scratch *s)
 {
     for (int layer = 1; layer <= EXTRAPOLATION_LAYERS; layer++) {
         const uint16_t *known = rows_in(&s->known[layer - 1]);
@@ -222,7 +227,12 @@ TILE_FN void plan_layers(extend_scratch *s)
         }
         TILE_BARRIER();
     }
-    uint16_t *all = rows_in(&s->wanted[0]);
+}
+
+/// Which faces each layer is to add, of the tile those that are carried or the others, and which they come from.
+TILE_FN void plan_wanted(extend_scratch *s, int are_carried)
+{
+    const uint16_t other = are_carried ? 0 : EXTEND_OWN;
     for (int layer = EXTRAPOLATION_LAYERS; layer > 0; layer--) {
         const uint16_t *known = rows_in(&s->known[layer]), *before = rows_in(&s->known[layer - 1]);
         const uint16_t *after = rows_in(&s->wanted[(layer + 1) % (EXTRAPOLATION_LAYERS + 1)]);
@@ -233,10 +243,11 @@ TILE_FN void plan_layers(extend_scratch *s)
         TILE_BARRIER();
         FOR_BOX (y, z, once, TILE_EDGE, TILE_EDGE, 1) {
             const int r = extend_row(y, z) + once;
-            wanted[r] |= (uint16_t)(known[r] & ~before[r] & EXTEND_OWN);
+            wanted[r] |= (uint16_t)(known[r] & ~before[r] & (s->carried[r] ^ other));
         }
         TILE_BARRIER();
     }
+    uint16_t *all = rows_in(&s->wanted[0]);
     FOR_RANGE (r, 0, EXTEND_ROWS) {
         all[r] = rows_in(&s->wanted[1])[r] | rows_in(&s->wanted[2])[r] | rows_in(&s->wanted[3])[r];
     }
@@ -318,23 +329,42 @@ TILE_FN void extend_layers(extend_scratch *s)
     }
 }
 
-/// Faces of no liquid that particles reach, and that no solid shuts, keep what those brought, and only the change comes
-/// from inside. With the velocity from there, too, particles at the surface would be braked to that of the liquid below
-/// them: a block that turns would lose its spin there.
+/// Which faces of no liquid keep what particles brought: those that they reach and that no solid shuts.
+TILE_FN void find_carried(const grid_args *args, extend_scratch *s, int axis, uint64_t first)
+{
+    const uint16_t *known = rows_in(&s->known[EXTRAPOLATION_LAYERS]), *before = rows_in(&s->known[0]);
+    const float *brought = args->m.u_old[axis] + first;
+    const uint8_t *open = args->m.open[axis];
+    if (TILE_SINGLE()) {
+        s->any_carried = 0;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (row, 0, (uint32_t)tile_rows(&args->shape)) {
+        const int r = extend_row((int)row % TILE_EDGE, (int)row / TILE_EDGE);
+        const uint32_t cell = row * TILE_EDGE;
+        uint32_t bits = (uint32_t)(known[r] & ~before[r]) >> EXTEND_FIRST & 0xff;
+        if (bits != 0) {
+            bits &= row_below(brought + cell, SPEED_UNKNOWN);
+            bits &= open != NULL ? row_bits_from(open + first + cell, 1) : bits;
+            tile_or_u32(&s->any_carried, bits);
+        }
+        s->carried[r] = (uint16_t)(bits << EXTEND_FIRST);
+    }
+    TILE_BARRIER();
+}
+
+/// To what a carried face has only the change comes from inside. With the velocity from there, too, particles at the
+/// surface would be braked to that of the liquid below them: a block that turns would lose its spin there.
 TILE_FN void extend_changes(const grid_args *args, extend_scratch *s, int axis, uint64_t first, float *to)
 {
-    const uint16_t *fresh = rows_in(&s->wanted[0]);
     const float *before = args->m.u_old[axis];
-    const uint8_t *open = args->m.open[axis];
+    plan_wanted(s, 1);
     load_values(args, s, axis, before);
     extend_layers(s);
-    FOR_ROWS (x, row, 0, tile_rows(&args->shape)) {
-        const int r = extend_row((int)row % TILE_EDGE, (int)row / TILE_EDGE);
-        const uint32_t cell = row * TILE_EDGE, is_open = open != NULL ? row_bits_from(open + first + cell, 1) : 0xff,
-                       bits = (uint32_t)fresh[r] >> EXTEND_FIRST & is_open;
-        const row_f32 old = row_load(before + first + cell + x);
-        row_put(to + cell + x, row_bits_mask(bits >> x) & (old < SPEED_UNKNOWN),
-                old + row_load(&s->value[r][EXTEND_FIRST + x]));
+    FOR_SET_ROWS (x, r, 0, EXTEND_ROWS, s->carried, EXTEND_OWN) {
+        const uint32_t cell = cell_index(x, r % EXTEND_PLANE - EXTEND_BORDER, r / EXTEND_PLANE - EXTEND_BORDER);
+        row_put(to + cell, row_bits_mask((uint32_t)s->carried[r] >> (EXTEND_FIRST + x)),
+                row_load(before + first + cell) + row_load(&s->value[r][EXTEND_FIRST + x]));
     }
 }
 
@@ -343,7 +373,11 @@ TILE_FN void extend_component(const grid_args *args, extend_scratch *s, int axis
 {
     const uint16_t *known = rows_in(&s->known[EXTRAPOLATION_LAYERS]), *fresh = rows_in(&s->wanted[0]);
     const float *own = args->m.u[axis] + first;
-    plan_layers(s);
+    plan_known(s);
+    if (args->m.control->faces_carry) {
+        find_carried(args, s, axis, first);
+    }
+    plan_wanted(s, 0);
     load_values(args, s, axis, NULL);
     extend_layers(s);
     FOR_ROWS (x, row, 0, TILE_ROWS) {
@@ -353,7 +387,7 @@ TILE_FN void extend_component(const grid_args *args, extend_scratch *s, int axis
         row_store(to + cell, row_keep(row_bits_mask((uint32_t)known[r] >> (EXTEND_FIRST + x)), row_load(from)));
     }
     TILE_BARRIER();
-    if (args->m.control->faces_carry) {
+    if (args->m.control->faces_carry && s->any_carried != 0) {
         extend_changes(args, s, axis, first, to);
     }
 }
