@@ -3,6 +3,8 @@
 #
 #     sh tests/kernels/ptx_check.sh ROOT NVCC [PTX...]
 #
+# All kernels are to be in the PTX, once for each architecture.
+#
 # Instructions on floats are those that round as IEEE says and that nobody has contracted or approximated; a minimum or
 # maximum has a constant that isn't zero, or is a maximum with a zero that the source has second; nothing is called.
 # What the assembler then keeps in local memory stays within limits, and the ten kernels with most of it are printed.
@@ -145,20 +147,22 @@ assembler=$(dirname "$nvcc")/ptxas
 expected=$(cat "$root"/kernels/*/*.tile.c | grep -cE '^TILE_(KERNEL|CHAIN)\(')
 table=$(mktemp) || exit 1
 trap 'rm -f "$table"' EXIT
+found=0
 for ptx in "$@"; do
     wrong="$wrong$(judge <"$ptx")"
-    found=$(judge kernels <"$ptx" | tail -n 1)
-    [ "$found" = "$expected" ] || wrong="$wrong
-$ptx holds $found kernels, and the sources $expected"
+    found=$((found + $(judge kernels <"$ptx" | tail -n 1)))
     local_memory "$ptx" >>"$table"
 done
+in_all=$((expected * $(sed -n 's/^\.target \(sm_[0-9a-z]*\).*/\1/p' "$@" | sort -u | wc -l)))
+[ "$found" = "$in_all" ] && [ "$found" -gt 0 ] || wrong="$wrong
+the PTX holds $found kernels, and the sources $expected for each architecture, $in_all in all"
 echo "Instructions on floats, of $expected kernels:"
 cat "$@" | judge counts | grep -E '^ +[0-9]+ '
 echo
 echo "Local memory, the ten largest: stack, spilled stores and loads in bytes"
 sort -k1,1nr -k2,2nr "$table" | head -n 10 | awk '{ printf "%6d %6d %6d  %s %s\n", $1, $2, $3, $4, $5 }'
-[ "$(wc -l <"$table")" = $((expected * $#)) ] || wrong="$wrong
-$assembler said what $(wc -l <"$table") kernels need, and there are $((expected * $#))"
+[ "$(wc -l <"$table")" = "$in_all" ] || wrong="$wrong
+$assembler said what $(wc -l <"$table") kernels need, and there are $in_all"
 wrong=$wrong$(awk -v stack="$stack_bytes_max" -v spill="$spill_bytes_max" '
     $1 > stack { printf "\n%s: %d bytes of stack on %s, allowed are %d", $5, $1, $4, stack }
     $2 > spill { printf "\n%s: %d bytes spilled on %s, allowed are %d", $5, $2, $4, spill }' "$table")
