@@ -79,45 +79,47 @@ static tarn_status read_json(scene_reader *r, const char *name, const char *text
     } else if (json == NULL) {
         scene_refuse(r, TARN_E_MALFORMED, "", "line %d, column %d: this isn't JSON: %s", error.line, error.column,
                      error.text);
-    } else if (check_is_no_schema(r, json) && check_name(r, name) && fill_draft(r, json, d)) {
+    } else if (check_is_no_schema(r, json) && check_name(r, name) && scene_apply_settings(r, json) &&
+               fill_draft(r, json, d)) {
         r->status = TARN_OK;
     }
     json_decref(json);
     return r->status;
 }
 
-static tarn_status read_text(const char *origin, const char *folder, tarn_scene_pack *pack, const char *name,
-                             const char *text, size_t text_bytes, tarn_scene *scene, char *why, size_t why_bytes)
+/// @param r  what it is read with; its status becomes the result
+static tarn_status read_text(scene_reader *r, const char *name, const char *text, size_t text_bytes, tarn_scene *scene)
 {
-    scene_reader r = {
-        .origin = origin, .folder = folder, .pack = pack, .why = why, .why_bytes = why_bytes, .status = TARN_E_MEMORY};
+    r->status = TARN_E_MEMORY;
     if (text_bytes > TARN_SCENE_BYTES_MAX) {
-        scene_refuse(&r, TARN_E_LIMIT, "", "found %zu bytes, allowed are %d", text_bytes, TARN_SCENE_BYTES_MAX);
-        return r.status;
+        scene_refuse(r, TARN_E_LIMIT, "", "found %zu bytes, allowed are %d", text_bytes, TARN_SCENE_BYTES_MAX);
+        return r->status;
     }
     scene_draft *d = calloc(1, sizeof *d);
     if (d == NULL) {
-        scene_refuse(&r, TARN_E_MEMORY, "", "out of memory");
-        return r.status;
+        scene_refuse(r, TARN_E_MEMORY, "", "out of memory");
+        return r->status;
     }
-    if (read_json(&r, name, text, text_bytes, d) == TARN_OK) {
+    if (read_json(r, name, text, text_bytes, d) == TARN_OK) {
         *scene = d->scene;
     } else {
         tarn_scene_free(&d->scene);
     }
     free(d);
-    return r.status;
+    return r->status;
 }
 
 tarn_status tarn_scene_read_text(const char *origin, const char *folder, const char *name, const char *text,
                                  size_t text_bytes, tarn_scene *scene, char *why, size_t why_bytes)
 {
-    return read_text(origin, folder, NULL, name, text, text_bytes, scene, why, why_bytes);
+    scene_reader r = {.origin = origin, .folder = folder, .why = why, .why_bytes = why_bytes};
+    return read_text(&r, name, text, text_bytes, scene);
 }
 
 tarn_status tarn_scene_read_kept(tarn_scene_pack *pack, tarn_scene *scene, char *why, size_t why_bytes)
 {
-    scene_reader r = {.origin = "the scene that was kept", .why = why, .why_bytes = why_bytes, .status = TARN_OK};
+    scene_reader r = {
+        .origin = "the scene that was kept", .pack = pack, .why = why, .why_bytes = why_bytes, .status = TARN_OK};
     tarn_scene_entry entry;
     size_t at = 0;
     char name[sizeof entry.name];
@@ -127,7 +129,8 @@ tarn_status tarn_scene_read_kept(tarn_scene_pack *pack, tarn_scene *scene, char 
         return r.status;
     }
     snprintf(name, sizeof name, "%.*s", (int)(strlen(entry.name) - strlen(".json")), entry.name);
-    return read_text(entry.name, NULL, pack, name, (const char *)entry.bytes, entry.byte_count, scene, why, why_bytes);
+    r.origin = entry.name;
+    return read_text(&r, name, (const char *)entry.bytes, entry.byte_count, scene);
 }
 
 /// Reads at most TARN_SCENE_BYTES_MAX + 1 bytes of a regular file.
@@ -167,16 +170,17 @@ end:
     return done;
 }
 
-tarn_status tarn_scene_read_file_to_keep(const char *path, tarn_scene *scene, tarn_scene_pack *pack, char *why,
-                                         size_t why_bytes)
+/// @param r  without a folder, which is the file's
+static tarn_status read_file(scene_reader *r, const char *path, tarn_scene *scene)
 {
-    scene_reader r = {.origin = path, .why = why, .why_bytes = why_bytes, .status = TARN_E_MEMORY};
+    r->origin = path;
+    r->status = TARN_E_MEMORY;
     const char *slash = strrchr(path, '/');
     const char *file = slash != NULL ? slash + 1 : path;
     size_t name_bytes = strlen(file);
     if (name_bytes < 5 || strcmp(file + name_bytes - 5, ".json") != 0) {
-        scene_refuse(&r, TARN_E_MALFORMED, "", "found a file name without .json, allowed is NAME.json");
-        return r.status;
+        scene_refuse(r, TARN_E_MALFORMED, "", "found a file name without .json, allowed is NAME.json");
+        return r->status;
     }
     char name[TARN_NAME_BYTES_MAX + 2], folder[PATH_MAX];
     snprintf(name, sizeof name, "%.*s", (int)(name_bytes - 5), file);
@@ -186,25 +190,41 @@ tarn_status tarn_scene_read_file_to_keep(const char *path, tarn_scene *scene, ta
              : slash == path ? 1
                              : (int)(slash - path),
              slash == NULL ? "." : path);
+    r->folder = folder;
     char *text = malloc(TARN_SCENE_BYTES_MAX + 1);
     if (text == NULL) {
-        scene_refuse(&r, TARN_E_MEMORY, "", "out of memory");
-        return r.status;
+        scene_refuse(r, TARN_E_MEMORY, "", "out of memory");
+        return r->status;
     }
     size_t text_bytes = 0;
-    if (read_bytes(&r, path, text, &text_bytes)) {
+    if (read_bytes(r, path, text, &text_bytes)) {
         // One that is too long isn't kept, and refused like any other.
-        if (pack != NULL && tarn_scene_pack_add(pack, file, text, text_bytes) == TARN_E_MEMORY) {
-            scene_refuse(&r, TARN_E_MEMORY, "", "out of memory");
+        if (r->pack != NULL && tarn_scene_pack_add(r->pack, file, text, text_bytes) == TARN_E_MEMORY) {
+            scene_refuse(r, TARN_E_MEMORY, "", "out of memory");
         } else {
-            r.status = read_text(path, folder, pack, name, text, text_bytes, scene, why, why_bytes);
+            read_text(r, name, text, text_bytes, scene);
         }
     }
     free(text);
-    return r.status;
+    r->folder = NULL; // was this function's
+    return r->status;
 }
 
 tarn_status tarn_scene_read_file(const char *path, tarn_scene *scene, char *why, size_t why_bytes)
 {
-    return tarn_scene_read_file_to_keep(path, scene, NULL, why, why_bytes);
+    return tarn_scene_read_file_set(path, NULL, scene, why, why_bytes);
+}
+
+tarn_status tarn_scene_read_file_set(const char *path, const tarn_scene_settings *settings, tarn_scene *scene,
+                                     char *why, size_t why_bytes)
+{
+    scene_reader r = {.settings = settings, .why = why, .why_bytes = why_bytes};
+    return read_file(&r, path, scene);
+}
+
+tarn_status tarn_scene_read_file_to_keep(const char *path, tarn_scene *scene, tarn_scene_pack *pack, char *why,
+                                         size_t why_bytes)
+{
+    scene_reader r = {.pack = pack, .why = why, .why_bytes = why_bytes};
+    return read_file(&r, path, scene);
 }

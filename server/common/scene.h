@@ -70,10 +70,24 @@ typedef struct tarn_scene {
 ///     TARN_E_LIMIT or TARN_E_MEMORY: there is nothing to free
 tarn_status tarn_scene_read_file(const char *path, tarn_scene *scene, char *why, size_t why_bytes);
 
+enum { TARN_SCENE_SETTINGS_MAX = 32 };
+
+/// Fields that are to be otherwise than a file says: "solver.cfl=2", "blocks[0].max_m=[1, 0.5, 1]", "title=Deep". A
+/// field goes by the path that sentences name it by; behind the '=' stands JSON, or a word. What isn't there is added,
+/// to a list at its end.
+typedef struct tarn_scene_settings {
+    uint32_t count;
+    const char *text[TARN_SCENE_SETTINGS_MAX]; ///< the caller's
+} tarn_scene_settings;
+
+/// The same with such fields. @param settings  NULL: none
+tarn_status tarn_scene_read_file_set(const char *path, const tarn_scene_settings *settings, tarn_scene *scene,
+                                     char *why, size_t why_bytes);
+
 struct tarn_scene_pack;
 
-/// The same, and keeps what was read. @param pack  zero; receives the JSON and the files (scene_pack.h), which the
-/// caller frees on failure too
+/// The same as it is, and keeps what was read. @param pack  zero; receives the JSON and the files (scene_pack.h), which
+/// the caller frees on failure too
 tarn_status tarn_scene_read_file_to_keep(const char *path, tarn_scene *scene, struct tarn_scene_pack *pack, char *why,
                                          size_t why_bytes);
 

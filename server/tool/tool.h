@@ -38,13 +38,9 @@ typedef struct tool_device {
 
 /// --device, --threads, --isa: a child parser whose input is a tool_device.
 extern const struct argp tool_device_argp;
-#define TOOL_DEVICE_CHILDREN                                                                                           \
-    {                                                                                                                  \
-        {&tool_device_argp, 0, "Where it runs:", 0},                                                                   \
-        {                                                                                                              \
-            0                                                                                                          \
-        }                                                                                                              \
-    }
+
+/// --set: a child parser whose input is a tarn_scene_settings, zero at first.
+extern const struct argp tool_settings_argp;
 
 /// A scene, its device and its tank.
 typedef struct tool_tank {
@@ -54,7 +50,8 @@ typedef struct tool_tank {
 } tool_tank;
 
 /// Reads a scene by path or name and makes its tank. On failure a sentence went to stderr and nothing needs closing.
-bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tool_device *device);
+bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tarn_scene_settings *settings,
+                    const tool_device *device);
 
 /// The same of a scene that was read already, whose memory becomes the tank's or is given back. @param origin  for
 /// sentences

@@ -14,6 +14,7 @@ typedef struct bench_arguments {
     const char *inputs; ///< file; NULL: none
     uint32_t steps;     ///< 0: not said
     tool_device device;
+    tarn_scene_settings settings;
 } bench_arguments;
 
 enum { KEY_INPUTS = 256 };
@@ -31,6 +32,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->device;
+        state->child_inputs[1] = &arguments->settings;
         return 0;
     case 's':
         arguments->steps = (uint32_t)tarn_option_number(state, "steps", argument, 1, TOOL_STEPS_MAX);
@@ -218,7 +220,11 @@ static int measure(const bench_arguments *arguments, tool_tank *tank)
 
 int tool_bench(int argc, char **argv)
 {
-    static const struct argp_child children[] = TOOL_DEVICE_CHILDREN;
+    static const struct argp_child children[] = {
+        {&tool_device_argp, 0, "Where it runs:", 0},
+        {&tool_settings_argp, 0, NULL, 0},
+        {0},
+    };
     static const struct argp argp = {
         .options = bench_options,
         .parser = parse,
@@ -232,7 +238,7 @@ int tool_bench(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     tool_tank tank;
     tool_catch_interrupts();
-    if (!tool_tank_open(&tank, arguments.command, arguments.scene, &arguments.device)) {
+    if (!tool_tank_open(&tank, arguments.command, arguments.scene, &arguments.settings, &arguments.device)) {
         return EXIT_FAILURE;
     }
     int status = measure(&arguments, &tank);

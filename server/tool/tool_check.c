@@ -1,6 +1,7 @@
 // `tarn check`: validates scene files, every one that is named.
 #include "protocol/message.h"
 #include "server/common/printable.h"
+#include "server/tool/scene_doubts.h"
 #include "server/tool/tool.h"
 
 #include <inttypes.h>
@@ -208,8 +209,8 @@ static void print_scene(const char *path, const tarn_scene *scene)
 }
 
 /// Whether a tank can be made of the scene: some things show only then, such as an emitter outside of it. Warns of what
-/// acts less than the scene asks.
-static bool check_tank(const char *command, const tarn_scene *scene, const char *path)
+/// acts less than the scene asks, and of what nobody may have meant.
+static bool check_tank(const char *command, const tarn_scene *scene, const tarn_scene_pack *pack, const char *path)
 {
     const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = 1};
     char why[TARN_SCENE_WHY_BYTES] = "";
@@ -223,6 +224,7 @@ static bool check_tank(const char *command, const tarn_scene *scene, const char 
         char before[PATH_MAX + 32];
         snprintf(before, sizeof before, "%s: %s: warning: ", command, path);
         tool_print_limits(stderr, before, tank);
+        scene_doubts_tell(stderr, before, scene, pack);
     }
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
@@ -235,21 +237,23 @@ static bool check_tank(const char *command, const tarn_scene *scene, const char 
 static bool check_scene(const char *command, const char *argument, bool quiet)
 {
     char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
+    tarn_scene_pack pack = {0};
     tarn_scene *scene = calloc(1, sizeof *scene);
     if (scene == NULL) {
         fprintf(stderr, "%s: out of memory\n", command);
         return false;
     }
     bool right = tarn_scene_resolve(argument, NULL, path, sizeof path, why, sizeof why) == TARN_OK &&
-                 tarn_scene_read_file(path, scene, why, sizeof why) == TARN_OK;
+                 tarn_scene_read_file_to_keep(path, scene, &pack, why, sizeof why) == TARN_OK;
     if (!right) {
         fprintf(stderr, "%s: %s\n", command, why);
     }
     tarn_make_printable(path); // from here on it is only shown
-    right = right && check_tank(command, scene, path);
+    right = right && check_tank(command, scene, &pack, path);
     if (right && !quiet) {
         print_scene(path, scene);
     }
+    tarn_scene_pack_free(&pack);
     tarn_scene_free(scene);
     free(scene);
     return right;
@@ -262,7 +266,8 @@ int tool_check(int argc, char **argv)
         .parser = parse,
         .args_doc = "SCENE...",
         .doc = "Validates scenes: paths to .json files or names of shipped scenes.\v"
-               "The status is 0 when all are right and 1 otherwise. scene.schema.json, next to the shipped scenes, "
+               "The status is 0 when all are right and 1 otherwise; what is right and was hardly meant gets a "
+               "warning. scene.schema.json, next to the shipped scenes, "
                "describes the format to editors.",
     };
     check_arguments arguments = {0};

@@ -47,7 +47,7 @@ static bool make(const char *command, const char *scenes_dir, const tool_device 
         fprintf(stderr, "%s: the scene that the tank was made from: %s; --scenes says where it is\n", command, why);
         return false;
     }
-    return tool_tank_open(tank, command, path, device);
+    return tool_tank_open(tank, command, path, NULL, device);
 }
 
 bool tool_kept_is_of(const kept_stretch *stretch, const char *made)

@@ -19,6 +19,7 @@ typedef struct run_arguments {
     uint32_t steps;
     bool has_steps, hash, quiet;
     tool_device device;
+    tarn_scene_settings settings;
     tool_export_options exports;
 } run_arguments;
 
@@ -43,6 +44,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->exports;
         state->child_inputs[1] = &arguments->device;
+        state->child_inputs[2] = &arguments->settings;
         return 0;
     case KEY_STEPS:
         arguments->steps = (uint32_t)tarn_option_number(state, "steps", argument, 0, TOOL_STEPS_MAX);
@@ -213,6 +215,7 @@ int tool_run(int argc, char **argv)
     static const struct argp_child children[] = {
         {&tool_export_argp, 0, "What it writes (folders are made where they are missing):", 1},
         {&tool_device_argp, 0, "Where it runs:", 2},
+        {&tool_settings_argp, 0, NULL, 0},
         {0},
     };
     static const struct argp argp = {
@@ -233,7 +236,7 @@ int tool_run(int argc, char **argv)
 
     tool_tank tank;
     tool_catch_interrupts();
-    if (!tool_tank_open(&tank, arguments.command, arguments.scene, &arguments.device)) {
+    if (!tool_tank_open(&tank, arguments.command, arguments.scene, &arguments.settings, &arguments.device)) {
         return EXIT_FAILURE;
     }
     const int status = run(&arguments, &tank);

@@ -48,6 +48,29 @@ static const struct argp_option device_options[] = {
 const struct argp tool_device_argp = {device_options, parse_device, NULL, NULL, NULL, NULL, NULL};
 _Static_assert(TARN_DEVICE_THREADS_MAX == 256, "the help text above names the limit");
 
+enum { KEY_SET = 512 };
+
+static error_t parse_setting(int key, char *argument, struct argp_state *state)
+{
+    tarn_scene_settings *settings = state->input;
+    if (key != KEY_SET) {
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (settings->count == TARN_SCENE_SETTINGS_MAX) {
+        argp_error(state, "--set: found more than %d", TARN_SCENE_SETTINGS_MAX);
+    }
+    settings->text[settings->count++] = argument;
+    return 0;
+}
+
+static const struct argp_option setting_options[] = {
+    {"set", KEY_SET, "FIELD=VALUE", 0,
+     "set a field of the scene otherwise, as solver.cfl=2 or blocks[0].max_m=[1,0.5,1]; may be given 32 times", 0},
+    {0},
+};
+const struct argp tool_settings_argp = {setting_options, parse_setting, NULL, NULL, NULL, NULL, NULL};
+_Static_assert(TARN_SCENE_SETTINGS_MAX == 32, "the help text above names the limit");
+
 /// Says why, where it isn't what was asked for.
 static tarn_status open_device(const char *command, const tool_device *device, tarn_device **out)
 {
@@ -59,13 +82,14 @@ static tarn_status open_device(const char *command, const tool_device *device, t
     return status;
 }
 
-bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tool_device *device)
+bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tarn_scene_settings *settings,
+                    const tool_device *device)
 {
     tarn_scene read = {0};
     char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
     *tank = (tool_tank){0};
     if (tarn_scene_resolve(scene, NULL, path, sizeof path, why, sizeof why) != TARN_OK ||
-        tarn_scene_read_file(path, &read, why, sizeof why) != TARN_OK) {
+        tarn_scene_read_file_set(path, settings, &read, why, sizeof why) != TARN_OK) {
         fprintf(stderr, "%s: %s\n", command, why);
         return false;
     }

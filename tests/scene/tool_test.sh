@@ -187,6 +187,85 @@ says 'mesh.json: solids[0].shape.mesh.file: found "none.obj", allowed is a file'
 run 0 check -q dam-break
 silent out
 
+# Fields can be set otherwise: as if the file said so.
+sed 's/0.0625/0.125/; s/\[0.5, 0.5, 1\]/[0.5, 0.75, 1]/; s/{/{ "solver": { "cfl": 2 },/' "$folder/small.json" >"$folder/set.json"
+run 0 run -q -x -s 5 "$folder/set.json"
+cp "$folder/out" "$folder/hash"
+run 0 run -q -x -s 5 --set cell_m=0.125 --set solver.cfl=2 --set 'blocks[0].max_m=[0.5, 0.75, 1]' "$folder/small.json"
+cmp -s "$folder/out" "$folder/hash" || fail "a scene that was set so makes another tank than a file that says so"
+run 0 run -q -x -s 5 --set cell_m=0.125 --set solver.cfl=2 --set 'blocks[0].max_m[1]=0.75' "$folder/small.json"
+cmp -s "$folder/out" "$folder/hash" || fail "an item of a list was set to something else"
+run 0 run -q -x -s 5 "$folder/small.json"
+cmp -s "$folder/out" "$folder/hash" && fail "nothing that was set has had an effect"
+run 0 run -s 0 --set 'blocks[1]={"min_m":[0.5,0,0],"max_m":[1,0.25,1]}' --set title=Two "$folder/small.json"
+run 1 run -s 0 --set cell_m=-1 "$folder/small.json"
+says 'small.json: cell_m: found -1, allowed is'
+run 1 run -s 0 --set solver.clf=2 "$folder/small.json"
+says 'small.json: solver: found the unknown field "clf", allowed are'
+run 1 run -s 0 --set 'blocks[2].max_m=[1,1,1]' "$folder/small.json"
+says 'found the setting "blocks[2].max_m=[1,1,1]", allowed is at most [1] there'
+run 1 run -s 0 --set cell_m.x=1 "$folder/small.json"
+says 'small.json: cell_m.x: set is a field of a number'
+run 1 run -s 0 --set '[0]=1' "$folder/small.json"
+says 'small.json: set is an item of an object'
+for wrong in cell_m =1 a..b=1 'blocks[]=1' 'blocks[0=1' 'a.b.c.d.e.f.g.h.i=1' 'Cell=1'; do
+    run 1 run -s 0 --set "$wrong" "$folder/small.json"
+    says "found the setting \"$wrong\", allowed are a field's path"
+done
+run 0 bench --steps 1 --set cell_m=0.25 "$folder/small.json"
+says '4x4x4 cells'
+
+# What is right and was hardly meant: a ball beside the tank, a thin wall, a mesh with a hole, a block inside a solid.
+cat >"$folder/whole.obj" <<'END'
+v 0 0 0
+v 0.4 0 0
+v 0.4 0 0.4
+v 0 0 0.4
+v 0 0.4 0
+v 0.4 0.4 0
+v 0.4 0.4 0.4
+v 0 0.4 0.4
+v 0.01 0.4 0.01
+v 0 0 0
+f 10 2 3 4
+f 1 5 6 2
+f 2 6 7 3
+f 3 7 8 4
+f 4 8 5 1
+f 5 8 9
+f 8 7 9
+f 7 6 9
+f 6 5 9
+END
+sed -e '$d' "$folder/whole.obj" >"$folder/hole.obj"
+cat >"$folder/odd.json" <<'END'
+{ "size_m": [1, 1, 1], "cell_m": 0.0625,
+  "blocks": [{ "min_m": [0, 0, 0], "max_m": [0.2, 0.2, 0.2] }, { "min_m": [0.8, 0, 0], "max_m": [1, 0.2, 1] }],
+  "solids": [
+    { "shape": { "sphere": { "radius_m": 0.1 } }, "position_m": [1.5, 0.5, 0.5] },
+    { "shape": { "box": { "size_m": [0.02, 1, 1] } }, "position_m": [0.7, 0.5, 0.5] },
+    { "shape": { "mesh": { "file": "hole.obj" } }, "position_m": [0.3, 0.5, 0.3] },
+    { "shape": { "box": { "size_m": [0.5, 0.5, 0.5] } }, "position_m": [0.1, 0.1, 0.1] } ] }
+END
+run 0 check "$folder/odd.json"
+says 'odd.json: warning: solids[0] is never in the tank, which goes from 0 to 1, 1, 1 m'
+says 'odd.json: warning: solids[1] is 0.02 m thin: less than a cell of 0.0625 m'
+says "odd.json: warning: hole.obj isn't closed: 3 of its edges have no second triangle"
+says 'odd.json: warning: blocks[0]: 100 % of it lie in solids, where nothing is'
+[ "$(grep -c warning "$folder/err")" = 4 ] || fail "another number of warnings than four"
+sed -i 's/hole.obj/whole.obj/' "$folder/odd.json"
+run 0 check "$folder/odd.json"
+[ "$(grep -c warning "$folder/err")" = 3 ] || fail "a closed mesh with two vertices at one place was taken for an open one"
+echo '{ "size_m": [1, 1, 1], "cell_m": 0.0625, "blocks": [{ "min_m": [0, 0, 0], "max_m": [1, 0.5, 1] }] }' >"$folder/rest.json"
+run 0 check "$folder/rest.json"
+says 'rest.json: warning: nothing moves by itself: the liquid lies 0.5 m deep from wall to wall'
+# The shipped ones are as they were meant; one is still.
+for scene in "$(dirname "$0")"/../../server/scenes/[!s]*.json "$(dirname "$0")"/../../server/scenes/s[!c]*.json; do
+    run 0 check -q "$scene"
+    [ "${scene##*/}" != still-pool.json ] || continue
+    grep -q "warning: \(solids\|blocks\|fluids\|nothing\|.*closed\)" "$folder/err" && fail "a doubt about $scene"
+done
+
 run 0 bench "$folder/small.json" --steps 3
 says 'all stages'
 says 'steps and encoding'

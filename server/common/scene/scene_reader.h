@@ -17,10 +17,11 @@ enum {
 };
 
 typedef struct scene_reader {
-    const char *origin;      ///< the file's name in sentences
-    const tarn_model *model; ///< that the scene chose
-    const char *folder;      ///< where the files lie that a scene names; NULL: nowhere, or in `pack`
-    tarn_scene_pack *pack;   ///< receives them; without a folder: has them; NULL: neither
+    const char *origin;                  ///< the file's name in sentences
+    const tarn_model *model;             ///< that the scene chose
+    const char *folder;                  ///< where the files lie that a scene names; NULL: nowhere, or in `pack`
+    tarn_scene_pack *pack;               ///< receives them; without a folder: has them; NULL: neither
+    const tarn_scene_settings *settings; ///< NULL: none
     char *why;
     size_t why_bytes;
     tarn_status status;
@@ -69,6 +70,9 @@ bool scene_refuse_value(scene_reader *r, const char *path, const json_t *value, 
 
 /// Writes a field's path; paths are short, and a longer one is cut.
 __attribute__((format(printf, 2, 3))) void scene_write_path(char path[SCENE_PATH_BYTES], const char *format, ...);
+
+/// Sets fields of a scene as r->settings say. @return false: one of them was refused
+bool scene_apply_settings(scene_reader *r, json_t *scene);
 
 // ---- objects and arrays ----
 

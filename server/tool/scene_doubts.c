@@ -1,0 +1,282 @@
+// Begin at scene_doubts_tell.
+#include "server/tool/scene_doubts.h"
+#include "server/common/mesh_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 24 };             ///< of liquid, along each axis
+static const double MOSTLY = 0.75; ///< so much of a block is expected to be there: less is a shore
+
+typedef struct doubts {
+    FILE *file;
+    const char *before;
+    const tarn_tank_desc *tank;
+    double size_m[3];
+} doubts;
+
+// ---------------------------------------------------------------------------------------------------------- solids
+
+static bool is_in_tank(const doubts *d, const tarn_shape *shape, const tarn_pose *pose)
+{
+    double low[3], high[3];
+    tarn_shape_bounds_m(shape, pose, d->tank->fields, low, high);
+    for (int a = 0; a < 3; a++) {
+        if (high[a] <= 0.0 || low[a] >= d->size_m[a]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool ever_in_tank(const doubts *d, const tarn_solid *solid)
+{
+    bool is_in = is_in_tank(d, &solid->shape, &solid->pose);
+    for (uint32_t i = 0; i < solid->keyframe_count && solid->motion == TARN_MOTION_KEYFRAMES; i++) {
+        is_in |= is_in_tank(d, &solid->shape, &d->tank->keyframes[solid->keyframe_first + i].pose);
+    }
+    return is_in;
+}
+
+/// Twice the depth of what lies deepest inside.
+static double field_thickness_m(const tarn_distance_field *field)
+{
+    const size_t count = (size_t)field->nodes[0] * field->nodes[1] * field->nodes[2];
+    float least = 0.0F;
+    for (size_t i = 0; i < count; i++) {
+        least = fminf(least, field->distance_m[i]);
+    }
+    return -2.0 * (double)least;
+}
+
+static double thickness_m(const doubts *d, const tarn_shape *shape)
+{
+    const float *half = shape->half_m;
+    const bool is_flat = d->tank->cells[2] == 1; // where what is thin across the tank is as thick as the tank
+    switch (shape->kind) {
+    case TARN_SHAPE_BOX:
+        return 2.0 * (double)fminf(fminf(half[0], half[1]), is_flat ? half[0] : half[2]);
+    case TARN_SHAPE_CYLINDER:
+        return 2.0 * (double)fminf(half[0], half[1]);
+    case TARN_SHAPE_FIELD:
+        return (double)half[0] * field_thickness_m(&d->tank->fields[shape->field]);
+    default:
+        return 2.0 * (double)half[0];
+    }
+}
+
+static void doubt_solid(const doubts *d, uint32_t number)
+{
+    const tarn_solid *solid = &d->tank->solids[number];
+    if (solid->shape.inverted != 0) {
+        return;
+    }
+    if (!ever_in_tank(d, solid)) {
+        fprintf(d->file, "%ssolids[%u] is never in the tank, which goes from 0 to %g, %g, %g m\n", d->before, number,
+                d->size_m[0], d->size_m[1], d->size_m[2]);
+    }
+    const double thick_m = thickness_m(d, &solid->shape);
+    if (thick_m < (double)d->tank->cell_m) {
+        fprintf(d->file, "%ssolids[%u] is %.4g m thin: less than a cell of %g m doesn't keep liquid apart\n", d->before,
+                number, thick_m, (double)d->tank->cell_m);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------- meshes
+
+/// An edge of a triangle by its ends' places, the lesser first: corners at one place are one, whatever their index.
+typedef struct mesh_edge {
+    float end[2][3];
+} mesh_edge;
+
+static int compare_edges(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(mesh_edge));
+}
+
+static mesh_edge edge_between(const tarn_mesh *mesh, uint32_t from, uint32_t to)
+{
+    mesh_edge edge;
+    for (int i = 0; i < 3; i++) { // + 0: a zero has one sign
+        edge.end[0][i] = mesh->vertices_m[3 * (size_t)from + (size_t)i] + 0.0F;
+        edge.end[1][i] = mesh->vertices_m[3 * (size_t)to + (size_t)i] + 0.0F;
+    }
+    if (memcmp(edge.end[0], edge.end[1], sizeof edge.end[0]) > 0) {
+        const mesh_edge other = edge;
+        memcpy(edge.end[0], other.end[1], sizeof edge.end[0]);
+        memcpy(edge.end[1], other.end[0], sizeof edge.end[1]);
+    }
+    return edge;
+}
+
+/// How many edges an uneven number of triangles has. @return 0 too where there is no memory to find out
+static uint32_t open_edges(const tarn_mesh *mesh)
+{
+    const size_t most = 3 * (size_t)mesh->triangle_count;
+    mesh_edge *edges = malloc((most > 0 ? most : 1) * sizeof *edges);
+    if (edges == NULL) {
+        return 0;
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < most; i++) {
+        const mesh_edge edge = edge_between(mesh, mesh->triangles[i], mesh->triangles[i % 3 == 2 ? i - 2 : i + 1]);
+        if (memcmp(edge.end[0], edge.end[1], sizeof edge.end[0]) != 0) {
+            edges[count++] = edge;
+        }
+    }
+    qsort(edges, count, sizeof *edges, compare_edges);
+    uint32_t open = 0;
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && compare_edges(&edges[i], &edges[next]) == 0; next++) {
+        }
+        open += (uint32_t)((next - i) & 1);
+    }
+    free(edges);
+    return open;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t bytes = strlen(text), end_bytes = strlen(end);
+    return bytes >= end_bytes && strcmp(text + bytes - end_bytes, end) == 0;
+}
+
+static void doubt_meshes(const doubts *d, const tarn_scene_pack *pack)
+{
+    tarn_scene_entry entry;
+    for (size_t at = 0; tarn_scene_pack_next(pack->bytes, pack->byte_count, &at, &entry);) {
+        const bool is_obj = ends_with(entry.name, ".obj");
+        tarn_mesh mesh = {0};
+        char why[TARN_MESH_FILE_WHY_BYTES];
+        if ((is_obj || ends_with(entry.name, ".stl")) &&
+            tarn_mesh_bytes_read(entry.name, is_obj ? TARN_MESH_FORMAT_OBJ : TARN_MESH_FORMAT_STL, entry.bytes,
+                                 entry.byte_count, &mesh, why, sizeof why) == TARN_OK) {
+            const uint32_t open = open_edges(&mesh);
+            if (open > 0) {
+                fprintf(d->file,
+                        "%s%s isn't closed: %u of its edges have no second triangle; what is inside is guessed\n",
+                        d->before, entry.name, open);
+            }
+            tarn_mesh_free(&mesh);
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------- liquid
+
+typedef struct solid_shapes {
+    uint32_t count;
+    tarn_shape shapes[TARN_TANK_SOLIDS_MAX];
+    tarn_pose poses[TARN_TANK_SOLIDS_MAX];
+} solid_shapes;
+
+/// Which share of a box lies in solids, of what `within` (NULL: all of it) holds.
+static double share_in_solids(const doubts *d, const solid_shapes *solids, const double low[3], const double high[3],
+                              const tarn_fluid_shape *within)
+{
+    uint32_t all = 0, in_solids = 0;
+    for (uint32_t i = 0; i < SAMPLES * SAMPLES * SAMPLES; i++) {
+        const uint32_t at[3] = {i % SAMPLES, i / SAMPLES % SAMPLES, i / (SAMPLES * SAMPLES)};
+        double point_m[3];
+        for (int a = 0; a < 3; a++) {
+            point_m[a] = low[a] + (high[a] - low[a]) * (at[a] + 0.5) / SAMPLES;
+        }
+        if (within != NULL &&
+            tarn_shapes_distance_m(&within->shape, &within->pose, 1, d->tank->fields, point_m, NULL) > 0) {
+            continue;
+        }
+        all++;
+        in_solids +=
+            tarn_shapes_distance_m(solids->shapes, solids->poses, solids->count, d->tank->fields, point_m, NULL) < 0.0;
+    }
+    return all > 0 ? (double)in_solids / all : 0.0;
+}
+
+static void doubt_liquid(const doubts *d, const char *list, uint32_t number, double share)
+{
+    if (share > MOSTLY) {
+        fprintf(d->file, "%s%s[%u]: %.0f %% of it lie in solids, where nothing is\n", d->before, list, number,
+                100.0 * share);
+    }
+}
+
+static void doubt_liquids(const doubts *d)
+{
+    static solid_shapes solids;
+    solids.count = d->tank->solid_count;
+    for (uint32_t i = 0; i < solids.count; i++) {
+        solids.shapes[i] = d->tank->solids[i].shape;
+        solids.poses[i] = d->tank->solids[i].pose;
+    }
+    for (uint32_t i = 0; i < d->tank->block_count && solids.count > 0; i++) {
+        const tarn_fluid_block *block = &d->tank->blocks[i];
+        const double low[3] = {block->min_m[0], block->min_m[1], block->min_m[2]},
+                     high[3] = {block->max_m[0], block->max_m[1], block->max_m[2]};
+        doubt_liquid(d, "blocks", i, share_in_solids(d, &solids, low, high, NULL));
+    }
+    for (uint32_t i = 0; i < d->tank->fluid_count && solids.count > 0; i++) {
+        const tarn_fluid_shape *fluid = &d->tank->fluids[i];
+        double low[3], high[3];
+        tarn_shape_bounds_m(&fluid->shape, &fluid->pose, d->tank->fields, low, high);
+        for (int a = 0; a < 3; a++) {
+            low[a] = fmax(low[a], 0.0);
+            high[a] = fmin(high[a], d->size_m[a]);
+        }
+        doubt_liquid(d, "fluids", i, share_in_solids(d, &solids, low, high, fluid));
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------- motion
+
+/// Whether a block is a layer from wall to wall, at rest.
+static bool is_still_layer(const doubts *d, const tarn_fluid_block *block)
+{
+    bool is_still = true;
+    for (int a = 0; a < 3; a++) {
+        const double slack_m = 0.5 * (double)d->tank->cell_m;
+        is_still &= block->velocity_m_s[a] == 0.0F;
+        is_still &= a == 1 || ((double)block->min_m[a] < slack_m && (double)block->max_m[a] > d->size_m[a] - slack_m);
+    }
+    return is_still;
+}
+
+/// Liquid that lies on the floor from wall to wall, and nothing that disturbs it.
+static void doubt_motion(const doubts *d, const tarn_scene *scene)
+{
+    const tarn_tank_desc *tank = d->tank;
+    const float *down = tank->gravity_direction, *spin = tank->spin_rad_s;
+    bool is_still = (tarn_model_at(tank->model)->can & TARN_MODEL_LIQUIDS) != 0 && tank->fluid_count == 0 &&
+                    tank->emitter_count == 0 && tank->drain_count == 0 && !tarn_scene_moves_tank(scene) &&
+                    down[0] == 0.0F && down[2] == 0.0F && down[1] < 0.0F && spin[0] == 0.0F && spin[1] == 0.0F &&
+                    spin[2] == 0.0F;
+    for (uint32_t i = 0; i < tank->solid_count; i++) {
+        is_still &= tank->solids[i].motion == TARN_MOTION_STATIC;
+    }
+    double low_m = d->size_m[1], high_m = 0.0;
+    for (uint32_t i = 0; i < tank->block_count; i++) {
+        is_still &= is_still_layer(d, &tank->blocks[i]) && tank->blocks[i].liquid == tank->blocks[0].liquid;
+        low_m = fmin(low_m, (double)tank->blocks[i].min_m[1]);
+        high_m = fmax(high_m, (double)tank->blocks[i].max_m[1]);
+    }
+    if (is_still && low_m < 0.5 * (double)tank->cell_m) {
+        fprintf(d->file,
+                "%snothing moves by itself: the liquid lies %g m deep from wall to wall, and no tap, drain or solid "
+                "disturbs it\n",
+                d->before, high_m);
+    }
+}
+
+void scene_doubts_tell(FILE *file, const char *before, const tarn_scene *scene, const tarn_scene_pack *pack)
+{
+    doubts d = {.file = file, .before = before, .tank = &scene->tank};
+    for (int a = 0; a < 3; a++) {
+        d.size_m[a] = (double)scene->tank.cells[a] * (double)scene->tank.cell_m;
+    }
+    for (uint32_t i = 0; i < scene->tank.solid_count; i++) {
+        doubt_solid(&d, i);
+    }
+    doubt_meshes(&d, pack);
+    doubt_liquids(&d);
+    doubt_motion(&d, scene);
+}

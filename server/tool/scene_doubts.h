@@ -1,0 +1,16 @@
+/// What is right in a scene, and yet hardly what somebody meant.
+#ifndef TARN_SERVER_TOOL_SCENE_DOUBTS_H
+#define TARN_SERVER_TOOL_SCENE_DOUBTS_H
+
+#include "server/common/scene.h"
+#include "server/common/scene_pack.h"
+
+#include <stdio.h>
+
+/// Writes a line for each doubt: solids that are never in the tank, or thinner than a cell; meshes that aren't closed;
+/// liquid of which most would lie in solids; liquid that rests, and nothing that moves it.
+/// @param before  what each line begins with
+/// @param pack    the scene's files
+void scene_doubts_tell(FILE *file, const char *before, const tarn_scene *scene, const tarn_scene_pack *pack);
+
+#endif
