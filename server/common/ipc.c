@@ -31,16 +31,21 @@ static void text(byte_codec *codec, char *value, size_t size)
     }
 }
 
+static void scenes(byte_codec *codec, tarn_ipc_scenes *message)
+{
+    count_up_to(codec, &message->count, TARN_SCENES_MAX);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < message->count; i++) {
+        text(codec, message->names[i], sizeof message->names[i]);
+    }
+}
+
 static void worker_hello(byte_codec *codec, tarn_ipc_worker_hello *hello)
 {
     u32(codec, &hello->version);
     text(codec, hello->program, sizeof hello->program);
     text(codec, hello->device, sizeof hello->device);
     count_up_to(codec, &hello->tanks_max, TARN_IPC_TANKS_MAX);
-    count_up_to(codec, &hello->scene_count, TARN_SCENES_MAX);
-    for (uint32_t i = 0; codec->status == TARN_OK && i < hello->scene_count; i++) {
-        text(codec, hello->scenes[i], sizeof hello->scenes[i]);
-    }
+    scenes(codec, &hello->scenes);
 }
 
 static void present(byte_codec *codec, tarn_ipc_present *message)
@@ -290,6 +295,9 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_REPORT:
         report(codec, &message->report);
+        return true;
+    case TARN_IPC_SCENES:
+        scenes(codec, &message->scenes);
         return true;
     case TARN_IPC_FAULT:
         text(codec, message->fault.text, sizeof message->fault.text);

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 16, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 17, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -73,6 +73,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_STAMPS = 39,        ///< of the tank's frame that comes right behind
     TARN_IPC_MADE = 40,          ///< the tank waits for its state
     TARN_IPC_REPLAY_WANTED = 41, ///< a piece is to come
+    TARN_IPC_SCENES = 42,        ///< other scenes than it said are in its folder
     // both ways
     TARN_IPC_STATE_HEAD = 64,
     TARN_IPC_STATE_CHUNK = 65,
@@ -83,13 +84,18 @@ typedef struct tarn_ipc_gateway_hello {
     tarn_name program;
 } tarn_ipc_gateway_hello;
 
+/// That a tank can be made from, sorted.
+typedef struct tarn_ipc_scenes {
+    uint32_t count;
+    tarn_name names[TARN_SCENES_MAX];
+} tarn_ipc_scenes;
+
 typedef struct tarn_ipc_worker_hello {
     uint32_t version;
     tarn_name program;
     tarn_name device;
     uint32_t tanks_max; ///< that it takes at once, up to TARN_IPC_TANKS_MAX
-    uint32_t scene_count;
-    tarn_name scenes[TARN_SCENES_MAX];
+    tarn_ipc_scenes scenes;
 } tarn_ipc_worker_hello;
 
 /// What a tank that is to be made begins with.
@@ -242,6 +248,7 @@ typedef struct tarn_ipc_message {
     union {
         tarn_ipc_gateway_hello gateway_hello;
         tarn_ipc_worker_hello worker_hello;
+        tarn_ipc_scenes scenes;
         tarn_ipc_load load;
         tarn_ipc_reset reset;
         tarn_ipc_control control;

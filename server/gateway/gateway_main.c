@@ -150,7 +150,7 @@ static tarn_status on_worker_ready(void *user, tarn_worker_process *worker)
         return TARN_E_MALFORMED;
     }
     *told = worker->hello;
-    tarn_own_scene_list(self->options.scene, told);
+    tarn_own_scene_list(self->options.scene, &told->scenes);
     tarn_workers_device(&self->workers, told->device);
     tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.worker = (int)worker->index + 1}, "worker %u ready: %s, %s",
                 worker->index, worker->hello.program, worker->hello.device);
@@ -180,10 +180,27 @@ static void on_worker_lost(void *user, tarn_worker_process *worker, const char *
     tarn_session_worker_lost(&self->sessions, worker, sentence, given_up);
 }
 
+/// Who comes from now on may choose from these.
+static tarn_status take_scenes(tarn_gateway *self, const tarn_ipc_scenes *scenes)
+{
+    tarn_ipc_worker_hello *told = &self->workers.told;
+    const tarn_ipc_scenes before = told->scenes;
+    told->scenes = *scenes;
+    if (!tarn_welcome_can_tell_hello(told)) {
+        told->scenes = before;
+        return TARN_E_MALFORMED;
+    }
+    tarn_own_scene_list(self->options.scene, &told->scenes);
+    return TARN_OK;
+}
+
 static tarn_status on_worker_message(void *user, tarn_worker_process *worker, const tarn_ipc_message *message)
 {
     tarn_gateway *self = user;
     tarn_status status;
+    if (message->kind == TARN_IPC_SCENES) {
+        return take_scenes(self, &message->scenes);
+    }
     if (tarn_move_worker_message(&self->move, worker, message, &status)) {
         return status;
     }

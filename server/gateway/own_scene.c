@@ -16,33 +16,33 @@ static bool name_of(const char *scene, tarn_name name)
     return tarn_scene_name_valid(name);
 }
 
-void tarn_own_scene_list(const char *scene, tarn_ipc_worker_hello *hello)
+void tarn_own_scene_list(const char *scene, tarn_ipc_scenes *scenes)
 {
     tarn_name name;
     uint32_t place = 0;
     if (!name_of(scene, name)) {
         return;
     }
-    while (place < hello->scene_count && strcmp(hello->scenes[place], name) < 0) {
+    while (place < scenes->count && strcmp(scenes->names[place], name) < 0) {
         place++;
     }
-    if (place < hello->scene_count && strcmp(hello->scenes[place], name) == 0) {
+    if (place < scenes->count && strcmp(scenes->names[place], name) == 0) {
         return;
     }
-    if (hello->scene_count < TARN_SCENES_MAX) {
-        hello->scene_count++;
+    if (scenes->count < TARN_SCENES_MAX) {
+        scenes->count++;
     }
-    if (place == hello->scene_count) {
+    if (place == scenes->count) {
         place--;
     }
-    memmove(hello->scenes[place + 1], hello->scenes[place], (hello->scene_count - 1 - place) * sizeof(tarn_name));
-    memcpy(hello->scenes[place], name, sizeof(tarn_name));
+    memmove(scenes->names[place + 1], scenes->names[place], (scenes->count - 1 - place) * sizeof(tarn_name));
+    memcpy(scenes->names[place], name, sizeof(tarn_name));
 }
 
-bool tarn_own_scene_is_listed(const tarn_ipc_worker_hello *hello, const char *name)
+bool tarn_own_scene_is_listed(const tarn_ipc_scenes *scenes, const char *name)
 {
-    for (uint32_t i = 0; i < hello->scene_count; i++) {
-        if (strcmp(hello->scenes[i], name) == 0) {
+    for (uint32_t i = 0; i < scenes->count; i++) {
+        if (strcmp(scenes->names[i], name) == 0) {
             return true;
         }
     }

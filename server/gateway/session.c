@@ -334,7 +334,7 @@ static bool seek_worker(tarn_session *session)
 static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_control *control)
 {
     tarn_text why;
-    if (!tarn_own_scene_is_listed(&session->all->workers->told, control->scene)) {
+    if (!tarn_own_scene_is_listed(&session->all->workers->told.scenes, control->scene)) {
         snprintf(why, sizeof why, "control.scene: found \"%s\", allowed are those that welcome lists", control->scene);
         tarn_viewer_error(viewer, TARN_ERROR_SCENE, why);
         return;

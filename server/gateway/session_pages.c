@@ -91,8 +91,8 @@ void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_se
     }
     const tarn_ipc_worker_hello *told = &all->workers->told;
     answer->status = 200;
-    answer->byte_count = tarn_session_list_write(infos, count, told->scenes, told->scene_count, may_create(all, pass),
-                                                 answer->text, sizeof answer->text);
+    answer->byte_count = tarn_session_list_write(infos, count, told->scenes.names, told->scenes.count,
+                                                 may_create(all, pass), answer->text, sizeof answer->text);
 }
 
 /// Whether an address may make another tank now. Whoever made none for the longest time is forgotten first.
@@ -134,7 +134,7 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
         tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
     } else if (!is_creator(all, pass)) {
         tarn_session_pages_refuse(answer, 403, tarn_role_refusal(TARN_ACT_HTTP_MAKE));
-    } else if (scene != NULL && !tarn_own_scene_is_listed(&all->workers->told, scene)) {
+    } else if (scene != NULL && !tarn_own_scene_is_listed(&all->workers->told.scenes, scene)) {
         snprintf(why, sizeof why, "scene: there is no scene \"%s\"", scene);
         tarn_session_pages_refuse(answer, 400, why);
     } else if (tarn_session_count(all) >= all->options->sessions_max) {

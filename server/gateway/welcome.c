@@ -16,8 +16,8 @@ void tarn_welcome_fill(const tarn_ipc_worker_hello *told, tarn_welcome *welcome)
     welcome->version = TARN_PROTOCOL_VERSION;
     snprintf(welcome->server, sizeof welcome->server, "tarnd %s", TARN_VERSION);
     memcpy(welcome->device, told->device, sizeof welcome->device);
-    welcome->scene_count = told->scene_count;
-    memcpy(welcome->scenes, told->scenes, sizeof welcome->scenes);
+    welcome->scene_count = told->scenes.count;
+    memcpy(welcome->scenes, told->scenes.names, sizeof welcome->scenes);
 }
 
 bool tarn_welcome_can_tell_hello(const tarn_ipc_worker_hello *told)

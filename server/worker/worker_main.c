@@ -13,6 +13,7 @@
 #include "server/common/log.h"
 #include "server/common/scene.h"
 #include "server/worker/places.h"
+#include "server/worker/scene_watch.h"
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
 
@@ -31,6 +32,9 @@ typedef struct worker {
     tarn_device *device;
     tarn_worker_link link;
     tarn_places places;
+    tarn_ipc_scenes scenes; ///< that the gateway knows of
+    tarn_scene_watch *watch;
+    bool has_news;    ///< it doesn't know of `scenes` yet
     uint64_t read_ns; ///< when messages were read last
     bool greeted, ended;
 } worker;
@@ -98,7 +102,8 @@ static tarn_status greet(worker *self)
     hello->tanks_max = TARN_WORKER_TANKS_MAX;
     snprintf(hello->program, sizeof hello->program, "tarn-worker %s", TARN_VERSION);
     snprintf(hello->device, sizeof hello->device, "%s", tarn_device_name(self->device));
-    tarn_status status = tarn_scene_list(self->scenes_dir, hello->scenes, TARN_SCENES_MAX, &hello->scene_count);
+    tarn_status status = tarn_scene_list(self->scenes_dir, self->scenes.names, TARN_SCENES_MAX, &self->scenes.count);
+    hello->scenes = self->scenes;
     if (status != TARN_OK) {
         tarn_text why;
         snprintf(why, sizeof why, "the scenes in %.200s cannot be read", self->scenes_dir);
@@ -117,6 +122,18 @@ static tarn_status scenes_find(worker *self)
         fault(self, why);
     }
     return status;
+}
+
+/// What finds no room is tried again.
+static void tell_scenes(worker *self)
+{
+    if (self->watch != NULL && tarn_scene_watch_news(self->watch, &self->scenes)) {
+        self->has_news = true;
+    }
+    if (self->has_news) {
+        const tarn_ipc_message message = {.kind = TARN_IPC_SCENES, .scenes = self->scenes};
+        self->has_news = tarn_worker_link_put(&self->link, &message) != TARN_OK;
+    }
 }
 
 static struct pollfd what_to_wait_for(const worker *self)
@@ -177,6 +194,7 @@ static tarn_status run(worker *self)
         }
         uint64_t now_ns = tarn_clock_monotonic_ns();
         tarn_places_tell(&self->places, now_ns);
+        tell_scenes(self);
         if (tarn_worker_link_flush(&self->link) != TARN_OK) {
             return TARN_OK;
         }
@@ -226,7 +244,12 @@ int main(int argc, char **argv)
                                   socket_is_ready, &self);
     }
     if (status == TARN_OK) {
+        if (tarn_scene_watch_open(self.scenes_dir, &self.scenes, TARN_SCENE_WATCH_FIRST_MS, self.options.index <= 0,
+                                  &self.watch) != TARN_OK) {
+            tarn_log_warn("the scenes' folder isn't watched: %s", tarn_status_text(TARN_E_MEMORY));
+        }
         status = run(&self);
+        tarn_scene_watch_close(self.watch);
         if (!tarn_places_close(&self.places)) {
             _exit(status == TARN_OK ? 0 : 1); // jobs in progress hold the rest: the system frees it
         }

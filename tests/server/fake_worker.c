@@ -32,8 +32,8 @@ static void say_hello(bool wrong)
     tarn_ipc_message message = {.kind = TARN_IPC_WORKER_HELLO};
     message.worker_hello.version = TARN_IPC_VERSION;
     message.worker_hello.tanks_max = 2;
-    message.worker_hello.scene_count = 1;
-    snprintf(message.worker_hello.scenes[0], sizeof message.worker_hello.scenes[0], "small-pool");
+    message.worker_hello.scenes.count = 1;
+    snprintf(message.worker_hello.scenes.names[0], sizeof message.worker_hello.scenes.names[0], "small-pool");
     snprintf(message.worker_hello.program, sizeof message.worker_hello.program, "fake");
     snprintf(message.worker_hello.device, sizeof message.worker_hello.device, wrong ? "\xff\xfe" : "CPU");
     put(&message);

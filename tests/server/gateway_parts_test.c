@@ -702,34 +702,34 @@ static void test_samples_of_a_metric_stand_together_and_fit(void **state)
 static void test_an_own_scene_has_its_place_in_the_list(void **state)
 {
     (void)state;
-    static tarn_ipc_worker_hello hello;
+    static tarn_ipc_scenes scenes;
     static const char *const none[] = {"mine", "/a/b.c/mine", "Mine.json", "/a/.json", "a b.json", "/a.json/x", ""};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
-        tarn_own_scene_list(none[i], &hello);
+        tarn_own_scene_list(none[i], &scenes);
     }
-    assert_int_equal(hello.scene_count, 0);
+    assert_int_equal(scenes.count, 0);
     static const char *const files[] = {"mine.json", "/a/b.json", "./z.json", "../c.json", "b.json"};
     static const char *const names[] = {"b", "c", "mine", "z"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        tarn_own_scene_list(files[i], &hello);
+        tarn_own_scene_list(files[i], &scenes);
     }
-    assert_int_equal(hello.scene_count, 4);
+    assert_int_equal(scenes.count, 4);
     for (size_t i = 0; i < 4; i++) {
-        assert_string_equal(hello.scenes[i], names[i]);
+        assert_string_equal(scenes.names[i], names[i]);
     }
-    assert_true(tarn_own_scene_is_listed(&hello, "z") && tarn_own_scene_is_listed(&hello, "b"));
-    assert_false(tarn_own_scene_is_listed(&hello, "") || tarn_own_scene_is_listed(&hello, "mine.json"));
+    assert_true(tarn_own_scene_is_listed(&scenes, "z") && tarn_own_scene_is_listed(&scenes, "b"));
+    assert_false(tarn_own_scene_is_listed(&scenes, "") || tarn_own_scene_is_listed(&scenes, "mine.json"));
     // Of a full list the last one makes room, or is replaced.
     for (uint32_t i = 0; i < TARN_SCENES_MAX; i++) {
-        snprintf(hello.scenes[i], sizeof hello.scenes[i], "m%03u", i);
+        snprintf(scenes.names[i], sizeof scenes.names[i], "m%03u", i);
     }
-    hello.scene_count = TARN_SCENES_MAX;
-    tarn_own_scene_list("/a/b.json", &hello);
-    assert_string_equal(hello.scenes[0], "b");
-    assert_string_equal(hello.scenes[1], "m000");
-    tarn_own_scene_list("/a/z.json", &hello);
-    assert_int_equal(hello.scene_count, TARN_SCENES_MAX);
-    assert_string_equal(hello.scenes[TARN_SCENES_MAX - 1], "z");
+    scenes.count = TARN_SCENES_MAX;
+    tarn_own_scene_list("/a/b.json", &scenes);
+    assert_string_equal(scenes.names[0], "b");
+    assert_string_equal(scenes.names[1], "m000");
+    tarn_own_scene_list("/a/z.json", &scenes);
+    assert_int_equal(scenes.count, TARN_SCENES_MAX);
+    assert_string_equal(scenes.names[TARN_SCENES_MAX - 1], "z");
     assert_string_equal(tarn_own_scene_find("/a/b.json", "b"), "/a/b.json");
     assert_string_equal(tarn_own_scene_find("/a/b.json", "c"), "c");
     assert_string_equal(tarn_own_scene_find("b", "b"), "b");

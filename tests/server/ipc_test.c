@@ -29,9 +29,9 @@ static tarn_ipc_message sample_hello(void)
     strcpy(message.worker_hello.program, "worker 1");
     strcpy(message.worker_hello.device, "CPU");
     message.worker_hello.tanks_max = TARN_IPC_TANKS_MAX;
-    message.worker_hello.scene_count = 2;
-    strcpy(message.worker_hello.scenes[0], "a");
-    memset(message.worker_hello.scenes[1], 'b', TARN_NAME_BYTES_MAX);
+    message.worker_hello.scenes.count = 2;
+    strcpy(message.worker_hello.scenes.names[0], "a");
+    memset(message.worker_hello.scenes.names[1], 'b', TARN_NAME_BYTES_MAX);
     return message;
 }
 
@@ -141,6 +141,10 @@ static int all_samples(tarn_ipc_message *samples)
         (tarn_ipc_report){1ull << 40, 2.5, 0.5f, 0.25f, 0.125f, 100000, 1ull << 33, 3, 1ull << 34, 0.0625f};
     samples[n] = sample_of(TARN_IPC_STAMPS);
     samples[n++].stamps = (tarn_ipc_stamps){1ull << 50, (1ull << 50) + 1, (1ull << 50) + 2};
+    samples[n] = sample_of(TARN_IPC_SCENES);
+    samples[n].scenes.count = 2;
+    strcpy(samples[n].scenes.names[0], "a");
+    strcpy(samples[n++].scenes.names[1], "b");
     samples[n] = sample_of(TARN_IPC_FAULT);
     memset(samples[n++].fault.text, 'x', TARN_TEXT_BYTES_MAX);
     return n;

@@ -282,6 +282,37 @@ static void test_a_scene_named_by_its_file_is_listed_and_loaded_again(void **sta
     }
 }
 
+static void test_scenes_that_come_while_it_runs_can_be_loaded(void **state)
+{
+    (void)state;
+    static server_process own;
+    char folder[] = "/tmp/tarn-come-XXXXXX", file[64], broken[64], copy[600];
+    ws_client client;
+    tarn_message message;
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/come.json", folder);
+    snprintf(broken, sizeof broken, "%s/broken.json", folder);
+    snprintf(copy, sizeof copy, "cp '%s' '%s'; echo '{}' >'%s'", TARN_TEST_SCENES "/small-dam.json", file, broken);
+    server_start(&own, (const char *[]){"--scenes", folder, "--scene", TARN_TEST_SCENES "/small-pool.json", NULL});
+    assert_int_equal(system(copy), 0);
+    for (int ms = 0; strstr(answer, "\"come\"") == NULL; ms += 100) {
+        assert_true(ms < 30000);
+        usleep(100000);
+        assert_int_equal(server_http(own.port, "GET", "/sessions", NULL, answer, sizeof answer), 200);
+    }
+    assert_null(strstr(answer, "broken"));
+    assert_int_equal(ws_client_open(&client, own.port, "/ws", "tarn.v1", NULL), 101);
+    assert_int_equal(ws_client_hello(&client), 0);
+    assert_int_equal(ws_client_join(&client, ""), 0);
+    assert_true(ws_client_wait(&client, TARN_MESSAGE_JOINED, &message));
+    load(&client, "come", 0.5);
+    ws_client_close(&client);
+    server_stop(&own);
+    unlink(file);
+    unlink(broken);
+    rmdir(folder);
+}
+
 static void test_health_and_metrics_tell_how_it_goes(void **state)
 {
     (void)state;
@@ -593,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_bodies_are_not_taken_for_requests),
         cmocka_unit_test(test_a_scene_named_by_its_file_can_be_had),
         cmocka_unit_test(test_a_scene_named_by_its_file_is_listed_and_loaded_again),
+        cmocka_unit_test(test_scenes_that_come_while_it_runs_can_be_loaded),
         cmocka_unit_test(test_health_and_metrics_tell_how_it_goes),
         cmocka_unit_test(test_pressures_that_end_early_are_told),
         cmocka_unit_test(test_an_upgrade_to_http2_is_refused),

@@ -140,11 +140,11 @@ static void greet(sim_worker *worker)
     tarn_ipc_worker_hello *hello = &message.worker_hello;
     hello->version = TARN_IPC_VERSION;
     hello->tanks_max = TANKS_MAX;
-    hello->scene_count = SIM_SCENES;
+    hello->scenes.count = SIM_SCENES;
     snprintf(hello->program, sizeof hello->program, "simulated");
     snprintf(hello->device, sizeof hello->device, "CPU");
     for (int i = 0; i < SIM_SCENES; i++) {
-        snprintf(hello->scenes[i], sizeof hello->scenes[i], "%s", sim_scenes[i]);
+        snprintf(hello->scenes.names[i], sizeof hello->scenes.names[i], "%s", sim_scenes[i]);
     }
     put(worker, &message);
 }

@@ -1,0 +1,272 @@
+// Begin at watch_folder.
+#include "server/worker/scene_watch.h"
+#include "server/common/clock.h"
+#include "server/common/log.h"
+#include "server/common/scene.h"
+#include "server/worker/worker_limits.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 1 << 20 };
+
+/// By what a file is told from what it was.
+typedef struct file_stamp {
+    struct timespec changed;
+    off_t bytes;
+    ino_t inode;
+} file_stamp;
+
+typedef struct watched_scene {
+    tarn_name name;
+    file_stamp stamp;
+    uint64_t read_ns; ///< 0: it was never read
+    bool is_right;
+} watched_scene;
+
+struct tarn_scene_watch {
+    char folder[PATH_MAX];
+    uint32_t first_ms;
+    bool says;
+    pthread_t thread;
+    pthread_mutex_t lock; ///< of all up to `ends`
+    pthread_cond_t end;
+    tarn_ipc_scenes offered;
+    bool is_reading, ends;
+    atomic_bool has_news;
+    // The thread's.
+    uint32_t count;
+    watched_scene scenes[TARN_SCENES_MAX];
+    file_stamp stamp; ///< of the folder
+    tarn_scene *scene;
+};
+
+static bool is_same(const file_stamp *a, const file_stamp *b)
+{
+    return a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec && a->bytes == b->bytes &&
+           a->inode == b->inode;
+}
+
+static bool stamp_of(const char *path, file_stamp *stamp)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return false;
+    }
+    *stamp = (file_stamp){status.st_mtim, status.st_size, status.st_ino};
+    return true;
+}
+
+/// Whoever copies a file may not be done with it. One from another clock's future isn't waited for.
+static bool is_fresh(const file_stamp *stamp)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t age_ms =
+        (now.tv_sec - stamp->changed.tv_sec) * 1000 + (now.tv_nsec - stamp->changed.tv_nsec) / 1000000;
+    return age_ms > -TARN_SCENE_WATCH_AGAIN_MS && age_ms < TARN_SCENE_WATCH_FRESH_MS;
+}
+
+static const watched_scene *known(const tarn_scene_watch *watch, const char *name)
+{
+    for (uint32_t i = 0; i < watch->count; i++) {
+        if (strcmp(watch->scenes[i].name, name) == 0) {
+            return &watch->scenes[i];
+        }
+    }
+    return NULL;
+}
+
+static void read_scene(tarn_scene_watch *watch, const char *path, const watched_scene *before, watched_scene *scene)
+{
+    char why[TARN_SCENE_WHY_BYTES];
+    scene->read_ns = tarn_clock_monotonic_ns();
+    scene->is_right = tarn_scene_read_file(path, watch->scene, why, sizeof why) == TARN_OK;
+    if (scene->is_right) {
+        tarn_scene_free(watch->scene);
+    }
+    const bool is_new = before == NULL || (before->read_ns == 0 && !before->is_right),
+               was_wrong = !is_new && !before->is_right;
+    if (!watch->says) {
+        return;
+    }
+    if (!scene->is_right && !(was_wrong && is_same(&before->stamp, &scene->stamp))) {
+        tarn_log_warn("the scene \"%s\" isn't offered: %s", scene->name, why);
+    } else if (scene->is_right && (is_new || was_wrong)) {
+        tarn_log_info("the scene \"%s\" is offered", scene->name);
+    }
+}
+
+/// @param changed  whether the folder has other entries than before: what a scene lacked may be there
+/// @return false: there is no such file
+static bool look_at(tarn_scene_watch *watch, const char *name, bool changed, watched_scene *scene)
+{
+    char path[PATH_MAX];
+    const watched_scene *before = known(watch, name);
+    const int bytes = snprintf(path, sizeof path, "%s/%s.json", watch->folder, name);
+    *scene = before != NULL ? *before : (watched_scene){0};
+    snprintf(scene->name, sizeof scene->name, "%s", name);
+    const file_stamp was = scene->stamp;
+    if (bytes < 0 || (size_t)bytes >= sizeof path || !stamp_of(path, &scene->stamp)) {
+        return false;
+    }
+    const bool is_other = scene->read_ns == 0 || !is_same(&was, &scene->stamp);
+    if (is_other && is_fresh(&scene->stamp)) {
+        scene->stamp = was;
+        return true;
+    }
+    const uint64_t since_ns = tarn_clock_monotonic_ns() - scene->read_ns;
+    if (is_other || (!scene->is_right && (changed || since_ns > TARN_SCENE_WATCH_AGAIN_MS * (uint64_t)1000000))) {
+        read_scene(watch, path, before, scene);
+    }
+    return true;
+}
+
+/// Looks at all files once. A folder that can't be read leaves all as it is.
+static void look(tarn_scene_watch *watch)
+{
+    static tarn_name names[TARN_SCENES_MAX];
+    static watched_scene scenes[TARN_SCENES_MAX];
+    file_stamp stamp = {0};
+    uint32_t name_count, count = 0;
+    if (!stamp_of(watch->folder, &stamp) ||
+        tarn_scene_list(watch->folder, names, TARN_SCENES_MAX, &name_count) != TARN_OK) {
+        return;
+    }
+    const bool changed = !is_same(&stamp, &watch->stamp);
+    watch->stamp = stamp;
+    for (uint32_t i = 0; i < name_count; i++) {
+        count += look_at(watch, names[i], changed, &scenes[count]);
+    }
+    memcpy(watch->scenes, scenes, count * sizeof scenes[0]);
+    watch->count = count;
+}
+
+/// What is right, or was offered from the start and is still to be read.
+static void offer(tarn_scene_watch *watch, tarn_ipc_scenes *offered)
+{
+    *offered = (tarn_ipc_scenes){0};
+    for (uint32_t i = 0; i < watch->count; i++) {
+        if (watch->scenes[i].is_right) {
+            memcpy(offered->names[offered->count++], watch->scenes[i].name, sizeof(tarn_name));
+        }
+    }
+}
+
+/// @return false: it is to end
+static bool wait_ms(tarn_scene_watch *watch, uint32_t ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (!watch->ends && pthread_cond_timedwait(&watch->end, &watch->lock, &until) == 0) {
+    }
+    return !watch->ends;
+}
+
+static void *watch_folder(void *context)
+{
+    tarn_scene_watch *watch = context;
+    static tarn_ipc_scenes offered;
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), TARN_SCENE_WATCH_NICE); // a thread's on Linux
+    pthread_mutex_lock(&watch->lock);
+    for (uint32_t ms = watch->first_ms; wait_ms(watch, ms); ms = TARN_SCENE_WATCH_MS) {
+        watch->is_reading = true;
+        pthread_mutex_unlock(&watch->lock);
+        look(watch);
+        offer(watch, &offered);
+        pthread_mutex_lock(&watch->lock);
+        watch->is_reading = false;
+        if (memcmp(&offered, &watch->offered, sizeof offered) != 0) {
+            watch->offered = offered;
+            atomic_store(&watch->has_news, true);
+        }
+    }
+    pthread_mutex_unlock(&watch->lock);
+    return NULL;
+}
+
+static void free_watch(tarn_scene_watch *watch)
+{
+    pthread_cond_destroy(&watch->end);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch->scene);
+    free(watch);
+}
+
+tarn_status tarn_scene_watch_open(const char *folder, const tarn_ipc_scenes *first, uint32_t first_ms, bool says,
+                                  tarn_scene_watch **out)
+{
+    tarn_scene_watch *watch = calloc(1, sizeof *watch);
+    tarn_scene *scene = calloc(1, sizeof *scene);
+    if (watch == NULL || scene == NULL) {
+        free(watch);
+        free(scene);
+        return TARN_E_MEMORY;
+    }
+    *watch = (tarn_scene_watch){.first_ms = first_ms, .says = says, .offered = *first, .scene = scene};
+    snprintf(watch->folder, sizeof watch->folder, "%s", folder);
+    // Those that were there from the start aren't new.
+    watch->count = first->count;
+    for (uint32_t i = 0; i < first->count; i++) {
+        memcpy(watch->scenes[i].name, first->names[i], sizeof(tarn_name));
+        watch->scenes[i].is_right = true;
+    }
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&watch->lock, NULL);
+    pthread_cond_init(&watch->end, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, STACK_BYTES);
+    const int failed = pthread_create(&watch->thread, &small, watch_folder, watch);
+    pthread_attr_destroy(&small);
+    if (failed) {
+        free_watch(watch);
+        return TARN_E_MEMORY;
+    }
+    *out = watch;
+    return TARN_OK;
+}
+
+bool tarn_scene_watch_news(tarn_scene_watch *watch, tarn_ipc_scenes *scenes)
+{
+    if (!atomic_exchange(&watch->has_news, false)) {
+        return false;
+    }
+    pthread_mutex_lock(&watch->lock);
+    *scenes = watch->offered;
+    pthread_mutex_unlock(&watch->lock);
+    return true;
+}
+
+void tarn_scene_watch_close(tarn_scene_watch *watch)
+{
+    if (watch == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&watch->lock);
+    watch->ends = true;
+    const bool is_reading = watch->is_reading;
+    pthread_cond_signal(&watch->end);
+    pthread_mutex_unlock(&watch->lock);
+    if (is_reading) {
+        pthread_detach(watch->thread);
+        return;
+    }
+    pthread_join(watch->thread, NULL);
+    free_watch(watch);
+}
