@@ -1,5 +1,6 @@
 // Lists, since a history is short. Begin at sim_ledger_take.
 #include "tests/sim/sim_ledger.h"
+#include "server/gateway/gateway_limits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +43,25 @@ void sim_ledger_leave(sim_person *person)
     person->is_there = false;
 }
 
+/// Whether as many of a viewer's presses and releases wait as may: further ones are refused, and who is closed amid
+/// that isn't told.
+static bool waits_for_all_it_may(const sim_person *person)
+{
+    uint32_t waiting = 0;
+    for (uint32_t i = 0; i < person->sent_count; i++) {
+        waiting += person->sent[i].is_edge && person->sent[i].life == 0 && !person->sent[i].is_excused;
+    }
+    return waiting >= TARN_GATEWAY_WORKER_QUEUE_SHARE;
+}
+
 void sim_ledger_sent(sim_person *person, uint32_t sequence, uint32_t mark, bool is_edge, bool is_control)
 {
     SIM_NEED(person->sent_count < SIM_SENT_MAX);
-    person->sent[person->sent_count++] = (sim_sent){
-        .sequence = sequence, .mark = mark, .is_edge = is_edge && !person->is_meddled, .is_control = is_control};
+    person->sent[person->sent_count++] = (sim_sent){.sequence = sequence,
+                                                    .mark = mark,
+                                                    .is_edge = is_edge && !person->is_meddled,
+                                                    .is_control = is_control,
+                                                    .is_excused = waits_for_all_it_may(person)};
     sim_told->inputs++;
 }
 
