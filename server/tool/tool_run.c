@@ -4,6 +4,7 @@
 #include "server/common/option_number.h"
 #include "server/tool/progress.h"
 #include "server/tool/tool.h"
+#include "server/tool/tool_checkpoint.h"
 #include "server/tool/tool_export.h"
 #include "server/tool/tool_inputs.h"
 
@@ -20,6 +21,8 @@ typedef struct run_arguments {
     bool has_steps, hash, quiet;
     tool_device device;
     tarn_scene_settings settings;
+    tool_checkpoint_options checkpoint;
+    uint32_t first; ///< the step that it goes on from
     tool_export_options exports;
 } run_arguments;
 
@@ -45,6 +48,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[0] = &arguments->exports;
         state->child_inputs[1] = &arguments->device;
         state->child_inputs[2] = &arguments->settings;
+        state->child_inputs[3] = &arguments->checkpoint;
         return 0;
     case KEY_STEPS:
         arguments->steps = (uint32_t)tarn_option_number(state, "steps", argument, 0, TOOL_STEPS_MAX);
@@ -87,21 +91,31 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/// @return steps taken; fewer than asked for after an interrupt. `failed` says that a sentence went to stderr.
+/// Whether one is due behind a step that isn't the last.
+static bool is_checkpoint(const run_arguments *arguments, uint32_t step)
+{
+    const uint32_t every = arguments->checkpoint.every;
+    return every > 0 && step % every == 0 && step < arguments->steps;
+}
+
+/// @return the step that it came to; less than asked for after an interrupt. `failed` says that a sentence went to
+/// stderr.
 static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_inputs *inputs, tool_exports *exports,
                           bool *failed)
 {
     progress bar;
     progress_start(&bar, arguments->steps, (double)tank->scene.tank.dt_s, arguments->quiet);
-    *failed = !tool_exports_step(exports, 0, &bar);
-    uint32_t step = 0;
+    uint32_t step = arguments->first;
+    *failed = !tool_exports_step(exports, step, &bar);
     while (!*failed && step < arguments->steps && !tool_interrupted()) {
         *failed = !tool_inputs_step(inputs, tank, step, &bar);
         if (*failed) {
             break;
         }
         step++;
-        *failed = !tool_exports_step(exports, step, &bar);
+        *failed = !tool_exports_step(exports, step, &bar) ||
+                  (is_checkpoint(arguments, step) &&
+                   !tool_checkpoint_write(arguments->command, arguments->checkpoint.write, tank));
         progress_show(&bar, step);
     }
     progress_end(&bar);
@@ -178,6 +192,8 @@ static int run_all(run_arguments *arguments, tool_tank *tank, tool_inputs *input
     bool failed = false;
     const double start_s = tool_now_s();
     const uint32_t step = run_steps(arguments, tank, inputs, exports, &failed);
+    const char *checkpoint = arguments->checkpoint.write;
+    failed = failed || (checkpoint != NULL && !tool_checkpoint_write(arguments->command, checkpoint, tank));
     const bool finished = tool_exports_finish(exports, failed);
     const bool closed = tool_inputs_close(inputs, tank, !failed);
     if (failed) {
@@ -190,10 +206,36 @@ static int run_all(run_arguments *arguments, tool_tank *tank, tool_inputs *input
     return finished && closed ? status : EXIT_FAILURE;
 }
 
+/// Goes on from where a file says. @return false: a sentence went to stderr
+static bool resume(run_arguments *arguments, tool_tank *tank)
+{
+    const char *command = arguments->command, *path = arguments->checkpoint.read;
+    if (path == NULL) {
+        return true;
+    }
+    if (arguments->inputs != NULL || arguments->record != NULL) {
+        fprintf(stderr, "%s: --resume: found %s too, which begins at the scene's start\n", command,
+                arguments->inputs != NULL ? "--inputs" : "--record-inputs");
+        return false;
+    }
+    if (!tool_checkpoint_read(command, path, tank, &arguments->first)) {
+        return false;
+    }
+    if (arguments->first > arguments->steps) {
+        fprintf(stderr, "%s: %s: found the state of step %u, allowed is at most --steps, %u\n", command, path,
+                arguments->first, arguments->steps);
+        return false;
+    }
+    return true;
+}
+
 static int run(run_arguments *arguments, tool_tank *tank)
 {
     static tool_inputs inputs; // large
     int status = EXIT_FAILURE;
+    if (!resume(arguments, tank)) {
+        return EXIT_FAILURE;
+    }
     if (!tool_inputs_open(&inputs, arguments->command, arguments->inputs, arguments->record, tank)) {
         return EXIT_FAILURE;
     }
@@ -216,6 +258,7 @@ int tool_run(int argc, char **argv)
         {&tool_export_argp, 0, "What it writes (folders are made where they are missing):", 1},
         {&tool_device_argp, 0, "Where it runs:", 2},
         {&tool_settings_argp, 0, NULL, 0},
+        {&tool_checkpoint_argp, 0, "Long runs:", 3},
         {0},
     };
     static const struct argp argp = {

@@ -215,6 +215,33 @@ done
 run 0 bench --steps 1 --set cell_m=0.25 "$folder/small.json"
 says '4x4x4 cells'
 
+# A run that goes on from a checkpoint ends with the hash of one that wasn't cut.
+run 0 run -q -x -s 12 "$folder/small.json"
+cp "$folder/out" "$folder/hash"
+run 0 run -q -s 5 --checkpoint "$folder/state" "$folder/small.json"
+run 0 run -q -x -s 12 --resume "$folder/state" "$folder/small.json"
+cmp -s "$folder/out" "$folder/hash" || fail "a run that went on from a checkpoint has another hash"
+run 0 run -q -s 11 --checkpoint-every 4 --checkpoint "$folder/state" --resume "$folder/state" "$folder/small.json"
+run 0 run -q -x -s 12 --resume "$folder/state" --threads 1 "$folder/small.json"
+cmp -s "$folder/out" "$folder/hash" || fail "a run that went on twice has another hash"
+run 1 run -s 3 --resume "$folder/state" "$folder/small.json"
+says 'found the state of step 11, allowed is at most --steps, 3'
+run 1 run -s 12 --resume "$folder/state" --set cell_m=0.125 "$folder/small.json"
+says "state: found no state of this scene's tank"
+run 1 run -s 12 --resume "$folder/small.json" "$folder/small.json"
+says "small.json: found no state of this scene's tank"
+run 1 run -s 12 --resume "$folder/nothing" "$folder/small.json"
+says 'nothing: '
+run 1 run -s 2 --checkpoint "$folder/no/such/state" "$folder/small.json"
+says 'no/such/state'
+run 2 run --checkpoint-every 4 "$folder/small.json"
+says '--checkpoint-every needs --checkpoint'
+run 1 run --resume "$folder/state" --record-inputs "$folder/inputs" "$folder/small.json"
+says 'found --record-inputs too'
+head -c 4000 "$folder/state" >"$folder/short-state"
+run 1 run -s 12 --resume "$folder/short-state" "$folder/small.json"
+says "short-state: found no state of this scene's tank"
+
 # What is right and was hardly meant: a ball beside the tank, a thin wall, a mesh with a hole, a block inside a solid.
 cat >"$folder/whole.obj" <<'END'
 v 0 0 0
