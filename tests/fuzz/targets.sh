@@ -55,7 +55,7 @@ fuzz_start() {
     esac
     # What is freed is used again soon: touching fresh memory costs more than a run. Where memory was taken is kept by two
     # callers, since whole stacks cost half of taking it; a finding run again by itself shows them.
-    # Those that have a tank write its seeds.
+    # Those that have a tank write its seeds. A timeout is of the clock's time, of which a run gets little on a busy machine.
     TARN_FUZZ_SEEDS="$build/corpus/$name" ASAN_OPTIONS=quarantine_size_mb=8:malloc_context_size=2 "$build/tests/fuzz/fuzz_$name" \
-        -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 -max_len=40000 -artifact_prefix="$build/findings/$name-" "$@"
+        -timeout=30 -rss_limit_mb=1024 -print_final_stats=1 -max_len=40000 -artifact_prefix="$build/findings/$name-" "$@"
 }
