@@ -28,8 +28,8 @@ static bool came_through(struct lws *wsi, tarn_gate_phase phase)
         return true;
     }
     if (!said) {
-        tarn_log_error("web: requests bypass the gate in front of libwebsockets, which is linked in a way that this "
-                       "program was not made for; none is served");
+        tarn_log_error("web: a request bypasses the gate in front of libwebsockets, which is linked in a way that this "
+                       "program was not made for; such ones aren't served");
     }
     said = true;
     return false;
@@ -40,6 +40,13 @@ static void let_go(tarn_connection *connection)
     tarn_socket_reads_end(&connection->gate);
     tarn_gate_close(&connection->gate);
     tarn_listener_release(connection);
+}
+
+/// Whether a place is this connection's still. One that could not be adopted has been let go of when libwebsockets
+/// comes to destroy it, and its place may be another's by then.
+static bool is_of(const tarn_connection *connection, const struct lws *wsi)
+{
+    return connection->used && (connection->wsi == wsi || connection->wsi == NULL); // NULL: it is just being adopted
 }
 
 static void note_move(struct lws *wsi)
@@ -98,7 +105,7 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
         return 1; // a WebSocket without the subprotocol
     case LWS_CALLBACK_WSI_DESTROY: {
         tarn_connection *connection = lws_get_opaque_user_data(wsi);
-        if (connection != NULL) {
+        if (connection != NULL && is_of(connection, wsi)) {
             let_go(connection);
         }
         return 0;
@@ -235,11 +242,12 @@ static void adopt(tarn_gateway *gateway, int fd, tarn_connection *connection, lw
         .fd.sockfd = fd,
         .opaque = connection,
     };
-    // What is adopted may be gone again, and with it the connection's place.
+    // What is adopted may be gone again, and with it the connection's place. What isn't may have got as far as that
+    // libwebsockets destroys it later, or not.
     struct lws *wsi = lws_adopt_descriptor_vhost_via_info(&desc);
-    if (wsi == NULL) {
+    if (wsi == NULL && connection->used) {
         let_go(connection);
-    } else if (connection->used) {
+    } else if (wsi != NULL && connection->used) {
         connection->wsi = wsi;
     }
 }

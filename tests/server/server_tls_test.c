@@ -437,6 +437,39 @@ static void test_what_is_neither_tls_nor_http_is_closed(void **state)
     assert_true(tls_probe(server.port, 0, NULL).is_agreed);
 }
 
+/// Connections that fail before they are accepted, between others that wait, too.
+static void test_who_fails_at_the_door_takes_nobody_along(void **state)
+{
+    (void)state;
+    enum { PAIRS = 8 };
+    static const char junk[] = "\x16\x03\x01\x00\x05hello", request[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+                                                                        "Connection: close\r\n\r\n";
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    int fds[PAIRS];
+    start_issued();
+    assert_int_equal(kill(server.pid, SIGSTOP), 0);
+    for (int i = 0; i < PAIRS; i++) {
+        const int bad = ws_connect_plain(server.port);
+        if (i % 2 == 0) {
+            setsockopt(bad, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger));
+        } else {
+            assert_int_equal(send(bad, junk, sizeof junk - 1, MSG_NOSIGNAL), sizeof junk - 1);
+        }
+        close(bad);
+        fds[i] = ws_connect_plain(server.port);
+    }
+    assert_int_equal(kill(server.pid, SIGCONT), 0);
+    for (int i = 0; i < PAIRS; i++) {
+        SSL *ssl = SSL_new(context);
+        assert_true(SSL_set_fd(ssl, fds[i]) == 1 && SSL_connect(ssl) == 1);
+        assert_int_equal(SSL_write(ssl, request, sizeof request - 1), sizeof request - 1);
+        hear_out(ssl);
+        assert_has(answer, "HTTP/1.1 200 ");
+        hang_up(ssl);
+    }
+    SSL_CTX_free(context);
+}
+
 static void test_the_redirecting_port_is_bounded_and_takes_nothing_from_the_other(void **state)
 {
     (void)state;
@@ -618,6 +651,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_requests_without_tls_are_sent_to_https, NULL, stop),
         cmocka_unit_test_setup_teardown(test_without_tls_and_a_host_of_its_own_nothing_is_served, by_tls, stop),
         cmocka_unit_test_setup_teardown(test_what_is_neither_tls_nor_http_is_closed, NULL, stop),
+        cmocka_unit_test_setup_teardown(test_who_fails_at_the_door_takes_nobody_along, NULL, stop),
         cmocka_unit_test_setup_teardown(test_the_redirecting_port_is_bounded_and_takes_nothing_from_the_other, by_tls,
                                         stop),
         cmocka_unit_test_setup_teardown(test_a_page_of_the_same_name_without_tls_may_not_connect, by_tls, stop),
