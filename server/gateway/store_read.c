@@ -26,8 +26,8 @@ static int fill_box(const tarn_session_rest *rest, uint32_t epoch, bool is_newes
 static void say_damage(const tarn_session_rest *rest, const char *label)
 {
     if (rest->damaged > 0) {
-        tarn_log_error("the file of \"%s\": %u parts of it are damaged; the tank is as it was before", label,
-                       rest->damaged);
+        tarn_log_error("the file of \"%s\": %u part%s of it %s damaged; the tank is as it was before", label,
+                       rest->damaged, rest->damaged == 1 ? "" : "s", rest->damaged == 1 ? "is" : "are");
     }
     if (rest->is_scene_damaged) {
         tarn_log_error("the file of \"%s\": its scene is damaged; the one of that name in the scenes' folder is taken",

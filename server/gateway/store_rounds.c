@@ -318,7 +318,7 @@ static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns
     if (status != TARN_OK) {
         snprintf(why, sizeof(tarn_text), "%.300s: the tank's black box can't be read: %s", slot->path,
                  tarn_status_text(status));
-        return status;
+        return TARN_E_IO;
     }
     tarn_tank_history_date(&slot->history, &store->news);
     if (!is_last && tarn_store_large_is(&store->news) &&
@@ -405,10 +405,24 @@ static void serve_older(tarn_store *store, uint32_t place, tarn_status opened, u
     }
 }
 
+/// A file that is damaged in part doesn't get better: it makes way for a new one, which all that is there goes into. If
+/// that one fails at once the disk does, and only time can help.
+static void begin_file_anew(tarn_store *store, store_slot *slot, const char *why)
+{
+    if (tarn_store_put_aside(store, slot->path, slot->label, why)) {
+        slot->retry_ns = 0;
+    }
+}
+
+/// @param status  TARN_E_MALFORMED: the file is damaged
 static void note_status(tarn_store *store, store_slot *slot, tarn_status status, tarn_text why)
 {
     if (status != TARN_OK) {
+        const bool was_well = !slot->is_failing;
         note(store, slot, why);
+        if (status == TARN_E_MALFORMED && was_well) {
+            begin_file_anew(store, slot, why);
+        }
         if (status == TARN_E_LIMIT) { // to find out so takes as long as to put it
             slot->retry_ns += TARN_GATEWAY_STORE_LARGE_MS * (uint64_t)1000000;
         }

@@ -627,8 +627,11 @@ static void check_answers(tarn_worker_process *worker, uint64_t now_ns)
     send_unloads(worker);
     const uint64_t limit_ns = answer_ns_max(worker);
     if (now_ns > worker->answered_ns && now_ns - worker->answered_ns > limit_ns) {
-        lose(worker,
-             worker->answered_ns ? "the worker did not answer in time and was killed" : "the worker closed its socket");
+        tarn_text sentence;
+        snprintf(sentence, sizeof sentence,
+                 "the worker did not answer for %.1f s and was killed; --worker-timeout gives it longer",
+                 1e-9 * (double)(now_ns - worker->answered_ns));
+        lose(worker, worker->answered_ns != 0 ? sentence : "the worker closed its socket");
         return;
     }
     if (now_ns >= worker->ping_ns + ms(TARN_GATEWAY_WORKER_PING_MS)) {

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     OPTION_SECRET = 256,
@@ -208,11 +209,31 @@ static void print_issued(void *user, const tarn_token_issued *issued)
            token->session, issued->note);
 }
 
+/// Whether it is a folder that a server or `mint` has used: another one is a slip.
+static bool is_store(const token_arguments *arguments)
+{
+    static const char *const files[] = {"secret", "tokens", "revoked"};
+    char path[PATH_MAX];
+    bool is = arguments->store == NULL;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        path_of(arguments, files[i], path);
+        is |= access(path, F_OK) == 0;
+    }
+    if (!is) {
+        fprintf(stderr, "tarn token: %s: found no tokens, allowed is a folder that tarnd was given by --store\n",
+                arguments->store);
+    }
+    return is;
+}
+
 static int list(const token_arguments *arguments)
 {
     char path[PATH_MAX];
     tarn_text why;
     time_t now_s = time(NULL);
+    if (!is_store(arguments)) {
+        return EXIT_FAILURE;
+    }
     path_of(arguments, "revoked", path);
     const tarn_status read = tarn_tokens_revoked_read(&revoked, path, why);
     if (read != TARN_OK) {
@@ -227,12 +248,34 @@ static int list(const token_arguments *arguments)
     return listed != TARN_OK ? fail(why) : read != TARN_OK ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int revoke(const token_arguments *arguments)
+typedef struct sought_token {
+    const char *id;
+    bool is_there;
+} sought_token;
+
+static void look_at_issued(void *user, const tarn_token_issued *issued)
+{
+    sought_token *sought = user;
+    sought->is_there |= strcmp(issued->token.id, sought->id) == 0;
+}
+
+static int revoke_id(const token_arguments *arguments)
 {
     char path[PATH_MAX];
     tarn_text why;
+    sought_token sought = {.id = arguments->words[1]};
+    if (!is_store(arguments)) {
+        return EXIT_FAILURE;
+    }
     path_of(arguments, "revoked", path);
-    return tarn_tokens_revoke(path, arguments->words[1], why) == TARN_OK ? EXIT_SUCCESS : fail(why);
+    if (tarn_tokens_revoke(path, sought.id, why) != TARN_OK) {
+        return fail(why);
+    }
+    path_of(arguments, "tokens", path);
+    if (tarn_tokens_issued_read(path, look_at_issued, &sought, why) == TARN_OK && !sought.is_there) {
+        fprintf(stderr, "tarn token: none of the id \"%s\" was minted here; it is revoked all the same\n", sought.id);
+    }
+    return EXIT_SUCCESS;
 }
 
 int tool_token(int argc, char **argv)
@@ -253,5 +296,5 @@ int tool_token(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     return strcmp(arguments.words[0], "mint") == 0   ? mint(&arguments)
            : strcmp(arguments.words[0], "list") == 0 ? list(&arguments)
-                                                     : revoke(&arguments);
+                                                     : revoke_id(&arguments);
 }

@@ -215,6 +215,22 @@ done
 run 0 bench --steps 1 --set cell_m=0.25 "$folder/small.json"
 says '4x4x4 cells'
 
+# A slip in a token's id or in the folder is said.
+mkdir "$folder/tanks"
+echo "own $(head -c 64 /dev/zero | tr '\0' 'a')" >"$folder/tanks/secret"
+chmod 600 "$folder/tanks/secret"
+run 1 token list --store "$folder/cut"
+says 'cut: found no tokens, allowed is a folder that tarnd was given by --store'
+run 1 token revoke abc --store "$folder/cut"
+says 'cut: found no tokens'
+[ ! -e "$folder/cut/revoked" ] || fail "a folder without tokens got a file"
+run 0 token mint --session main --role play --store "$folder/tanks"
+id=$(sed -n 's/^its id is //p' "$folder/err")
+run 0 token revoke "${id}x" --store "$folder/tanks"
+says "none of the id \"${id}x\" was minted here; it is revoked all the same"
+run 0 token revoke "$id" --store "$folder/tanks"
+silent err
+
 # A run that goes on from a checkpoint ends with the hash of one that wasn't cut.
 run 0 run -q -x -s 12 "$folder/small.json"
 cp "$folder/out" "$folder/hash"

@@ -18,6 +18,7 @@ static tarn_store *store;
 static const tarn_store_limit limit = {1 << 30, 3600};
 
 static atomic_bool holds_large, has_begun; // whether a large state waits before it is put; whether one does
+static atomic_int damaged_puts;            // of a file of a place's own that is found damaged when something is put
 
 tarn_status __real_tarn_session_file_put(tarn_session_file *file, const tarn_box_news *news, uint64_t *state_bytes,
                                          tarn_text why);
@@ -32,6 +33,11 @@ tarn_status __wrap_tarn_session_file_put(tarn_session_file *file, const tarn_box
         for (int i = 0; i < TRIES && atomic_load(&holds_large); i++) {
             usleep(10000);
         }
+    }
+    if (atomic_load(&damaged_puts) > 0) {
+        atomic_fetch_sub(&damaged_puts, 1);
+        snprintf(why, sizeof(tarn_text), "database disk image is malformed");
+        return TARN_E_MALFORMED;
     }
     return __real_tarn_session_file_put(file, news, state_bytes, why);
 }
@@ -118,6 +124,48 @@ static uint64_t newest_step(uint32_t place)
     tarn_session_rest_free(&rest);
     tarn_session_file_close(file);
     return step;
+}
+
+/// Waits for a place to be kept again. @return how many of its files were set aside
+static uint32_t set_aside_when_kept(uint32_t place, uint64_t step)
+{
+    tarn_store_counts counts;
+    for (int i = 0; i < TRIES; i++) {
+        tarn_store_count(store, &counts);
+        if (counts.failing == 0 && counts.commits > 0 && !tarn_store_fails(store, place)) {
+            break;
+        }
+        usleep(20000);
+    }
+    assert_int_equal(counts.failing, 0);
+    assert_int_equal(newest_step(place), step);
+    return counts.set_aside;
+}
+
+static void test_a_file_that_is_found_damaged_makes_way_for_a_new_one(void **state)
+{
+    (void)state;
+    char aside[128];
+    atomic_store(&damaged_puts, 0);
+    keep(0, SMALL_BYTES, 3);
+    assert_true(wait_for_commits(1));
+    snprintf(aside, sizeof aside, "%s/tank-0.damaged", dir);
+    assert_int_equal(access(aside, F_OK), -1);
+    atomic_store(&damaged_puts, 1);
+    keep(0, SMALL_BYTES, 4);
+    while (atomic_load(&damaged_puts) > 0) {
+        usleep(1000);
+    }
+    assert_int_equal(set_aside_when_kept(0, 4), 1);
+    assert_int_equal(access(aside, F_OK), 0);
+    // A disk of which each file is damaged isn't filled with them.
+    atomic_store(&damaged_puts, 2);
+    keep(0, SMALL_BYTES, 5);
+    while (atomic_load(&damaged_puts) > 0) {
+        usleep(1000);
+    }
+    assert_int_equal(set_aside_when_kept(0, 5), 2);
+    tarn_store_close(store);
 }
 
 static void test_others_are_kept_while_a_large_state_is_put(void **state)
@@ -262,6 +310,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_others_are_kept_while_a_large_state_is_put, open_store, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_large_state_is_put_whatever_ends, open_store, remove_dir),
         cmocka_unit_test_setup_teardown(test_others_wait_little, open_store, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_file_that_is_found_damaged_makes_way_for_a_new_one, open_store,
+                                        remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_held_back_is_said, open_store, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_tank_that_ends_is_not_held_back, open_store, remove_dir),
     };

@@ -114,6 +114,9 @@ static bool read_head(const fetch *self, const char *head, long *expected)
     if (sscanf(head, "HTTP/1.%*1d %3d", &status) != 1) {
         return fail(self, "what answers isn't HTTP");
     }
+    if (status == 308) {
+        return fail(self, "it answers by TLS alone, allowed is https:// before its name");
+    }
     if (status != 200) {
         snprintf(sentence, sizeof sentence, "the answer was %d", status);
         return fail(self, sentence);
