@@ -2,7 +2,9 @@
 #include "server/gateway/announcement.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
+#include "server/gateway/own_names.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@
 
 static const char LINK_FILE[] = "owner-link";
 
-enum { LINK_BYTES = 512, LINK_PATH_BYTES = 4200 };
+enum { LINK_BYTES = 512, LINK_PATH_BYTES = 4200, ADDRESSES_SAID_MAX = 4 };
 
 /// Makes the file whole under another name first, so that whoever reads it finds a link. @return false: the disk fails
 static bool keep_link(const char *path, const char *link)
@@ -63,6 +65,23 @@ static void say_rights(const tarn_gateway_options *options)
            guests[options->guests], creators[options->creators]);
 }
 
+/// By which addresses other machines open the first tank: those that people type, or make a code of.
+static void say_addresses(const tarn_gateway *gateway, const char *session)
+{
+    static tarn_own_names names; // large
+    const char *scheme = tarn_tls_is_on(&gateway->tls) ? "https" : "http";
+    tarn_own_names_find(gateway->options.host, &names);
+    for (uint32_t i = 0, said = 0; i < names.address_count && said < ADDRESSES_SAID_MAX; i++) {
+        const struct in6_addr *address = &names.addresses[i];
+        char text[INET_ADDRSTRLEN];
+        if (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] != 127 &&
+            inet_ntop(AF_INET, address->s6_addr + 12, text, sizeof text) != NULL) {
+            printf("other machines open it at %s://%s:%u/?session=%s\n", scheme, text, gateway->listener.port, session);
+            said++;
+        }
+    }
+}
+
 void tarn_announce(tarn_gateway *gateway)
 {
     const tarn_session *session = tarn_session_find(&gateway->sessions, "");
@@ -78,6 +97,9 @@ void tarn_announce(tarn_gateway *gateway)
     snprintf(first, sizeof first, "%s?session=%s", address, session->name);
     printf("tarnd is serving on %s%s\n", address, is_any ? " and on every address of this machine" : "");
     printf("its first tank is at %s\n", first);
+    if (is_any) {
+        say_addresses(gateway, session->name);
+    }
     say_rights(&gateway->options);
     say_link(gateway, first, session->keys.keys[TARN_ROLE_OWN]);
     if (gateway->options.redirect_port >= 0) {

@@ -54,7 +54,8 @@ export function withHiddenKey(address: string): string | null {
 }
 
 /** Said of links that nobody else can follow. */
-export const ONLY_HERE = "This link works on this machine only: deploy/run --host 0.0.0.0 lets others in.";
+export const ONLY_HERE =
+  "This link works on this machine only. With deploy/run --host 0.0.0.0 others get in: open this page by the address that it prints for them.";
 
 /** Whether an address leads whoever opens it to their own machine. */
 export function isOfThisMachine(address: string): boolean {
