@@ -163,10 +163,10 @@ TARN_CODE_FN void tarn_ans_begin(tarn_ans_writer *writer, uint8_t *end)
     writer->state = TARN_ANS_LOW;
 }
 
-/// Makes room in the state, where it is `limit` or more, for a symbol that would take it beyond 32 bits.
-TARN_CODE_FN void tarn_ans_spill(tarn_ans_writer *writer, uint64_t limit)
+/// Makes room in the state, where it is more than `most`, for a symbol that would take it beyond 32 bits.
+TARN_CODE_FN void tarn_ans_spill(tarn_ans_writer *writer, uint32_t most)
 {
-    if (writer->state >= limit) {
+    if (writer->state > most) {
         writer->at -= 2;
         writer->at[0] = (uint8_t)writer->state;
         writer->at[1] = (uint8_t)(writer->state >> 8);
@@ -174,22 +174,28 @@ TARN_CODE_FN void tarn_ans_spill(tarn_ans_writer *writer, uint64_t limit)
     }
 }
 
-/// A symbol of a source; at most 2 bytes.
+/// Goes on before a symbol that begins at `from` and has this frequency; at most 2 bytes.
 ///
 /// x / f by a product with f's reciprocal r = ceil(2^44 / f): x < 2^20 f, so that x (r f - 2^44) < x f < 2^44 keeps the
 /// quotient from being rounded up, and x r < 2^64.
+TARN_CODE_FN void tarn_ans_put_known(tarn_ans_writer *writer, uint32_t from, uint32_t frequency, uint64_t reciprocal)
+{
+    tarn_ans_spill(writer, (frequency << (32 - TARN_ANS_PROBABILITY_BITS)) - 1); // of all places: never
+    const uint32_t quotient = (uint32_t)(writer->state * reciprocal >> TARN_ANS_RECIPROCAL_BITS);
+    writer->state += quotient * (TARN_ANS_ONE - frequency) + from;
+}
+
+/// A symbol of a source; at most 2 bytes.
 TARN_CODE_FN void tarn_ans_put(tarn_ans_writer *writer, const tarn_ans_table *table, uint32_t symbol)
 {
-    const uint32_t from = table->from[symbol], frequency = table->from[symbol + 1] - from;
-    tarn_ans_spill(writer, (uint64_t)frequency << (32 - TARN_ANS_PROBABILITY_BITS));
-    const uint32_t quotient = (uint32_t)(writer->state * table->reciprocal[symbol] >> TARN_ANS_RECIPROCAL_BITS);
-    writer->state += quotient * (TARN_ANS_ONE - frequency) + from;
+    const uint32_t from = table->from[symbol];
+    tarn_ans_put_known(writer, from, table->from[symbol + 1] - from, table->reciprocal[symbol]);
 }
 
 /// Whole bits; at most 2 bytes. @param bits  0..TARN_ANS_BITS_MAX @param value  below 2^bits
 TARN_CODE_FN void tarn_ans_put_bits(tarn_ans_writer *writer, uint32_t value, uint32_t bits)
 {
-    tarn_ans_spill(writer, (uint64_t)1 << (32 - bits));
+    tarn_ans_spill(writer, UINT32_MAX >> bits);
     writer->state = writer->state << bits | value;
 }
 

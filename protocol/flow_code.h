@@ -21,13 +21,19 @@ typedef struct tarn_flow_mask {
     uint8_t row[TARN_FLOW_ROWS];
 } tarn_flow_mask;
 
-/// What the reference's block says of its own; all unknown without one, and outside the tank.
+/// What the reference's block says of a row of its own; all unknown without one, and outside the tank.
 /// @param rows  of the tile that are in the tank
-TARN_CODE_FN void tarn_flow_mask_of(const tarn_flow_node *block, uint32_t rows, tarn_flow_mask *mask)
+TARN_CODE_FN uint8_t tarn_flow_mask_row(const tarn_flow_node *block, uint32_t rows, uint32_t row)
 {
     const uint32_t end = block != (const tarn_flow_node *)0 ? rows : 0;
+    return (uint8_t)(row < end ? block[tarn_flow_node_at(0, row & 7, row >> 3)].d[3] : 0);
+}
+
+/// And of all.
+TARN_CODE_FN void tarn_flow_mask_of(const tarn_flow_node *block, uint32_t rows, tarn_flow_mask *mask)
+{
     for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
-        mask->row[r] = (uint8_t)(r < end ? block[tarn_flow_node_at(0, r & 7, r >> 3)].d[3] : 0);
+        mask->row[r] = tarn_flow_mask_row(block, rows, r);
     }
 }
 
@@ -175,18 +181,24 @@ TARN_CODE_FN void tarn_flow_note(tarn_flow_work *work, uint32_t node, tarn_four 
     tarn_four_store_i16(work->value.d[at], value, 1);
 }
 
-/// Fills in a row's nodes without a value, where those beside them have one. @return which have one then
+/// Fills in a node without a value, where those beside it have one. @return whether it has one then
+TARN_CODE_FN int tarn_flow_fill_node(tarn_flow_padded *value, uint32_t node, int sign)
+{
+    int16_t *to = value->d[tarn_flow_padded_at(node)];
+    const tarn_four sum = tarn_flow_beside((const int16_t(*)[4])(void *)to, sign);
+    const uint32_t count = (uint32_t)tarn_four_last(sum);
+    if (count > 0) {
+        tarn_four_store_i16(to, tarn_flow_mean(sum, count), 1);
+    }
+    return count > 0;
+}
+
+/// Fills in a row's. @return which have a value then
 TARN_CODE_FN uint32_t tarn_flow_fill_row(tarn_flow_padded *value, uint32_t row, uint32_t filled, int sign)
 {
     for (uint32_t left = ~filled & 0xffu; left != 0;) {
         const uint32_t x = sign < 0 ? tarn_lowest_bit(left) : tarn_bits_of(left) - 1;
-        int16_t *to = value->d[tarn_flow_padded_at(8 * row + x)];
-        const tarn_four sum = tarn_flow_beside((const int16_t(*)[4])(void *)to, sign);
-        const uint32_t count = (uint32_t)tarn_four_last(sum);
-        if (count > 0) {
-            tarn_four_store_i16(to, tarn_flow_mean(sum, count), 1);
-            filled |= 1u << x;
-        }
+        filled |= (uint32_t)tarn_flow_fill_node(value, 8 * row + x, sign) << x;
         left &= ~(1u << x);
     }
     return filled;

@@ -100,6 +100,28 @@ TARN_CODE_FN void tarn_residual_read_calm(tarn_ans_reader *reader, const tarn_re
     }
 }
 
+/// What a symbol says of a number: 3 where it is larger than that.
+TARN_CODE_FN uint32_t tarn_residual_digit(int32_t number)
+{
+    return number == 0 ? 0 : number == 1 ? 1 : number == -1 ? 2 : 3;
+}
+
+/// The symbol of three numbers.
+TARN_CODE_FN uint32_t tarn_residual_symbol(const int32_t residual[3])
+{
+    uint32_t symbol = 0;
+    for (int a = 0; a < 3; a++) {
+        symbol |= tarn_residual_digit(residual[a]) << 2 * a;
+    }
+    return symbol;
+}
+
+/// Whether a symbol says all of its numbers.
+TARN_CODE_FN int tarn_residual_is_small(uint32_t symbol)
+{
+    return (symbol & symbol >> 1 & 0x15u) == 0;
+}
+
 /// Writes three numbers. @param residual  -TARN_RESIDUAL_MAX..TARN_RESIDUAL_MAX
 TARN_CODE_FN void tarn_residual_write(tarn_ans_writer *writer, const tarn_residual_tables *tables, uint32_t context,
                                       const int32_t residual[3])
@@ -108,7 +130,7 @@ TARN_CODE_FN void tarn_residual_write(tarn_ans_writer *writer, const tarn_residu
     uint32_t symbol = 0;
     for (int a = 2; a >= 0; a--) {
         const int32_t number = residual[a];
-        const uint32_t digit = number == 0 ? 0 : number == 1 ? 1 : number == -1 ? 2 : 3;
+        const uint32_t digit = tarn_residual_digit(number);
         symbol |= digit << 2 * a;
         if (digit != 3) {
             continue;

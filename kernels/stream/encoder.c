@@ -160,6 +160,7 @@ static void code_key(tarn_encoder *e)
 {
     encoder_list_flow(e, e->args.w.tile, e->reference_tiles, 3);
     encoder_code_flow(e);
+    encoder_launch_counted(e, stream_code_sets_id, &e->args.w.plan->set_streams, 2 * e->now.occupied * e->desc.layers);
     encoder_launch(e, stream_lay_groups_id, 1); // of levels
 }
 

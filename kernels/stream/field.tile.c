@@ -1,5 +1,5 @@
 // A field's values as levels, and these as streams: blocks, then cells.
-#include "kernels/stream/stream_memory.h"
+#include "kernels/stream/level_run.h"
 
 TILE_FN tarn_field_grid field_of(const stream_args *args, uint32_t which)
 {
@@ -70,81 +70,38 @@ TILE_KERNEL(stream_field_levels, STREAM_LANES, stream_args, field_levels_scratch
     }
 }
 
-enum { OUTSIDE = -2 };
-
-typedef struct field_scratch {
-    int16_t expected[TARN_FIELD_GROUP], steps[TARN_FIELD_GROUP];
-    uint8_t level[TARN_FIELD_GROUP], context[TARN_FIELD_GROUP / 3 + 1];
-} field_scratch;
-
-/// Of a cell nothing is expected of the one before it: blocks have told their mean.
-TILE_FN void follow_field(tarn_level_guess *guess, uint32_t part, int32_t last, int32_t level)
-{
-    tarn_level_follow(guess, last, level);
-    guess->change = part == TARN_FIELD_COARSE ? guess->change : 0;
-}
-
-/// As levels of particles choose it; kinds have the finest.
-TILE_FN uint32_t field_form(const field_scratch *s, uint32_t part, const uint8_t *truth, uint32_t count, int is_kinds)
-{
-    uint32_t inside = 0, off = 0, form = 1;
-    tarn_level_guess guess = {0, 0};
-    for (uint32_t i = 0; i < count && !is_kinds; i++) {
-        if (s->expected[i] != OUTSIDE) {
-            const int32_t less = truth[i] - tarn_level_expect(&guess, s->expected[i]);
-            off += (uint32_t)(less < 0 ? -less : less);
-            follow_field(&guess, part, s->expected[i], truth[i]);
-            inside++;
-        }
-    }
-    while (form < STREAM_LEVEL_FORM && STREAM_LEVEL_WILD * off > inside << form) {
-        form++;
-    }
-    return form;
-}
-
-/// A group of tiles as a stream. One tile per group of the part.
-TILE_KERNEL(stream_field_groups, STREAM_LANES, stream_args, field_scratch)
+/// A group of tiles as a stream. Of a cell nothing is expected of the change of the one before it: blocks have told
+/// their mean. Kinds have the finest steps. One tile per group of the part.
+TILE_KERNEL(stream_field_groups, STREAM_LANES, stream_args, level_run)
 {
     const stream_memory *w = &args->w;
-    const uint32_t part = args->field_part, depth = (uint32_t)((args->end[2] + 1) >> TARN_PLACE_BITS);
+    const uint32_t part = args->field_part, is_coarse = part == TARN_FIELD_COARSE,
+                   depth = (uint32_t)((args->end[2] + 1) >> TARN_PLACE_BITS);
     const uint32_t levels = tarn_field_tile_levels(depth, part), step = tarn_field_group_tiles(depth, part),
                    first = tile * step, count = levels * tile_min_u32(step, args->field_tiles - first);
     const tarn_field_grid now = field_of(args, args->field_now), was = field_of(args, !args->field_now);
     const tarn_field_grid *past = args->is_key ? (const tarn_field_grid *)0 : &was;
     const uint64_t from = (uint64_t)first * levels;
-    const uint8_t *truth = w->field_true[part] + from;
     tarn_flow flow;
     stream_flow_of(args, args->flow_now, &flow);
     FOR_RANGE (i, 0, count) {
         int32_t at[3];
-        s->expected[i] = (int16_t)(!tarn_field_cell(&now, part, args->field_tile[first + i / levels], i % levels, at)
-                                       ? (int32_t)OUTSIDE
-                                   : part == TARN_FIELD_COARSE ? tarn_field_expect_block(past, &flow, at)
-                                                               : tarn_field_expect_cell(&now, past, &flow, at));
+        s->last[i] = (int16_t)(!tarn_field_cell(&now, part, args->field_tile[first + i / levels], i % levels, at)
+                                   ? (int32_t)LEVEL_NONE
+                               : is_coarse ? tarn_field_expect_block(past, &flow, at)
+                                           : tarn_field_expect_cell(&now, past, &flow, at));
+        s->level[i] = w->field_true[part][from + i];
+    }
+    choose_form(s, count, is_coarse);
+    if (TILE_SINGLE()) {
+        s->form = args->field_is_kinds ? 1 : s->form;
+        choose_levels(s, count, is_coarse);
     }
     TILE_BARRIER();
-    if (TILE_SINGLE()) {
-        uint8_t *end = w->field_coded + (uint64_t)(args->field_group + tile + 1) * STREAM_LEVEL_BYTES;
-        uint8_t *kept = w->field_level[args->field_now][part] + from;
-        const uint32_t form = field_form(s, part, truth, count, args->field_is_kinds);
-        uint32_t inside = 0;
-        tarn_level_guess guess = {0, 0};
-        for (uint32_t i = 0; i < count; i++) {
-            kept[i] = (uint8_t)args->field_rest;
-            if (s->expected[i] == OUTSIDE) {
-                continue;
-            }
-            const int32_t last = s->expected[i], expected = tarn_level_expect(&guess, last),
-                          steps = tarn_level_steps(truth[i] - expected, form),
-                          level = tarn_level_of(expected, steps, form);
-            follow_field(&guess, part, last, level);
-            kept[i] = s->level[inside] = (uint8_t)level;
-            s->steps[inside++] = (int16_t)steps;
-        }
-        const tarn_residual_tables *tables = &w->tables->residual;
-        uint8_t *at = tarn_level_write(end, tables, s->level, s->steps, form, inside, s->context);
-        at = at != (uint8_t *)0 ? at : tarn_level_write(end, tables, s->level, s->steps, 0, inside, s->context);
-        w->field_bytes[args->field_group + tile] = (uint32_t)(end - at);
+    FOR_RANGE (i, 0, count) {
+        w->field_level[args->field_now][part][from + i] =
+            s->last[i] == LEVEL_NONE ? (uint8_t)args->field_rest : s->level[i];
     }
+    const uint32_t group = args->field_group + tile;
+    write_levels(args, s, w->field_coded + (uint64_t)(group + 1) * STREAM_LEVEL_BYTES, &w->field_bytes[group]);
 }

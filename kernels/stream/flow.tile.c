@@ -1,6 +1,6 @@
 // The grid of the flow: what moves most particles nearly right, fitted to where they went, coded against what viewers
 // expect.
-#include "kernels/stream/stream_memory.h"
+#include "kernels/stream/steps.h"
 
 /// Sums of displacements, and of weights. Those of cells with odd x come on their own: what is added to a pair of nodes
 /// is then read again as the same pair.
@@ -234,16 +234,23 @@ enum {
 };
 
 typedef struct nodes_scratch {
-    uint32_t source[27];       ///< 1 + t of the tile's neighbours in the reference, or 0
-    float mean[HALO_NODES][4]; ///< displacement in quanta; [3]: 1 where particles have said something
+    uint32_t source[27]; ///< 1 + t of the tile's neighbours in the reference, or 0
+    union {
+        float mean[HALO_NODES][4]; ///< displacement in quanta; [3]: 1 where particles have said something
+        stream_step mask_step[TARN_FLOW_ROWS][9]; ///< later, of a block: of a row its state, and its nodes
+    };
     union {
         float smooth[HALO_ROWS][4]; ///< the same smoothed along x
         tarn_flow_work work;        ///< later
     };
-    int32_t number[TARN_FLOW_NODES][4]; ///< what a node should be, then its residual
+    union {
+        int32_t number[TARN_FLOW_NODES][4]; ///< what a node should be, then its residual
+        stream_step step[TARN_FLOW_NODES];  ///< later, of a block
+    };
     int16_t first[TARN_FLOW_NODES][4];
     uint8_t context[TARN_FLOW_NODES];
-    tarn_flow_mask mask;
+    tarn_flow_mask mask, mask_was; ///< the frame's; the reference's, of a block
+    uint32_t is_open;              ///< of a block
 } nodes_scratch;
 
 /// With a plane before the tile's own nodes and one behind.
@@ -360,43 +367,22 @@ TILE_FN tarn_four node_steps(tarn_four difference, int32_t shift)
     return tarn_four_right(tarn_four_add(tarn_four_add(difference, tarn_four_all(half - less)), below), shift);
 }
 
-/// Goes through the nodes as decoders will: what each is expected to be, what is left, and what it then is.
-TILE_FN void settle_nodes(const stream_args *args, nodes_scratch *s, uint32_t rows)
+/// Does with a node as decoders will, when those before it are done: what it is expected to be, what is left, and what
+/// it then is.
+TILE_FN void settle_node(const stream_args *args, nodes_scratch *s, uint32_t n)
 {
-    for (uint32_t r = 0; r < rows; r++) {
-        for (uint32_t left = s->mask.row[r]; left != 0; left &= left - 1) {
-            const uint32_t n = 8 * r + tarn_lowest_bit(left);
-            const tarn_four first = tarn_four_load_i16(s->first[n]);
-            tarn_four value = tarn_four_load(s->number[n]), expected = first;
-            int32_t residual[4];
-            s->context[n] = (uint8_t)tarn_flow_correct(&s->work, &args->w.tables->residual, n, &expected);
-            const tarn_four steps = node_steps(tarn_four_sub(value, expected), args->flow_shift);
-            value = tarn_four_clamp_i16(tarn_four_add(expected, tarn_four_left(steps, args->flow_shift)));
-            tarn_four_store(residual, steps);
-            tarn_flow_note(&s->work, n, value, first, tarn_residual_sum(residual));
-            tarn_four_store(s->number[n], tarn_four_load(residual));
-        }
-    }
-    tarn_flow_fill(&s->work, &s->mask, rows);
+    const tarn_four first = tarn_four_load_i16(s->first[n]);
+    tarn_four value = tarn_four_load(s->number[n]), expected = first;
+    int32_t residual[4];
+    s->context[n] = (uint8_t)tarn_flow_correct(&s->work, &args->w.tables->residual, n, &expected);
+    const tarn_four steps = node_steps(tarn_four_sub(value, expected), args->flow_shift);
+    value = tarn_four_clamp_i16(tarn_four_add(expected, tarn_four_left(steps, args->flow_shift)));
+    tarn_four_store(residual, steps);
+    tarn_flow_note(&s->work, n, value, first, tarn_residual_sum(residual));
+    tarn_four_store(s->number[n], tarn_four_load(residual));
 }
 
-/// @return the stream's bytes before `end`
-TILE_FN uint32_t write_nodes(const stream_args *args, const nodes_scratch *s, const tarn_flow_node *before,
-                             uint32_t rows, uint8_t *end)
-{
-    tarn_ans_writer writer;
-    tarn_flow_mask was;
-    tarn_ans_begin(&writer, end);
-    for (uint32_t r = rows; r-- > 0;) {
-        for (uint32_t left = s->mask.row[r], x; left != 0; left ^= 1u << x) {
-            x = tarn_bits_of(left) - 1;
-            tarn_residual_write(&writer, &args->w.tables->residual, s->context[8 * r + x], s->number[8 * r + x]);
-        }
-    }
-    tarn_flow_mask_of(before, rows, &was);
-    tarn_flow_put_mask(&writer, args->w.tables, &was, before != NULL, &s->mask);
-    return (uint32_t)(end - tarn_ans_end(&writer));
-}
+#include TILE_FORM(nodes)
 
 /// A tile of the frame's grid. One tile per tile of it.
 TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
@@ -440,11 +426,8 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
         tarn_flow_forget(&s->work, i);
     }
     TILE_BARRIER();
-    if (TILE_SINGLE()) {
-        settle_nodes(args, s, rows);
-        w->flow_bytes[tile] = write_nodes(args, s, before, rows, w->coded + (uint64_t)(tile + 1) * TARN_FLOW_BYTES_MAX);
-    }
-    TILE_BARRIER();
+    settle_nodes(args, s, rows);
+    write_nodes(args, s, before, rows, w->coded + (uint64_t)(tile + 1) * TARN_FLOW_BYTES_MAX, &w->flow_bytes[tile]);
     FOR_RANGE (r, 0, rows) {
         tarn_flow_finish(&s->work, &s->mask, r, block);
     }

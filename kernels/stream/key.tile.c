@@ -224,32 +224,7 @@ TILE_FN void seat_layer(const stream_args *args, sets_scratch *s, const uint32_t
     TILE_BARRIER();
 }
 
-/// A layer's colours as a stream; the keys make way for them.
-TILE_FN void write_colours(const stream_args *args, const stream_part *part, uint32_t from, uint32_t *bytes)
-{
-    uint8_t *colour = (uint8_t *)(args->w.key + from);
-    FOR_RANGE (k, 0, part->count) {
-        colour[k] = (uint8_t)stream_colour_of(args, args->w.key_order[from + k]);
-    }
-    TILE_BARRIER();
-    if (TILE_SINGLE()) {
-        uint8_t *end = args->w.coded + part->colour_end;
-        tarn_ans_writer writer;
-        tarn_ans_begin(&writer, end);
-        tarn_code_put_colours(&writer, args->w.tables, part->count, colour);
-        *bytes = (uint32_t)(end - tarn_ans_end(&writer));
-    }
-}
-
-/// Where a part's streams end, behind those of all parts before it; coded_bytes has room for that.
-TILE_FN void place_part(const stream_args *args, uint32_t number, uint32_t from, stream_part *part)
-{
-    part->set_end = args->groups_at + (uint64_t)number * STREAM_PART_BYTES +
-                    (uint64_t)from * STREAM_POINT_BYTES(args->bits) + tarn_set_bytes_max(args->bits, part->count);
-    part->colour_end = part->set_end + TARN_ANS_STATE_BYTES + 2 + (uint64_t)part->count * STREAM_COLOUR_BYTES;
-}
-
-/// A tile's sets and colours, layer by layer, and its part of the reference. One tile per occupied tile.
+/// A tile's sets in order, layer by layer, and its part of the reference. One tile per occupied tile.
 TILE_KERNEL(stream_sets, STREAM_LANES, stream_args, sets_scratch)
 {
     const stream_memory *w = &args->w;
@@ -262,27 +237,20 @@ TILE_KERNEL(stream_sets, STREAM_LANES, stream_args, sets_scratch)
     }
     for (uint32_t l = 0; l < args->layers; l++) {
         stream_part *part = &w->part[tile * args->layers + l];
-        uint32_t *bytes = &w->bytes[2 * (tile * args->layers + l)];
         if (TILE_SINGLE()) {
-            bytes[0] = bytes[1] = 0;
-            place_part(args, tile * args->layers + l, from, part);
+            part->first = from;
         }
         if (part->count == 0) {
             continue;
         }
         sort_layer(args, s, l, first, end, from);
-        if (TILE_SINGLE()) {
-            uint8_t *to = w->coded + part->set_end;
-            tarn_ans_writer writer;
-            tarn_ans_begin(&writer, to);
-            tarn_set_write(&writer, &w->tables->set, w->key + from, part->count, args->bits, s->count);
-            bytes[0] = (uint32_t)(to - tarn_ans_end(&writer));
-        }
         seat_layer(args, s, tile_at, part, from);
-        if (args->has_colours) {
-            write_colours(args, part, from, bytes + 1);
-        }
         from += part->count;
+    }
+    if (args->has_colours) { // nobody asks for layers any more
+        FOR_RANGE (i, first, end) {
+            w->layer[i] = (uint8_t)stream_colour_of(args, w->key_order[i]);
+        }
     }
     if (TILE_SINGLE()) {
         w->tile[tile].dense = dense;
@@ -291,4 +259,40 @@ TILE_KERNEL(stream_sets, STREAM_LANES, stream_args, sets_scratch)
         w->tile[tile].reach = s->reach;
         global_or_u32(&w->plan->farthest, s->far);
     }
+}
+
+enum { CODE_SETS_LANES = 64 };
+
+#include TILE_FORM(sets)
+
+/// Ends with a barrier.
+TILE_FN void count_cells_of(const stream_args *args, code_sets_scratch *s, const stream_part *part)
+{
+    FOR_RANGE (c, 0, TARN_SET_CELLS) {
+        s->count[c] = 0;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, part->first, part->first + part->count) {
+        tile_add_u32(&s->count[args->w.key[i] >> 3 * args->bits], 1);
+    }
+    TILE_BARRIER();
+}
+
+/// A part's set as a stream, or its colours; none where there are no particles. One tile per stream.
+TILE_KERNEL(stream_code_sets, CODE_SETS_LANES, stream_args, code_sets_scratch)
+{
+    const stream_memory *w = &args->w;
+    const uint32_t number = tile / 2, is_colours = tile % 2;
+    const stream_part *part = &w->part[number];
+    if (part->count == 0 || (is_colours && !args->has_colours)) {
+        if (TILE_SINGLE()) {
+            w->bytes[tile] = 0;
+        }
+        return;
+    }
+    if (!is_colours) {
+        count_cells_of(args, s, part);
+    }
+    const uint64_t end = is_colours ? stream_colours_end(args, number) : stream_set_end(args, number);
+    write_part(args, s, part, is_colours, w->coded + end, &w->bytes[tile]);
 }

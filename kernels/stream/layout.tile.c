@@ -44,6 +44,7 @@ TILE_KERNEL(stream_lay_out, STREAM_LANES, stream_args, layout_scratch)
     }
     if (TILE_SINGLE()) {
         plan->tiles = plan->is_crowded ? 0 : args->occupied;
+        plan->set_streams = 2 * plan->tiles * args->layers;
     }
 }
 
@@ -177,9 +178,9 @@ TILE_FN uint64_t stream_end_of(const stream_args *args, stream_run run, uint32_t
     case RUN_GROUPS:
         return args->groups_at + (uint64_t)(i + 1) * STREAM_GROUP_BYTES;
     case RUN_SETS:
-        return args->w.part[part_of(args, i, layer)].set_end;
+        return stream_set_end(args, part_of(args, i, layer));
     case RUN_COLOURS:
-        return args->w.part[part_of(args, i, layer)].colour_end;
+        return stream_colours_end(args, part_of(args, i, layer));
     default:
         return (uint64_t)(i + 1) * STREAM_LEVEL_BYTES;
     }

@@ -1,5 +1,5 @@
 // A channel's values as levels, and these as streams.
-#include "kernels/stream/stream_memory.h"
+#include "kernels/stream/level_run.h"
 
 /// The particles' values as levels. One tile per occupied tile.
 TILE_KERNEL(stream_values, STREAM_LANES, stream_args, tile_no_scratch)
@@ -23,86 +23,52 @@ TILE_KERNEL(stream_levels, STREAM_LANES, stream_args, tile_no_scratch)
     }
 }
 
-typedef struct level_scratch {
-    uint8_t level[TARN_STREAM_GROUP], context[TARN_STREAM_GROUP / 3 + 1];
-    int16_t steps[TARN_STREAM_GROUP];
-} level_scratch;
+enum { LEVEL_LANES = 128 };
 
-/// A slot's level in the reference, or -1: it has none.
-TILE_FN int32_t last_level(const stream_args *args, const stream_level_group *group, uint32_t k)
+/// What is known of a group's levels: of the newborn nothing.
+TILE_FN void load_levels(const stream_args *args, const stream_level_group *group, level_run *run)
 {
-    return args->has_levels && k < group->old ? (int32_t)args->w.level[group->slot + k] : -1;
-}
-
-TILE_FN int is_alive(const stream_args *args, const stream_level_group *group, uint32_t k)
-{
-    return k >= group->old || args->w.slot[group->slot + k].old.state == SLOT_ALIVE;
-}
-
-/// The form of a group: the wilder it is the coarser its steps.
-TILE_FN uint32_t choose_form(const stream_args *args, const stream_level_group *group)
-{
-    uint32_t alive = 0, off = 0, form = 1;
-    tarn_level_guess guess = {0, 0};
-    for (uint32_t k = 0; k < group->count; k++) {
-        if (is_alive(args, group, k)) {
-            const int32_t last = last_level(args, group, k), now = args->w.level_now[group->slot + k];
-            const int32_t less = now - tarn_level_expect(&guess, last);
-            off += (uint32_t)(less < 0 ? -less : less);
-            tarn_level_follow(&guess, last, now);
-            alive++;
-        }
+    const stream_slot *slot = args->w.slot + group->slot;
+    const uint8_t *now = args->w.level_now + group->slot, *last = args->has_levels ? args->w.level + group->slot : now;
+    const int32_t unknown = args->has_levels ? 0 : -1;
+    FOR_RANGE (k, 0, group->old) {
+        run->last[k] = (int16_t)(slot[k].old.state == SLOT_ALIVE ? last[k] | unknown : LEVEL_NONE);
     }
-    while (form < STREAM_LEVEL_FORM && STREAM_LEVEL_WILD * off > alive << form) {
-        form++;
+    FOR_RANGE (k, group->old, group->count) {
+        run->last[k] = -1;
     }
-    return form;
-}
-
-/// What is told of a group in steps of its form. @return how many are alive
-TILE_FN uint32_t choose_levels(const stream_args *args, const stream_level_group *group, uint32_t form,
-                               level_scratch *s)
-{
-    uint32_t alive = 0;
-    tarn_level_guess guess = {0, 0};
-    for (uint32_t k = 0; k < group->count; k++) {
-        if (!is_alive(args, group, k)) {
-            continue;
-        }
-        const int32_t last = last_level(args, group, k), expected = tarn_level_expect(&guess, last);
-        const int32_t steps = tarn_level_steps((int32_t)args->w.level_now[group->slot + k] - expected, form);
-        const int32_t level = tarn_level_of(expected, steps, form);
-        tarn_level_follow(&guess, last, level);
-        s->level[alive] = (uint8_t)level;
-        s->steps[alive++] = (int16_t)steps;
+    FOR_RANGE (k, 0, group->count) {
+        run->level[k] = now[k];
     }
-    return alive;
 }
 
 /// Viewers have these after the frame, if it becomes the reference.
-TILE_FN void keep_levels(const stream_args *args, const stream_level_group *group, const level_scratch *s)
+TILE_FN void keep_levels(const stream_args *args, const stream_level_group *group, const level_run *run)
 {
-    for (uint32_t k = 0, at = 0; k < group->count && args->is_base; k++) {
-        if (is_alive(args, group, k)) {
-            args->w.level[group->slot + k] = s->level[at++];
+    if (!args->is_base) {
+        return;
+    }
+    FOR_RANGE (k, 0, group->count) {
+        if (run->last[k] != LEVEL_NONE) {
+            args->w.level[group->slot + k] = run->level[k];
         }
     }
 }
 
 /// A group's levels as a stream; none where nothing is alive. One tile per group.
-TILE_KERNEL(stream_level_groups, 32, stream_args, level_scratch)
+TILE_KERNEL(stream_level_groups, LEVEL_LANES, stream_args, level_run)
 {
+    const stream_memory *w = &args->w;
+    const stream_level_group *group = &w->level_group[tile];
+    load_levels(args, group, s);
+    choose_form(s, group->count, 1);
     if (TILE_SINGLE()) {
-        const stream_memory *w = &args->w;
-        const stream_level_group *group = &w->level_group[tile];
-        const uint32_t form = choose_form(args, group), alive = choose_levels(args, group, form, s);
-        uint8_t *end = w->level_coded + (uint64_t)(tile + 1) * STREAM_LEVEL_BYTES, *at = end;
-        keep_levels(args, group, s);
-        if (alive > 0) {
-            at = tarn_level_write(end, &w->tables->residual, s->level, s->steps, form, alive, s->context);
-            at =
-                at != NULL ? at : tarn_level_write(end, &w->tables->residual, s->level, s->steps, 0, alive, s->context);
-        }
-        w->level_bytes[tile] = (uint32_t)(end - at);
+        choose_levels(s, group->count, 1);
+        w->level_bytes[tile] = 0;
+    }
+    TILE_BARRIER();
+    keep_levels(args, group, s);
+    if (s->count > 0) {
+        write_levels(args, s, w->level_coded + (uint64_t)(tile + 1) * STREAM_LEVEL_BYTES, &w->level_bytes[tile]);
     }
 }

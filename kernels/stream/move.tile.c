@@ -133,17 +133,27 @@ TILE_KERNEL(stream_move, STREAM_LANES, stream_args, tile_no_scratch)
     }
 }
 
-#define SEEN_ANY (1u << 31)
+enum { GROUP_LANES = 128 };
 
-typedef struct groups_scratch {
-    uint8_t context[TARN_STREAM_GROUP];
-} groups_scratch;
+#define SEEN_ANY (1u << 31)
+#define SLOT_CALM ((uint64_t)SLOT_ALIVE << 48)
 
 /// A slot as one number: most have nothing left, and are told from the others at once.
 TILE_FN uint64_t slot_as_one(const stream_slot *slot)
 {
     return slot->born.low | (uint64_t)slot->born.high << 32;
 }
+
+TILE_FN uint32_t slot_size(const stream_slot *slot)
+{
+    uint32_t sum = 0;
+    for (int a = 0; a < 3; a++) {
+        sum += (uint32_t)(slot->old.residual[a] < 0 ? -slot->old.residual[a] : slot->old.residual[a]);
+    }
+    return sum;
+}
+
+#include TILE_FORM(groups)
 
 /// The newborn of a group, from the last one on.
 TILE_FN void write_born(const stream_args *args, const stream_group *group, tarn_ans_writer *writer)
@@ -161,78 +171,35 @@ TILE_FN void write_born(const stream_args *args, const stream_group *group, tarn
     }
 }
 
-#define SLOT_CALM ((uint64_t)SLOT_ALIVE << 48)
-
-TILE_FN uint32_t slot_size(const stream_slot *slot)
+/// Who has died of a group, from the last one on.
+TILE_FN void write_deaths(const stream_args *args, const stream_group *group, uint32_t deaths, tarn_ans_writer *writer)
 {
-    uint32_t sum = 0;
-    for (int a = 0; a < 3; a++) {
-        sum += (uint32_t)(slot->old.residual[a] < 0 ? -slot->old.residual[a] : slot->old.residual[a]);
-    }
-    return sum;
-}
-
-/// The contexts of a group's residuals. @return how many have died, with SEEN_ANY where anything is left
-TILE_FN uint32_t look_through(const stream_args *args, const stream_group *group, groups_scratch *s)
-{
-    uint32_t activity = 0, deaths = 0, any = 0;
-    for (uint32_t k = 0; k < group->count; k++) {
-        const stream_slot *slot = &args->w.slot[group->slot + k];
-        uint32_t size = 0;
-        if (slot_as_one(slot) != SLOT_CALM) {
-            deaths += slot->old.state == SLOT_DIED;
-            if (slot->old.state != SLOT_ALIVE) {
-                continue;
-            }
-            size = slot_size(slot);
-        }
-        s->context[k] = (uint8_t)tarn_residual_context(activity);
-        activity = tarn_residual_follow(activity, size);
-        any |= size;
-    }
-    return deaths | (any != 0 || deaths > 0 ? SEEN_ANY : 0);
-}
-
-/// What is left of a group's places, and who has died, from the last one on.
-TILE_FN void write_old(const stream_args *args, const stream_group *group, const groups_scratch *s, uint32_t deaths,
-                       tarn_ans_writer *writer)
-{
-    for (uint32_t k = group->count; k-- > 0;) {
-        const stream_slot *slot = &args->w.slot[group->slot + k];
-        const int32_t residual[3] = {slot->old.residual[0], slot->old.residual[1], slot->old.residual[2]};
-        if (slot_as_one(slot) == SLOT_CALM) {
-            tarn_ans_put(writer, &args->w.tables->residual.symbol[s->context[k]], 0);
-        } else if (slot->old.state == SLOT_ALIVE) {
-            tarn_residual_write(writer, &args->w.tables->residual, s->context[k], residual);
-        }
-    }
     for (uint32_t k = group->count; deaths > 0 && k-- > 0;) {
         stream_slot *slot = &args->w.slot[group->slot + k];
-        if (slot->old.state != SLOT_DIED) {
-            continue;
+        if (slot->old.state == SLOT_DIED) {
+            tarn_ans_put_bits(writer, k, 10);
+            slot->old.state = SLOT_EMPTY;
         }
-        tarn_ans_put_bits(writer, k, 10);
-        slot->old.state = SLOT_EMPTY;
     }
     tarn_code_put_number(writer, args->w.tables, TARN_NUMBER_DEATHS, deaths);
 }
 
 /// A group of slots as a stream; none where nothing is left. One tile per group.
-TILE_KERNEL(stream_groups, 32, stream_args, groups_scratch)
+TILE_KERNEL(stream_groups, GROUP_LANES, stream_args, groups_scratch)
 {
+    const stream_group *group = &args->w.group[tile];
+    const uint32_t seen = group->is_born ? SEEN_ANY : look_through(args, group, s);
     if (TILE_SINGLE()) {
-        const stream_group *group = &args->w.group[tile];
         uint8_t *end = args->w.coded + args->groups_at + (uint64_t)(tile + 1) * STREAM_GROUP_BYTES;
-        uint32_t *bytes = &args->w.bytes[tile];
         tarn_ans_writer writer;
         tarn_ans_begin(&writer, end);
-        const uint32_t seen = group->is_born ? SEEN_ANY : look_through(args, group, s);
         if (group->is_born) {
             write_born(args, group, &writer);
         } else if (seen != 0) {
-            write_old(args, group, s, seen & ~SEEN_ANY, &writer);
+            write_old(args, group, s, &writer);
+            write_deaths(args, group, seen & ~SEEN_ANY, &writer);
         }
-        *bytes = seen != 0 ? (uint32_t)(end - tarn_ans_end(&writer)) | (seen & ~SEEN_ANY) << 16 : 0;
+        args->w.bytes[tile] = seen != 0 ? (uint32_t)(end - tarn_ans_end(&writer)) | (seen & ~SEEN_ANY) << 16 : 0;
     }
 }
 

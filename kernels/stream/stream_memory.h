@@ -4,11 +4,12 @@
 /// reference, sorted by tile; what a viewer has of them stands there. The tank keeps moving them, and a particle's seat
 /// names its place. Their *slots* are the viewers' order; residuals are put there and coded in groups.
 ///
-///     key:           see ─ layers ─ lay_out ─ sets ─ fit ┄ nodes ─ borders ─ lay_groups ─ offsets ─ pack
-///     base, extra:   arrive ┄ fit ─ guess ─ borders ─ fit ─ nodes ─ borders ─ lay_groups ─ move ─ groups ─ offsets ─
-///     pack behind a base:   reseat; behind it and a key frame the next grid's tiles: reach ─ list_flow before offsets,
-///     where the frame carries a channel:   values ┄ levels ─ level_groups where it carries a field: field_levels ┄
-///     field_groups, blocks then cells
+///     key:         see ─ layers ─ lay_out ─ sets ─ fit ┄ reach ─ list_flow ─ nodes ─ borders ─ code_sets ─ lay_groups
+///     base, extra: arrive ┄ fit ─ guess ─ borders ─ fit ─ nodes ─ borders ─ lay_groups ─ move ─ groups
+///     a channel:   values ┄ levels ─ level_groups
+///     a field:     field_levels ┄ field_groups, blocks then cells
+///     all:         offsets ─ pack
+///     base:        reseat ─ reach ─ list_flow
 ///
 /// What stands before ┄ reads the tank, in the tank's queue; all else is done in the encoder's own, out of its own
 /// memory, while the tank makes its next steps. The host waits for nothing in between: what it would have to know
@@ -80,10 +81,9 @@ typedef struct stream_level_group {
     uint32_t slot, count, old;
 } stream_level_group;
 
-/// A tile's part in a layer of a key frame; where its stream of sets ends, and that of its colours.
+/// A tile's part in a layer of a key frame: its first slot, how many particles, the first of their keys.
 typedef struct stream_part {
-    uint32_t slot, count;
-    uint64_t set_end, colour_end;
+    uint32_t slot, count, first;
 } stream_part;
 
 /// A stream on its way into the frame.
@@ -125,7 +125,7 @@ typedef struct stream_plan {
     uint32_t is_full;    ///< more were born than the key frame has slots for
     uint32_t is_large;   ///< there is no room for all of it
     // since the frame began
-    uint32_t tiles;                                                           ///< of a key frame that are coded
+    uint32_t tiles, set_streams;                                              ///< of a key frame that are coded
     stream_layer layer[TARN_STREAM_LAYERS_MAX];                               ///< slots: without those born
     uint32_t groups, group_end[TARN_STREAM_LAYERS_MAX];                       ///< all; those up to a layer's last
     uint32_t level_groups, level_group_end[TARN_STREAM_LAYERS_MAX];           ///< the same of levels
@@ -148,7 +148,7 @@ typedef struct stream_memory {
     uint32_t *tile_index;          ///< [dense]: 1 + t, or 0
     int32_t *sum;                  ///< [t][STREAM_FIT_NODES][4] displacements and weights
     uint32_t *filled;              ///< [o][STREAM_FILLED] a bit per cell with particles
-    uint8_t *layer;                ///< [place] of a key frame
+    uint8_t *layer;                ///< [place] of a key frame; then the colours in the order of the keys
     uint32_t *layer_count;         ///< [o][layers]: of a tank's tile, particles or births
     stream_part *part;             ///< [o][layers]
     uint32_t *seat_was;            ///< [particle] seats as the frame found them
@@ -158,8 +158,8 @@ typedef struct stream_memory {
     tarn_flow_node *node[2];       ///< [g][TARN_FLOW_BLOCK]
     stream_group *group;
     uint32_t *flow_bytes; ///< [g] of each stream of the grid
-    uint32_t *bytes;      ///< of a key frame's parts: [2 part] set, colours; else [group] bytes | deaths << 16
-    uint8_t *coded;       ///< room for all streams
+    uint32_t *bytes; ///< of a key frame's parts: [2 part] set, [2 part + 1] colours; else [group] bytes | deaths << 16
+    uint8_t *coded;  ///< room for all streams
     stream_chunk *chunk;
     // while a channel is asked for
     float *value;               ///< [particle] room for the tank's model
@@ -234,6 +234,7 @@ typedef struct stream_args {
     K(stream_layers)                                                                                                   \
     K(stream_lay_out)                                                                                                  \
     K(stream_sets)                                                                                                     \
+    K(stream_code_sets)                                                                                                \
     K(stream_arrive)                                                                                                   \
     K(stream_lay_births)                                                                                               \
     K(stream_births)                                                                                                   \
@@ -347,6 +348,21 @@ TILE_FN void stream_tile_at(const stream_args *args, uint32_t dense, uint32_t *a
     at[0] = dense % args->tiles[0];
     at[1] = dense / args->tiles[0] % args->tiles[1];
     at[2] = dense / args->tiles[0] / args->tiles[1];
+}
+
+/// Where a part's stream of sets ends, behind those of all parts before it; coded_bytes has room for that.
+TILE_FN uint64_t stream_set_end(const stream_args *args, uint32_t number)
+{
+    const stream_part *part = &args->w.part[number];
+    return args->groups_at + (uint64_t)number * STREAM_PART_BYTES +
+           (uint64_t)part->first * STREAM_POINT_BYTES(args->bits) + tarn_set_bytes_max(args->bits, part->count);
+}
+
+/// And that of its colours, behind it.
+TILE_FN uint64_t stream_colours_end(const stream_args *args, uint32_t number)
+{
+    return stream_set_end(args, number) + TARN_ANS_STATE_BYTES + 2 +
+           (uint64_t)args->w.part[number].count * STREAM_COLOUR_BYTES;
 }
 
 /// The neighbours of a tile that have a node which a place near the tile lies next to: a bit each.
