@@ -329,7 +329,8 @@ TILE_FN void extend_layers(extend_scratch *s)
     }
 }
 
-/// Which faces of no liquid keep what particles brought: those that they reach and that no solid shuts.
+/// Which faces of no liquid keep what particles brought: those that they reach and that no solid shuts. Ends without a
+/// barrier.
 TILE_FN void find_carried(const grid_args *args, extend_scratch *s, int axis, uint64_t first)
 {
     const uint16_t *known = rows_in(&s->known[EXTRAPOLATION_LAYERS]), *before = rows_in(&s->known[0]);
@@ -350,7 +351,6 @@ TILE_FN void find_carried(const grid_args *args, extend_scratch *s, int axis, ui
         }
         s->carried[r] = (uint16_t)(bits << EXTEND_FIRST);
     }
-    TILE_BARRIER();
 }
 
 /// To what a carried face has only the change comes from inside. With the velocity from there, too, particles at the
@@ -386,7 +386,6 @@ TILE_FN void extend_component(const grid_args *args, extend_scratch *s, int axis
         const float *from = fresh[r] != 0 ? &s->value[r][EXTEND_FIRST + x] : own + cell;
         row_store(to + cell, row_keep(row_bits_mask((uint32_t)known[r] >> (EXTEND_FIRST + x)), row_load(from)));
     }
-    TILE_BARRIER();
     if (args->m.control->faces_carry && s->any_carried != 0) {
         extend_changes(args, s, axis, first, to);
     }
