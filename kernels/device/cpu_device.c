@@ -10,6 +10,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ADDRESS_SANITIZER 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define HAS_ADDRESS_SANITIZER 1
+#endif
+#if HAS_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
+
 enum {
     ALIGNMENT = 64,
     MAPPED_BYTES_MIN = 1 << 20,
@@ -83,7 +94,10 @@ static uint64_t cpu_memory_bytes(tarn_device *base)
 
 /// What stands in front of every piece of memory.
 typedef union piece_head {
-    size_t mapped_bytes; // 0: it came from the heap
+    struct {
+        size_t bytes; // with the head
+        bool is_mapped;
+    } own;
     unsigned char space[ALIGNMENT];
 } piece_head;
 
@@ -101,7 +115,8 @@ static void *cpu_alloc(tarn_device *base, size_t bytes)
         if (head == MAP_FAILED) {
             return NULL;
         }
-        head->mapped_bytes = rounded;
+        head->own.bytes = rounded;
+        head->own.is_mapped = true;
         return head + 1;
     }
     piece_head *head = aligned_alloc(ALIGNMENT, rounded);
@@ -109,15 +124,27 @@ static void *cpu_alloc(tarn_device *base, size_t bytes)
         return NULL;
     }
     memset(head, 0, rounded);
+    head->own.bytes = rounded;
     return head + 1;
 }
+
+#if HAS_ADDRESS_SANITIZER
+static void cpu_bar(tarn_device *base, void *memory, size_t bytes)
+{
+    (void)base;
+    ASAN_POISON_MEMORY_REGION(memory, bytes);
+}
+#endif
 
 static void cpu_release(tarn_device *base, void *memory)
 {
     (void)base;
-    piece_head *head = memory == NULL ? NULL : (piece_head *)memory - 1;
-    if (head != NULL && head->mapped_bytes > 0) {
-        munmap(head, head->mapped_bytes);
+    piece_head *head = (piece_head *)memory - 1;
+#if HAS_ADDRESS_SANITIZER
+    ASAN_UNPOISON_MEMORY_REGION(head, head->own.bytes); // whatever comes to lie there
+#endif
+    if (head->own.is_mapped) {
+        munmap(head, head->own.bytes);
     } else {
         free(head);
     }
@@ -186,6 +213,9 @@ static const tarn_device_ops cpu_ops = {
     .replay_destroy = cpu_replay_destroy,
     .lanes = cpu_lanes,
     .lane_scratch = cpu_lane_scratch,
+#if HAS_ADDRESS_SANITIZER
+    .bar = cpu_bar,
+#endif
 };
 
 static const char *const isa_names[TARN_ISA_COUNT] = {"v2", "v3", "v4"};

@@ -58,77 +58,7 @@ static cudaError_t wait_for(const cuda_device *device, cudaError_t (*is_done)(ha
 }
 
 // ----------------------------------------------------------------------------------------------------------------
-// memory
-
-static uint64_t cuda_memory_bytes(tarn_device *base)
-{
-    size_t free_bytes = 0, total_bytes = 0;
-    if (!cuda_device_ready((cuda_device *)base) || cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) {
-        return 0;
-    }
-    return free_bytes;
-}
-
-static void *cuda_alloc(tarn_device *base, size_t bytes)
-{
-    cuda_device *device = (cuda_device *)base;
-    if (!cuda_device_ready(device)) {
-        return NULL;
-    }
-    void *memory = NULL;
-    cudaError_t error = cudaMalloc(&memory, bytes > 0 ? bytes : 1);
-    if (error == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError(); // it is reported by the NULL
-        return NULL;
-    }
-    if (!cuda_device_note(device, error)) {
-        return NULL;
-    }
-    // Whatever queue it is for: it is zero when the call returns.
-    if (!cuda_device_note(device, cudaMemsetAsync(memory, 0, bytes, device->stream)) ||
-        !cuda_device_note(device, cudaStreamSynchronize(device->stream))) {
-        (void)cudaFree(memory);
-        return NULL;
-    }
-    return memory;
-}
-
-static void cuda_release(tarn_device *base, void *memory)
-{
-    cuda_device *device = (cuda_device *)base;
-    (void)cudaSetDevice(device->index);
-    (void)cudaDeviceSynchronize();
-    (void)cudaFree(memory);
-}
-
-static void *cuda_alloc_shared(tarn_device *base, size_t bytes)
-{
-    cuda_device *device = (cuda_device *)base;
-    void *memory = NULL;
-    if (!cuda_device_ready(device)) {
-        return NULL;
-    }
-    // One address space: what the host writes by, kernels do, too.
-    const cudaError_t error =
-        cudaHostAlloc(&memory, bytes > 0 ? bytes : 1, cudaHostAllocPortable | cudaHostAllocMapped);
-    if (error == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError(); // it is reported by the NULL
-        return NULL;
-    }
-    if (!cuda_device_note(device, error)) {
-        return NULL;
-    }
-    memset(memory, 0, bytes);
-    return memory;
-}
-
-static void cuda_release_shared(tarn_device *base, void *memory)
-{
-    cuda_device *device = (cuda_device *)base;
-    (void)cudaSetDevice(device->index);
-    (void)cudaDeviceSynchronize();
-    (void)cudaFreeHost(memory);
-}
+// transfers
 
 static double cuda_memory_rate(tarn_device *base)
 {
@@ -318,9 +248,7 @@ static void cuda_queue_destroy(tarn_queue *base)
     if (queue->followed != NULL) {
         (void)cudaEventDestroy(queue->followed);
     }
-    if (queue->staging != NULL) {
-        (void)cudaFreeHost(queue->staging);
-    }
+    cuda_pinned_give(cuda_queue_device(queue), queue->staging);
     if (queue->stream != NULL) {
         (void)cudaStreamDestroy(queue->stream);
     }
@@ -331,7 +259,7 @@ static cudaError_t set_up_queue(cuda_queue *queue)
 {
     cudaError_t error = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
     if (error == cudaSuccess) {
-        error = cudaMallocHost((void **)&queue->staging, CUDA_STAGING_BYTES);
+        error = cuda_pinned_take(cuda_queue_device(queue), (void **)&queue->staging, CUDA_STAGING_BYTES);
     }
     for (int i = 0; i < CUDA_STAGING_PIECES && error == cudaSuccess; i++) {
         error = cudaEventCreateWithFlags(&queue->staged[i], cudaEventDisableTiming);
@@ -371,9 +299,7 @@ static void cuda_destroy(tarn_device *base)
 {
     cuda_device *device = (cuda_device *)base;
     (void)cudaSetDevice(device->index);
-    if (device->stream != NULL) {
-        (void)cudaStreamDestroy(device->stream);
-    }
+    cuda_memory_teardown(device);
     (void)cudaGetLastError();
     free(device);
 }
@@ -381,8 +307,8 @@ static void cuda_destroy(tarn_device *base)
 static const tarn_device_ops cuda_ops = {
     cuda_destroy,
     cuda_memory_bytes,
-    cuda_alloc,
-    cuda_release,
+    cuda_memory_alloc,
+    cuda_memory_release,
     cuda_queue_create,
     cuda_queue_destroy,
     cuda_upload,
@@ -396,13 +322,14 @@ static const tarn_device_ops cuda_ops = {
     cuda_graph_replay_destroy,
     NULL,
     NULL,
-    cuda_alloc_shared,
-    cuda_release_shared,
+    cuda_memory_alloc_shared,
+    cuda_memory_release_shared,
     cuda_follow,
     cuda_is_done,
     cuda_memory_rate,
     cuda_mark,
     cuda_between_s,
+    NULL,
 };
 
 /// Both edges of the memory's clock move a bus's width.
@@ -421,7 +348,7 @@ static cudaError_t set_up(cuda_device *device, uint32_t without)
 {
     cudaError_t error = cudaSetDevice(device->index);
     if (error == cudaSuccess) {
-        error = cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking);
+        error = cuda_memory_setup(device);
     }
     if (error == cudaSuccess) {
         error = cuda_chain_setup(device);

@@ -31,7 +31,11 @@ typedef struct cuda_device {
     bool has_no_replays; // as it was asked for
     double memory_rate;  // bytes per second, by the device's attributes; 0: they don't say
     cudaError_t failure; // the first error of any queue; nothing is sent to the device after it
-    cudaStream_t stream; // in which new memory is zeroed
+
+    // cuda_memory.cu
+    cudaStream_t stream;        // in whose order memory comes and goes, and is zeroed
+    cudaMemPool_t pool;         // that it comes from; NULL: this driver has none
+    struct cuda_pinned *pinned; // pieces of the host's memory
 } cuda_device;
 
 typedef struct cuda_chain cuda_chain;
@@ -72,6 +76,27 @@ tarn_status cuda_device_status(const cuda_device *device);
 
 void cuda_queue_launch(tarn_queue *base, const tarn_kernel *kernel, const void *args, const uint32_t *count,
                        uint32_t count_max);
+
+// cuda_memory.cu
+
+/// What the device's memory needs; setup may fail halfway.
+cudaError_t cuda_memory_setup(cuda_device *device);
+void cuda_memory_teardown(cuda_device *device);
+
+uint64_t cuda_memory_bytes(tarn_device *base);
+void *cuda_memory_alloc(tarn_device *base, size_t bytes);
+void cuda_memory_release(tarn_device *base, void *memory);
+void *cuda_memory_alloc_shared(tarn_device *base, size_t bytes);
+void cuda_memory_release_shared(tarn_device *base, void *memory);
+
+/// Device memory as queues may use it at once, zeroed; and back, when all that uses it has ended. The latter takes
+/// NULL.
+cudaError_t cuda_memory_take(cuda_device *device, void **memory, size_t bytes);
+void cuda_memory_give(cuda_device *device, void *memory);
+
+/// Pinned memory of the host, with whatever is in it. The latter takes NULL.
+cudaError_t cuda_pinned_take(cuda_device *device, void **memory, size_t bytes);
+void cuda_pinned_give(cuda_device *device, void *memory);
 
 // cuda_graph.cu
 

@@ -144,7 +144,8 @@ cudaError_t cuda_graph_setup(cuda_device *device)
 
 cudaError_t cuda_graph_queue_setup(cuda_queue *queue)
 {
-    cudaError_t error = cudaMalloc((void **)&queue->rounds, CUDA_LOOPS_MAX * sizeof *queue->rounds);
+    cudaError_t error =
+        cuda_memory_take(cuda_queue_device(queue), (void **)&queue->rounds, CUDA_LOOPS_MAX * sizeof *queue->rounds);
     for (int i = 0; i < CUDA_LOOP_DEPTH_MAX && error == cudaSuccess; i++) {
         error = cudaStreamCreateWithFlags(&queue->loop_streams[i], cudaStreamNonBlocking);
     }
@@ -153,9 +154,7 @@ cudaError_t cuda_graph_queue_setup(cuda_queue *queue)
 
 void cuda_graph_queue_teardown(cuda_queue *queue)
 {
-    if (queue->rounds != NULL) {
-        (void)cudaFree(queue->rounds);
-    }
+    cuda_memory_give(cuda_queue_device(queue), queue->rounds);
     for (int i = 0; i < CUDA_LOOP_DEPTH_MAX; i++) {
         if (queue->loop_streams[i] != NULL) {
             (void)cudaStreamDestroy(queue->loop_streams[i]);

@@ -110,6 +110,13 @@ void tarn_device_free_shared(tarn_device *device, void *memory)
     device->ops->release_shared(device, memory);
 }
 
+void tarn_device_bar(tarn_device *device, void *memory, size_t bytes)
+{
+    if (device->ops->bar != NULL) {
+        device->ops->bar(device, memory, bytes);
+    }
+}
+
 static _Thread_local void *own_scratch;
 
 void *tarn_device_own_scratch(void)

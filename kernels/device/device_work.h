@@ -101,13 +101,17 @@ double tarn_device_memory_rate(tarn_device *device);
 /// Device memory, zeroed, aligned to 64 bytes or more. NULL when there is none left.
 void *tarn_device_alloc(tarn_device *device, size_t bytes);
 
-/// Takes NULL. Waits for all queues of the device.
+/// Takes NULL. What was sent to queues and uses it must have ended: it waits for none, nor for anybody else's work.
 void tarn_device_free(tarn_device *device, void *memory);
 
 /// Memory that kernels write and the host reads in place, when a wait for the queue has returned: on CUDA pinned memory
 /// of the host, in which what kernels write is under way while they run. Else as the two above.
 void *tarn_device_alloc_shared(tarn_device *device, size_t bytes);
 void tarn_device_free_shared(tarn_device *device, void *memory);
+
+/// Says of bytes within an allocation that nobody has to do with them, until it is freed. Where somebody looks
+/// (sanitizers, tests/kernels/races.h) to touch them is a mistake; elsewhere it is nothing.
+void tarn_device_bar(tarn_device *device, void *memory, size_t bytes);
 
 /// Whether host code may read and write device memory in place (the CPU device).
 bool tarn_device_is_host(const tarn_device *device);

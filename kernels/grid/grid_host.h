@@ -3,6 +3,7 @@
 #ifndef TARN_KERNELS_GRID_HOST_H
 #define TARN_KERNELS_GRID_HOST_H
 
+#include "kernels/device/arena.h"
 #include "kernels/grid/grid_kernels.h"
 #include "kernels/step_input.h"
 #include "kernels/tank.h"
@@ -60,6 +61,8 @@ typedef struct grid_host {
     uint32_t substeps;                   ///< of the last step, 0 before the first
     tarn_replay *substep[GRID_SUBSTEPS]; ///< its launches as recorded; NULL: they are to be recorded anew
     uint64_t group_bytes[GROUP_COUNT];   ///< of device memory, per thing of its group
+    tarn_arena arena;                    ///< all of the tank's device memory but what is added:
+    tarn_arena more_solids, more_bodies; ///< when they first come
     void *shared;                        ///< device: of particle to grid and the solver in turn
     grid_memory own, more;               ///< solids: as they were taken at first, and for what was added since
     uint64_t more_bytes[GROUP_COUNT];    ///< as group_bytes, of the latter
@@ -117,21 +120,19 @@ void grid_solve(grid_host *grid, bool is_density, uint32_t iterations);
 
 // -------------------------------------------------------------------------------------------------------------- memory
 
-/// Takes device memory; remembers failure, so that callers need not check each piece.
+/// Gives pieces of an arena to whom they are for. It goes through them twice: before the arena is taken it measures.
 typedef struct grid_carver {
     grid_host *grid;
+    tarn_arena *arena;
     uint32_t particles_max;
     grid_group group;
-    uint32_t level; ///< of GROUP_COARSE
-    bool failed;
-    bool measuring;       ///< adds up what it would take, takes nothing: into
-    uint64_t *bytes;      ///< [GROUP_COUNT]
-    bool giving;          ///< gives back instead
-    uint64_t shared_each; ///< bytes of grid->shared that are spoken for, per tile
-    bool sharing;         ///< pieces come from grid->shared
+    uint32_t level;                ///< of GROUP_COARSE
+    uint64_t each_of[GROUP_COUNT]; ///< bytes for each thing of a group, added up
+    uint64_t shared_each;          ///< bytes of grid->shared that are spoken for, per tile
+    bool sharing;                  ///< pieces come from grid->shared
 } grid_carver;
 
-/// One piece of `each` bytes for every thing of the group, to *piece.
+/// One piece of `each` bytes for every thing of the group, to *piece; NULL while the arena isn't taken.
 void grid_carve(grid_carver *t, void *piece, uint64_t each);
 
 /// Pieces that something uses before the solver begins, and may lie where the solver's do: calls `sums` to take them.
@@ -144,7 +145,7 @@ void grid_carve_all(grid_carver *t);
 /// @return TARN_OK or TARN_E_MEMORY: then nothing was taken
 tarn_status grid_carve_more_solids(grid_host *grid, uint32_t near);
 tarn_status grid_carve_more_bodies(grid_host *grid);
-void grid_give_more(grid_host *grid);
+void grid_give_memory(grid_host *grid);
 
 // -------------------------------------------------------------------------------------------------------------- solids
 

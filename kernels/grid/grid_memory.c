@@ -4,7 +4,6 @@
 #include "kernels/grid/grid_host.h"
 #include "protocol/assert.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static uint64_t group_count(const grid_carver *t)
@@ -20,8 +19,7 @@ static uint64_t group_count(const grid_carver *t)
 /// A piece of the memory that two stages use in turn: particle to grid its sums, the solver its matrix and vectors.
 static void carve_shared(grid_carver *t, void *piece, uint64_t count, uint64_t each)
 {
-    if (!t->measuring && !t->giving) {
-        TARN_ASSERT(t->grid->shared != NULL);
+    if (t->grid->shared != NULL) {
         void *memory = (unsigned char *)t->grid->shared + t->shared_each * count;
         memcpy(piece, &memory, sizeof memory);
     }
@@ -30,7 +28,6 @@ static void carve_shared(grid_carver *t, void *piece, uint64_t count, uint64_t e
 
 void grid_carve(grid_carver *t, void *piece, uint64_t each)
 {
-    void *memory = NULL;
     TARN_ASSERT(t->group < GROUP_COUNT);
     TARN_ASSERT(t->group != GROUP_COARSE || t->level < t->grid->args->shape.level_count);
     const uint64_t count = group_count(t);
@@ -38,20 +35,10 @@ void grid_carve(grid_carver *t, void *piece, uint64_t each)
         carve_shared(t, piece, count, each);
         return;
     }
-    if (t->giving) {
-        memcpy(&memory, piece, sizeof memory);
-        tarn_device_free(t->grid->device, memory);
-        return;
+    if (t->group != GROUP_COARSE || t->level == 1) { // all coarse tiles are alike
+        t->each_of[t->group] += each;
     }
-    if (t->measuring) {
-        TARN_ASSERT(t->bytes != NULL);
-        t->bytes[t->group] += each;
-        return;
-    }
-    if (!t->failed) {
-        memory = tarn_device_alloc(t->grid->device, (size_t)(count * each));
-    }
-    t->failed |= memory == NULL;
+    void *memory = tarn_arena_piece(t->arena, count * each);
     memcpy(piece, &memory, sizeof memory);
 }
 
@@ -163,14 +150,11 @@ void grid_carve_in_turn(grid_carver *t, void (*sums)(grid_carver *t, void *conte
     const grid_carver sharing = {
         .grid = t->grid, .particles_max = t->particles_max, .group = GROUP_OCCUPIED, .sharing = true};
     grid_carver first = sharing, solver = sharing;
-    first.measuring = solver.measuring = true;
+    t->grid->shared = NULL; // measured at first
     sums(&first, context);
     carve_solver(&solver, m);
     t->group = GROUP_OCCUPIED;
     grid_carve(t, &t->grid->shared, first.shared_each > solver.shared_each ? first.shared_each : solver.shared_each);
-    if (t->measuring || t->giving || t->failed) {
-        return;
-    }
     first = solver = sharing;
     sums(&first, context);
     carve_solver(&solver, m);
@@ -187,9 +171,6 @@ static void carve_level(grid_carver *t, grid_level *level, uint32_t l)
     t->group = l == 0 ? GROUP_OCCUPIED : GROUP_COARSE;
     t->level = l;
     TARN_ASSERT(t->group != GROUP_COARSE || tiles <= t->grid->args->shape.tile_total[0]);
-    if (t->measuring && l > 1) { // all coarse tiles are alike
-        return;
-    }
     grid_carve(t, &level->tile, 4);
     grid_carve(t, &level->tile_next, 4);
     grid_carve(t, &level->patch, sizeof *level->patch);
@@ -250,39 +231,34 @@ static void carve_more_bodies(grid_carver *t, grid_memory *more, uint32_t near)
     carve_bodies(t, more);
 }
 
-static tarn_status carve_more(grid_host *grid, more_carver *pieces, uint32_t near)
+static tarn_status carve_more(grid_host *grid, tarn_arena *arena, more_carver *pieces, uint32_t near)
 {
-    grid_carver taking = {.grid = grid}, giving = {.grid = grid, .giving = true};
-    grid_carver measuring = {.grid = grid, .measuring = true, .bytes = grid->more_bytes};
-    grid_memory *more = &grid->more, before = *more;
-    pieces(&taking, more, near);
-    if (taking.failed) {
-        pieces(&giving, more, near);
-        *more = before;
-        return TARN_E_MEMORY;
+    grid_carver measuring = {.grid = grid, .arena = arena}, carving = measuring;
+    pieces(&measuring, &grid->more, near);
+    const tarn_status status = tarn_arena_take(arena, grid->device, TARN_ARENA_DEVICE);
+    if (status == TARN_OK) {
+        pieces(&carving, &grid->more, near);
+        for (int g = 0; g < GROUP_COUNT; g++) {
+            grid->more_bytes[g] += carving.each_of[g];
+        }
     }
-    pieces(&measuring, more, near);
-    return TARN_OK;
+    return status;
 }
 
 tarn_status grid_carve_more_solids(grid_host *grid, uint32_t near)
 {
-    return grid->more.solid_tile != NULL ? TARN_OK : carve_more(grid, carve_more_solids, near);
+    return grid->more.solid_tile != NULL ? TARN_OK : carve_more(grid, &grid->more_solids, carve_more_solids, near);
 }
 
 tarn_status grid_carve_more_bodies(grid_host *grid)
 {
     const bool has = grid->own_body_count > 0 || grid->more.bodies != NULL;
-    return has ? TARN_OK : carve_more(grid, carve_more_bodies, 0);
+    return has ? TARN_OK : carve_more(grid, &grid->more_bodies, carve_more_bodies, 0);
 }
 
-void grid_give_more(grid_host *grid)
+void grid_give_memory(grid_host *grid)
 {
-    grid_carver t = {.grid = grid, .giving = true};
-    if (grid->more.solid_tile != NULL) {
-        carve_more_solids(&t, &grid->more, 0);
-    }
-    if (grid->more.bodies != NULL) {
-        carve_more_bodies(&t, &grid->more, 0);
-    }
+    tarn_arena_give(&grid->arena);
+    tarn_arena_give(&grid->more_solids);
+    tarn_arena_give(&grid->more_bodies);
 }

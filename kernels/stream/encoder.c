@@ -94,14 +94,10 @@ void tarn_encoder_destroy(tarn_encoder *encoder)
     if (encoder->is_seated) {
         (void)tank_view_seat(encoder->tank, NULL, NULL);
     }
-    tarn_queue_destroy(encoder->queue); // waits for a frame that nobody has finished
+    (void)tarn_queue_wait(encoder->view.queue); // steps carry the seats
+    tarn_queue_destroy(encoder->queue);         // waits for a frame that nobody has finished
     encoder_give_memory(encoder);
     free(encoder);
-}
-
-uint64_t tarn_encoder_bytes(const tarn_encoder *encoder)
-{
-    return encoder->bytes_taken;
 }
 
 uint32_t tarn_encoder_number(const tarn_encoder *encoder)

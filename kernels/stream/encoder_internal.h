@@ -2,6 +2,7 @@
 #ifndef TARN_KERNELS_STREAM_ENCODER_INTERNAL_H
 #define TARN_KERNELS_STREAM_ENCODER_INTERNAL_H
 
+#include "kernels/device/arena.h"
 #include "kernels/encoder.h"
 #include "kernels/stream/stream_kernels.h"
 #include "kernels/tank/view.h"
@@ -23,7 +24,8 @@ struct tarn_encoder {
     bool is_seated;
     tarn_encoder_desc desc;
     encoder_room room;
-    uint64_t bytes_taken;
+    tarn_arena arena, levels_arena, field_arena; ///< device memory: the last two when they are first asked for
+    tarn_arena frame_arena;                      ///< of `frame`
     stream_args args;
     tarn_code_tables tables;
     tarn_queue *queue; ///< its own: what doesn't read the tank's memory
@@ -61,6 +63,7 @@ struct tarn_encoder {
     uint32_t field_listed[2];
     bool lacks_levels, lacks_field; ///< there was no memory: it isn't tried again until nobody asks for it
     uint8_t *field_tile_list;       ///< of the frame in hand, coded; NULL until a field was asked for
+    stream_chunk *field_chunk;      ///< device: chunks of a frame with a field
 
     uint8_t *lists; ///< lists of tiles and flags of groups, coded: the grid's and each layer's
     uint32_t list_at[TARN_STREAM_LAYERS_MAX + 1], list_bytes[TARN_STREAM_LAYERS_MAX + 1];
@@ -70,8 +73,14 @@ struct tarn_encoder {
 tarn_status encoder_carve_memory(tarn_encoder *encoder);
 void encoder_give_memory(tarn_encoder *encoder);
 
-/// What takes a channel, for so many groups, where it isn't there yet. @return TARN_OK or TARN_E_MEMORY
-tarn_status encoder_carve_levels(tarn_encoder *encoder, uint32_t groups);
+/// Groups of slots that have levels, at most.
+static inline uint32_t encoder_level_groups_max(const tarn_encoder *encoder)
+{
+    return encoder->room.slots / TARN_STREAM_GROUP + encoder->desc.layers + 1;
+}
+
+/// What takes a channel, where it isn't there yet. @return TARN_OK or TARN_E_MEMORY
+tarn_status encoder_carve_levels(tarn_encoder *encoder);
 
 /// Finds the values of the channel that the frame carries, if any, in the tank's queue; then, when all else of the
 /// frame is coded, codes them.

@@ -6,36 +6,6 @@
 
 enum { FRAME_BYTES_LEAST = 4 << 20, FRAME_POINT_BYTES = 8 };
 
-/// A piece of device memory; remembers failure, so that callers need not check each.
-typedef struct room_carver {
-    tarn_encoder *encoder;
-    bool failed, giving;
-} room_carver;
-
-/// The same of memory that the device writes and the host reads.
-static uint8_t *carve_shared(room_carver *t, uint8_t *piece, uint64_t bytes)
-{
-    if (t->giving) {
-        tarn_device_free_shared(t->encoder->view.device, piece);
-        return NULL;
-    }
-    uint8_t *memory = t->failed ? NULL : tarn_device_alloc_shared(t->encoder->view.device, (size_t)bytes);
-    t->failed |= memory == NULL;
-    return memory;
-}
-
-static void *carve(room_carver *t, void *piece, uint64_t bytes)
-{
-    if (t->giving) {
-        tarn_device_free(t->encoder->view.device, piece);
-        return NULL;
-    }
-    void *memory = t->failed ? NULL : tarn_device_alloc(t->encoder->view.device, (size_t)(bytes > 0 ? bytes : 1));
-    t->failed |= memory == NULL;
-    t->encoder->bytes_taken += bytes;
-    return memory;
-}
-
 /// Where the parts of a key frame and the groups of the others end at most.
 static uint64_t coded_bytes(const tarn_encoder *encoder)
 {
@@ -81,91 +51,100 @@ static void choose_room(tarn_encoder *encoder)
     TARN_ASSERT(room->slots < STREAM_BORN); // a seat says either
 }
 
-static void carve_device(room_carver *t)
+/// Pieces are NULL before the arena is taken.
+static void carve_device(tarn_encoder *e)
 {
-    tarn_encoder *e = t->encoder;
+    tarn_arena *t = &e->arena;
     const encoder_room *room = &e->room;
     stream_memory *w = &e->args.w;
     const uint64_t particles = room->particles, parts = (uint64_t)room->occupied * e->desc.layers;
-    w->plan = carve(t, w->plan, sizeof *w->plan);
-    w->pair = carve(t, w->pair, particles * sizeof *w->pair);
-    w->pair_next = carve(t, w->pair_next, particles * sizeof *w->pair);
-    w->place_slot = carve(t, w->place_slot, particles * 4);
-    w->place_slot_next = carve(t, w->place_slot_next, particles * 4);
-    w->slot = carve(t, w->slot, room->slots * sizeof *w->slot);
-    w->key = carve(t, w->key, particles * 4);
-    w->key_order = carve(t, w->key_order, particles * 4);
-    w->tile = carve(t, w->tile, room->occupied * sizeof *w->tile);
-    w->tile_next = carve(t, w->tile_next, room->occupied * sizeof *w->tile);
-    w->tile_index = carve(t, w->tile_index, room->tiles * (uint64_t)4);
-    w->sum = carve(t, w->sum, room->flow * (uint64_t)STREAM_FIT_NODES * 16);
-    w->filled = carve(t, w->filled, room->occupied * (uint64_t)STREAM_FILLED * 4);
-    w->layer = carve(t, w->layer, particles);
-    w->layer_count = carve(t, w->layer_count, parts * 4);
-    w->part = carve(t, w->part, parts * sizeof *w->part);
+    w->plan = tarn_arena_piece(t, sizeof *w->plan);
+    w->pair = tarn_arena_piece(t, particles * sizeof *w->pair);
+    w->pair_next = tarn_arena_piece(t, particles * sizeof *w->pair);
+    w->place_slot = tarn_arena_piece(t, particles * 4);
+    w->place_slot_next = tarn_arena_piece(t, particles * 4);
+    w->slot = tarn_arena_piece(t, room->slots * sizeof *w->slot);
+    w->key = tarn_arena_piece(t, particles * 4);
+    w->key_order = tarn_arena_piece(t, particles * 4);
+    w->tile = tarn_arena_piece(t, room->occupied * sizeof *w->tile);
+    w->tile_next = tarn_arena_piece(t, room->occupied * sizeof *w->tile);
+    w->tile_index = tarn_arena_piece(t, room->tiles * (uint64_t)4);
+    w->sum = tarn_arena_piece(t, room->flow * (uint64_t)STREAM_FIT_NODES * 16);
+    w->filled = tarn_arena_piece(t, room->occupied * (uint64_t)STREAM_FILLED * 4);
+    w->layer = tarn_arena_piece(t, particles);
+    w->layer_count = tarn_arena_piece(t, parts * 4);
+    w->part = tarn_arena_piece(t, parts * sizeof *w->part);
     for (int i = 0; i < 2; i++) {
-        w->flow_dense[i] = carve(t, w->flow_dense[i], room->flow * (uint64_t)4);
-        w->flow_index[i] = carve(t, w->flow_index[i], room->tiles * (uint64_t)4);
-        w->node[i] = carve(t, w->node[i], room->flow * (uint64_t)TARN_FLOW_BLOCK * sizeof(tarn_flow_node));
+        w->flow_dense[i] = tarn_arena_piece(t, room->flow * (uint64_t)4);
+        w->flow_index[i] = tarn_arena_piece(t, room->tiles * (uint64_t)4);
+        w->node[i] = tarn_arena_piece(t, room->flow * (uint64_t)TARN_FLOW_BLOCK * sizeof(tarn_flow_node));
     }
-    w->group = carve(t, w->group, room->groups * sizeof *w->group);
-    w->flow_bytes = carve(t, w->flow_bytes, room->flow * (uint64_t)4);
-    w->bytes = carve(t, w->bytes, (2 * parts > room->groups ? 2 * parts : room->groups) * 4);
-    w->coded = carve(t, w->coded, room->coded);
-    w->chunk = carve(t, w->chunk, room->chunks * sizeof *w->chunk);
-    w->reached = carve(t, w->reached, ((uint64_t)room->tiles + 31) / 32 * 4);
-    w->seat_was = carve(t, w->seat_was, particles * 4);
-    w->tables = carve(t, w->tables, sizeof *w->tables);
-    e->args.seat = carve(t, e->args.seat, particles * 4);
-    e->moved_seat = carve(t, e->moved_seat, particles * 4);
-    e->frame = carve_shared(t, e->frame, room->frame);
+    w->group = tarn_arena_piece(t, room->groups * sizeof *w->group);
+    w->flow_bytes = tarn_arena_piece(t, room->flow * (uint64_t)4);
+    w->bytes = tarn_arena_piece(t, (2 * parts > room->groups ? 2 * parts : room->groups) * 4);
+    w->coded = tarn_arena_piece(t, room->coded);
+    w->chunk = tarn_arena_piece(t, room->chunks * sizeof *w->chunk);
+    w->reached = tarn_arena_piece(t, ((uint64_t)room->tiles + 31) / 32 * 4);
+    w->seat_was = tarn_arena_piece(t, particles * 4);
+    w->tables = tarn_arena_piece(t, sizeof *w->tables);
+    e->args.seat = tarn_arena_piece(t, particles * 4);
+    e->moved_seat = tarn_arena_piece(t, particles * 4);
+}
+
+/// Takes an arena and gives its pieces to whom they are for.
+static tarn_status take(tarn_encoder *encoder, tarn_arena *arena, void (*pieces)(tarn_encoder *encoder))
+{
+    pieces(encoder);
+    const tarn_status status = tarn_arena_take(arena, encoder->view.device, TARN_ARENA_DEVICE);
+    if (status == TARN_OK) {
+        pieces(encoder);
+    }
+    return status;
+}
+
+/// What the device writes and the host reads, of so many bytes.
+static tarn_status take_frame(const tarn_encoder *encoder, uint64_t bytes, tarn_arena *arena, uint8_t **frame)
+{
+    (void)tarn_arena_piece(arena, bytes);
+    const tarn_status status = tarn_arena_take(arena, encoder->view.device, TARN_ARENA_SHARED);
+    if (status == TARN_OK) {
+        *frame = tarn_arena_piece(arena, bytes);
+    }
+    return status;
 }
 
 tarn_status encoder_carve_memory(tarn_encoder *encoder)
 {
-    room_carver t = {.encoder = encoder};
     choose_room(encoder);
-    carve_device(&t);
+    tarn_status status = take(encoder, &encoder->arena, carve_device);
+    if (status == TARN_OK) {
+        status = take_frame(encoder, encoder->room.frame, &encoder->frame_arena, &encoder->frame);
+    }
     encoder->args.groups_at = (uint64_t)encoder->room.flow * TARN_FLOW_BYTES_MAX;
     encoder->args.frame_room = encoder->room.frame;
     encoder->args.to = encoder->frame;
     encoder->lists = malloc(ENCODER_LIST_BYTES(&encoder->room, encoder->desc.layers));
-    return encoder->lists != NULL && !t.failed ? TARN_OK : TARN_E_MEMORY;
+    return status == TARN_OK && encoder->lists == NULL ? TARN_E_MEMORY : status;
 }
 
-static void carve_levels(room_carver *t, uint64_t groups)
+static void carve_levels(tarn_encoder *e)
 {
-    const encoder_room *room = &t->encoder->room;
-    stream_memory *w = &t->encoder->args.w;
-    w->value = carve(t, w->value, (uint64_t)room->particles * sizeof *w->value);
-    w->level_seen = carve(t, w->level_seen, room->particles);
-    w->level = carve(t, w->level, room->slots);
-    w->level_now = carve(t, w->level_now, room->slots);
-    w->level_group = carve(t, w->level_group, groups * sizeof *w->level_group);
-    w->level_bytes = carve(t, w->level_bytes, groups * sizeof *w->level_bytes);
-    w->level_coded = carve(t, w->level_coded, groups * STREAM_LEVEL_BYTES);
+    tarn_arena *t = &e->levels_arena;
+    const encoder_room *room = &e->room;
+    const uint64_t groups = encoder_level_groups_max(e);
+    stream_memory *w = &e->args.w;
+    w->value = tarn_arena_piece(t, (uint64_t)room->particles * sizeof *w->value);
+    w->level_seen = tarn_arena_piece(t, room->particles);
+    w->level = tarn_arena_piece(t, room->slots);
+    w->level_now = tarn_arena_piece(t, room->slots);
+    w->level_group = tarn_arena_piece(t, groups * sizeof *w->level_group);
+    w->level_bytes = tarn_arena_piece(t, groups * sizeof *w->level_bytes);
+    w->level_coded = tarn_arena_piece(t, groups * STREAM_LEVEL_BYTES);
 }
 
-static void give_levels(tarn_encoder *encoder)
+tarn_status encoder_carve_levels(tarn_encoder *encoder)
 {
-    room_carver t = {.encoder = encoder, .giving = true};
-    carve_levels(&t, 0);
-}
-
-tarn_status encoder_carve_levels(tarn_encoder *encoder, uint32_t groups)
-{
-    if (encoder->args.w.value != NULL) {
-        return TARN_OK;
-    }
-    room_carver t = {.encoder = encoder};
-    const uint64_t before = encoder->bytes_taken;
-    carve_levels(&t, groups);
-    if (!t.failed && tarn_queue_zero(encoder->view.queue, encoder->args.w.level_now, encoder->room.slots) == TARN_OK) {
-        return TARN_OK;
-    }
-    give_levels(encoder);
-    encoder->bytes_taken = before;
-    return TARN_E_MEMORY;
+    return encoder->args.w.value != NULL ? TARN_OK : take(encoder, &encoder->levels_arena, carve_levels);
 }
 
 static uint32_t field_groups_max(const tarn_encoder *e)
@@ -178,58 +157,51 @@ static uint32_t field_groups_max(const tarn_encoder *e)
     return groups;
 }
 
-static void carve_field(room_carver *t)
+/// Chunks and bytes of a frame that a field takes besides all else.
+static uint32_t field_chunks(const tarn_encoder *e)
 {
-    tarn_encoder *e = t->encoder;
+    return field_groups_max(e) + e->view.field_tiles_max / (STREAM_LIST_BYTES / 4) + 1;
+}
+
+static uint64_t field_frame_bytes(const tarn_encoder *e)
+{
+    return (uint64_t)field_groups_max(e) * STREAM_LEVEL_BYTES + 4 * (uint64_t)e->view.field_tiles_max;
+}
+
+/// The list of chunks is a longer one from then on.
+static void carve_field(tarn_encoder *e)
+{
+    tarn_arena *t = &e->field_arena;
     stream_memory *w = &e->args.w;
     const uint64_t tiles = e->view.field_tiles_max, groups = field_groups_max(e);
-    w->field_room = carve(t, w->field_room, tiles * TILE_CELLS * sizeof *w->field_room);
+    w->field_room = tarn_arena_piece(t, tiles * TILE_CELLS * sizeof *w->field_room);
     for (uint32_t part = 0; part < TARN_FIELD_PARTS; part++) {
         const uint64_t levels = tiles * tarn_field_tile_levels(e->view.cells[2], part);
-        w->field_true[part] = carve(t, w->field_true[part], levels);
+        w->field_true[part] = tarn_arena_piece(t, levels);
         for (int i = 0; i < 2; i++) {
-            w->field_level[i][part] = carve(t, w->field_level[i][part], levels);
+            w->field_level[i][part] = tarn_arena_piece(t, levels);
         }
     }
     for (int i = 0; i < 2; i++) {
-        w->field_index[i] = carve(t, w->field_index[i], e->room.tiles * (uint64_t)4);
-        e->field_dense[i] = carve(t, e->field_dense[i], tiles * 4);
+        w->field_index[i] = tarn_arena_piece(t, e->room.tiles * (uint64_t)4);
+        e->field_dense[i] = tarn_arena_piece(t, tiles * 4);
     }
-    w->field_bytes = carve(t, w->field_bytes, groups * 4);
-    w->field_coded = carve(t, w->field_coded, groups * STREAM_LEVEL_BYTES);
+    w->field_bytes = tarn_arena_piece(t, groups * 4);
+    w->field_coded = tarn_arena_piece(t, groups * STREAM_LEVEL_BYTES);
+    e->field_chunk = tarn_arena_piece(t, (e->room.chunks + (uint64_t)field_chunks(e)) * sizeof *e->field_chunk);
 }
 
-static void give_field(tarn_encoder *e)
+/// The frame's memory has to hold a field, too.
+static void grow_frame(tarn_encoder *e, const tarn_arena *arena, uint8_t *frame)
 {
-    room_carver t = {.encoder = e, .giving = true};
-    carve_field(&t);
-    free(e->field_tile_list);
-    e->field_tile_list = NULL;
-}
-
-/// What all of a frame takes has to hold a field, too.
-static bool grow_frame(room_carver *t)
-{
-    tarn_encoder *e = t->encoder;
-    const uint32_t groups = field_groups_max(e),
-                   chunks = groups + e->view.field_tiles_max / (STREAM_LIST_BYTES / 4) + 1;
-    const uint64_t more = (uint64_t)groups * STREAM_LEVEL_BYTES + 4 * (uint64_t)e->view.field_tiles_max;
-    stream_chunk *chunk = carve(t, NULL, (uint64_t)(e->room.chunks + chunks) * sizeof *chunk);
-    uint8_t *frame = carve_shared(t, NULL, e->room.frame + more);
-    if (t->failed) {
-        tarn_device_free(e->view.device, chunk);
-        tarn_device_free_shared(e->view.device, frame);
-        return false;
-    }
-    tarn_device_free(e->view.device, e->args.w.chunk);
-    tarn_device_free_shared(e->view.device, e->frame);
-    e->bytes_taken -= e->room.chunks * sizeof *chunk;
-    e->args.w.chunk = chunk;
+    (void)tarn_queue_wait(e->queue);
+    tarn_arena_give(&e->frame_arena);
+    e->frame_arena = *arena;
     e->args.to = e->frame = frame;
-    e->room.chunks += chunks;
-    e->room.frame += more;
+    e->args.w.chunk = e->field_chunk;
+    e->room.chunks += field_chunks(e);
+    e->room.frame += field_frame_bytes(e);
     e->args.frame_room = e->room.frame;
-    return true;
 }
 
 tarn_status encoder_carve_field(tarn_encoder *encoder)
@@ -238,32 +210,36 @@ tarn_status encoder_carve_field(tarn_encoder *encoder)
         return TARN_OK;
     }
     const uint32_t tiles = encoder->view.field_tiles_max;
-    room_carver t = {.encoder = encoder};
-    const uint64_t before = encoder->bytes_taken;
     if (tiles > TARN_FRAME_FIELD_TILES_MAX) {
         return TARN_E_MEMORY;
     }
-    carve_field(&t);
-    encoder->field_tile_list = malloc(ENCODER_FIELD_LIST_BYTES(tiles));
-    bool is_there = !t.failed && encoder->field_tile_list != NULL;
-    for (int i = 0; i < 2; i++) {
-        is_there = is_there && tarn_queue_zero(encoder->view.queue, encoder->args.w.field_index[i],
-                                               encoder->room.tiles * (size_t)4) == TARN_OK;
-        encoder->field_listed[i] = 0;
+    tarn_arena arena = {0};
+    uint8_t *frame = NULL, *list = malloc(ENCODER_FIELD_LIST_BYTES(tiles));
+    tarn_status status = list == NULL ? TARN_E_MEMORY : take(encoder, &encoder->field_arena, carve_field);
+    if (status == TARN_OK) {
+        status = take_frame(encoder, encoder->room.frame + field_frame_bytes(encoder), &arena, &frame);
     }
-    if (is_there && grow_frame(&t)) {
-        return TARN_OK;
+    if (status != TARN_OK) {
+        tarn_arena_give(&encoder->field_arena);
+        free(list);
+        return status;
     }
-    give_field(encoder);
-    encoder->bytes_taken = before;
-    return TARN_E_MEMORY;
+    encoder->field_tile_list = list;
+    grow_frame(encoder, &arena, frame);
+    return TARN_OK;
+}
+
+uint64_t tarn_encoder_bytes(const tarn_encoder *encoder)
+{
+    return encoder->arena.bytes + encoder->levels_arena.bytes + encoder->field_arena.bytes;
 }
 
 void encoder_give_memory(tarn_encoder *encoder)
 {
-    room_carver t = {.encoder = encoder, .giving = true};
-    carve_device(&t);
-    give_levels(encoder);
-    give_field(encoder);
+    tarn_arena_give(&encoder->arena);
+    tarn_arena_give(&encoder->levels_arena);
+    tarn_arena_give(&encoder->field_arena);
+    tarn_arena_give(&encoder->frame_arena);
+    free(encoder->field_tile_list);
     free(encoder->lists);
 }

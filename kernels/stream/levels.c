@@ -3,11 +3,6 @@
 #include "protocol/assert.h"
 #include "protocol/channel.h"
 
-static uint32_t groups_max(const tarn_encoder *e)
-{
-    return e->room.slots / TARN_STREAM_GROUP + e->desc.layers + 1;
-}
-
 tarn_status tarn_encoder_carry(tarn_encoder *e, uint32_t channel)
 {
     const tarn_model *model = tarn_tank_model(e->tank);
@@ -16,9 +11,7 @@ tarn_status tarn_encoder_carry(tarn_encoder *e, uint32_t channel)
         (channel > model->channel_count || !tarn_channel_is_carried(model->channels[channel - 1].name))) {
         return TARN_E_ARGUMENT;
     }
-    const tarn_status status = channel == 0      ? TARN_OK
-                               : e->lacks_levels ? TARN_E_MEMORY
-                                                 : encoder_carve_levels(e, groups_max(e));
+    const tarn_status status = channel == 0 ? TARN_OK : e->lacks_levels ? TARN_E_MEMORY : encoder_carve_levels(e);
     e->lacks_levels = status != TARN_OK;
     e->channel = status == TARN_OK ? channel : e->channel;
     return status;
@@ -48,5 +41,5 @@ void encoder_code_levels(tarn_encoder *e)
     }
     e->args.has_levels = !e->args.is_key && e->reference_channel == e->channel;
     encoder_launch(e, stream_levels_id, e->now.occupied);
-    encoder_launch_counted(e, stream_level_groups_id, &e->args.w.plan->level_groups, groups_max(e));
+    encoder_launch_counted(e, stream_level_groups_id, &e->args.w.plan->level_groups, encoder_level_groups_max(e));
 }

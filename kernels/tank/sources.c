@@ -262,14 +262,9 @@ tarn_status tank_keep_tiles(tarn_tank *tank)
             list[count++] = dense;
         }
     }
-    tarn_status status = TARN_OK;
     tank->kept_count = count;
-    if (count > 0) {
-        tank->args->grid.m.kept_tile = tarn_device_alloc(tank->grid.device, count * sizeof *list);
-        status = tank->args->grid.m.kept_tile == NULL
-                     ? TARN_E_MEMORY
-                     : tarn_queue_upload(tank->grid.queue, tank->args->grid.m.kept_tile, list, count * sizeof *list);
-    }
+    const tarn_status status =
+        tarn_queue_upload(tank->grid.queue, tank->args->grid.m.kept_tile, list, count * sizeof *list);
     free(list);
     return status;
 }

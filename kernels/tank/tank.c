@@ -345,13 +345,13 @@ void tarn_tank_destroy(tarn_tank *tank)
         return;
     }
     grid_forget_launches(&tank->grid);
+    tarn_queue_destroy(tank->grid.queue); // waits for what uses the memory
     tank_give_memory(tank);
     grid_solids_drop(&tank->grid.samples);
     grid_walls_free(&tank->grid);
     for (uint32_t f = 0; f < TARN_TANK_FIELDS_MAX; f++) {
         free(tank->grid.desc.fields[f].distance_m);
     }
-    tarn_queue_destroy(tank->grid.queue);
     unmake(tank);
 }
 

@@ -46,6 +46,9 @@ static void carve_tables(grid_carver *t, tarn_tank *tank)
     grid_carve(t, &m->tile_first_next, tiles * 4);
     grid_carve(t, &m->tile_count_next, tiles * 4);
     grid_carve(t, &m->piece_tile, (tiles + (t->particles_max >> PIECE_BITS_MIN)) * 4);
+    if (tank->grid.desc.emitter_count > 0) {
+        grid_carve(t, &tank->args->grid.m.kept_tile, tiles * 4);
+    }
     if (tank->model->fills) {
         grid_carve(t, &m->awake, tiles);
     }
@@ -73,72 +76,69 @@ static void carve_all(grid_carver *t, tarn_tank *tank)
     grid_carve_in_turn(t, carve_in_turn, tank);
 }
 
-static grid_carver carver_of(tarn_tank *tank)
+/// @return what there is for each thing of a group
+static grid_carver carve(tarn_tank *tank)
 {
-    return (grid_carver){.grid = &tank->grid, .particles_max = tank->args->scale.particles_max};
+    grid_carver t = {.grid = &tank->grid, .arena = &tank->grid.arena, .particles_max = tank->args->scale.particles_max};
+    carve_all(&t, tank);
+    return t;
 }
 
-static void measure(tarn_tank *tank)
+/// Measures what it takes if so many tiles may be active.
+static uint64_t measure(tarn_tank *tank, uint32_t active_max)
 {
-    grid_carver t = carver_of(tank);
-    memset(tank->grid.group_bytes, 0, sizeof tank->grid.group_bytes);
-    t.measuring = true;
-    t.bytes = tank->grid.group_bytes;
-    carve_all(&t, tank);
+    grid_shape *shape = &tank->args->grid.shape;
+    const uint32_t occupied_max = tank->model->fills ? active_max : tank->args->scale.particles_max;
+    shape->active_max = active_max;
+    shape->occupied_max = tile_min_u32(active_max, occupied_max);
+    tank->grid.arena = (tarn_arena){0};
+    const grid_carver t = carve(tank);
+    memcpy(tank->grid.group_bytes, t.each_of, sizeof t.each_of);
+    return tank->grid.arena.bytes;
 }
 
 /// As many tiles as the tank could use, or as memory allows: where it is overcommitted, taking too much succeeds and
 /// kills somebody later.
 static tarn_status choose_capacity(tarn_tank *tank)
 {
-    grid_shape *shape = &tank->args->grid.shape;
-    const uint32_t particles_max = tank->args->scale.particles_max;
-    const uint64_t *bytes = tank->grid.group_bytes, memory = tarn_device_memory_bytes(tank->grid.device);
-    shape->active_max = shape->tile_total[0];
-    shape->occupied_max = tank->model->fills ? shape->tile_total[0] : tile_min_u32(shape->tile_total[0], particles_max);
-    measure(tank);
-    const uint64_t fixed = bytes[GROUP_TANK] + bytes[GROUP_PARTICLE] * particles_max;
-    const uint64_t each = bytes[GROUP_ACTIVE] + bytes[GROUP_OCCUPIED] + bytes[GROUP_COARSE] / 7;
-    TARN_ASSERT(each > 0);
-    const uint64_t fit = fixed < memory ? (memory - fixed) / each : 0;
-    if (fit < shape->active_max) {
-        shape->active_max = (uint32_t)fit;
-        shape->occupied_max = tile_min_u32(shape->occupied_max, (uint32_t)fit);
-        measure(tank);
+    const uint64_t memory = tarn_device_memory_bytes(tank->grid.device);
+    uint32_t fits = 0, too_many = tank->args->grid.shape.tile_total[0];
+    if (measure(tank, too_many) <= memory) {
+        return TARN_OK;
     }
-    return fit > 0 ? TARN_OK : TARN_E_MEMORY;
+    while (too_many - fits > 1) {
+        const uint32_t middle = fits + (too_many - fits) / 2;
+        *(measure(tank, middle) <= memory ? &fits : &too_many) = middle;
+    }
+    (void)measure(tank, tile_max_u32(fits, 1));
+    return fits > 0 ? TARN_OK : TARN_E_MEMORY;
 }
 
 tarn_status tank_carve_memory(tarn_tank *tank)
 {
     tarn_status status = choose_capacity(tank);
+    if (status == TARN_OK) {
+        status = tarn_arena_take(&tank->grid.arena, tank->grid.device, TARN_ARENA_DEVICE);
+    }
     if (status != TARN_OK) {
         return status;
     }
-    grid_carver t = carver_of(tank);
-    carve_all(&t, tank);
+    (void)carve(tank);
     tank_args *args = tank->args;
     TARN_ASSERT(args->grid.shape.occupied_max <= args->grid.shape.active_max); // an occupied tile is active
     TARN_ASSERT(args->grid.shape.active_max <= args->grid.shape.tile_total[0]);
     args->grid.m.control = &args->store.control->grid;
     args->grid.m.counters = &args->store.counters->grid;
-    if (!t.failed) {
-        t.failed = tank_keep_tiles(tank) != TARN_OK;
-    }
+    status = tank_keep_tiles(tank);
     tank->tiles_host = calloc(args->grid.shape.occupied_max, sizeof *tank->tiles_host);
     tank->grid.own = args->grid.m;
     tank->motion_cells = calloc(1, sizeof *tank->motion_cells);
-    return t.failed || tank->tiles_host == NULL || tank->motion_cells == NULL ? TARN_E_MEMORY : TARN_OK;
+    return status == TARN_OK && (tank->tiles_host == NULL || tank->motion_cells == NULL) ? TARN_E_MEMORY : status;
 }
 
 void tank_give_memory(tarn_tank *tank)
 {
-    grid_carver t = carver_of(tank);
-    t.giving = true;
-    grid_give_more(&tank->grid);
-    grid_added_forget(&tank->grid); // what was there first is to be given back
-    carve_all(&t, tank);
-    tarn_device_free(tank->grid.device, tank->args->grid.m.kept_tile);
+    grid_give_memory(&tank->grid);
     free(tank->tiles_host);
     free(tank->motion_cells);
 }

@@ -1,6 +1,7 @@
 // Four tanks are stepped by turns; something happens to the first of them, or to one that is being made, and the others
 // go on as if nothing had.
 #include "kernels/device/device_internal.h"
+#include "kernels/encoder.h"
 #include "kernels/tank/tank_internal.h"
 #include "tests/gpu/gpu_tanks.h"
 #include "tests/gpu/gpu_watch.h"
@@ -67,19 +68,26 @@ static void close_tanks(played *p)
     }
 }
 
-/// Makes a tank whose n-th allocation fails, for several n, and one that has all it needs.
+/// Makes a tank and its encoder where the n-th allocation fails, the tank's or the encoder's, and where none does.
 static tarn_status make_without_memory(tarn_device *device)
 {
-    static const uint32_t failing[] = {1, 2, 7, 0};
+    static const uint32_t failing[] = {1, 2, 0};
     tarn_status status = TARN_OK;
     for (size_t i = 0; i < sizeof failing / sizeof failing[0]; i++) {
         const tarn_status wanted = failing[i] > 0 ? TARN_E_MEMORY : TARN_OK;
         tarn_tank *tank = NULL;
+        tarn_encoder *encoder = NULL;
         tarn_tank_desc desc;
+        tarn_encoder_desc how;
         tank_fixtures[0].describe(&desc);
+        tarn_encoder_desc_default(&how);
         allocations_left = failing[i];
-        const tarn_status made = tarn_tank_create(device, &desc, &tank, NULL, 0);
+        tarn_status made = tarn_tank_create(device, &desc, &tank, NULL, 0);
+        if (made == TARN_OK) {
+            made = tarn_encoder_create(tank, &how, &encoder);
+        }
         allocations_left = 0;
+        tarn_encoder_destroy(encoder);
         tarn_tank_destroy(tank);
         status = made == wanted ? status : made == TARN_OK ? TARN_E_STATE : made;
     }

@@ -309,6 +309,9 @@ __attribute__((weak)) void watch_give(void *memory)
 {
     free(memory);
 }
+__attribute__((weak)) void watch_bar(void *, size_t)
+{
+}
 
 void emulated_pause(void)
 {
@@ -472,6 +475,11 @@ void give(tarn_device *, void *memory)
     watch_give(memory);
 }
 
+void bar(tarn_device *, void *memory, size_t bytes)
+{
+    watch_bar(memory, bytes);
+}
+
 tarn_status queue_create(tarn_device *device, tarn_queue **out)
 {
     emulated_queue *queue = new emulated_queue();
@@ -626,10 +634,11 @@ double memory_rate(tarn_device *)
 }
 
 const tarn_device_ops operations = {
-    destroy,     memory_bytes, take,     give,      queue_create, queue_destroy,  copy,    copy,    zero,
-    wait,        launch,       repeat,   run_chain, run,          replay_destroy, nullptr, nullptr, // lanes
-    nullptr,     nullptr,      nullptr,  nullptr, // shared memory, and order of queues: all is done when a call returns
-    memory_rate, mark,         between_s};
+    destroy,     memory_bytes, take,      give,      queue_create, queue_destroy,  copy,    copy,    zero,
+    wait,        launch,       repeat,    run_chain, run,          replay_destroy, nullptr, nullptr, // lanes
+    nullptr,     nullptr,      nullptr,   nullptr, // shared memory, and order of queues: all is done when a call
+                                                   // returns
+    memory_rate, mark,         between_s, bar};
 
 } // namespace
 

@@ -1,4 +1,5 @@
 // Devices: what creation accepts and refuses, and the CPU device's threads under stress.
+#include "kernels/device/arena.h"
 #include "tests/kernels/dialect.h"
 #include "tests/kernels/dialect_kernels.h"
 
@@ -118,6 +119,54 @@ static void memory_is_zeroed_and_aligned(void **state)
         memset(memory, 0xa5, bytes);
         tarn_device_free(device, memory);
     }
+    tarn_device_destroy(device);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+int __asan_address_is_poisoned(const volatile void *address); // NOLINT: the sanitizer's name
+#define IS_BARRED(address) (__asan_address_is_poisoned(address) != 0)
+#else
+#define IS_BARRED(address) true // nobody looks
+#endif
+
+/// Pieces begin where they were measured, zeroed, with a gap behind each; what shifts one shifts those behind it.
+static void an_arena_is_one_piece_of_memory(void **state)
+{
+    (void)state;
+    enum { PIECES = 40 };
+    tarn_device *device = create_cpu(1);
+    uint64_t scale = 1;
+    for (int round = 0; round < 5; round++, scale *= 13) { // from the heap, and mapped
+        tarn_arena arena = {0};
+        unsigned char *piece[PIECES];
+        for (int pass = 0; pass < 2; pass++) {
+            for (uint64_t i = 0; i < PIECES; i++) {
+                piece[i] = tarn_arena_piece(&arena, i * scale);
+                assert_true((piece[i] != NULL) == (pass == 1));
+            }
+            if (pass == 0) {
+                assert_int_equal(tarn_arena_take(&arena, device, (tarn_arena_kind)(round % 2)), TARN_OK);
+            }
+        }
+        assert_true(piece[0] == arena.memory && arena.used == arena.bytes);
+        for (uint64_t i = 0; i < PIECES; i++) {
+            const unsigned char *next = i + 1 < PIECES ? piece[i + 1] : arena.memory + arena.bytes;
+            assert_true(next >= piece[i] + i * scale + TARN_ARENA_GAP_BYTES);
+            assert_true(next < piece[i] + i * scale + 2 * TARN_ARENA_GAP_BYTES);
+            assert_int_equal((piece[i] - arena.memory) % TARN_ARENA_GAP_BYTES, 0);
+            for (uint64_t b = 0; b < i * scale; b++) {
+                assert_int_equal(piece[i][b], 0);
+            }
+            memset(piece[i], 0xa5, i * scale);
+            assert_true(IS_BARRED(piece[i] + i * scale) && IS_BARRED(next - 1));
+        }
+        tarn_arena_give(&arena);
+        assert_true(arena.memory == NULL && arena.bytes == 0);
+    }
+    tarn_arena huge = {.bytes = SIZE_MAX / 2 + 1};
+    assert_int_equal(tarn_arena_take(&huge, device, TARN_ARENA_DEVICE), TARN_E_MEMORY);
+    assert_true(huge.memory == NULL && huge.bytes == 0);
+    tarn_arena_give(&huge);
     tarn_device_destroy(device);
 }
 
@@ -296,6 +345,7 @@ int main(void)
         cmocka_unit_test(cuda_is_unavailable_without_a_device),
         cmocka_unit_test(destroy_and_free_take_null),
         cmocka_unit_test(memory_is_zeroed_and_aligned),
+        cmocka_unit_test(an_arena_is_one_piece_of_memory),
         cmocka_unit_test(a_hundred_thousand_launches_run_every_tile_once),
         cmocka_unit_test(launches_give_way_in_the_middle),
         cmocka_unit_test(devices_come_and_go),

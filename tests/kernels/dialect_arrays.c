@@ -72,6 +72,7 @@ void dialect_arrays_download(dialect_arrays *all)
 
 bool dialect_arrays_end(dialect_arrays *all, bool result)
 {
+    (void)tarn_queue_wait(all->queue); // for uploads, where a check has ended early
     for (uint32_t i = 0; i < all->count; i++) {
         tarn_device_free(tarn_queue_device(all->queue), all->of[i].device);
         free(all->of[i].host);

@@ -19,5 +19,7 @@ void watch_last_tile();
 /// Memory of the device, zeroed, aligned to 256. NULL: there is none left
 void *watch_take(size_t bytes);
 void watch_give(void *memory);
+/// Nobody has to do with these of its bytes.
+void watch_bar(void *memory, size_t bytes);
 
 #endif

@@ -97,7 +97,8 @@ watched watch_range(uintptr_t begin, size_t bytes)
 
 watched device, shared;
 uint16_t *granule_bytes; // how many of each granule's first bytes are taken
-size_t arena_used, arena_live;
+size_t arena_used;
+std::map<uintptr_t, size_t> taken; // granules of what isn't freed, by where it begins
 
 std::string kernel_name;
 uint32_t epoch = 1, launch_epoch = 1, block_epoch = 1;
@@ -382,21 +383,31 @@ void *watch_take(size_t bytes)
         granule_bytes[first + i] = (uint16_t)(before < bytes ? std::min(bytes - before, GRANULE_BYTES) : 0);
     }
     arena_used += granules * GRANULE_BYTES;
-    arena_live++;
-    return reinterpret_cast<void *>(device.begin + first * GRANULE_BYTES);
+    const uintptr_t at = device.begin + first * GRANULE_BYTES;
+    taken[at] = granules;
+    return reinterpret_cast<void *>(at);
+}
+
+/// As far as it ends with a granule: one keeps its first bytes alone.
+void watch_bar(void *memory, size_t bytes)
+{
+    const size_t begin = reinterpret_cast<uintptr_t>(memory) - device.begin, end = begin + bytes;
+    for (size_t granule = begin / GRANULE_BYTES; granule < end / GRANULE_BYTES; granule++) {
+        const size_t kept = granule * GRANULE_BYTES < begin ? begin % GRANULE_BYTES : 0;
+        granule_bytes[granule] = (uint16_t)std::min<size_t>(granule_bytes[granule], kept);
+    }
 }
 
 // Freed memory isn't given out again before all of it is free.
 void watch_give(void *memory)
 {
-    size_t granule = (reinterpret_cast<uintptr_t>(memory) - device.begin) / GRANULE_BYTES;
-    if (memory == nullptr) {
+    const auto found = taken.find(reinterpret_cast<uintptr_t>(memory));
+    if (found == taken.end()) {
         return;
     }
-    while (granule_bytes[granule] > 0) {
-        granule_bytes[granule++] = 0;
-    }
-    if (--arena_live == 0) {
+    std::fill_n(granule_bytes + (found->first - device.begin) / GRANULE_BYTES, found->second, uint16_t{0});
+    taken.erase(found);
+    if (taken.empty()) {
         const size_t words = arena_used / WORD_BYTES;
         madvise(reinterpret_cast<void *>(device.begin), arena_used, MADV_DONTNEED);
         madvise(device.words, words * sizeof(cell), MADV_DONTNEED);

@@ -1,4 +1,5 @@
 // What races.h finds in kernels that have a mistake, and that it finds nothing in the same kernels without it.
+#include "kernels/device/arena.h"
 #include "tests/kernels/races.h"
 #include "tests/kernels/racy.h"
 
@@ -98,6 +99,38 @@ static void freed_memory_is_found(void **state)
     tarn_device_destroy(device);
 }
 
+/// Pieces of an arena have bounds as allocations have: what one too few is measured for reads beyond, by its last lane.
+static void pieces_of_an_arena_have_bounds(void **state)
+{
+    (void)state;
+    tarn_device *device;
+    tarn_queue *queue;
+    assert_int_equal(tarn_device_create(&(tarn_device_desc){.kind = TARN_DEVICE_CUDA}, &device), TARN_OK);
+    assert_int_equal(tarn_queue_create(device, &queue), TARN_OK);
+    for (int lacking = 0; lacking < 2; lacking++) {
+        const uint64_t all = TILES * RACY_LANES * sizeof(uint32_t), bytes = all - (uint64_t)lacking;
+        tarn_arena arena = {0};
+        racy_args args = {0};
+        for (int pass = 0; pass < 2; pass++) {
+            args.from = tarn_arena_piece(&arena, all);
+            args.to = tarn_arena_piece(&arena, bytes);
+            args.bytes = tarn_arena_piece(&arena, all);
+            assert_int_equal(pass == 0 ? tarn_arena_take(&arena, device, TARN_ARENA_DEVICE) : TARN_OK, TARN_OK);
+        }
+        races_forget();
+        tarn_queue_launch(queue, &racy_kernels[RACY_BARRIER], &args, NULL, TILES);
+        assert_int_equal(races_count(), lacking);
+        assert_true(lacking == 0 || races_kind(0) == RACE_BOUNDS);
+        tarn_arena_give(&arena);
+        races_forget();
+        tarn_queue_launch(queue, &racy_kernels[RACY_BARRIER], &args, NULL, TILES);
+        assert_true(races_count() > 0 && races_kind(0) == RACE_BOUNDS);
+    }
+    races_forget();
+    tarn_queue_destroy(queue);
+    tarn_device_destroy(device);
+}
+
 /// Of two barriers in a row none is needed by itself; one between accesses of two lanes is.
 static void needless_barriers_are_known(void **state)
 {
@@ -120,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_are_found),
         cmocka_unit_test(freed_memory_is_found),
+        cmocka_unit_test(pieces_of_an_arena_have_bounds),
         cmocka_unit_test(needless_barriers_are_known),
     };
     return cmocka_run_group_tests_name("races", tests, NULL, NULL);
