@@ -9,6 +9,7 @@ enum {
     TILE_CHAIN_OPS_MAX = 128,
     TILE_CHAIN_SETS_MAX = 64,  ///< of arguments that differ from each other
     TILE_CHAIN_WORDS_MAX = 24, ///< of 32 bits in which they differ
+    TILE_CHAIN_NO_WORD = 0xffff,
 };
 
 /// What an operation is, besides a kernel's number in the chain's list.
@@ -20,9 +21,11 @@ enum {
 typedef struct tile_chain_op {
     const uint32_t *count; ///< device memory; of a launch: tiles, or NULL; of both ends of a loop: go
     uint32_t what;
-    uint32_t most; ///< tiles; of a loop's begin: rounds
-    uint32_t set;  ///< of argument words
-    uint32_t to;
+    uint32_t most;  ///< tiles; of a loop's begin: rounds
+    uint32_t set;   ///< of argument words
+    uint32_t to;    ///< of both ends of a loop
+    uint32_t times; ///< a launch is done so often, one behind the other;
+    uint32_t word;  ///< of its arguments this one is one more each time; once: it is none
 } tile_chain_op;
 
 /// A kernel takes it by value; what it points to is device memory.

@@ -1,4 +1,5 @@
-// Arguments are compared word by word: a block has one copy, and changes only what differs from launch to launch.
+// Arguments are compared word by word: a block has one copy, and changes only what differs from launch to launch. A row
+// of launches that differ in nothing but a word that counts up, such as the sweeps over a level, is one operation.
 #include "kernels/device/chain_record.h"
 #include "protocol/assert.h"
 
@@ -41,6 +42,44 @@ static uint32_t number_of(const tarn_chain *chain, const tarn_kernel *kernel)
     return number < TARN_CHAIN_KERNELS_MAX && chain->kernels[number] == kernel ? number : TILE_CHAIN_LOOP;
 }
 
+static uint32_t word_of(const chain_record *record, uint32_t op, uint32_t word)
+{
+    uint32_t value;
+    memcpy(&value, record->args + (size_t)op * record->args_bytes + word * sizeof value, sizeof value);
+    return value;
+}
+
+/// Adds a launch to the last operation, where it is that once more with its word one further.
+/// @return whether it was that
+static bool is_once_more(chain_record *record, const tile_chain_op *launch, const void *args)
+{
+    if (record->op_count == 0 || record->why != NULL) {
+        return false;
+    }
+    tile_chain_op *last = &record->op[record->op_count - 1];
+    uint32_t found = TILE_CHAIN_NO_WORD;
+    if (last->what != launch->what || last->count != launch->count || last->most != launch->most) {
+        return false;
+    }
+    for (uint32_t word = 0; word < record->args_bytes / sizeof(uint32_t); word++) {
+        uint32_t own;
+        memcpy(&own, (const unsigned char *)args + word * sizeof own, sizeof own);
+        const uint32_t first = word_of(record, record->op_count - 1, word);
+        if (own == first) {
+            continue;
+        }
+        if (own != first + last->times || found != TILE_CHAIN_NO_WORD || (last->times > 1 && word != last->word)) {
+            return false;
+        }
+        found = word;
+    }
+    if (found != TILE_CHAIN_NO_WORD) {
+        last->word = found;
+        last->times++;
+    }
+    return found != TILE_CHAIN_NO_WORD;
+}
+
 void chain_record_launch(chain_record *record, const tarn_kernel *kernel, const void *args, const uint32_t *count,
                          uint32_t count_max)
 {
@@ -48,12 +87,14 @@ void chain_record_launch(chain_record *record, const tarn_kernel *kernel, const 
     if (number == TILE_CHAIN_LOOP) {
         chain_record_refuse(record, "one of its kernels isn't in the chain's list");
     }
-    tile_chain_op *op = count_max > 0 ? add(record) : NULL;
+    const tile_chain_op like = {
+        .count = count, .what = number, .most = count_max, .times = 1, .word = TILE_CHAIN_NO_WORD};
+    tile_chain_op *op = count_max > 0 && !is_once_more(record, &like, args) ? add(record) : NULL;
     if (op != NULL) {
         uint32_t lanes, args_bytes;
         (void)kernel->cuda(&lanes, &args_bytes);
         TARN_ASSERT(args_bytes == record->args_bytes);
-        *op = (tile_chain_op){.count = count, .what = number, .most = count_max};
+        *op = like;
         memcpy(record->args + (size_t)(record->op_count - 1) * args_bytes, args, args_bytes);
         record->most = count_max > record->most ? count_max : record->most;
     }
@@ -82,25 +123,19 @@ void chain_record_loop_end(chain_record *record)
     }
 }
 
-static uint32_t word_of(const chain_record *record, uint32_t op, uint32_t word)
-{
-    uint32_t value;
-    memcpy(&value, record->args + (size_t)op * record->args_bytes + word * sizeof value, sizeof value);
-    return value;
-}
-
 static bool is_launch(const chain_record *record, uint32_t op)
 {
     return record->op[op].what < TILE_CHAIN_LOOP;
 }
 
-/// Which words differ from those of the first launch.
+/// Which words differ from those of the first launch, or count.
 static void find_words(chain_record *record)
 {
     for (uint32_t word = 0; word < record->args_bytes / sizeof(uint32_t); word++) {
         bool differs = false;
-        for (uint32_t op = 1; op < record->op_count && !differs; op++) {
-            differs = is_launch(record, op) && word_of(record, op, word) != word_of(record, 0, word);
+        for (uint32_t op = 0; op < record->op_count && !differs; op++) {
+            differs = is_launch(record, op) &&
+                      (record->op[op].word == word || word_of(record, op, word) != word_of(record, 0, word));
         }
         if (differs && record->word_count == TILE_CHAIN_WORDS_MAX) {
             chain_record_refuse(record, "its arguments differ in too many words");

@@ -5,8 +5,9 @@
 ///     TILE_CHAIN(solver, 256, solver_args, SOLVER_KERNELS)
 ///
 /// stands in a .tile.c behind the files with its kernels. The host says which launches are one (tarn_queue_chain in
-/// device_work.h); chain_record.h makes them the program that the chain's blocks go through, each by itself. Besides
-/// the dialect's rules:
+/// device_work.h); chain_record.h makes them the program that the chain's blocks go through, each by itself. A row of
+/// launches that differ in one word, which counts up, is one operation of it, however long. Besides the dialect's
+/// rules:
 /// - its kernels run with the chain's lanes, whatever their own are: none of them uses FOR_LANES;
 /// - no kernel writes what another launch of the chain counts its tiles by;
 /// - a loop's `go` is written by the launches in it, but not by the one that comes next behind the loop's begin or end:
@@ -58,11 +59,13 @@ TILE_FN uint32_t tile_chain_open(const tile_chain_program *program, tile_chain_b
 }
 
 /// Puts an operation's words into the arguments. Ends with a barrier.
-TILE_FN void tile_chain_turn_to(const tile_chain_program *program, const tile_chain_book *book, uint32_t set,
-                                uint32_t *args)
+/// @param time  how often it has been done
+TILE_FN void tile_chain_turn_to(const tile_chain_program *program, const tile_chain_book *book, const tile_chain_op *op,
+                                uint32_t time, uint32_t *args)
 {
     FOR_RANGE (i, 0, program->word_count) {
-        args[program->word[i]] = book->set[set * program->word_count + i];
+        const uint32_t word = program->word[i];
+        args[word] = book->set[op->set * program->word_count + i] + (word == op->word ? time : 0);
     }
     TILE_BARRIER();
 }
@@ -138,14 +141,16 @@ TILE_FN uint32_t tile_chain_jump(const tile_chain_op *op, uint32_t at, uint32_t 
             if (op->most == 0) {                                                                                       \
                 continue;                                                                                              \
             }                                                                                                          \
-            tile_chain_turn_to(&program, &own->book, op->set, words);                                                  \
-            for (uint32_t tile = blockIdx.x; tile < op->most; tile += blocks) {                                        \
-                switch (op->what) {                                                                                    \
-                    LIST(TILE_CHAIN_CASE)                                                                              \
+            for (uint32_t time = 0; time < op->times; time++) {                                                        \
+                tile_chain_turn_to(&program, &own->book, op, time, words);                                             \
+                for (uint32_t tile = blockIdx.x; tile < op->most; tile += blocks) {                                    \
+                    switch (op->what) {                                                                                \
+                        LIST(TILE_CHAIN_CASE)                                                                          \
+                    }                                                                                                  \
+                    TILE_END();                                                                                        \
                 }                                                                                                      \
-                TILE_END();                                                                                            \
+                tile_chain_meet(program.meeting, blocks);                                                              \
             }                                                                                                          \
-            tile_chain_meet(program.meeting, blocks);                                                                  \
         }                                                                                                              \
     }                                                                                                                  \
     extern "C" const void *tarn_cuda_chain_entry_##name(uint32_t *block_lanes, uint32_t *args_bytes)                   \

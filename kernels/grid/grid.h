@@ -217,6 +217,15 @@ typedef struct grid_level {
     float *y; ///< the finest level's result, as x; and iterates in turn with x, on all levels, where contrast is high
 } grid_level;
 
+enum { SWEEPS_MAX = 31 };
+
+/// A Chebyshev iteration over all of a level, one more degree with each sweep, with what the tiles beside have: see
+/// grid_mg_sweep.
+typedef struct grid_sweeps {
+    float keep[SWEEPS_MAX], step[SWEEPS_MAX];
+    uint32_t count; ///< an odd one
+} grid_sweeps;
+
 /// Device memory of a tank's grid.
 typedef struct grid_memory {
     grid_control *control;
@@ -266,6 +275,7 @@ typedef struct grid_memory {
     float *partial;                        ///< [o]: of dot products and maxima
 
     uint32_t *kept_tile; ///< dense tiles that are always active; NULL where there are none
+    grid_sweeps *sweeps; ///< [2]: over the finest level, and over the others; NULL where contrast isn't high
 
     grid_level level[LEVELS_MAX];
 } grid_memory;
@@ -278,18 +288,13 @@ typedef struct grid_polynomial {
     float center, radius;
 } grid_polynomial;
 
-/// One more degree of a level's smoothing, with what the tiles beside have: see grid_mg_sweep.
-typedef struct grid_sweep {
-    float keep, step;
-    uint32_t from_zero, from_y, is_last;
-} grid_sweep;
-
 /// The argument of every kernel of the grid.
 typedef struct grid_args {
     grid_shape shape;
     grid_memory m;
-    uint32_t level; ///< for the multigrid's kernels
-    grid_sweep sweep;
+    uint32_t level;        ///< for the multigrid's kernels
+    uint32_t sweep;        ///< for grid_mg_sweep: which of the level's
+    uint32_t is_after;     ///< the same: 1: the coarser levels have had their turn
     grid_polynomial top;   ///< of the coarsest level
     uint32_t is_density;   ///< 0: the solve is for pressure, 1: for the density correction
     uint32_t is_alone;     ///< no density correction follows the pressure: what regions.h has of `shift` is zero again

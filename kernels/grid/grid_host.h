@@ -111,6 +111,9 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
 /// does them, in this order.
 void grid_launch_chain(grid_host *grid, void (*body)(void *), void *context);
 
+/// Brings the coefficients of the sweeps to the device, which a tank of high contrast needs.
+tarn_status grid_sweeps_upload(grid_host *grid);
+
 /// The matrix of the Poisson equation, on all levels.
 void grid_launch_matrix(grid_host *grid);
 

@@ -310,44 +310,48 @@ typedef struct sweep_scratch {
     finish_scratch finish;
 } sweep_scratch;
 
-/// x = step D^-1 b after y = 0, or one more degree of a Chebyshev iteration from args->sweep's iterate: the next one
-/// takes the place of the one before it, or is the result. One tile per tile of args->level.
+/// x = step D^-1 b after y = 0, or one more degree of a Chebyshev iteration: the next iterate takes the place of the
+/// one before it, or is the result. x and y hold them in turn, the first in x; behind the coarser levels it is what x
+/// has. One tile per tile of args->level.
 TILE_KERNEL(grid_mg_sweep, CELL_LANES, grid_args, sweep_scratch)
 {
     if (args->m.counters->go == 0) {
         return;
     }
     const grid_level *level = &args->m.level[args->level];
-    const grid_sweep *sweep = &args->sweep;
+    const grid_sweeps *sweeps = &args->m.sweeps[args->level > 0 ? 1 : 0];
+    const uint32_t k = args->sweep, is_after = args->is_after;
+    const int from_zero = k == 0 && !is_after, from_y = k > 0 && k % 2 == is_after,
+              is_last = is_after && k + 1 == sweeps->count;
+    const float keep = sweeps->keep[k], step = sweeps->step[k];
     const tile_matrix a = matrix_of(level, tile);
     const uint64_t base = (uint64_t)tile * TILE_CELLS;
     const float *b = level->b + base;
-    float *to = (sweep->from_zero || sweep->from_y ? level->x : level->y) + base;
+    float *to = (from_zero || from_y ? level->x : level->y) + base;
     const row_f32 zero = row_all(0.0f);
-    if (sweep->from_zero) {
+    if (from_zero) {
         FOR_FULL_ROWS (x, row, a.patch) {
             const uint32_t at = row * 8 + x;
             const row_f32 diagonal = row_load(a.diagonal + at);
-            row_store(to + at, row_select(diagonal > 0.0f, sweep->step * row_load(b + at) / diagonal, zero));
+            row_store(to + at, row_select(diagonal > 0.0f, step * row_load(b + at) / diagonal, zero));
             row_store(level->y + base + at, zero);
         }
         return;
     }
-    load_lines(a.patch, sweep->from_y ? level->y : level->x, tile, s->lines);
+    load_lines(a.patch, from_y ? level->y : level->x, tile, s->lines);
     FOR_FULL_ROWS (x, row, a.patch) {
         const uint32_t at = row * 8 + x;
         const row_f32 diagonal = row_load(a.diagonal + at), own = row_load(s->lines + line_of_row(row) + x);
-        const row_f32 before = sweep->keep > 0.0f ? row_load(to + at) : own;
+        const row_f32 before = keep > 0.0f ? row_load(to + at) : own;
         const row_f32 change = (row_load(b + at) - matrix_times(a, s->lines, row, x)) / diagonal;
-        const row_f32 value =
-            row_select(diagonal > 0.0f, (own + sweep->keep * (own - before)) + sweep->step * change, zero);
-        if (sweep->is_last) {
+        const row_f32 value = row_select(diagonal > 0.0f, (own + keep * (own - before)) + step * change, zero);
+        if (is_last) {
             finish_row(args, tile, value, at, &s->finish);
         } else {
             row_store(to + at, value);
         }
     }
-    if (sweep->is_last) {
+    if (is_last) {
         finish(args, a, tile, &s->finish);
     }
 }

@@ -113,24 +113,39 @@ typedef struct solve_context {
     bool couples; ///< free bodies feel the solution
 } solve_context;
 
-/// A Chebyshev iteration over all of a level: from zero, or from x and with the result handed on. x and y hold the
-/// iterates in turn; of an odd degree it is x that the restriction and the last sweep read.
-static void sweep_level(grid_host *grid, grid_args *args, uint32_t level, grid_polynomial p, bool is_after)
+static grid_sweeps sweeps_of(grid_polynomial p)
 {
-    TARN_ASSERT(p.degree % 2 == 1 && args->m.level[level].y != NULL);
+    grid_sweeps sweeps = {.step = {1.0f / p.center}, .count = (uint32_t)p.degree};
+    TARN_ASSERT(p.degree % 2 == 1 && p.degree <= SWEEPS_MAX);
     float rho = p.radius / p.center;
-    for (int k = 0; k < p.degree; k++) {
+    for (int k = 1; k < p.degree; k++) {
         const float next = 1.0f / (2.0f * p.center / p.radius - rho);
-        args->sweep = (grid_sweep){
-            .keep = k > 0 ? next * rho : 0.0f,
-            .step = k > 0 ? 2.0f * next / p.radius : 1.0f / p.center,
-            .from_zero = k == 0 && !is_after,
-            .from_y = (k % 2 == 1) == is_after && k > 0,
-            .is_last = is_after && k == p.degree - 1,
-        };
-        rho = k > 0 ? next : rho;
+        sweeps.keep[k] = next * rho;
+        sweeps.step[k] = 2.0f * next / p.radius;
+        rho = next;
+    }
+    return sweeps;
+}
+
+tarn_status grid_sweeps_upload(grid_host *grid)
+{
+    const grid_sweeps sweeps[2] = {sweeps_of(polynomial_of(FINE_SWEEPS, FINE_SWEEPS_LOWEST)),
+                                   sweeps_of(polynomial_of(COARSE_SWEEPS, COARSE_SWEEPS_LOWEST))};
+    grid_sweeps *to = grid->args->m.sweeps;
+    return grid->high_contrast ? tarn_queue_upload(grid->queue, to, sweeps, sizeof sweeps) : TARN_OK;
+}
+
+/// From zero, or from x and with the result handed on. Of an odd number of sweeps it is x that the restriction and the
+/// last one read.
+static void sweep_level(grid_host *grid, grid_args *args, uint32_t level, bool is_after)
+{
+    const uint32_t count = level == 0 ? FINE_SWEEPS : COARSE_SWEEPS;
+    TARN_ASSERT(args->m.level[level].y != NULL && args->m.sweeps != NULL);
+    args->is_after = is_after;
+    for (args->sweep = 0; args->sweep < count; args->sweep++) {
         launch_level(grid, args, GRID_KERNEL(mg_sweep), level);
     }
+    args->sweep = args->is_after = 0;
 }
 
 /// Where coefficients differ much, cells beside each other in two tiles can be one stiff pair in all that is around it,
@@ -138,16 +153,14 @@ static void sweep_level(grid_host *grid, grid_args *args, uint32_t level, grid_p
 /// more on the coarser levels, which see less of the blobs of a light liquid in a heavy one.
 static void v_cycle_contrast(grid_host *grid, grid_args *args)
 {
-    const grid_polynomial fine = polynomial_of(FINE_SWEEPS, FINE_SWEEPS_LOWEST),
-                          coarse = polynomial_of(COARSE_SWEEPS, COARSE_SWEEPS_LOWEST);
     const uint32_t top = args->shape.level_count - 1;
     for (uint32_t level = 0; level < top; level++) {
-        sweep_level(grid, args, level, level == 0 ? fine : coarse, false);
+        sweep_level(grid, args, level, false);
         launch_level(grid, args, GRID_KERNEL(mg_restrict), level);
     }
     launch_level(grid, args, GRID_KERNEL(mg_top), top);
     for (uint32_t level = top; level-- > 0;) {
-        sweep_level(grid, args, level, level == 0 ? fine : coarse, true);
+        sweep_level(grid, args, level, true);
     }
 }
 

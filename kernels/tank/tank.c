@@ -322,6 +322,9 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     if (status == TARN_OK) {
         status = grid_solids_upload(&tank->grid);
     }
+    if (status == TARN_OK) {
+        status = grid_sweeps_upload(&tank->grid);
+    }
     if (status == TARN_OK && tank->model->prepare != NULL) {
         status = tank->model->prepare(tank);
     }

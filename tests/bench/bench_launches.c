@@ -1,6 +1,7 @@
 // How many kernels a step launches, one after the other, and with `bench_bytes` how many bytes of device memory they
 // touch: what a step takes at least on a GPU, where each launch waits for the one before it. Then the same of frames,
 // and how often the host waits for them. Prints tables; asserts nothing.
+#include "kernels/device/chain_record.h"
 #include "kernels/device/device_internal.h"
 #include "kernels/encoder.h"
 #include "kernels/step_input.h"
@@ -36,6 +37,8 @@ static uint32_t kernel_count;
 static uint64_t rounds, fills, chains;
 static uint64_t downloads, downloaded_bytes, uploads, uploaded_bytes, waits;
 static bool in_chain;
+static chain_record *recording; ///< of a chain that is looked at: nothing is launched
+static const char *refused;     ///< why a chain can't be one launch; NULL: all can
 static const tarn_device_ops *real;
 
 // ------------------------------------------------------------------------------------------------------------ counting
@@ -44,6 +47,10 @@ static void count_launch(tarn_queue *queue, const tarn_kernel *kernel, const voi
                          uint32_t count_max)
 {
     uint32_t i = 0;
+    if (recording != NULL) {
+        chain_record_launch(recording, kernel, args, count, count_max);
+        return;
+    }
     while (i < kernel_count && kernels[i].kernel != kernel) {
         i++;
     }
@@ -61,6 +68,10 @@ static void count_launch(tarn_queue *queue, const tarn_kernel *kernel, const voi
 
 static tarn_status count_zero(tarn_queue *queue, void *to, size_t bytes)
 {
+    if (recording != NULL) {
+        chain_record_refuse(recording, "it fills memory");
+        return TARN_OK;
+    }
     fills++;
     return real->zero(queue, to, bytes);
 }
@@ -89,19 +100,40 @@ static tarn_status count_wait(tarn_queue *queue)
 static void count_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
 {
     (void)queue;
+    if (recording != NULL) {
+        chain_record_loop(recording, go, times);
+        body(context);
+        chain_record_loop_end(recording);
+        return;
+    }
     for (uint32_t round = 0; round < times && *go != 0; round++) {
         rounds++;
         body(context);
     }
 }
 
-/// One launch where the device can; here what it does one after the other is counted.
+/// Whether it can be one launch, as far as this build knows.
+static bool is_one_launch(const tarn_chain *chain, void (*body)(void *), void *context)
+{
+    static chain_record record;
+    if (!chain_record_begin(&record, chain)) {
+        return true;
+    }
+    recording = &record;
+    body(context);
+    recording = NULL;
+    const bool is_one = chain_record_end(&record);
+    refused = is_one ? refused : record.why;
+    chain_record_free(&record);
+    return is_one;
+}
+
+/// Where a chain is one launch, what it does one after the other is counted.
 static void count_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context)
 {
     (void)queue;
-    (void)chain;
-    chains++;
-    in_chain = true;
+    in_chain = is_one_launch(chain, body, context);
+    chains += in_chain;
     body(context);
     in_chain = false;
 }
@@ -205,6 +237,9 @@ static void print_table(uint32_t particles, uint32_t steps, uint64_t substeps)
            (double)launches * per_step, (double)fills * per_step, 1e-3 * launch_us, LAUNCH_US);
     printf("of them %.1f chains, in which %.1f kernels follow each other: %.3f ms at %.1f us each\n",
            (double)chains * per_step, (double)phases * per_step, 1e-3 * phase_us, PHASE_US);
+    if (refused != NULL) {
+        printf("not all chains are one launch: %s\n", refused);
+    }
     if (bytes > 0) {
         printf("%.1f bytes a particle and substep: %.3f ms a step at 3 TB/s, %.3f ms in all\n",
                bytes * steps / ((double)particles * (double)substeps), 1e-3 * memory_us,
@@ -232,17 +267,28 @@ static void print_frame(const char *name, uint32_t frame_bytes)
 // ---------------------------------------------------------------------------------------------------------- the
 // program
 
-/// A tank of 1 m with a block of water at one end, eight particles to a cell.
-static void describe(tarn_tank_desc *desc, uint32_t particles)
+/// A tank of 1 m with a block of water at one end, eight particles to a cell; and at the other one as high of a liquid
+/// that is a thousandth as dense.
+static void describe(tarn_tank_desc *desc, uint32_t particles, bool has_contrast)
 {
     const float share[3] = {0.4f, 0.8f, 1.0f};
     tarn_tank_desc_default(desc);
-    const double n = round(cbrt((double)particles / (8.0 * 0.4 * 0.8)));
+    const double n = round(cbrt((double)particles / (8.0 * (has_contrast ? 1.0 : 0.4) * 0.8)));
     desc->cell_m = 1.0f / (float)n;
     desc->block_count = 1;
     for (int a = 0; a < 3; a++) {
         desc->cells[a] = (uint16_t)n;
         desc->blocks[0].max_m[a] = share[a] * (float)n * desc->cell_m;
+    }
+    if (has_contrast) {
+        desc->block_count = desc->liquid_count = 2;
+        desc->liquids[0].density_kg_m3 = 1000.0f;
+        desc->liquids[1] = desc->liquids[0];
+        desc->liquids[1].density_kg_m3 = 1.0f;
+        desc->blocks[1] = desc->blocks[0];
+        desc->blocks[1].liquid = 1;
+        desc->blocks[1].min_m[0] = desc->blocks[0].max_m[0];
+        desc->blocks[1].max_m[0] = 1.0f;
     }
 }
 
@@ -283,7 +329,12 @@ static tarn_status count_frames(tarn_tank *tank)
     return status;
 }
 
-static int run(uint32_t particles, uint32_t steps, bool per_particle)
+typedef struct launch_options {
+    uint32_t particles, steps;
+    bool per_particle, has_contrast;
+} launch_options;
+
+static int run(uint32_t particles, uint32_t steps, const launch_options *options)
 {
     const tarn_device_desc on = {.kind = TARN_WATCHED ? TARN_DEVICE_CUDA : TARN_DEVICE_CPU};
     tarn_device *device;
@@ -292,7 +343,7 @@ static int run(uint32_t particles, uint32_t steps, bool per_particle)
     tarn_tank_report report;
     uint64_t substeps = 0;
     char why[256] = "";
-    describe(&desc, particles);
+    describe(&desc, particles, options->has_contrast);
     tarn_status status = tarn_device_create(&on, &device);
     if (status != TARN_OK) {
         fprintf(stderr, "bench_launches: the device: %s\n", tarn_status_text(status));
@@ -312,7 +363,7 @@ static int run(uint32_t particles, uint32_t steps, bool per_particle)
         substeps += i >= WARM_UP_STEPS ? report.substeps : 0;
     }
     if (status == TARN_OK) {
-        if (per_particle) {
+        if (options->per_particle) {
             print_bytes((double)report.particle_count * (double)substeps);
         } else {
             print_table(report.particle_count, steps, substeps);
@@ -328,11 +379,6 @@ static int run(uint32_t particles, uint32_t steps, bool per_particle)
     return status == TARN_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-typedef struct launch_options {
-    uint32_t particles, steps;
-    bool per_particle;
-} launch_options;
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     launch_options *options = state->input;
@@ -346,6 +392,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case 'b':
         options->per_particle = true;
         return 0;
+    case 'c':
+        options->has_contrast = true;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -356,6 +405,7 @@ int main(int argc, char **argv)
     static const struct argp_option known[] = {
         {"particles", 'p', "N", 0, "of the dam break; default: 102400, and 2073600", 0},
         {"steps", 's', "N", 0, "counted, after two others; default: 60, of the larger one 6", 0},
+        {"contrast", 'c', NULL, 0, "with a liquid beside the water that is a thousandth as dense", 0},
         {"per-particle", 'b', NULL, 0, "bytes a particle and substep, as tests/gpu/gpu_bytes.inc has them", 0},
         {0}};
     static const struct argp argp = {
@@ -363,9 +413,8 @@ int main(int argc, char **argv)
     launch_options options = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     if (options.particles != 0) {
-        return run(options.particles, options.steps != 0 ? options.steps : 60, options.per_particle);
+        return run(options.particles, options.steps != 0 ? options.steps : 60, &options);
     }
-    const int first = run(PARTICLES, options.steps != 0 ? options.steps : 60, options.per_particle);
-    return first != EXIT_SUCCESS ? first
-                                 : run(MANY_PARTICLES, options.steps != 0 ? options.steps : 6, options.per_particle);
+    const int first = run(PARTICLES, options.steps != 0 ? options.steps : 60, &options);
+    return first != EXIT_SUCCESS ? first : run(MANY_PARTICLES, options.steps != 0 ? options.steps : 6, &options);
 }

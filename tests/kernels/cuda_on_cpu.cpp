@@ -73,6 +73,7 @@ uint32_t paused;  // lanes of this turn
 uint32_t block_waiting[BLOCKS_MAX];
 block_run running;
 std::set<std::string> have_run;
+const char *refused;
 
 // A lane is made as a context and goes on by jumps: changing contexts costs a call of the system each, for the signals'
 // mask, which a jump leaves alone.
@@ -583,6 +584,7 @@ void run_chain(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), 
         const chain_record &r = launch.record;
         launch.program = chain_record_program(&r, r.op, r.set, r.args, launch.meeting);
     } else {
+        refused = launch.record.why;
         made.chain.reset();
     }
     outer->push_back(made);
@@ -633,18 +635,22 @@ double memory_rate(tarn_device *)
     return 1e9;
 }
 
-const tarn_device_ops operations = {
-    destroy,     memory_bytes, take,      give,      queue_create, queue_destroy,  copy,    copy,    zero,
-    wait,        launch,       repeat,    run_chain, run,          replay_destroy, nullptr, nullptr, // lanes
-    nullptr,     nullptr,      nullptr,   nullptr, // shared memory, and order of queues: all is done when a call
-                                                   // returns
-    memory_rate, mark,         between_s, bar};
+const tarn_device_ops operations = {destroy, memory_bytes, take, give, queue_create, queue_destroy, copy, copy, zero,
+                                    wait, launch, repeat, run_chain, run, replay_destroy, nullptr, nullptr, // lanes
+                                    nullptr, nullptr, nullptr, nullptr, // shared memory, and order of queues: all is
+                                                                        // done when a call returns
+                                    memory_rate, mark, between_s, bar};
 
 } // namespace
 
 extern "C" int emulated_has_run(const char *kernel)
 {
     return have_run.count(kernel) > 0;
+}
+
+extern "C" const char *emulated_refused(void)
+{
+    return refused;
 }
 
 extern "C" int tarn_cuda_device_count(void)

@@ -37,6 +37,9 @@ extern emulated_index threadIdx, blockIdx, blockDim, gridDim;
 /// Whether a kernel has run on any tile so far.
 extern "C" int emulated_has_run(const char *kernel);
 
+/// Why the last chain was refused that couldn't be one launch; NULL: all could.
+extern "C" const char *emulated_refused(void);
+
 /// Ends this lane's turn until all lanes of the block, or of its warp, have come here.
 void emulated_block_barrier(const char *file, int line);
 void emulated_warp_barrier(void);

@@ -27,6 +27,7 @@ enum {
 #define DIALECT_CHAIN_LIST(K)                                                                                          \
     K(dialect_rewind)                                                                                                  \
     K(dialect_mix)                                                                                                     \
+    K(dialect_follow)                                                                                                  \
     K(dialect_round)
 
 /// What all test kernels take; each uses some of it.

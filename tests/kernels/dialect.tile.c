@@ -397,4 +397,13 @@ TILE_KERNEL(dialect_mix, DIALECT_LANES, dialect_args, tile_no_scratch)
     }
 }
 
+/// The order of launches shows in the values, and what each was given as `limit`.
+TILE_KERNEL(dialect_follow, DIALECT_LANES, dialect_args, tile_no_scratch)
+{
+    FOR_RANGE (i, 0, DIALECT_LANES) {
+        const uint32_t at = tile * DIALECT_LANES + i;
+        args->u[at] = args->u[at] * 1664525u + args->limit;
+    }
+}
+
 TILE_CHAIN(dialect_mixing, DIALECT_LANES, dialect_args, DIALECT_CHAIN_LIST)

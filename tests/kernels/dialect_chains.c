@@ -5,12 +5,13 @@
 #include "tests/kernels/dialect_kernels.h"
 
 enum { ROUNDS_MAX = 9, RUNS = 3 };
+enum { ROW = 4, LONG_ROW = 150 }; ///< launches; the latter: more than a chain has operations
 
 typedef struct mixing {
     tarn_queue *queue;
     dialect_args there, back, rounds;
     const uint32_t *tiles; ///< device memory
-    uint32_t tiles_max, times;
+    uint32_t tiles_max, times, row;
     bool fills; ///< what no chain can
 } mixing;
 
@@ -31,6 +32,11 @@ static void mix(void *context)
     }
     tarn_queue_repeat(m->queue, m->rounds.u, m->times, one_round, context);
     tarn_queue_launch(m->queue, &kernel_dialect_mix, &m->there, m->tiles, m->tiles_max);
+    dialect_args follow = m->there;
+    for (uint32_t i = 0; i < m->row; i++, follow.limit++) {
+        tarn_queue_launch(m->queue, &kernel_dialect_follow, &follow, m->tiles, m->tiles_max);
+    }
+    tarn_queue_launch(m->queue, &kernel_dialect_follow, &m->there, m->tiles, m->tiles_max);
 }
 
 static void mix_in_chain(void *context)
@@ -43,6 +49,14 @@ static void mix_here(const uint32_t *from, uint32_t *to, uint32_t count, uint32_
 {
     for (uint32_t i = 0; i < count; i++) {
         to[i] = from[(i * DIALECT_MIX_STRIDE + 1) % count] * 1664525u + add;
+    }
+}
+
+/// What dialect_follow does.
+static void follow_here(uint32_t *values, uint32_t count, uint32_t add)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = values[i] * 1664525u + add;
     }
 }
 
@@ -65,6 +79,7 @@ static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bo
         dialect_arrays_upload(&all);
     }
     mixing m = {.queue = queue, .tiles_max = tiles + 7, .times = times, .fills = fills};
+    m.row = tiles > 2 ? ROW : LONG_ROW;
     m.there = dialect_to_device(&all, (dialect_args){.key = a, .u = b, .n = count, .limit = 3});
     m.back = dialect_to_device(&all, (dialect_args){.key = b, .u = a, .n = count, .limit = 5});
     m.rounds = dialect_to_device(&all, (dialect_args){.u = go});
@@ -80,6 +95,10 @@ static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bo
             mix_here(y, x, count, 5);
         }
         mix_here(x, y, count, 3);
+        for (uint32_t i = 0; i < m.row; i++) {
+            follow_here(y, count, 3 + i);
+        }
+        follow_here(y, count, 3);
         all.failed |= tarn_queue_download(queue, b, dialect_array_device(&all, b), count * sizeof *b) != TARN_OK;
         for (uint32_t i = 0; i < count && !result && !all.failed; i++) {
             result = dialect_same_u32("mixed", i, b[i], y[i]);

@@ -24,7 +24,8 @@
     X(dialect_chain)                                                                                                   \
     X(dialect_round)                                                                                                   \
     X(dialect_rewind)                                                                                                  \
-    X(dialect_mix)
+    X(dialect_mix)                                                                                                     \
+    X(dialect_follow)
 
 #define DIALECT_KERNEL_EXTERN(name) extern const tarn_kernel kernel_##name;
 DIALECT_KERNEL_LIST(DIALECT_KERNEL_EXTERN)

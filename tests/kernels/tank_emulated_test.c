@@ -20,6 +20,7 @@
 enum { STEPS = 3, STREAM_FRAMES = STEPS + 1, STREAM_BYTES_MAX = 1 << 20 };
 
 int emulated_has_run(const char *kernel); // cuda_on_cpu.cpp, which is C++
+const char *emulated_refused(void);
 
 typedef struct outcome {
     tarn_tank_hash hash[STEPS + 2];
@@ -237,6 +238,15 @@ static void reach_all(void **state)
     }
 }
 
+/// After the others.
+static void chain_all(void **state)
+{
+    (void)state;
+    if (emulated_refused() != NULL) {
+        fail_msg("a chain of a fixture isn't one launch: %s", emulated_refused());
+    }
+}
+
 int main(void)
 {
     static int ascending = 0, descending = 1;
@@ -251,6 +261,7 @@ int main(void)
         {"a profile by marks", profile_by_marks, NULL, NULL, NULL},
         {"a tank that outgrows its memory stops", outgrow_memory, NULL, NULL, NULL},
         {"the fixtures reach every kernel", reach_all, NULL, NULL, NULL},
+        {"every chain of theirs is one launch", chain_all, NULL, NULL, NULL},
     };
     return cmocka_run_group_tests_name("emulated tank", tests, NULL, NULL);
 }

@@ -57,6 +57,17 @@ static void describe_two_liquids(tarn_tank_desc *desc)
     desc->blocks[2].colour[3] = 255;
 }
 
+/// Two liquids in a tank that is long enough for five levels, on which high contrast takes many sweeps.
+static void describe_contrast(tarn_tank_desc *desc)
+{
+    set_cells(desc, 70, 7, 6, 2.0f);
+    desc->liquid_count = 2;
+    desc->liquids[1] = (tarn_liquid){.density_kg_m3 = 1.0f, .colour = {200, 60, 20}};
+    add_block(desc, (const float[3]){0.3f, 0.0f, 0.0f}, (const float[3]){0.4f, 0.8f, 1.0f}, 0.0f);
+    add_block(desc, (const float[3]){0.4f, 0.0f, 0.0f}, (const float[3]){0.5f, 0.8f, 1.0f}, 0.0f);
+    desc->blocks[1].liquid = 1;
+}
+
 /// Particles with slopes and cubic splines.
 static void describe_cubic(tarn_tank_desc *desc)
 {
@@ -304,6 +315,7 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny, smoke", describe_smoke, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"tiny, flat smoke", describe_flat_smoke, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"tiny, vortons", describe_vortons, 30, 0.5f, TANK_FIXTURE_TOOLS},
+    {"tiny, high contrast", describe_contrast, 10, 0.5f, 0},
     {"tiny, tools", describe_tiny, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"dam break 32", describe_dam_break, 60, 0.0f, 0},
     {"still pool", describe_still_pool, 60, 1.0f, TANK_FIXTURE_TOOLS},

@@ -12,7 +12,7 @@ typedef struct tank_fixture {
     uint32_t does;       ///< TANK_FIXTURE_...
 } tank_fixture;
 
-enum { TANK_FIXTURE_COUNT = 21, TANK_FIXTURE_TINY = 15, TANK_FIXTURE_HUGE = 19 }; // the smallest come first
+enum { TANK_FIXTURE_COUNT = 22, TANK_FIXTURE_TINY = 16, TANK_FIXTURE_HUGE = 20 }; // the smallest come first
 
 /// What is done to it besides the push: all tools in and out of turn, walls, throws, erasures, motion; a grab of a
 /// body.
