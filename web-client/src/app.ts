@@ -15,11 +15,13 @@ import type { FramePosition, ServerMessage, SessionState } from "./protocol/mess
 import { changesTold, FREE, mayAct, maySetParameters, mayUse, type Standing } from "./protocol/standing.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
+import type { LightName } from "./shader/lights.js";
 import { readAdded } from "./state/added-solids.js";
 import { OWN, vorticityScale } from "./state/colour-by.js";
 import { drawingOf, drawingsOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { IdleStir } from "./state/idle-stir.js";
+import { LightShelf, lightOf } from "./state/light.js";
 import { Orbit } from "./state/orbit.js";
 import { replayLeftS } from "./state/past.js";
 import { QUALITIES } from "./state/quality.js";
@@ -104,6 +106,7 @@ export class App {
   private readoutMs = 0;
   private readonly hashListeners = new Set<(frame: DecodedFrame, hash: string) => void>();
   private readonly measurements = noMeasurements();
+  private readonly lights = new LightShelf(() => window.localStorage);
 
   /**
    * @param arrival     what has been begun already
@@ -133,7 +136,7 @@ export class App {
     });
     if (isDisplay || values.view !== null) this.stage.standAlone(values.view);
     document.body.classList.toggle("no-corner", values.view !== null && !hasCorner(values.view));
-    if (values.sky !== null) this.stage.light(values.sky);
+    this.stage.colourSky(values.sky);
     this.pictures = new Pictures(this.stage, {
       fullDetail,
       software,
@@ -175,6 +178,7 @@ export class App {
       pressing: (id, at) => this.stage.touch(id, at),
     });
     this.stage.add(this.together.markers.group);
+    this.lightBy(lightOf(values.light, this.lights.kept));
     this.carryField();
     this.headset = createHeadset(this, this.controls.tool, {
       nextTool: () => this.controls.chooseNext(1),
@@ -631,6 +635,11 @@ export class App {
         this.settings.set("look", name === (this.namedLook ?? "particles") ? "auto" : name);
         this.drawAs(this.settings.values.draw);
       },
+      light: (name) => {
+        this.settings.set("light", name);
+        this.lights.keep(name);
+        this.lightBy(name);
+      },
       tilt: Controls.canTilt ? () => this.controls.toggleTilt() : null,
       camera: Webcam.canRun ? () => this.webcam.toggle() : null,
       picture: () => this.keeping.picture(),
@@ -716,6 +725,13 @@ export class App {
     this.panel.showLooks(canWall, look);
     // Arrows are made of a frame that comes.
     if (paused && drawing === "arrows" && before !== drawing) this.conversation.lookAgain();
+  }
+
+  private lightBy(name: LightName): void {
+    this.stage.lightBy(name);
+    // What is written over the picture is to be read on it.
+    document.body.dataset.light = name;
+    this.panel.showLight(name);
   }
 
   /** The look that the scene names. */

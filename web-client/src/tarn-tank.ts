@@ -1,5 +1,5 @@
 // <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength, colour, draw,
-// quality and channel as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
+// quality, channel, light and sky as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
 // scenes' files, where they lie elsewhere than at the server. It gives off the events `tankstate` and `tankproblem`, whose
 // details are the session's state and a sentence.
 import { Gestures } from "./input/gestures.js";
@@ -14,6 +14,7 @@ import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
 import { drawingOf } from "./state/drawing.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
+import { lightOf } from "./state/light.js";
 import { LiquidMap } from "./state/liquid-map.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
@@ -26,9 +27,11 @@ const PROBLEM_MS = 5000;
 const STYLE = `
   :host { display: block; position: relative; min-height: 120px; overflow: hidden; background: #071019; }
   :host([hidden]) { display: none; }
+  :host([light="clear"]) { background: none; }
   canvas { position: absolute; inset: 0; width: 100%; height: 100%; touch-action: none; outline: none; cursor: grab; }
   canvas:focus-visible { outline: 1px solid rgb(120 180 210 / 45%); outline-offset: -4px; }
   p { position: absolute; inset: auto 8px 8px; margin: 0; color: #ffc46b; font: 13px system-ui, sans-serif; }
+  p:not(:empty) { padding: 3px 8px; border-radius: 6px; background: rgb(7 18 28 / 84%); }
 `;
 
 /** What a tank on a page consists of while the element is part of it. */
@@ -149,6 +152,8 @@ export class TarnTank extends HTMLElement {
     "draw",
     "quality",
     "channel",
+    "light",
+    "sky",
   ];
 
   private joined: Tank | null = null;
@@ -187,6 +192,7 @@ export class TarnTank extends HTMLElement {
     } else if (name === "quality") this.applyQuality();
     else if (name === "channel") this.applyChannel();
     else if (name === "draw") this.applyDrawing();
+    else if (name === "light" || name === "sky") this.applyLight();
     else this.applyTool();
   }
 
@@ -227,6 +233,7 @@ export class TarnTank extends HTMLElement {
       this.applyTool();
       this.applyQuality();
       this.applyChannel();
+      this.applyLight();
     } catch (error) {
       this.end();
       this.say(`The tank can't be shown: ${(error as Error).message}.`);
@@ -287,6 +294,12 @@ export class TarnTank extends HTMLElement {
   private applyChannel(): void {
     const { channel } = this.read(["channel"]);
     this.showing?.colourBy(channel);
+  }
+
+  private applyLight(): void {
+    const { light, sky } = this.read(["light", "sky"]);
+    this.showing?.stage.lightBy(lightOf(light, null));
+    this.showing?.stage.colourSky(sky);
   }
 
   /** Attributes as the page's address has them. */

@@ -4,6 +4,7 @@
 import * as THREE from "three";
 import type { Tool } from "../protocol/messages.js";
 import { grazing, grazingVertex } from "../shader/grazing.js";
+import type { RoomUniforms } from "../shader/room.js";
 import { LAYER } from "./layers.js";
 import { besideWater, waterBeside } from "./water/beside-water.js";
 
@@ -18,6 +19,9 @@ const COLOURS: Readonly<Record<Tool, number>> = {
   wall: 0xc8d2dc,
   erase: 0xffa8a8,
 };
+
+/** Of these colours before what is bright. */
+const SHADE = 0.4;
 
 export interface CursorLook {
   tool: Tool;
@@ -38,24 +42,28 @@ export class Cursor {
   private readonly axis = new THREE.Vector3();
   private readonly ahead = new THREE.Vector3(0, 0, 1);
 
-  constructor() {
+  constructor(private readonly light: RoomUniforms) {
     this.rim = new THREE.ShaderMaterial({
       glslVersion: THREE.GLSL3,
       transparent: true,
       depthTest: false,
       depthWrite: false,
-      blending: THREE.AdditiveBlending,
+      blending: THREE.CustomBlending,
+      blendSrc: THREE.OneFactor,
+      blendDst: THREE.OneMinusSrcAlphaFactor,
       uniforms: {
         strength: { value: 0.5 },
         tint: { value: new THREE.Color() },
         fill: { value: 0 },
         ...waterBeside,
+        ...light,
       },
       vertexShader: grazingVertex,
       fragmentShader: /* glsl */ `
         uniform float strength;
         uniform float fill;
         uniform vec3 tint;
+        uniform float roomOpen;
         out vec4 colour;
         ${grazing}
         ${besideWater}
@@ -64,7 +72,8 @@ export class Cursor {
           float a = strength * (0.08 + fill + 0.30 * rim * rim + 0.9 * smoothstep(0.80, 0.92, rim));
           // In the water it is seen through it.
           if (waterPart != 0 && waterBefore(toEye.z)) a *= 0.45;
-          colour = vec4(tint * a, a);
+          // It shines in the dark, and covers what is bright.
+          colour = roomOpen > 0.0 ? vec4(tint * a, a) : vec4(tint * a * a, 0.0);
         }`,
     });
     this.inside = new THREE.MeshBasicMaterial({ transparent: true, depthTest: false, depthWrite: false });
@@ -88,13 +97,15 @@ export class Cursor {
     if (at === null) return;
     this.mesh.position.set(at[0] as number, at[1] as number, at[2] as number);
     this.mesh.scale.setScalar(look.radiusM);
-    const colour = look.tool === "dye" || look.tool === "pour" ? look.colour : COLOURS[look.tool];
+    const isOwn = look.tool === "dye" || look.tool === "pour";
+    const colour = isOwn ? look.colour : COLOURS[look.tool];
+    const shade = this.light.roomOpen.value === 0 || isOwn ? 1 : SHADE;
     const uniforms = this.rim.uniforms as Record<"strength" | "tint" | "fill", THREE.IUniform>;
     uniforms.strength.value = look.pressed ? 0.85 : 0.38;
     uniforms.fill.value = look.tool === "dye" ? 0.15 : 0;
     // The picture's own values are sRGB already.
-    uniforms.tint.value.setHex(colour, THREE.LinearSRGBColorSpace);
-    this.inside.color.setHex(colour, THREE.LinearSRGBColorSpace);
+    uniforms.tint.value.setHex(colour, THREE.LinearSRGBColorSpace).multiplyScalar(shade);
+    this.inside.color.setHex(colour, THREE.LinearSRGBColorSpace).multiplyScalar(shade);
     this.inside.opacity = look.pressed ? 0.9 : 0.5;
     for (const [tool, mark] of this.marks) mark.visible = tool === look.tool;
     // A vortex turns about the line of sight.

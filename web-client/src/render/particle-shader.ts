@@ -163,7 +163,9 @@ const float RIM_MEAN = 0.1; // of rim over a sphere's disc
 
 uniform mat4 projectionMatrix;
 uniform float radius;
-uniform vec3 sunWorld;
+uniform vec3 roomSun;
+uniform vec3 skyFill;
+uniform vec3 sunFill;
 
 flat in vec3 centre;
 flat in vec3 tint;
@@ -185,7 +187,7 @@ void main() {
   vec3 normal = normalize(sphere + 4.5 / own * facing * (1.0 - 0.85 * exposure.y));
 
   float daylight = exposure.x;
-  vec3 sunDirection = mat3(viewMatrix) * sunWorld;
+  vec3 sunDirection = mat3(viewMatrix) * roomSun;
   vec3 upDirection = viewMatrix[1].xyz;
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
   float sky = 0.5 + 0.5 * dot(normal, upDirection);
@@ -193,7 +195,8 @@ void main() {
   float glint = pow(max(dot(normal, normalize(sunDirection + toEye)), 0.0), 48.0);
   float rim = pow(1.0 - clamp(dot(normal, toEye), 0.0, 1.0), 3.0);
 
-  vec3 lit = tint * (vec3(0.30, 0.38, 0.46) * (0.45 + 0.55 * sky) + vec3(1.30, 1.24, 1.14) * sun * sun * (0.25 + 0.75 * daylight));
+  vec3 lit = tint * (skyFill * vec3(0.30, 0.38, 0.46) * (0.45 + 0.55 * sky) +
+                     sunFill * vec3(1.30, 1.24, 1.14) * sun * sun * (0.25 + 0.75 * daylight));
   lit = mix(lit, tint * vec3(0.25, 0.38, 0.55), 0.45 * (1.0 - daylight));
   lit += vec3(0.85, 0.95, 1.0) * glint * own * 0.42 * daylight;
   lit += vec3(0.10, 0.24, 0.34) * mix(RIM_MEAN, rim, own) * (0.2 + 0.8 * daylight);

@@ -10,6 +10,7 @@ import {
   topSpeed,
   VELOCITY_BYTES,
 } from "../codec/frame-info.js";
+import type { Room } from "../shader/room.js";
 import type { Scale } from "../state/colour-by.js";
 import type { DecodedFrame } from "../state/frame-stream.js";
 import { LAYER } from "./layers.js";
@@ -41,11 +42,14 @@ export class Particles {
   private capacity = 0;
   private frameS = 0;
   private light: THREE.Data3DTexture;
-  private readonly sunWorld = new THREE.Vector3();
+  private readonly turn = new THREE.Matrix4();
   private readonly sun = new THREE.Vector3();
   private readonly up = new THREE.Vector3();
 
-  constructor(private readonly gl: WebGL2RenderingContext) {
+  constructor(
+    private readonly gl: WebGL2RenderingContext,
+    private readonly room: Room,
+  ) {
     this.positionBuffer = gl.createBuffer();
     this.velocityBuffer = gl.createBuffer();
     this.positions = new THREE.GLBufferAttribute(this.positionBuffer, gl.UNSIGNED_SHORT, 4, 2, 0);
@@ -72,9 +76,9 @@ export class Particles {
       momentS: { value: 0 },
       shadowing: { value: 0 },
       sunTank: { value: new THREE.Vector3(0, 1, 0) },
-      sunWorld: { value: this.sunWorld },
       sunDirection: { value: this.sun },
       upDirection: { value: this.up },
+      ...room.uniforms,
     };
     this.material = new THREE.ShaderMaterial({
       glslVersion: THREE.GLSL3,
@@ -175,13 +179,16 @@ export class Particles {
    * @param camera    of those programs that draw one view only
    * @param heightPx  of the view, or of each eye's
    */
-  prepare(leadS: number, camera: THREE.PerspectiveCamera, heightPx: number, sunWorld: THREE.Vector3): void {
+  prepare(leadS: number, camera: THREE.PerspectiveCamera, heightPx: number): void {
     this.uniform("lead").value = leadS;
     this.uniform("momentS").value = (this.frameS + leadS) % MOMENTS_S;
     this.uniform("pixelsPerUnit").value = 0.5 * heightPx * (camera.projectionMatrix.elements[5] as number);
     this.uniform("viewHeight").value = heightPx;
-    this.sunWorld.copy(sunWorld);
-    this.sun.copy(sunWorld).transformDirection(camera.matrixWorldInverse);
+    this.sun.fromArray(this.room.sun).transformDirection(camera.matrixWorldInverse);
+    this.group.updateWorldMatrix(true, false);
+    (this.uniform("sunTank").value as THREE.Vector3)
+      .fromArray(this.room.sun)
+      .transformDirection(this.turn.copy(this.group.matrixWorld).invert());
     this.up.set(0, 1, 0).transformDirection(camera.matrixWorldInverse);
   }
 

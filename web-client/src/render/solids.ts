@@ -2,6 +2,8 @@
 // meshes and what moves are opaque; a container is a thin wall with its edges drawn.
 import * as THREE from "three";
 import { grazingVertex } from "../shader/grazing.js";
+import type { RoomUniforms } from "../shader/room.js";
+import { tone } from "../shader/tone.js";
 import type { BodyTrack } from "../state/body-track.js";
 import { clipConvex } from "../state/clip-convex.js";
 import type { Vec3 } from "../state/ray.js";
@@ -14,27 +16,30 @@ import { besideWater, waterBeside } from "./water/beside-water.js";
 const fragment = /* glsl */ `
 uniform vec3 tint; // linear
 uniform float opacity;
-uniform vec3 sunWorld;
+uniform vec3 roomSun;
+uniform vec3 skyFill;
+uniform vec3 sunFill;
 in vec3 facing;
 in vec3 toEye;
 out vec4 colour;
 ${besideWater}
+${tone}
 void main() {
   if (opacity < 1.0 && !besideWater(toEye.z)) discard;
   vec3 eye = normalize(toEye);
   vec3 normal = normalize(facing);
   normal *= gl_FrontFacing ? 1.0 : -1.0;
   // Of each camera's own view: a headset has two.
-  vec3 sunDirection = mat3(viewMatrix) * sunWorld;
+  vec3 sunDirection = mat3(viewMatrix) * roomSun;
   vec3 upDirection = viewMatrix[1].xyz;
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
   float sky = 0.5 + 0.5 * dot(normal, upDirection);
   float glint = pow(max(dot(normal, normalize(sunDirection + eye)), 0.0), 40.0);
   float rim = pow(1.0 - clamp(dot(normal, eye), 0.0, 1.0), 3.0);
-  vec3 lit = tint * (vec3(0.26, 0.32, 0.40) * (0.45 + 0.55 * sky) + vec3(1.05, 1.0, 0.92) * sun * sun);
+  vec3 lit = tint * (skyFill * vec3(0.26, 0.32, 0.40) * (0.45 + 0.55 * sky) +
+                     sunFill * vec3(1.05, 1.0, 0.92) * sun * sun);
   lit += vec3(0.9, 0.95, 1.0) * glint * 0.25 + vec3(0.08, 0.14, 0.18) * rim;
-  lit = lit / (1.0 + 0.22 * lit);
-  colour = vec4(pow(lit, vec3(1.0 / 2.2)), mix(opacity, 1.0, 0.5 * rim * step(opacity, 0.999)));
+  colour = vec4(shown(lit), mix(opacity, 1.0, 0.5 * rim * step(opacity, 0.999)));
 }`;
 
 const STILL_OPACITY = 0.52;
@@ -58,7 +63,8 @@ export class Solids {
   /** Of those that were added, by what they are. */
   private readonly addedObjects = new Map<string, THREE.Object3D>();
   private files: ReadonlyMap<string, SolidFile> = new Map();
-  private readonly sun = { value: new THREE.Vector3(0, 1, 0) };
+
+  constructor(private readonly light: RoomUniforms) {}
 
   /** Shows these solids in place of those shown before. @param files  what the files that they name hold */
   show(solids: readonly Solid[], files: ReadonlyMap<string, SolidFile>): void {
@@ -139,11 +145,6 @@ export class Solids {
     return nearest;
   }
 
-  /** Sets what changes with every picture. @param sunWorld  direction in the room */
-  prepare(sunWorld: THREE.Vector3): void {
-    this.sun.value.copy(sunWorld);
-  }
-
   /** @returns null where its file is missing */
   private put(solid: Solid): THREE.Object3D | null {
     const { shape } = solid;
@@ -216,7 +217,7 @@ export class Solids {
       uniforms: {
         tint: { value: new THREE.Color(colour) },
         opacity: { value: opacity },
-        sunWorld: this.sun,
+        ...this.light,
         ...waterBeside,
       },
       transparent: opacity < 1,

@@ -5,6 +5,8 @@
 // Without a headset the tank stands in the middle of the scene, at its own size.
 import * as THREE from "three";
 import type { FrameInfo } from "../codec/frame-info.js";
+import type { LightName } from "../shader/lights.js";
+import { Room } from "../shader/room.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Drawing } from "../state/drawing.js";
 import { type Covers, distanceOf, type Framing, framingOf, MARGIN } from "../state/framing.js";
@@ -25,7 +27,8 @@ import { Particles } from "./particles.js";
 import type { Fluid, View } from "./passes.js";
 import { isDrawnBySoftware } from "./software.js";
 import { Solids } from "./solids.js";
-import { SHARED, TankBox, type TankShared } from "./tank-box.js";
+import { TankBox } from "./tank-box.js";
+import { SHARED, type TankShared } from "./tank-light.js";
 import { WALL_AT, Wall } from "./wall/wall.js";
 import { WallSpeeds } from "./wall/wall-speeds.js";
 import { canDrawWater } from "./water/targets.js";
@@ -36,15 +39,14 @@ const FOV_TANGENT = Math.tan((FOV_DEGREES * Math.PI) / 360);
 /** More pixels than this per CSS pixel cost much and show little. */
 const PIXEL_RATIO_MAX = 2;
 const NO_COVERS: Covers = { rightPx: 0, bottomPx: 0 };
-/** Of the light from above and through the windows, as the water mirrors it. */
-const SKY = 0xdcecff;
 
 const DIRECT = [LAYER.scene, LAYER.spheres, LAYER.glass, LAYER.front];
 
 export class Stage {
   readonly particles: Particles;
-  readonly cursor = new Cursor();
-  readonly solids = new Solids();
+  readonly light = new Room();
+  readonly cursor = new Cursor(this.light.uniforms);
+  readonly solids = new Solids(this.light.uniforms);
   readonly fieldSlice = new FieldSlice();
   /** What moves on a wall by itself. */
   readonly hands = new WallHands();
@@ -65,13 +67,11 @@ export class Stage {
   readonly tank = new THREE.Group();
   private readonly surroundings = new THREE.Group();
   private readonly box: TankBox;
-  private readonly table = new Table();
+  private readonly table: Table;
   private readonly size = new THREE.Vector3(2, 1, 1);
-  private readonly sun = new THREE.Vector3(-0.42, 0.8, 0.43).normalize();
   private readonly pointer = new THREE.Vector2();
   private readonly caster = new THREE.Raycaster();
   private readonly inverse = new THREE.Matrix4();
-  private readonly sky = new THREE.Color(SKY);
   private readonly eyes = new Eyes();
   private readonly view: View = { camera: this.camera, target: null, viewport: new THREE.Vector4() };
   private readonly pixel = new Uint8Array(4);
@@ -86,6 +86,7 @@ export class Stage {
   private part: WallPart | null = null;
   /** Nothing but a flat tank is to be shown. */
   private wantsAlone = false;
+  private isWorn = false;
   /** The tank is one cell deep. */
   private flat = false;
   private reach = 1;
@@ -102,7 +103,7 @@ export class Stage {
   ) {
     const context = canvas.getContext("webgl2", {
       antialias: smoothEdges,
-      alpha: false,
+      alpha: true,
       powerPreference: "high-performance",
     });
     if (context === null) throw new Error("no WebGL2");
@@ -112,9 +113,11 @@ export class Stage {
     this.renderer.setClearColor(0x000000, 0);
     this.hasWater = canDrawWater(context);
     this.isSoftware = isDrawnBySoftware(context);
-    this.particles = new Particles(context);
+    this.particles = new Particles(context, this.light);
     const { uniforms } = this.particles;
-    this.box = new TankBox(Object.fromEntries(SHARED.map((name) => [name, uniforms[name]])) as TankShared);
+    const shared = Object.fromEntries(SHARED.map((name) => [name, uniforms[name]])) as TankShared;
+    this.box = new TankBox(shared, this.light.uniforms);
+    this.table = new Table(this.light.uniforms, shared);
     this.tank.add(
       this.box.group,
       this.solids.group,
@@ -124,7 +127,7 @@ export class Stage {
     );
     this.room.add(this.tank);
     this.place.add(this.room);
-    this.surroundings.add(createBackdrop(), this.table.mesh);
+    this.surroundings.add(createBackdrop(this.light.uniforms), this.table.mesh);
     this.scene.add(this.surroundings, this.place);
     this.fitTank([2, 1, 1]);
     this.resize();
@@ -162,7 +165,8 @@ export class Stage {
 
   /** A headset shows the picture from now on, or no longer. */
   wear(on: boolean): void {
-    this.surroundings.visible = !on && !this.alone;
+    this.isWorn = on;
+    this.surround();
     this.box.group.visible = on || !this.alone;
     if (on) return;
     this.place.position.set(0, 0, 0);
@@ -214,7 +218,8 @@ export class Stage {
   private frame(): void {
     const { width, height } = this;
     this.framing = framingOf(width, height, this.covers, this.flat);
-    this.surroundings.visible = this.box.group.visible = !this.alone;
+    this.box.group.visible = !this.alone;
+    this.surround();
     this.camera.aspect = width / height;
     const part = this.shownPart;
     if (part !== null) {
@@ -316,7 +321,7 @@ export class Stage {
   }
 
   private createFluid(tier: Tier, drawing: Drawing): Fluid | null {
-    const { renderer, scene, particles, smoothEdges, sky, shownLook } = this;
+    const { renderer, scene, particles, smoothEdges, light, shownLook } = this;
     if (drawing === "arrows") return new Arrows(renderer, scene, particles);
     if (!this.hasWater || tier === "points") return null;
     if (shownLook !== null) {
@@ -325,12 +330,23 @@ export class Stage {
       return wall;
     }
     if (drawing !== "water") return new Gas(renderer, scene, particles, drawing, tier, smoothEdges);
-    return isWater(tier) ? new Water(renderer, scene, particles, tier, smoothEdges, sky) : null;
+    return isWater(tier) ? new Water(renderer, scene, particles, tier, smoothEdges, light.uniforms) : null;
   }
 
-  /** Lights the room in a colour, sRGB 0xrrggbb; the water mirrors it. */
-  light(sky: number): void {
-    this.sky.setHex(sky);
+  /** Lights the tank in another way from now on. */
+  lightBy(name: LightName): void {
+    this.light.choose(name);
+    this.surround();
+  }
+
+  /** Colours the light from the sky. @param sky  sRGB 0xrrggbb; null: as it is by itself */
+  colourSky(sky: number | null): void {
+    this.light.colour(sky === null ? null : new THREE.Color(sky).toArray());
+  }
+
+  /** Shows what stands around the tank, where something does. */
+  private surround(): void {
+    this.surroundings.visible = !this.isWorn && !this.alone && !this.light.isClear;
   }
 
   /** Somebody is pressing at a place of the tank, in this picture. @param id  whose, not 0 */
@@ -370,6 +386,18 @@ export class Stage {
   private drawCanvas(leadS: number): void {
     this.view.viewport.set(0, 0, this.renderer.domElement.width, this.viewHeight());
     this.drawView(this.view, leadS);
+    if (!this.light.isClear) this.close();
+  }
+
+  /** The page isn't to show through the picture, whatever was blended into it. */
+  private close(): void {
+    const { color } = this.renderer.state.buffers;
+    const gl = this.renderer.getContext();
+    gl.colorMask(false, false, false, true);
+    color.setClear(0, 0, 0, 1, false);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    color.setClear(0, 0, 0, 0, false);
+    gl.colorMask(true, true, true, true);
   }
 
   /** What takes several passes is drawn an eye at a time; spheres are drawn for both by three itself. */
@@ -387,8 +415,8 @@ export class Stage {
 
   private drawView(view: View, leadS: number): void {
     const { camera, viewport } = view;
-    this.solids.prepare(this.sun);
-    this.particles.prepare(leadS, camera, viewport.w, this.sun);
+    this.particles.prepare(leadS, camera, viewport.w);
+    this.table.prepare(this.particles.group);
     if (this.fluid !== null) {
       this.fluid.draw(view, Math.cbrt(this.size.x * this.size.y * this.size.z));
       return;

@@ -4,8 +4,10 @@ import * as THREE from "three";
 import { dither } from "../shader/dither.js";
 import { grazing } from "../shader/grazing.js";
 import { gridLine, groundVertex } from "../shader/ground.js";
+import { type RoomUniforms, room } from "../shader/room.js";
+import { tone } from "../shader/tone.js";
 import { LAYER } from "./layers.js";
-import { volumeLight } from "./volume-light.js";
+import { sunlight, type TankShared, web } from "./tank-light.js";
 
 const glassVertex = /* glsl */ `
 out vec3 toEye;
@@ -21,37 +23,26 @@ void main() {
 
 const glassFragment = /* glsl */ `
 uniform float strength;
+uniform float roomOpen;
 in vec3 at;
 out vec4 colour;
 ${grazing}
+${room}
+${tone}
 void main() {
   float fresnel = 0.04 + 0.96 * pow(grazing(), 4.0);
   float streak = smoothstep(0.32, 0.36, at.x + 0.35 * at.y) * (1.0 - smoothstep(0.52, 0.60, at.x + 0.35 * at.y));
   float a = strength * (0.10 + 0.50 * fresnel + 0.10 * streak);
   colour = vec4(vec3(0.62, 0.86, 0.96), a);
+  if (roomOpen == 0.0) return;
+  // Before what is bright glass is what it mirrors, and a little green where it is seen from its edge.
+  vec3 normal = normalize(facing) * (gl_FrontFacing ? 1.0 : -1.0);
+  vec3 mirrored = softRoom(reflect(-normalize(toEye), normal) * mat3(viewMatrix));
+  vec2 border = min(at.xy, 1.0 - at.xy);
+  float edge = exp(-60.0 * min(border.x, border.y));
+  colour.rgb = mix(mix(vec3(0.70, 0.86, 0.83), shown(mirrored), 0.4 + 0.6 * fresnel), vec3(0.42, 0.64, 0.60), edge);
+  colour.a += strength * (0.35 * streak + 0.8 * edge);
 }`;
-
-/** What the tank's programs share with the particles'. */
-export const SHARED = [
-  "lightVolume",
-  "voxelsPerMetre",
-  "tankSize",
-  "shadowing",
-  "sunTank",
-  "momentS",
-  "viewHeight",
-] as const;
-export type TankShared = Record<(typeof SHARED)[number], THREE.IUniform>;
-
-const shadow = /* glsl */ `
-uniform mediump sampler3D lightVolume;
-uniform vec3 voxelsPerMetre;
-uniform vec3 tankSize;
-uniform float shadowing; // of what isn't water, optical depth of a metre; 0: the tank holds water
-uniform vec3 sunTank;
-${volumeLight}
-float sunlight(vec3 place) { return exp(-depthAlong(place, sunTank, 1e6, shadowing)); }
-`;
 
 const tableVertex = /* glsl */ `
 out vec3 place;
@@ -68,7 +59,7 @@ in vec3 place;
 in vec3 facing;
 out vec4 colour;
 ${dither}
-${shadow}
+${sunlight}
 void main() {
   vec3 at = clamp(place / tankSize, 0.0, 1.0);
   vec3 across = mix(4.0 * at * (1.0 - at), vec3(1.0), abs(facing));
@@ -85,7 +76,9 @@ const barVertex = /* glsl */ `
 uniform vec3 along;      // 1 along the bar
 uniform float width;     // metres
 uniform float viewHeight;
+out vec3 facing;
 void main() {
+  facing = normalMatrix * normal;
   vec4 view = modelViewMatrix * vec4(position, 1.0);
   float pixels = 0.5 * viewHeight * projectionMatrix[1][1] / -view.z; // of a metre
   vec3 wider = sign(position) * (1.0 - along) * 0.5 * max(0.0, ${BAR_PX.toFixed(1)} / pixels - width);
@@ -93,8 +86,15 @@ void main() {
 }`;
 
 const barFragment = /* glsl */ `
+uniform vec3 barDark;
+uniform vec3 barBright;
+uniform vec3 roomSun;
+in vec3 facing;
 out vec4 colour;
-void main() { colour = vec4(0.262, 0.434, 0.521, 1.0); }`;
+void main() {
+  float lit = smoothstep(0.2, 0.9, dot(normalize(facing) * mat3(viewMatrix), roomSun));
+  colour = vec4(mix(barDark, barBright, lit), 1.0);
+}`;
 
 export class TankBox {
   readonly group = new THREE.Group();
@@ -105,7 +105,10 @@ export class TankBox {
   private lit = false;
 
   /** @param shared  of the particles' programs: the light volume and its scale, the moment, the view's height */
-  constructor(private readonly shared: TankShared) {}
+  constructor(
+    private readonly shared: TankShared,
+    private readonly light: RoomUniforms,
+  ) {}
 
   /** Builds the tank for a size; does nothing where it is built already. */
   fit(size: THREE.Vector3): void {
@@ -119,9 +122,9 @@ export class TankBox {
     }
     const box = new THREE.BoxGeometry(size.x, size.y, size.z);
     box.translate(size.x / 2, size.y / 2, size.z / 2);
-    const back = new THREE.Mesh(box, glass(THREE.BackSide, 0.3));
+    const back = new THREE.Mesh(box, glass(THREE.BackSide, 0.3, this.light));
     back.renderOrder = 0;
-    const front = new THREE.Mesh(box, glass(THREE.FrontSide, 0.22));
+    const front = new THREE.Mesh(box, glass(THREE.FrontSide, 0.22, this.light));
     front.renderOrder = 20;
     front.layers.set(LAYER.front);
     const floor = this.floor(size);
@@ -166,7 +169,7 @@ export class TankBox {
         const along = new THREE.Vector3().setComponent(axis, 1);
         const bar = new THREE.Mesh(
           new THREE.BoxGeometry(...(dims as [number, number, number])),
-          barMaterial(along, width, this.shared.viewHeight),
+          barMaterial(along, width, { viewHeight: this.shared.viewHeight, ...this.light }),
         );
         // Those at the front are drawn again over the water, so that their edges are as smooth as elsewhere.
         bar.layers.enable(LAYER.front);
@@ -184,24 +187,21 @@ export class TankBox {
       transparent: true,
       depthWrite: false,
       side: THREE.DoubleSide,
-      uniforms: { pitch: { value: Math.max(size.x, size.z) / 16 }, ...this.shared },
+      uniforms: { pitch: { value: Math.max(size.x, size.z) / 16 }, ...this.shared, ...this.light },
       defines: { MARCH_STEPS: 6 },
       vertexShader: groundVertex,
       fragmentShader: /* glsl */ `
         uniform float pitch;
         uniform float momentS;
+        uniform float roomOpen;
+        uniform vec3 tileColour;
+        uniform vec3 lineColour;
+        uniform float floorCover;
         in vec2 at;
         out vec4 colour;
         ${gridLine}
-        ${shadow}
-        /** The bright net under moving water, 0..1: the crests of waves that run in several directions. */
-        float web(vec2 p) {
-          p += 0.35 * vec2(sin(1.7 * p.y + 0.8 * momentS), sin(1.9 * p.x - 0.7 * momentS));
-          float a = sin(3.1 * p.x + 0.9 * p.y + 1.1 * momentS) + sin(2.7 * p.y - 1.3 * p.x - 0.9 * momentS);
-          float b = sin(2.3 * p.x - 2.2 * p.y - 1.3 * momentS) + sin(1.1 * p.x + 3.3 * p.y + 0.7 * momentS);
-          float crest = max(1.0 - abs(a), 1.0 - abs(b));
-          return crest * crest * crest * step(0.0, crest);
-        }
+        ${sunlight}
+        ${web}
         /** How much water is above a place, as far as light is concerned. */
         float above(vec2 uv) { return -log(max(textureLod(lightVolume, vec3(uv.x, 0.0, uv.y), 0.0).r, 0.01)); }
         /** Daylight that comes through water to a place of the floor. */
@@ -214,14 +214,16 @@ export class TankBox {
                                  above(uv + vec2(0.0, off.y)) + above(uv - vec2(0.0, off.y)));
           float wet = smoothstep(0.02, 0.2, here);
           float gathered = clamp(6.0 * (here - around), -0.5, 1.5) * wet;
-          float light = (0.45 + 0.55 * exp(-0.5 * here)) * (1.0 + 0.8 * gathered);
-          return light * (1.0 + wet * exp(-0.35 * here) * (0.75 * web(1.3 * at / pitch) - 0.2));
+          float light = mix(mix(0.45, 0.65, roomOpen), 1.0, exp(-0.5 * here)) * (1.0 + 0.8 * gathered);
+          // In a bright room the net is wide and soft.
+          float net = mix(0.75 * web(1.3 * at / pitch) - 0.2, 0.4 * web(0.8 * at / pitch) - 0.08, roomOpen);
+          return light * (1.0 + wet * exp(-0.35 * here) * net);
         }
         void main() {
           float grid = gridLine(at / pitch, 0.0);
-          float light = shadowing > 0.0 ? 0.3 + 0.7 * sunlight(vec3(at.x, 0.0, at.y)) : throughWater();
-          vec3 tile = mix(vec3(0.115, 0.22, 0.28), vec3(0.42, 0.74, 0.86), grid * 0.55) * light;
-          colour = vec4(tile, 0.80 + 0.1 * grid);
+          float light = shadowing > 0.0 ? mix(mix(0.3, 0.55, roomOpen), 1.0, sunlight(vec3(at.x, 0.0, at.y))) : throughWater();
+          vec3 tile = mix(tileColour, lineColour, grid * 0.55) * light;
+          colour = vec4(tile, min(floorCover + 0.1 * grid, 1.0));
         }`,
     });
     const geometry = new THREE.PlaneGeometry(size.x, size.z).rotateX(-Math.PI / 2);
@@ -232,24 +234,28 @@ export class TankBox {
   }
 }
 
-function barMaterial(along: THREE.Vector3, width: number, viewHeight: THREE.IUniform): THREE.ShaderMaterial {
+function barMaterial(
+  along: THREE.Vector3,
+  width: number,
+  shared: Record<string, THREE.IUniform>,
+): THREE.ShaderMaterial {
   return new THREE.ShaderMaterial({
     glslVersion: THREE.GLSL3,
     vertexShader: barVertex,
     fragmentShader: barFragment,
-    uniforms: { along: { value: along }, width: { value: width }, viewHeight },
+    uniforms: { along: { value: along }, width: { value: width }, ...shared },
     polygonOffset: true,
     polygonOffsetFactor: -1,
     polygonOffsetUnits: -4,
   });
 }
 
-function glass(side: THREE.Side, strength: number): THREE.ShaderMaterial {
+function glass(side: THREE.Side, strength: number, light: RoomUniforms): THREE.ShaderMaterial {
   return new THREE.ShaderMaterial({
     glslVersion: THREE.GLSL3,
     vertexShader: glassVertex,
     fragmentShader: glassFragment,
-    uniforms: { strength: { value: strength } },
+    uniforms: { strength: { value: strength }, ...light },
     transparent: true,
     depthWrite: false,
     side,

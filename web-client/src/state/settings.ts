@@ -5,6 +5,7 @@ import { RANGE, TOOLS } from "../tables/protocol-tables.js";
 import { OWN } from "./colour-by.js";
 import { DRAWINGS } from "./drawing.js";
 import { colourText } from "./identity.js";
+import { LIGHT_WORDS } from "./light.js";
 import { QUALITIES } from "./quality.js";
 import { LOOK_WORDS } from "./wall-look.js";
 import { PART_MIN, readPart, type WallPart } from "./wall-part.js";
@@ -78,6 +79,7 @@ export const SETTINGS = {
   channel: { kind: "name", default: OWN },
   field: { kind: "name", default: "" },
   slice: { kind: "number", min: 0, max: 1, digits: 2, default: 0.5 },
+  light: { kind: "word", words: LIGHT_WORDS, default: "auto" },
   sky: { kind: "colour", default: null },
   mbit: { kind: "number", ...RANGE.mbit_per_s, digits: 2, default: 0 },
   fps: { kind: "number", ...RANGE.frames_per_s, digits: 1, default: 0 },

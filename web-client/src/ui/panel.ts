@@ -4,6 +4,7 @@ import "../../node_modules/lil-gui/dist/lil-gui.css";
 // message, and shows for good once the server has confirmed it.
 import { type Controller, GUI } from "lil-gui";
 import type { Channel, ParameterInfo, Role, SessionState } from "../protocol/messages.js";
+import type { LightName } from "../shader/lights.js";
 import type { Drawing } from "../state/drawing.js";
 import { WALL_LOOKS, type WallLook } from "../state/wall-look.js";
 import { CAMERA_PROMISE } from "./camera-view.js";
@@ -19,6 +20,13 @@ const TITLES: Readonly<Record<Drawing, string>> = {
 const LOOKS: Readonly<Record<string, WallLook | "particles">> = {
   Particles: "particles",
   ...Object.fromEntries(WALL_LOOKS.map((one) => [one.charAt(0).toUpperCase() + one.slice(1), one])),
+};
+
+const LIGHTS: Readonly<Record<string, LightName>> = {
+  Day: "day",
+  Night: "night",
+  Studio: "studio",
+  "None (clear)": "clear",
 };
 
 export interface PanelActions {
@@ -38,6 +46,7 @@ export interface PanelActions {
   slice(share: number): void;
   drawing(name: Drawing): void;
   look(name: WallLook | "particles"): void;
+  light(name: LightName): void;
   /** Null where the device can't be tilted. @return whether it is on now */
   tilt: (() => Promise<boolean>) | null;
   /** Null where there can't be a camera. */
@@ -67,7 +76,16 @@ export class Panel {
   private channelChoice: Controller | null = null;
   private drawingChoice: Controller | null = null;
   private lookChoice: Controller | null = null;
-  private readonly chosen = { scene: "", channel: "", drawing: "", look: "", field: "", slice: 0.5 };
+  private readonly lightChoice: Controller;
+  private readonly chosen = {
+    scene: "",
+    channel: "",
+    drawing: "",
+    look: "",
+    light: "day",
+    field: "",
+    slice: 0.5,
+  };
   private fieldChoices: Controller[] = [];
   private fields = "";
   private scenes = "";
@@ -105,6 +123,10 @@ export class Panel {
     this.sceneFolder.add(buttons, "reset").name("Reset (R)");
     this.sceneFolder.add(buttons, "view").name("Centre the view (V)");
     this.sceneFolder.add(actions, "readout").name("Measurements (M)");
+    this.lightChoice = this.sceneFolder
+      .add(this.chosen, "light", LIGHTS)
+      .name("Light")
+      .onChange((name: LightName) => actions.light(name));
     this.toolFolder = this.createToolFolder();
     this.createKeepFolder();
     this.parameterFolder = this.gui.addFolder("Parameters").close();
@@ -170,6 +192,11 @@ export class Panel {
       .onChange((name: WallLook | "particles") => this.actions.look(name));
     this.lookChoice.show(offered);
     this.lookChoice.updateDisplay();
+  }
+
+  showLight(current: LightName): void {
+    this.chosen.light = current;
+    this.lightChoice.updateDisplay();
   }
 
   /** @param current  the name of the one that the particles are coloured by */
@@ -283,7 +310,11 @@ export class Panel {
   showRole(role: Role, plays: boolean, parameters: boolean): void {
     this.controls = role === "own" && !plays;
     for (const controller of this.sceneFolder.controllers)
-      if (!["view", "readout", "channel", "drawing", "look", "field", "slice"].includes(controller.property))
+      if (
+        !["view", "readout", "channel", "drawing", "look", "light", "field", "slice"].includes(
+          controller.property,
+        )
+      )
         controller.show(this.controls);
     this.parameterFolder.show(parameters && !plays);
     this.toolFolder.show(role !== "watch" && !plays);

@@ -65,7 +65,7 @@ export class Headset {
   private readonly sides: readonly [Side, Side];
   private readonly rig = new THREE.Group();
   private readonly shown = new THREE.Group();
-  private readonly surroundings = new Surroundings();
+  private readonly surroundings: Surroundings;
   private readonly locomotion = new Locomotion();
   private readonly pacing = new Pacing();
   private readonly presence = new OwnPresence();
@@ -85,6 +85,7 @@ export class Headset {
 
   constructor(private readonly host: XrHost) {
     this.tank = new TankStand(host);
+    this.surroundings = new Surroundings(host.stage.light.uniforms);
     this.touches = new ScreenTouches(host, this.tank.stand);
     this.sides = [this.side(this.devices.left), this.side(this.devices.right)];
     this.shown.add(this.surroundings.group, this.panel.mesh, ...this.sides.map(({ model }) => model.group));

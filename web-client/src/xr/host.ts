@@ -2,6 +2,7 @@
 import type { Group, Object3D, PerspectiveCamera, Scene, WebGLRenderer } from "three";
 import type { ControllerInput, HandInput } from "../protocol/headset-inputs.js";
 import type { PointerInput, PresencePoint, Tool } from "../protocol/messages.js";
+import type { Room } from "../shader/room.js";
 import type { Tier } from "../state/quality.js";
 import type { PanelRights } from "./panel-layout.js";
 
@@ -15,6 +16,8 @@ export interface XrStage {
   readonly room: Group;
   /** In `room`: tank coordinates. */
   readonly tank: Group;
+  /** What its programs are lit by. */
+  readonly light: Room;
   /** Of the tank, metres. */
   readonly sizeM: readonly number[];
   /** A headset shows the picture from now on, or no longer: what stands around the tank on the page is hidden. */

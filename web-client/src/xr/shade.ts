@@ -1,12 +1,22 @@
 // The plain looks of what a headset adds to the picture: a colour under a light from above, and a sphere of thin glass.
 import * as THREE from "three";
 import { grazing, grazingVertex } from "../shader/grazing.js";
+import type { RoomUniforms } from "../shader/room.js";
 
-export function shaded(colour: number, side: THREE.Side = THREE.FrontSide): THREE.ShaderMaterial {
+/** @param light  in which, where it is bright, this has the table's colour; null: it keeps its own */
+export function shaded(
+  colour: number,
+  side: THREE.Side = THREE.FrontSide,
+  light: RoomUniforms | null = null,
+): THREE.ShaderMaterial {
   return new THREE.ShaderMaterial({
     glslVersion: THREE.GLSL3,
     side,
-    uniforms: { tint: { value: new THREE.Color().setHex(colour, THREE.LinearSRGBColorSpace) } },
+    uniforms: {
+      tint: { value: new THREE.Color().setHex(colour, THREE.LinearSRGBColorSpace) },
+      roomOpen: light?.roomOpen ?? { value: 0 },
+      tableColour: light?.tableColour ?? { value: [0, 0, 0] },
+    },
     vertexShader: /* glsl */ `
       out vec3 facing;
       void main() {
@@ -21,11 +31,13 @@ export function shaded(colour: number, side: THREE.Side = THREE.FrontSide): THRE
       }`,
     fragmentShader: /* glsl */ `
       uniform vec3 tint;
+      uniform vec3 tableColour;
+      uniform float roomOpen;
       in vec3 facing;
       out vec4 colour;
       void main() {
         float above = 0.5 + 0.5 * normalize(facing).y;
-        colour = vec4(tint * (0.45 + 0.55 * above), 1.0);
+        colour = vec4(mix(tint, tableColour, roomOpen) * (0.45 + 0.55 * above), 1.0);
       }`,
   });
 }

@@ -1,6 +1,7 @@
 // The picture: what is behind smoke or dye, what they leave of its light (Beer and Lambert), and what they scatter.
 import { dither } from "../../shader/dither.js";
 import { smoothly } from "../../shader/smoothly.js";
+import { tone } from "../../shader/tone.js";
 import { tankRay } from "../water/tank-ray.js";
 
 export const gasComposeFragment = /* glsl */ `
@@ -19,13 +20,7 @@ out vec4 colour;
 ${dither}
 ${tankRay}
 
-/** The inverse of what the scene's programs did, and the same. */
-vec3 linear(vec3 c) {
-  vec3 x = pow(c, vec3(2.2));
-  return x / (1.0 - 0.22 * x);
-}
-vec3 shown(vec3 c) { return pow(c / (1.0 + 0.22 * c), vec3(1.0 / 2.2)); }
-
+${tone}
 ${smoothly}
 /** A map that may be coarser than the picture. */
 vec4 mapAt(sampler2D map) {
@@ -49,8 +44,9 @@ void main() {
   if (takes.g + takes.r <= 0.0) return;
   vec4 light = mapAt(lit);
   vec3 through = exp(-takes);
-  vec3 seen = linear(colour.rgb) * through + light.rgb / max(light.a, 1e-6) * (1.0 - exp(-gone.a));
-  // Where nothing is drawn behind it a real room may be seen through it.
-  colour = vec4(shown(seen) + dither(), 1.0 - (1.0 - colour.a) * dot(through, vec3(1.0 / 3.0)));
+  vec3 behind = lightShown(colour.rgb);
+  vec3 seen = behind * through + light.rgb / max(light.a, 1e-6) * (1.0 - exp(-gone.a));
+  // Where nothing is drawn behind it a page or a real room is seen through it.
+  colour = vec4(shown(seen) + dither(), 1.0 - (1.0 - colour.a) * seeThrough(seen, through, behind));
 }
 `;

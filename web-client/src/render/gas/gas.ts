@@ -79,7 +79,6 @@ export class Gas implements Fluid {
   private readonly mapSize = new THREE.Vector2();
   private readonly eye = new THREE.Vector3();
   private readonly clearPerUnit = new THREE.Vector3();
-  private readonly turn = new THREE.Matrix4();
 
   /** @param smoothEdges  of solids */
   constructor(
@@ -174,11 +173,8 @@ export class Gas implements Fluid {
     this.eye.setFromMatrixPosition(this.sight.uniforms.viewToTank.value);
     const size = (uniforms.tankSize as THREE.IUniform<THREE.Vector3>).value;
     const flat = this.measure(size);
-    const sun = (uniforms.sunTank as THREE.IUniform<THREE.Vector3>).value;
-    sun.copy((uniforms.sunWorld as THREE.IUniform<THREE.Vector3>).value);
-    sun.transformDirection(this.turn.copy(group.matrixWorld).invert());
     // In a flat tank light comes from above and from the side only.
-    if (flat) sun.setZ(0).normalize();
+    if (flat) (uniforms.sunTank as THREE.IUniform<THREE.Vector3>).value.setZ(0).normalize();
     this.clearPerUnit.set(...this.look.clear).divideScalar(edgeOf(size, flat) * scale);
   }
 

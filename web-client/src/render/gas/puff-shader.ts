@@ -19,6 +19,8 @@ uniform float covering;  // optical depth of a metre where the volume's density 
 uniform float shadowing; // the same, for shadows
 uniform vec3 sunTank;
 uniform vec3 eyeTank;
+uniform vec3 skyFill;
+uniform vec3 sunFill;
 
 flat out vec3 centre;    // view space
 flat out float wide;     // view space
@@ -65,7 +67,7 @@ void main() {
   float facing = -dot(p.rising, sunTank) / max(edge, 1e-4);
   sun *= 1.0 + 0.35 * facing * smoothstep(0.02, 0.3, edge);
   float sky = 0.35 + 0.65 * sqrt(p.daylight);
-  light = weight * vec4(tint * (SUN * sun + SKY * sky), 1.0);
+  light = weight * vec4(tint * (sunFill * SUN * sun + skyFill * SKY * sky), 1.0);
   takes = vec4(mix(vec3(0.94, 1.0, 1.06), -log(tint), inky), scatter);
 }
 `;

@@ -1,6 +1,7 @@
 // The picture: what is behind the water, bent and coloured by it, what it mirrors, the sun's glint and foam. Pixels
 // without water get the scene as it is. The depth is the nearest of both, for what is drawn over it.
-import { roomLight } from "./room-shader.js";
+import { room } from "../../shader/room.js";
+import { tone } from "../../shader/tone.js";
 import { tankRay } from "./tank-ray.js";
 
 export const composeFragment = /* glsl */ `
@@ -18,22 +19,25 @@ uniform vec2 depthToDistance;
 uniform mat3 viewToRoom;
 uniform vec3 sunDirection;    // view space
 uniform vec3 upDirection;
+uniform vec3 skyFill;
+uniform vec3 sunFill;
+uniform float roomOpen;
 uniform float clearM;         // metres through which water is clear
 uniform float radius;         // of a drawn particle, in the view
 in vec2 at;
 out vec4 colour;
-${roomLight}
+${room}
+${tone}
 ${tankRay}
 
 const float MIRROR = 0.025;    // of light that falls straight onto water
 const float INDEX = 1.33;      // of refraction
 const float BACK_MIN = 0.2;    // a bent ray goes at least so steeply away from the eye
 
-vec3 linear(vec3 c) { return pow(c, vec3(2.2)); }
-vec3 shown(vec3 c) { return pow(c / (1.0 + 0.22 * c), vec3(1.0 / 2.2)); }
-/** The inverse of what the scene's programs did. */
+/** The inverse of what the scene's programs did; the dark room's don't bound bright light. */
 vec3 lightOf(vec2 uv) {
-  return linear(textureLod(scene, uv, 0.0).rgb);
+  vec3 c = textureLod(scene, uv, 0.0).rgb;
+  return roomOpen > 0.0 ? lightShown(c) : pow(c, vec3(2.2));
 }
 
 float hash(vec3 p) {
@@ -106,20 +110,24 @@ void main() {
   vec3 through = exp(log(tint) * depths * 1.1) * exp(-0.35 * depths);
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
   float sky = 0.5 + 0.5 * dot(normal, upDirection);
-  vec3 lamp = vec3(0.22, 0.30, 0.38) * (0.4 + 0.6 * sky) + vec3(1.15, 1.10, 1.00) * sun * sun * (0.3 + 0.7 * daylight);
+  vec3 lamp = skyFill * vec3(0.22, 0.30, 0.38) * (0.4 + 0.6 * sky) +
+              sunFill * vec3(1.15, 1.10, 1.00) * sun * sun * (0.3 + 0.7 * daylight);
   float turbid = 1.0 - exp(-1.1 * depths);
   vec3 body = tint * mix(vec3(0.10, 0.28, 0.50), vec3(0.90, 1.0, 1.0), daylight) * lamp * 0.40;
+  // Before what is bright water shows at its edges: light from there is bent away.
+  float cosine = clamp(dot(normal, toEye), 0.16, 1.0);
+  behind *= 1.0 - 0.5 * roomOpen * pow(1.0 - cosine, 2.0);
   vec3 water = behind * through + body * turbid;
 
   // Never quite from its edge: at a silhouette the normal is a guess.
-  float cosine = clamp(dot(normal, toEye), 0.16, 1.0);
-  float mirror = MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 4.2);
+  float mirror = (MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 4.2)) * (1.0 + 0.4 * roomOpen);
   vec3 to = viewToRoom * reflect(-toEye, normal);
   water = mix(water, roomLight(to), mirror * smoothstep(0.0, 0.3 * radius, thick));
   float toSun = max(dot(normal, normalize(sunDirection + toEye)), 0.0);
   water += skyColour * (1.4 * pow(toSun, 420.0) + 0.16 * pow(toSun, 48.0)) * (0.35 + 0.65 * daylight);
 
-  vec3 white = vec3(0.84, 0.93, 0.97) * lamp * 0.78;
+  // Bright light is scattered in foam until it comes from everywhere.
+  vec3 white = vec3(0.84, 0.93, 0.97) * mix(lamp, skyFill * vec3(0.2, 0.26, 0.31) + sunFill * 0.62, 0.8 * roomOpen) * 0.78;
   float foamy = 0.0;
   if (foam > 0.02) {
     vec2 froth = bubbles(foam, place, d);
@@ -127,9 +135,9 @@ void main() {
     water = mix(water, white * froth.y, foamy);
   }
 
-  // Where nothing is drawn behind the water a real room may be seen through it.
+  // Where nothing is drawn behind the water a page or a real room is seen through it.
   float nothing = 1.0 - textureLod(scene, bent, 0.0).a;
-  float clear = nothing * dot(through, vec3(1.0 / 3.0)) * (1.0 - mirror) * (1.0 - foamy);
+  float clear = nothing * seeThrough(water, through * (1.0 - mirror) * (1.0 - foamy), behind);
   colour = mix(plain, vec4(shown(water), 1.0 - clear), cover);
   if (cover > 0.5) gl_FragDepth = clamp(depthToDistance.x - depthToDistance.y / d, 0.0, depth);
 }

@@ -11,6 +11,7 @@
 // kept; nothing is allocated for a picture. Lengths are the view's: the tank may be drawn at any scale.
 import * as THREE from "three";
 import { FullScreenQuad } from "three/examples/jsm/postprocessing/Pass.js";
+import type { RoomUniforms } from "../../shader/room.js";
 import { LAYER } from "../layers.js";
 import type { Particles } from "../particles.js";
 import {
@@ -62,7 +63,7 @@ export class Water implements Fluid {
 
   /**
    * @param smoothEdges  of solids
-   * @param sky          colour of the room's light, linear
+   * @param light        the room that it mirrors
    */
   constructor(
     private readonly renderer: THREE.WebGLRenderer,
@@ -70,7 +71,7 @@ export class Water implements Fluid {
     private readonly particles: Particles,
     tier: WaterTier,
     smoothEdges: boolean,
-    sky: THREE.Color,
+    light: RoomUniforms,
   ) {
     const samples = smoothEdges ? SMOOTH_EDGES_SAMPLES : 0;
     this.targets = new Maps(renderer, (width, height) => new Targets(tier, width, height, samples));
@@ -116,7 +117,7 @@ export class Water implements Fluid {
       viewToRoom: { value: this.rotation },
       sunDirection: own.sunDirection as THREE.IUniform,
       upDirection: own.upDirection as THREE.IUniform,
-      skyColour: { value: sky },
+      ...light,
       clearM: { value: 1 },
       radius: { value: 1 },
     });
