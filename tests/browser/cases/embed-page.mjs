@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { WEB } from "../places.mjs";
+import { readPng } from "../png.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 const EXAMPLE = readFileSync(join(WEB, "examples", "embed.html"), "utf8");
@@ -175,3 +176,34 @@ for (const [name, drawing, channel] of [
     await first.evaluate((one) => one.setAttribute("draw", "arrows"));
     assertEqual(await first.evaluate((one) => one.drawing), "arrows", "the drawing that was asked for");
   });
+
+test("a tank without a room lets the page of another server show through, until its element says otherwise", async (world) => {
+  const host = await startHost(world);
+  const server = await world.tank({ scene: SMALL_POOL, args: ["--origin", host.url] });
+  host.server = server;
+  expectServer(world, server);
+  const page = await world.open(`${host.url}/embed.html?server=${encodeURIComponent(server.url)}`);
+  const first = page.locator("tarn-tank").first();
+  await first.evaluate((one) => {
+    window.problems = [];
+    one.addEventListener("tankproblem", ({ detail }) => window.problems.push(detail));
+    document.body.style.background = "rgb(200 30 60)";
+    one.setAttribute("quality", "points");
+    one.setAttribute("light", "clear");
+  });
+  await until(() => first.evaluate((one) => one.tank?.latest?.info.particleCount > 0), "a frame", 30_000);
+  const corner = async () => readPng(await first.screenshot()).at(3, 3);
+  const colour = ([r, g, b]) => (r > 2 * g ? "page" : Math.max(r, g, b) < 60 ? "dark" : "bright");
+  const shows = async (what) => until(async () => colour(await corner()) === what, `the corner is ${what}`);
+  await shows("page");
+  assertEqual(await corner(), [200, 30, 60], "the page's colour in the corner");
+  await first.evaluate((one) => one.setAttribute("light", "night"));
+  await shows("dark");
+  await first.evaluate((one) => one.removeAttribute("light"));
+  await shows("bright");
+  assertEqual(await page.evaluate(() => window.problems), [], "problems");
+  await first.evaluate((one) => one.setAttribute("light", "dusk"));
+  const problems = await page.evaluate(() => window.problems);
+  assert(/light=dusk; allowed are auto, day/.test(problems[0]), `problems: ${problems}`);
+  await shows("bright");
+});

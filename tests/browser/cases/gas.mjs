@@ -10,11 +10,14 @@ const SMALL = { context: { viewport: { width: 240, height: 160 } } };
 const CUBE = { cells: [32, 32, 32], cellM: 1 / 32 };
 const FLAT = { cells: [48, 32, 1], cellM: 1 / 32 };
 
-/** What a page shows of a plume after three seconds; without particles of an empty tank. */
+/**
+ * What a page shows of a plume after three seconds; without particles of an empty tank. It stands in the dark: how bright
+ * smoke is before that, and from where it is lit there, is what is judged.
+ */
 async function see(world, { model, particles = 0, query = "quality=low", tank = CUBE, sinks = false }) {
   const path = (seed, _, size) => plumeAt(seed, 3, size, sinks);
   const server = await world.fake({ ...tank, particles, path, byHand: true, model: { model } });
-  const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&${query}`, {
+  const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&light=night&${query}`, {
     ...SMALL,
     prepare: drawByHand,
   });

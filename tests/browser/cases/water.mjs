@@ -33,11 +33,15 @@ function recorded(name, index, layers) {
   return new Still(framesOf(readFileSync(join(HERE, "streams", `${name}.bin`))), index, layers);
 }
 
-/** The page's picture of a tank that stands still. @returns the picture, its file, and places of points of the tank */
+/**
+ * The page's picture of a tank that stands still. It stands in the dark: what is judged are the colours of water before
+ * that, and the edges of what is bent by it.
+ * @returns the picture, its file, and places of points of the tank
+ */
 async function see(world, recording, { query = "quality=high", solids = [] } = {}) {
   const files = { "dam-break.json": JSON.stringify({ solids }) };
   const server = await world.fake({ recording, files, cells: [16, 8, 8], cellM: 0.0625 });
-  const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&${query}`, {
+  const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&light=night&${query}`, {
     ...SMALL,
     prepare: drawByHand,
   });
