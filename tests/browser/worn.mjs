@@ -22,8 +22,14 @@ export async function plugIn(page) {
         one.position.set(side === "left" ? -0.6 : 0.6, 0.9, 0.3);`);
 }
 
+/** Of the page, in place of the real room that the emulation doesn't have: dark, and nothing that is drawn. */
+export const UNDER = [0, 12, 24];
+
 /** Presses the page's button and waits until the headset shows the tank. @param mode  immersive-vr or immersive-ar */
 export async function enter(page, mode = "immersive-vr") {
+  await page.evaluate((colour) => {
+    document.body.style.background = `rgb(${colour})`;
+  }, UNDER);
   // Not with the mouse: after a session the emulation leaves the canvas on top of everything.
   await page.evaluate(
     (word) => {

@@ -386,7 +386,8 @@ export class Stage {
   private drawCanvas(leadS: number): void {
     this.view.viewport.set(0, 0, this.renderer.domElement.width, this.viewHeight());
     this.drawView(this.view, leadS);
-    if (!this.light.isClear) this.close();
+    // A headset may show a real room around the tank.
+    if (!this.light.isClear && !this.renderer.xr.isPresenting) this.close();
   }
 
   /** The page isn't to show through the picture, whatever was blended into it. */
