@@ -48,8 +48,12 @@ test("cells are drawn by what they are", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const page = await watch(world, `${server.url}?detail=full&quality=points&field=cells`);
   assertEqual(await legendOf(page), ["Cells", "air, liquid", "solid"], "the legend");
-  const [low, high] = await coloursOf(page);
-  assert(low[2] > low[0] + 80 && low[2] > 150, `liquid below: ${low}`);
+  let [low, high] = [];
+  await until(async () => {
+    // its first slice comes after the legend
+    [low, high] = await coloursOf(page);
+    return low[2] > low[0] + 80 && low[2] > 150;
+  }, "liquid below");
   assert(high[2] < 110 && high[2] > high[0], `air above: ${high}`);
 });
 

@@ -104,5 +104,8 @@ test("a light is chosen in the panel, stands in the address, and stays with the 
   assertEqual(await another({}), "night", "the light that the browser kept");
   assertEqual(await another({ light: "studio" }), "studio", "the light that the address says");
   assertEqual(await another({ light: "dusk" }), "night", "the light of a wrong address");
-  assert(/light=dusk; allowed are auto, day/.test(await said(page)), `the page says ${await said(page)}`);
+  await until(
+    async () => /light=dusk; allowed are auto, day/.test(await said(page)),
+    "the page says what is allowed",
+  );
 });
