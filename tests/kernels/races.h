@@ -2,9 +2,8 @@
 /// lanes of a warp, barriers of a warp and of a block, launches; nothing between the tiles of a launch.
 ///
 /// Reported: two accesses of a place that nothing orders, one of them a write and not both atomic, of two lanes or of
-/// two tiles; shared memory that is read before its tile has written it; device memory beyond an allocation or a piece of
-/// an arena, or freed.
-/// Every tile is a block of its own then, as on a device that has room for all.
+/// two tiles; shared memory that is read before its tile has written it; device memory beyond an allocation or a piece
+/// of an arena, or freed. Every tile is a block of its own then, as on a device that has room for all.
 ///
 /// The kernels are compiled with clang's -fsanitize=thread, whose calls come here instead of to its own library. What a
 /// lane keeps in registers or on its stack isn't looked at.

@@ -286,6 +286,7 @@ static void test_scenes_that_come_while_it_runs_can_be_loaded(void **state)
 {
     (void)state;
     static server_process own;
+    static const char pool[] = TARN_TEST_SCENES "/small-pool.json";
     char folder[] = "/tmp/tarn-come-XXXXXX", file[64], broken[64], copy[600];
     ws_client client;
     tarn_message message;
@@ -293,7 +294,7 @@ static void test_scenes_that_come_while_it_runs_can_be_loaded(void **state)
     snprintf(file, sizeof file, "%s/come.json", folder);
     snprintf(broken, sizeof broken, "%s/broken.json", folder);
     snprintf(copy, sizeof copy, "cp '%s' '%s'; echo '{}' >'%s'", TARN_TEST_SCENES "/small-dam.json", file, broken);
-    server_start(&own, (const char *[]){"--scenes", folder, "--scene", TARN_TEST_SCENES "/small-pool.json", NULL});
+    server_start(&own, (const char *[]){"--scenes", folder, "--scene", pool, NULL});
     assert_int_equal(system(copy), 0);
     for (int ms = 0; strstr(answer, "\"come\"") == NULL; ms += 100) {
         assert_true(ms < 30000);
