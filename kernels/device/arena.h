@@ -1,9 +1,9 @@
 /// Memory that comes and goes at once: one allocation of a device, with many pieces in it one behind the other.
 ///
 ///     tarn_arena arena = {0};
-///     place(&arena);                                  // calls tarn_arena_piece for each: measured, nothing is there
-///     yet tarn_status status = tarn_arena_take(&arena, device, TARN_ARENA_DEVICE); place(&arena); // the same ones
-///     again, in the same order
+///     place(&arena);                                       // tarn_arena_piece for each: measured, nothing is there
+///     status = tarn_arena_take(&arena, device, TARN_ARENA_DEVICE);
+///     place(&arena);                                       // the same ones again, in the same order
 ///     ...
 ///     tarn_arena_give(&arena);
 ///
@@ -14,9 +14,8 @@
 
 #include "kernels/device/device_work.h"
 
-enum {
-    TARN_ARENA_GAP_BYTES = 256
-}; ///< at least so many between two pieces belong to none, and where each begins is a multiple
+/// At least so many bytes between two pieces belong to none, and where each begins is a multiple.
+enum { TARN_ARENA_GAP_BYTES = 256 };
 
 typedef enum tarn_arena_kind { TARN_ARENA_DEVICE, TARN_ARENA_SHARED } tarn_arena_kind;
 

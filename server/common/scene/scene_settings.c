@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_MAX = 8, STEP_BYTES = 64 };
-static const char STEP_BYTES_ALLOWED[] = "abcdefghijklmnopqrstuvwxyz0123456789_$";
+enum { STEPS_MAX = 8, NAME_BYTES = 64 };
+static const char NAME_CHARACTERS[] = "abcdefghijklmnopqrstuvwxyz0123456789_$";
 
 typedef struct setting {
     scene_reader *r;
-    const char *text, *value; ///< all of it; what stands behind its first '='
-    json_t *to;               ///< owned
+    const char *text; ///< all of it
+    json_t *to;       ///< owned: what stands behind its first '='
 } setting;
 
 static bool refuse_form(const setting *s)
@@ -86,8 +86,8 @@ static bool set_item(setting *s, json_t *in, const char *at, int steps)
 
 static bool set_member(setting *s, json_t *in, const char *at, int steps)
 {
-    char name[STEP_BYTES];
-    const size_t bytes = strspn(at, STEP_BYTES_ALLOWED);
+    char name[NAME_BYTES];
+    const size_t bytes = strspn(at, NAME_CHARACTERS);
     if (bytes == 0 || bytes >= sizeof name || !is_end(at[bytes])) {
         return refuse_form(s);
     }
@@ -117,9 +117,8 @@ bool scene_apply_settings(scene_reader *r, json_t *scene)
         if (equals == NULL) {
             return refuse_form(&s);
         }
-        s.value = equals + 1;
-        s.to = json_loads(s.value, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
-        s.to = s.to != NULL ? s.to : json_string(s.value);
+        s.to = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+        s.to = s.to != NULL ? s.to : json_string(equals + 1);
         if (s.to == NULL) { // a word that isn't UTF-8
             return refuse_form(&s);
         }
