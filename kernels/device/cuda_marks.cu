@@ -21,8 +21,7 @@ bool cuda_mark(tarn_queue *base, uint32_t mark)
         return false;
     }
     if (queue->mode == CUDA_MODE_LOAD) {
-        (void)make_event(device, &queue->marks[mark]);
-        return false;
+        return make_event(device, &queue->marks[mark]); // as the capture will: whoever counts marks comes to the same
     }
     if (queue->depth > 0 || (queue->mode == CUDA_MODE_DIRECT && !make_event(device, &queue->marks[mark])) ||
         queue->marks[mark] == NULL) {

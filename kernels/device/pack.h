@@ -11,8 +11,8 @@
 /// packs, whose n is a constant and costs nothing, and for what is left.
 ///
 /// Packs are added, multiplied, shifted, masked and compared with the language's operators, with each other or, on
-/// either side, with a scalar; a comparison gives a mask for pack_select_f32, pack_any and `&`. Each particle's numbers
-/// go through the operations that a scalar would, so the width leaves no trace in the bits.
+/// either side, with a scalar; a comparison gives a mask for pack_any, pack_keep_i32, and `&` with another mask. Each
+/// particle's numbers go through the operations that a scalar would, so the width leaves no trace in the bits.
 #ifndef TARN_KERNELS_PACK_H
 #define TARN_KERNELS_PACK_H
 
@@ -105,6 +105,11 @@ TILE_FN pack_f32 pack_clamp_f32(pack_f32 a, float lo, float hi)
 TILE_FN pack_i32 pack_clamp_i32(pack_i32 a, int32_t lo, int32_t hi)
 {
     return tile_clamp_i32(a, lo, hi);
+}
+/// Zero but for the particles of the mask, of which `&` knows no more than that it isn't zero.
+TILE_FN pack_i32 pack_keep_i32(pack_i32 mask, pack_i32 a)
+{
+    return mask != 0 ? a : 0;
 }
 TILE_FN int pack_any(pack_i32 mask)
 {
@@ -401,6 +406,11 @@ TILE_FN pack_i32 pack_clamp_i32(pack_i32 a, int32_t lo, int32_t hi)
     const pack_i32 high = a > hi, low = a < lo;
     return (((a & ~high) | (hi & high)) & ~low) | (lo & low);
 #endif
+}
+/// Zero but for the particles of the mask.
+TILE_FN pack_i32 pack_keep_i32(pack_i32 mask, pack_i32 a)
+{
+    return mask & a;
 }
 /// Whether a mask holds for any particle.
 TILE_FN int pack_any(pack_i32 mask)

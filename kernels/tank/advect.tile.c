@@ -348,7 +348,8 @@ TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place plac
         const int32_t last = (args->grid.shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
         const pack_i32 wanted =
             pack_load_i32(store->position[c] + particle, n) + pack_round_i32(moved[c] * (float)(1 << POSITION_BITS));
-        const pack_i32 position = pack_clamp_i32(wanted, WALL_MARGIN, last), beyond = (wanted - position) & there;
+        const pack_i32 position = pack_clamp_i32(wanted, WALL_MARGIN, last),
+                       beyond = pack_keep_i32(there, wanted - position);
         if (pack_any(beyond)) {
             stop_spray(args, s->neighbour[MOVED_STAYS], at, beyond, c, particle);
         }

@@ -165,6 +165,25 @@ static void change_places(void **state)
     tarn_device_destroy(cuda);
 }
 
+/// So long that spray has come to the walls.
+static void come_to_walls(void **state)
+{
+    enum { LONG = 10 };
+    static gpu_outcome expected, found;
+    char why[GPU_WHY_BYTES];
+    tarn_device *cpu, *cuda;
+    (void)state;
+    assert_int_equal(tarn_device_create(&(tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 2}, &cpu), TARN_OK);
+    assert_int_equal(tarn_device_create(&(tarn_device_desc){.kind = TARN_DEVICE_CUDA}, &cuda), TARN_OK);
+    gpu_play_run(&(gpu_play){.fixture = &tank_fixtures[0], .steps = LONG, .first = cpu}, &expected);
+    gpu_play_run(&(gpu_play){.fixture = &tank_fixtures[0], .steps = LONG, .first = cuda}, &found);
+    if (!gpu_outcomes_same(&expected, &found, why)) {
+        fail_msg("%s: %s", tank_fixtures[0].name, why);
+    }
+    tarn_device_destroy(cpu);
+    tarn_device_destroy(cuda);
+}
+
 static double seconds_of(const char *stage, const char *const *names, const double *seconds, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
