@@ -192,19 +192,44 @@ TILE_FN uint32_t global_load_u32(const uint32_t *p)
     return *(const volatile uint32_t *)p;
 }
 
+// For blocks that wait for each other. A fence of all of CUDA's orders would wait for more than these say.
+#ifdef __NVCC__
+/// Adds 1; others see by it what this block has done before. @return what was there, and what others had done
+TILE_FN uint32_t tile_come_u32(uint32_t *p)
+{
+    uint32_t before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(p) : "memory");
+    return before;
+}
+/// @return what is there, and all that whoever came to it had done
+TILE_FN uint32_t tile_look_u32(const uint32_t *p)
+{
+    uint32_t value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+#else
+TILE_FN uint32_t tile_come_u32(uint32_t *p)
+{
+    return atomicAdd(p, 1u);
+}
+TILE_FN uint32_t tile_look_u32(const uint32_t *p)
+{
+    return *(const volatile uint32_t *)p;
+}
+#endif
+
 #ifndef TILE_LAST
 #define TILE_LAST() ((void)0) // for those who watch
 #endif
 TILE_FN int tile_is_last(uint32_t *come, uint32_t tiles, uint32_t *is_last)
 {
     if (TILE_SINGLE()) {
-        __threadfence();
-        *is_last = atomicAdd(come, 1u) == tiles - 1;
+        *is_last = tile_come_u32(come) == tiles - 1;
         if (*is_last) {
             TILE_LAST();
             *come = 0;
         }
-        __threadfence();
     }
     TILE_BARRIER();
     return (int)*is_last;

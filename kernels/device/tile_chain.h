@@ -71,28 +71,26 @@ TILE_FN void tile_chain_turn_to(const tile_chain_program *program, const tile_ch
 }
 
 /// Waits until all blocks have come, and see what any of them has written.
-TILE_FN void tile_chain_meet(uint32_t *meeting, uint32_t blocks)
+/// @param meeting  [0]: how many have come to all meetings so far
+/// @param come     how many will have when all have come to this one
+TILE_FN void tile_chain_meet(uint32_t *meeting, uint32_t come)
 {
     TILE_BARRIER();
-    if (blocks == 1) {
-        return;
-    }
     if (TILE_SINGLE()) {
-        volatile uint32_t *const turn = meeting + 1;
-        const uint32_t now = *turn; // it can't go on before this block has come
-        __threadfence();
-        if (atomicAdd(meeting, 1u) == blocks - 1) {
-            *meeting = 0;
-            __threadfence();
-            *turn = now + 1;
-        } else {
-            while (*turn == now) {
-                TILE_CHAIN_PAUSE();
-            }
+        (void)tile_come_u32(meeting);
+        while (tile_look_u32(meeting) < come) {
+            TILE_CHAIN_PAUSE();
         }
-        __threadfence();
     }
     TILE_BARRIER();
+}
+
+/// The last block to leave makes the meetings what they were.
+TILE_FN void tile_chain_leave(uint32_t *meeting, uint32_t blocks)
+{
+    if (TILE_SINGLE() && atomicAdd(meeting + 1, 1u) == blocks - 1) {
+        meeting[0] = meeting[1] = 0;
+    }
 }
 
 /// Where a loop's end goes. @param left  rounds
@@ -130,7 +128,7 @@ TILE_FN uint32_t tile_chain_jump(const tile_chain_op *op, uint32_t at, uint32_t 
         if (blockIdx.x >= blocks) {                                                                                    \
             return;                                                                                                    \
         }                                                                                                              \
-        uint32_t left = 0;                                                                                             \
+        uint32_t left = 0, come = 0;                                                                                   \
         for (uint32_t at = 0; at < program.op_count;) {                                                                \
             const tile_chain_op *const op = own->book.op + at;                                                         \
             if (op->what >= TILE_CHAIN_LOOP) {                                                                         \
@@ -149,9 +147,12 @@ TILE_FN uint32_t tile_chain_jump(const tile_chain_op *op, uint32_t at, uint32_t 
                     }                                                                                                  \
                     TILE_END();                                                                                        \
                 }                                                                                                      \
-                tile_chain_meet(program.meeting, blocks);                                                              \
+                if (blocks > 1) {                                                                                      \
+                    tile_chain_meet(program.meeting, come += blocks);                                                  \
+                }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
+        tile_chain_leave(program.meeting, blocks);                                                                     \
     }                                                                                                                  \
     extern "C" const void *tarn_cuda_chain_entry_##name(uint32_t *block_lanes, uint32_t *args_bytes)                   \
     {                                                                                                                  \

@@ -32,6 +32,7 @@ enum {
     EXTRAPOLATION_LAYERS = 3,
     PARTICLE_LANES = 256,
     CELL_LANES = 256,
+    SOLVER_LANES = 512, ///< of what goes over matrices: a cell each (lines.h)
 };
 
 #define TILE_NONE 0xffffffffu
@@ -198,6 +199,7 @@ typedef struct grid_patch {
     uint32_t octant;        ///< which of the parent's eight it is
     uint32_t row_count;     ///< rows with equations
     uint32_t row_end;       ///< rows that the tank has in its tiles: tile_rows
+    uint32_t full[2];       ///< those with equations as bits
     uint8_t row[TILE_ROWS]; ///< first those with equations, then the others, each ascending
 } grid_patch;
 

@@ -308,10 +308,10 @@ TILE_FN float face_sum(const float *v, int a, int b)
 
 /// Galerkin diagonal: the sum of the diagonals less twice the coefficients inside the coarse cell. Zero in one that
 /// holds all of a closed region: what its equation would give is noise over noise.
-TILE_FN float coarse_diagonal(const grid_level *fine, int planes, uint32_t child, int x, int y, int z)
+TILE_FN float coarse_diagonal(const grid_args *args, uint32_t fine, int planes, uint32_t child, int x, int y, int z)
 {
     const int fx = (x & 3) * 2, fy = (y & 3) * 2, fz = (z & 3) * 2;
-    const tile_matrix a = matrix_of(fine, child);
+    const tile_matrix a = matrix_of(args, fine, child);
     if (planes == 1) {
         const float *ax = a.ax + face_index(0, fx + 1, fy, 0), *ay = a.ay + face_index(1, fx, fy + 1, 0),
                     *d = a.diagonal + cell_index(fx, fy, 0);
@@ -346,7 +346,7 @@ TILE_KERNEL(grid_coarsen, CELL_LANES, grid_args, patch_scratch)
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, planes) {
         const uint32_t child = child_of(args, l, place, x, y, z);
         diagonal[cell_index(x, y, z)] =
-            child != TILE_NONE ? coarse_diagonal(&args->m.level[l - 1], planes, child, x, y, z) : 0.0f;
+            child != TILE_NONE ? coarse_diagonal(args, l - 1, planes, child, x, y, z) : 0.0f;
     }
     TILE_BARRIER();
     make_patch(args, l, place, tile, s);

@@ -2,6 +2,7 @@
 #ifndef TARN_KERNELS_GRID_PATCH_H
 #define TARN_KERNELS_GRID_PATCH_H
 
+#include "kernels/grid/lines.h"
 #include "kernels/grid/poisson.h"
 
 /// Where a tile's matrix has the coefficient of a face normal to an axis, 0..8 along it.
@@ -13,16 +14,24 @@ TILE_FN int face_index(int axis, int x, int y, int z)
 typedef struct patch_scratch {
     uint32_t before[TILE_ROWS]; ///< rows with equations
     uint32_t total;
+    uint32_t full[2]; ///< the same as bits
 } patch_scratch;
 
 /// Lists the rows with equations first, of so many. The diagonal is the tile's.
 TILE_FN void list_rows(const float *diagonal, uint32_t rows, grid_patch *patch, patch_scratch *s)
 {
+    if (TILE_SINGLE()) {
+        s->full[0] = s->full[1] = 0;
+    }
     FOR_RANGE (row, 0, rows) {
         const float *d = diagonal + row * 8;
         const float a = tile_max2_f32(tile_max2_f32(d[0], d[1]), tile_max2_f32(d[2], d[3])),
                     b = tile_max2_f32(tile_max2_f32(d[4], d[5]), tile_max2_f32(d[6], d[7]));
         s->before[row] = tile_max2_f32(a, b) > 0.0f;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (row, 0, rows) {
+        tile_or_u32(&s->full[row >> 5], s->before[row] << (row & 31));
     }
     tile_scan_u32(s->before, rows, &s->total);
     FOR_RANGE (row, 0, rows) {
@@ -32,6 +41,8 @@ TILE_FN void list_rows(const float *diagonal, uint32_t rows, grid_patch *patch, 
     if (TILE_SINGLE()) {
         patch->row_count = s->total;
         patch->row_end = rows;
+        patch->full[0] = s->full[0];
+        patch->full[1] = s->full[1];
     }
 }
 

@@ -1,6 +1,7 @@
 // Conjugate gradients for the Poisson equation, preconditioned by one V-cycle (multigrid.tile.c). For teaching and
 // comparison also Jacobi's and Gauss-Seidel's iterations, in the same steps: a direction, the matrix times it, and an
 // update of solution and residual.
+#include "kernels/grid/lines.h"
 #include "kernels/grid/partials.h"
 #include "kernels/grid/regions.h"
 
@@ -24,9 +25,9 @@ TILE_FN float face_flow_x(const grid_memory *m, uint64_t face)
 }
 
 /// s->flow in the rows with equations. `upper` is the next tile's active index.
-TILE_FN void find_flow_x(const grid_memory *m, const grid_patch *patch, uint64_t own, uint32_t upper, start_scratch *s)
+TILE_FN void find_flow_x(const grid_memory *m, tile_matrix a, uint64_t own, uint32_t upper, start_scratch *s)
 {
-    FOR_FULL_ROWS (x, row, patch) {
+    FOR_FULL_ROWS (x, row, a) {
         row_store(s->flow + row * 9 + x, face_flow(m, 0, own + row * 8 + x));
         if (row_begins(x)) {
             s->flow[row * 9 + 8] = upper != TILE_NONE ? face_flow_x(m, (uint64_t)upper * TILE_CELLS + row * 8) : 0.0f;
@@ -104,13 +105,13 @@ TILE_FN void add_excess(const grid_args *args, uint32_t tile, const float *resid
 }
 
 /// Right-hand side, zero solution, and the largest residual. One tile per occupied tile.
-TILE_KERNEL(grid_solve_start, CELL_LANES, grid_args, start_scratch)
+TILE_KERNEL(grid_solve_start, SOLVER_LANES, grid_args, start_scratch)
 {
     const grid_memory *m = &args->m;
     const grid_level *level = &m->level[0];
     const uint32_t dense = level->tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const tile_matrix a = matrix_of(level, tile);
+    const tile_matrix a = matrix_of(args, 0, tile);
     const uint64_t base = (uint64_t)tile * TILE_CELLS, own = (uint64_t)m->slot[dense] * TILE_CELLS;
     const uint32_t upper[3] = {upper_slot(args, place, 0), upper_slot(args, place, 1), upper_slot(args, place, 2)};
     float *residual = m->residual + base;
@@ -120,9 +121,9 @@ TILE_KERNEL(grid_solve_start, CELL_LANES, grid_args, start_scratch)
         m->direction[base + i] = 0.0f;
     }
     if (!args->is_density) {
-        find_flow_x(m, a.patch, own, upper[0], s);
+        find_flow_x(m, a, own, upper[0], s);
     }
-    FOR_FULL_ROWS (x, row, a.patch) {
+    FOR_FULL_ROWS (x, row, a) {
         const uint32_t at = row * 8 + x;
         const row_f32 wanted =
             args->is_density ? density_to_correct(m, a, own, row, x) : -divergence(m, own, upper, row, x, s);
@@ -130,7 +131,7 @@ TILE_KERNEL(grid_solve_start, CELL_LANES, grid_args, start_scratch)
         row_store(residual + at, value);
         row_store(s->value + at, row_magnitude(value));
     }
-    FOR_EMPTY_ROWS (x, row, a.patch) {
+    FOR_EMPTY_ROWS (x, row, a) {
         row_store(residual + row * 8 + x, row_all(0.0f));
         row_store(s->value + row * 8 + x, row_all(0.0f));
     }
@@ -152,7 +153,7 @@ typedef struct closed_scratch {
 
 /// Where the liquid has no free surface a pressure is but for a constant, and takes no mean flow out: what is to be
 /// solved for is the rest of the right side. One tile per occupied tile.
-TILE_KERNEL(grid_solve_closed, CELL_LANES, grid_args, closed_scratch)
+TILE_KERNEL(grid_solve_closed, SOLVER_LANES, grid_args, closed_scratch)
 {
     const grid_memory *m = &args->m;
     const grid_counters *counters = m->counters;
@@ -224,23 +225,24 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
 }
 
 /// direction = z + beta direction. One tile per occupied tile.
-TILE_KERNEL(grid_cg_direction, CELL_LANES, grid_args, tile_no_scratch)
+TILE_KERNEL(grid_cg_direction, SOLVER_LANES, grid_args, tile_no_scratch)
 {
     const grid_memory *m = &args->m;
     if (m->counters->go == 0) {
         return;
     }
     const float beta = m->counters->beta;
+    const tile_matrix a = matrix_of(args, 0, tile);
     const float *z = m->level[0].y + (uint64_t)tile * TILE_CELLS;
     float *direction = m->direction + (uint64_t)tile * TILE_CELLS;
-    FOR_FULL_ROWS (x, row, m->level[0].patch + tile) {
+    FOR_FULL_ROWS (x, row, a) {
         row_store(direction + row * 8 + x, row_load(z + row * 8 + x) + beta * row_load(direction + row * 8 + x));
     }
 }
 
 /// direction = D^-1 residual in the cells of args->colour, of all where that is COLOUR_ALL, and alpha = relaxation: a
 /// step of Jacobi's iteration, or half a sweep of red-black Gauss-Seidel. One tile per occupied tile.
-TILE_KERNEL(grid_relax, CELL_LANES, grid_args, tile_no_scratch)
+TILE_KERNEL(grid_relax, SOLVER_LANES, grid_args, tile_no_scratch)
 {
     const grid_memory *m = &args->m;
     if (m->counters->go == 0) {
@@ -283,26 +285,26 @@ typedef struct apply_scratch {
 } apply_scratch;
 
 /// product = A direction, and alpha unless bodies are to be added. One tile per occupied tile.
-TILE_KERNEL(grid_cg_apply, CELL_LANES, grid_args, apply_scratch)
+TILE_KERNEL(grid_cg_apply, SOLVER_LANES, grid_args, apply_scratch)
 {
     const grid_memory *m = &args->m;
+    const tile_matrix a = matrix_of(args, 0, tile);
+    const held_matrix h = hold_matrix(a);
     if (m->counters->go == 0) {
         return;
     }
-    const grid_level *level = &m->level[0];
-    const tile_matrix a = matrix_of(level, tile);
     float *product = m->product + (uint64_t)tile * TILE_CELLS;
-    load_lines(a.patch, m->direction, tile, s->lines);
-    FOR_FULL_ROWS (x, row, a.patch) {
-        const row_f32 value = matrix_times(a, s->lines, row, x);
+    load_lines(a, m->direction, tile, s->lines);
+    FOR_FULL_ROWS (x, row, a) {
+        const row_f32 value = matrix_times(h, s->lines, row, x);
         row_store(product + row * 8 + x, value);
         row_store(s->value + row * 8 + x, value * row_load(s->lines + line_of_row(row) + x));
     }
-    FOR_EMPTY_ROWS (x, row, a.patch) {
+    FOR_EMPTY_ROWS (x, row, a) {
         row_store(s->value + row * 8 + x, row_all(0.0f));
     }
     TILE_BARRIER();
-    tile_sum_f32(s->value, a.patch->row_end * TILE_EDGE);
+    tile_sum_f32(s->value, a.rows * TILE_EDGE);
     if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
     }
@@ -326,7 +328,7 @@ typedef struct update_scratch {
 } update_scratch;
 
 /// pressure += alpha direction, residual -= alpha product, and whether to go on. One tile per occupied tile.
-TILE_KERNEL(grid_cg_update, CELL_LANES, grid_args, update_scratch)
+TILE_KERNEL(grid_cg_update, SOLVER_LANES, grid_args, update_scratch)
 {
     const grid_memory *m = &args->m;
     if (m->counters->go == 0) {
@@ -334,21 +336,22 @@ TILE_KERNEL(grid_cg_update, CELL_LANES, grid_args, update_scratch)
     }
     const float alpha = m->counters->alpha;
     const uint64_t base = (uint64_t)tile * TILE_CELLS;
-    const grid_patch *patch = m->level[0].patch + tile;
+    const tile_matrix a = matrix_of(args, 0, tile);
     const float *product = m->product + base, *direction = m->direction + base;
     float *residual = m->residual + base, *solution = args->solution + base;
-    FOR_FULL_ROWS (x, row, patch) {
+    FOR_FULL_ROWS (x, row, a) {
         const uint32_t at = row * 8 + x;
+        const row_f32 along = row_load(direction + at), before = row_load(solution + at);
         const row_f32 left = row_load(residual + at) - alpha * row_load(product + at);
-        row_store(solution + at, row_load(solution + at) + alpha * row_load(direction + at));
+        row_store(solution + at, before + alpha * along);
         row_store(residual + at, left);
         row_store(s->value + at, row_magnitude(left));
     }
-    FOR_EMPTY_ROWS (x, row, patch) {
+    FOR_EMPTY_ROWS (x, row, a) {
         row_store(s->value + row * 8 + x, row_all(0.0f));
     }
     TILE_BARRIER();
-    tile_max_f32(s->value, patch->row_end * TILE_EDGE);
+    tile_max_f32(s->value, a.rows * TILE_EDGE);
     if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
     }

@@ -9,6 +9,7 @@
 #ifndef TARN_KERNELS_GRID_REGIONS_H
 #define TARN_KERNELS_GRID_REGIONS_H
 
+#include "kernels/grid/lines.h"
 #include "kernels/grid/poisson.h"
 
 #define REGION_AFLOAT 0x20000000u ///< in a root: a free body touches the region; once listed, and which of those it is

@@ -22,7 +22,7 @@ TILE_KERNEL(grid_regions_join, CELL_LANES, grid_args, tile_no_scratch)
 {
     const grid_memory *m = &args->m;
     const grid_level *level = &m->level[0];
-    const tile_matrix a = matrix_of(level, tile);
+    const tile_matrix a = matrix_of(args, 0, tile);
     const uint32_t first = region_first(m, tile), *beside = a.patch->beside;
     uint32_t *region = regions_of(m);
     FOR_RANGE_ATOMIC (i, 0, a.patch->row_count) {
@@ -56,13 +56,13 @@ TILE_FN int is_beside_free_body(const grid_memory *m, uint32_t cell)
 }
 
 /// Marks regions that have cells at a free surface, and those with a free body. One tile per occupied tile.
-TILE_KERNEL(grid_regions_open, CELL_LANES, grid_args, open_scratch)
+TILE_KERNEL(grid_regions_open, SOLVER_LANES, grid_args, open_scratch)
 {
     const grid_memory *m = &args->m;
-    const tile_matrix a = matrix_of(&m->level[0], tile);
+    const tile_matrix a = matrix_of(args, 0, tile);
     const uint32_t first = region_first(m, tile);
     uint32_t *region = regions_of(m);
-    FOR_FULL_ROWS (x, row, a.patch) {
+    FOR_FULL_ROWS (x, row, a) {
         row_store(s->surface + row * 8 + x, row_load(a.diagonal + row * 8 + x) - inner_sum(a, row, x));
     }
     TILE_BARRIER();
@@ -85,7 +85,7 @@ TILE_KERNEL(grid_regions_open, CELL_LANES, grid_args, open_scratch)
 TILE_KERNEL(grid_regions_list, CELL_LANES, grid_args, tile_no_scratch)
 {
     const grid_memory *m = &args->m;
-    const tile_matrix a = matrix_of(&m->level[0], tile);
+    const tile_matrix a = matrix_of(args, 0, tile);
     const uint32_t first = region_first(m, tile);
     uint32_t *region = regions_of(m);
     FOR_RANGE_ATOMIC (i, 0, a.patch->row_count) {

@@ -2,4 +2,4 @@
 #include "kernels/device/tile_chain.h"
 #include "kernels/grid/grid.h"
 
-TILE_CHAIN(grid_solver, CELL_LANES, grid_args, GRID_CHAIN_LIST)
+TILE_CHAIN(grid_solver, SOLVER_LANES, grid_args, GRID_CHAIN_LIST)

@@ -1,0 +1,64 @@
+/// A tile's part of a matrix and of the fields that it is multiplied with. Private to the grid's kernels.
+#ifndef TARN_KERNELS_GRID_LINES_H
+#define TARN_KERNELS_GRID_LINES_H
+
+#include "kernels/device/row.h"
+#include "kernels/grid/halo.h"
+
+/// A tile's part of a level's matrix.
+typedef struct tile_matrix {
+    const float *ax, *ay, *az, *diagonal;
+    const grid_patch *patch;
+    uint32_t rows; ///< that the tank has in its tiles
+} tile_matrix;
+
+TILE_FN tile_matrix matrix_of(const grid_args *args, uint32_t level, uint32_t tile)
+{
+    const grid_level *of = &args->m.level[level];
+    tile_matrix a;
+    a.ax = of->ax + (uint64_t)tile * TILE_FACES;
+    a.ay = of->ay + (uint64_t)tile * TILE_FACES;
+    a.az = of->az + (uint64_t)tile * TILE_FACES;
+    a.diagonal = of->diagonal + (uint64_t)tile * TILE_CELLS;
+    a.patch = of->patch + tile;
+    a.rows = tile_rows(&args->shape);
+    return a;
+}
+
+/// What a row's faces with liquid on both sides add to its diagonals: all, to the last bit, away from the free surface.
+TILE_FN row_f32 inner_sum(tile_matrix a, uint32_t row, uint32_t x)
+{
+    const float *ax = a.ax + row * 9 + x, *ay = a.ay + (row + (row >> 3)) * 8 + x, *az = a.az + row * 8 + x;
+    return ((row_load(ax) + row_load(ax + 1)) + (row_load(ay) + row_load(ay + 8))) + (row_load(az) + row_load(az + 64));
+}
+
+/// A tile's rows with one cell around them, as the solver keeps them: each row in a line of the CPU's cache.
+enum {
+    LINE_EDGE = TILE_EDGE + 2,
+    LINE_CELLS = 16,
+    LINES_CELLS = LINE_EDGE * LINE_EDGE * LINE_CELLS,
+    LINES_Z = LINE_EDGE * LINE_CELLS, ///< from a row to the next one along z
+};
+
+/// Where row y, z of -1..8 begins.
+TILE_FN int line_of(int y, int z)
+{
+    return (z + 1) * LINES_Z + (y + 1) * LINE_CELLS + 4;
+}
+TILE_FN uint32_t line_of_row(uint32_t row)
+{
+    return row * LINE_CELLS + (row >> 3) * (LINES_Z - 8 * LINE_CELLS) + (uint32_t)line_of(0, 0);
+}
+
+// A form of these for each device:
+//
+//     FOR_FULL_ROWS (x, row, a)     the rows that hold equations; on a GPU all, whose lanes would idle else: what there
+//     FOR_EMPTY_ROWS (x, row, a)    is of the others is zero. On a GPU none. Both: SOLVER_LANES lanes, a cell each
+//     held_matrix, hold_matrix(a)   what of it a lane keeps, where it keeps its cell's: all of it is fetched at once
+//     neighbour_sum(h, lines, row, x)  sum over the neighbours of coefficient times value
+//     matrix_times(h, lines, row, x)   a row of the matrix times a vector
+//     load_lines(a, field, tile, lines)  what the matrix needs of a level's field, a tile's cells and those around its
+//                                   rows; the field is zero in rows without equations. Ends with a barrier
+#include TILE_FORM(lines)
+
+#endif
