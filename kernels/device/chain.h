@@ -33,7 +33,7 @@ typedef struct tile_chain_program {
     const tile_chain_op *ops;
     const uint32_t *sets; ///< [set_count][word_count]
     const uint32_t *args; ///< all of one launch's argument words
-    uint32_t *meeting;    ///< [2], zero before and after: how often blocks have come to meetings, and how many have left
+    uint32_t *meeting; ///< [2], zero before and after: how often blocks have come to meetings, and how many have left
     uint32_t op_count, set_count, word_count;
     uint32_t word[TILE_CHAIN_WORDS_MAX]; ///< which words of the arguments are a set's
 } tile_chain_program;

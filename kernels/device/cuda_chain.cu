@@ -43,6 +43,17 @@ static uint32_t blocks_of(cuda_device *device, const void *function, uint32_t la
     return resident < most ? resident : most;
 }
 
+uint32_t cuda_chain_tiles(tarn_queue *base, const tarn_chain *chain)
+{
+    cuda_device *device = (cuda_device *)base->device;
+    uint32_t lanes, args_bytes;
+    if (!device->chains_possible || chain->cuda == NULL || !cuda_device_ready(device)) {
+        return 0;
+    }
+    const void *function = chain->cuda(&lanes, &args_bytes);
+    return blocks_of(device, function, lanes, UINT32_MAX);
+}
+
 static size_t rounded(size_t bytes)
 {
     return (bytes + 15) / 16 * 16;

@@ -330,6 +330,7 @@ static const tarn_device_ops cuda_ops = {
     cuda_mark,
     cuda_between_s,
     NULL,
+    cuda_chain_tiles,
 };
 
 /// Both edges of the memory's clock move a bus's width.

@@ -122,6 +122,7 @@ void cuda_marks_teardown(cuda_queue *queue);
 /// Whether chains can be one launch.
 cudaError_t cuda_chain_setup(cuda_device *device);
 
+uint32_t cuda_chain_tiles(tarn_queue *base, const tarn_chain *chain);
 void cuda_chain_run(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), void *context);
 
 /// Takes NULL, and those behind it. What they launch has ended.

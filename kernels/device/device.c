@@ -223,6 +223,11 @@ void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(v
     }
 }
 
+uint32_t tarn_queue_chain_tiles(tarn_queue *queue, const tarn_chain *chain)
+{
+    return queue->device->ops->chain_tiles != NULL ? queue->device->ops->chain_tiles(queue, chain) : UINT32_MAX;
+}
+
 void tarn_queue_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context)
 {
     queue->device->ops->run(queue, replay, body, context);

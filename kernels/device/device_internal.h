@@ -39,7 +39,8 @@ typedef struct tarn_device_ops {
     /// NULL: a launch has ended when the call returns, and the clock tells.
     bool (*mark)(tarn_queue *queue, uint32_t mark);
     double (*between_s)(tarn_queue *queue, uint32_t from, uint32_t to);
-    void (*bar)(tarn_device *device, void *memory, size_t bytes); // NULL: nobody looks
+    void (*bar)(tarn_device *device, void *memory, size_t bytes);        // NULL: nobody looks
+    uint32_t (*chain_tiles)(tarn_queue *queue, const tarn_chain *chain); // NULL: any number
 } tarn_device_ops;
 
 /// The first member of every device kind's own structure.

@@ -153,6 +153,9 @@ void tarn_queue_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, vo
 /// the device can it is one launch of a replay (tile_chain.h says by which rules); else its launches are launches.
 void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context);
 
+/// On how many tiles the device works at once in a chain: launches over more of them are faster one by one.
+uint32_t tarn_queue_chain_tiles(tarn_queue *queue, const tarn_chain *chain);
+
 /// Runs `body`, which only launches, zeroes, repeats and chains, always with the same arguments: the CPU runs it each
 /// time, CUDA captures it into a graph the first time (*replay NULL) and launches the graph from then on.
 void tarn_queue_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context);

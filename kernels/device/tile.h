@@ -194,7 +194,12 @@ TILE_FN uint32_t global_load_u32(const uint32_t *p)
 
 // For blocks that wait for each other. A fence of all of CUDA's orders would wait for more than these say.
 #ifdef __NVCC__
-/// Adds 1; others see by it what this block has done before. @return what was there, and what others had done
+/// Adds 1; others see by it what this block has done before.
+TILE_FN void tile_arrive_u32(uint32_t *p)
+{
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(p) : "memory");
+}
+/// The same. @return what was there, and what others had done
 TILE_FN uint32_t tile_come_u32(uint32_t *p)
 {
     uint32_t before;
@@ -209,6 +214,10 @@ TILE_FN uint32_t tile_look_u32(const uint32_t *p)
     return value;
 }
 #else
+TILE_FN void tile_arrive_u32(uint32_t *p)
+{
+    (void)atomicAdd(p, 1u);
+}
 TILE_FN uint32_t tile_come_u32(uint32_t *p)
 {
     return atomicAdd(p, 1u);

@@ -12,6 +12,9 @@
 /// - no kernel writes what another launch of the chain counts its tiles by;
 /// - a loop's `go` is written by the launches in it, but not by the one that comes next behind the loop's begin or end:
 ///   blocks that are ahead do it while others still look. Loops are not nested.
+/// A block comes to the meeting behind an operation if it has tiles of it, and waits for those of all before where it
+/// has tiles again: coarse levels are few blocks' business. All come behind the operation that follows a loop's begin
+/// or end, so that nobody still looks whether to go on when that changes.
 ///
 /// All blocks must run at the same time, or a barrier never ends: the launch is a cooperative one. On the CPU a chain
 /// is nothing: its launches are launches.
@@ -58,31 +61,27 @@ TILE_FN uint32_t tile_chain_open(const tile_chain_program *program, tile_chain_b
     return tile_min_u32(most, gridDim.x);
 }
 
-/// Puts an operation's words into the arguments. Ends with a barrier.
-/// @param time  how often it has been done
-TILE_FN void tile_chain_turn_to(const tile_chain_program *program, const tile_chain_book *book, const tile_chain_op *op,
-                                uint32_t time, uint32_t *args)
+/// Waits until so many have come to meetings, and sees what they had written.
+TILE_FN void tile_chain_wait(const uint32_t *meeting, uint32_t come)
 {
-    FOR_RANGE (i, 0, program->word_count) {
-        const uint32_t word = program->word[i];
-        args[word] = book->set[op->set * program->word_count + i] + (word == op->word ? time : 0);
-    }
-    TILE_BARRIER();
-}
-
-/// Waits until all blocks have come, and see what any of them has written.
-/// @param meeting  [0]: how many have come to all meetings so far
-/// @param come     how many will have when all have come to this one
-TILE_FN void tile_chain_meet(uint32_t *meeting, uint32_t come)
-{
-    TILE_BARRIER();
     if (TILE_SINGLE()) {
-        (void)tile_come_u32(meeting);
         while (tile_look_u32(meeting) < come) {
             TILE_CHAIN_PAUSE();
         }
     }
     TILE_BARRIER();
+}
+
+/// Puts an operation's words into the arguments, while what it needs is made elsewhere.
+/// @param time  how often it has been done
+TILE_FN void tile_chain_turn_to(const tile_chain_program *program, const tile_chain_book *book, const tile_chain_op *op,
+                                uint32_t time, uint32_t *args, uint32_t come)
+{
+    FOR_RANGE (i, 0, program->word_count) {
+        const uint32_t word = program->word[i];
+        args[word] = book->set[op->set * program->word_count + i] + (word == op->word ? time : 0);
+    }
+    tile_chain_wait(program->meeting, come);
 }
 
 /// The last block to leave makes the meetings what they were.
@@ -128,11 +127,14 @@ TILE_FN uint32_t tile_chain_jump(const tile_chain_op *op, uint32_t at, uint32_t 
         if (blockIdx.x >= blocks) {                                                                                    \
             return;                                                                                                    \
         }                                                                                                              \
-        uint32_t left = 0, come = 0;                                                                                   \
-        for (uint32_t at = 0; at < program.op_count;) {                                                                \
+        uint32_t left = 0, come = 0, at = 0;                                                                           \
+        bool all_come = false;                                                                                         \
+        while (at < program.op_count) {                                                                                \
             const tile_chain_op *const op = own->book.op + at;                                                         \
             if (op->what >= TILE_CHAIN_LOOP) {                                                                         \
+                tile_chain_wait(program.meeting, come);                                                                \
                 at = tile_chain_jump(op, at, &left);                                                                   \
+                all_come = true;                                                                                       \
                 continue;                                                                                              \
             }                                                                                                          \
             at++;                                                                                                      \
@@ -140,16 +142,23 @@ TILE_FN uint32_t tile_chain_jump(const tile_chain_op *op, uint32_t at, uint32_t 
                 continue;                                                                                              \
             }                                                                                                          \
             for (uint32_t time = 0; time < op->times; time++) {                                                        \
-                tile_chain_turn_to(&program, &own->book, op, time, words);                                             \
-                for (uint32_t tile = blockIdx.x; tile < op->most; tile += blocks) {                                    \
-                    switch (op->what) {                                                                                \
-                        LIST(TILE_CHAIN_CASE)                                                                          \
+                const uint32_t comes = all_come ? blocks : tile_min_u32(op->most, blocks);                             \
+                all_come = false;                                                                                      \
+                if (blockIdx.x < op->most) {                                                                           \
+                    tile_chain_turn_to(&program, &own->book, op, time, words, come);                                   \
+                    for (uint32_t tile = blockIdx.x; tile < op->most; tile += blocks) {                                \
+                        switch (op->what) {                                                                            \
+                            LIST(TILE_CHAIN_CASE)                                                                      \
+                        }                                                                                              \
+                        TILE_END();                                                                                    \
                     }                                                                                                  \
-                    TILE_END();                                                                                        \
+                } else {                                                                                               \
+                    TILE_BARRIER(); /* all its lanes have seen whether the loop goes on */                             \
                 }                                                                                                      \
-                if (blocks > 1) {                                                                                      \
-                    tile_chain_meet(program.meeting, come += blocks);                                                  \
+                if (blockIdx.x < comes && TILE_SINGLE()) {                                                             \
+                    tile_arrive_u32(program.meeting);                                                                  \
                 }                                                                                                      \
+                come += comes;                                                                                         \
             }                                                                                                          \
         }                                                                                                              \
         tile_chain_leave(program.meeting, blocks);                                                                     \

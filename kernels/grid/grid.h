@@ -219,13 +219,13 @@ typedef struct grid_level {
     float *y; ///< the finest level's result, as x; and iterates in turn with x, on all levels, where contrast is high
 } grid_level;
 
-enum { SWEEPS_MAX = 31 };
+enum { SWEEPS_MAX = 96 };
 
-/// A Chebyshev iteration over all of a level, one more degree with each sweep, with what the tiles beside have: see
-/// grid_mg_sweep.
+/// A Chebyshev semi-iteration, one more degree with each sweep: what of the last change is kept, and by how much of the
+/// new one it goes on. The first one's is step[0] alone.
 typedef struct grid_sweeps {
     float keep[SWEEPS_MAX], step[SWEEPS_MAX];
-    uint32_t count; ///< an odd one
+    uint32_t count;
 } grid_sweeps;
 
 /// Device memory of a tank's grid.
@@ -277,18 +277,12 @@ typedef struct grid_memory {
     float *partial;                        ///< [o]: of dot products and maxima
 
     uint32_t *kept_tile; ///< dense tiles that are always active; NULL where there are none
-    grid_sweeps *sweeps; ///< [2]: over the finest level, and over the others; NULL where contrast isn't high
+    grid_sweeps *sweeps; ///< [3]: over the finest level, over the coarser ones, and over the coarsest
 
     grid_level level[LEVELS_MAX];
 } grid_memory;
 
 enum { COLOUR_ALL = 2 };
-
-/// A Chebyshev polynomial for the spectrum lowest..2.
-typedef struct grid_polynomial {
-    int32_t degree;
-    float center, radius;
-} grid_polynomial;
 
 /// The argument of every kernel of the grid.
 typedef struct grid_args {
@@ -297,7 +291,6 @@ typedef struct grid_args {
     uint32_t level;        ///< for the multigrid's kernels
     uint32_t sweep;        ///< for grid_mg_sweep: which of the level's
     uint32_t is_after;     ///< the same: 1: the coarser levels have had their turn
-    grid_polynomial top;   ///< of the coarsest level
     uint32_t is_density;   ///< 0: the solve is for pressure, 1: for the density correction
     uint32_t is_alone;     ///< no density correction follows the pressure: what regions.h has of `shift` is zero again
     float *solution;       ///< of the solve: pressure or potential

@@ -49,8 +49,9 @@ typedef struct wall_tiles {
     bool is_current; ///< these and the device's tables are those of grid_added's walls
 } wall_tiles;
 
-/// Sequences of launches that a substep can be: whose tank has events, births, pours.
-enum { GRID_SUBSTEPS = 8 };
+/// Sequences of launches that a substep can be: whose tank has events, births, pours, and so few tiles that the solver
+/// is a chain.
+enum { GRID_SUBSTEPS = 16 };
 
 typedef struct grid_host {
     tarn_device *device;
@@ -68,6 +69,8 @@ typedef struct grid_host {
     uint64_t more_bytes[GROUP_COUNT];    ///< as group_bytes, of the latter
     bool has_solids;                     ///< that move or stand still
     bool corrects_density;               ///< the model solves for that after the pressure
+    uint32_t chain_tiles;                ///< that are worked on at once where the solver is a chain
+    bool is_chained;                     ///< it is one in this step
     bool high_contrast;                  ///< the model's densities differ by more than a factor of two
     grid_added added;
     uint32_t added_changes; ///< counts them
@@ -111,8 +114,8 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
 /// does them, in this order.
 void grid_launch_chain(grid_host *grid, void (*body)(void *), void *context);
 
-/// Brings the coefficients of the sweeps to the device, which a tank of high contrast needs.
-tarn_status grid_sweeps_upload(grid_host *grid);
+/// Brings the coefficients of the sweeps to the device, and asks it for how many tiles a chain is.
+tarn_status grid_prepare_solver(grid_host *grid);
 
 /// The matrix of the Poisson equation, on all levels.
 void grid_launch_matrix(grid_host *grid);

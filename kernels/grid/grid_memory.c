@@ -192,9 +192,7 @@ void grid_carve_all(grid_carver *t)
     t->group = GROUP_TANK;
     grid_carve(t, &m->slot, (uint64_t)shape->tile_total[0] * 4);
     grid_carve(t, &m->active_bits, ((uint64_t)shape->tile_total[0] + 31) / 32 * 4);
-    if (grid->high_contrast) {
-        grid_carve(t, &m->sweeps, 2 * sizeof *m->sweeps);
-    }
+    grid_carve(t, &m->sweeps, 3 * sizeof *m->sweeps);
     carve_active(t, m);
     carve_occupied(t, m);
     if (grid->desc.solid_count > 0) {

@@ -37,6 +37,19 @@ TILE_FN row_f32 held_diagonal(held_matrix a, uint32_t row, uint32_t x)
     return row_load(a.diagonal + row * 8 + x);
 }
 
+typedef const float *held_rows;
+
+TILE_FN held_rows hold_rows(tile_matrix a, const float *field)
+{
+    (void)a;
+    return field;
+}
+
+TILE_FN row_f32 held_row(held_rows rows, uint32_t row, uint32_t x)
+{
+    return row_load(rows + row * 8 + x);
+}
+
 /// Fills so many lines on a side from a neighbour's rows, or with zeros where `from` is NULL.
 TILE_FN void load_side_lines(const float *from, int from_step, float *to, int to_step, uint32_t count)
 {

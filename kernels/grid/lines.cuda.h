@@ -48,6 +48,18 @@ TILE_FN row_f32 held_diagonal(const held_matrix &h, uint32_t, uint32_t)
     return h.diagonal;
 }
 
+typedef float held_rows;
+
+TILE_FN held_rows hold_rows(tile_matrix a, const float *field)
+{
+    return threadIdx.x >> 3 < a.rows ? field[threadIdx.x] : 0.0f;
+}
+
+TILE_FN row_f32 held_row(held_rows rows, uint32_t, uint32_t)
+{
+    return rows;
+}
+
 enum { SIDE_CELLS = 6 * TILE_ROWS };
 
 /// A cell beside a tile: number i of SIDE_CELLS.

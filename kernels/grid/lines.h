@@ -55,6 +55,7 @@ TILE_FN uint32_t line_of_row(uint32_t row)
 //     FOR_FULL_ROWS (x, row, a)     the rows that hold equations; on a GPU all, whose lanes would idle else: what there
 //     FOR_EMPTY_ROWS (x, row, a)    is of the others is zero. On a GPU none. Both: SOLVER_LANES lanes, a cell each
 //     held_matrix, hold_matrix(a)   what of it a lane keeps, where it keeps its cell's: all of it is fetched at once
+//     held_rows, hold_rows(a, field)  the same of a tile's field, of which held_row(rows, row, x) is a row
 //     neighbour_sum(h, lines, row, x)  sum over the neighbours of coefficient times value
 //     matrix_times(h, lines, row, x)   a row of the matrix times a vector
 //     load_lines(a, field, tile, lines)  what the matrix needs of a level's field, a tile's cells and those around its

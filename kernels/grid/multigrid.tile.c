@@ -13,20 +13,13 @@
 
 #define OVERCORRECTION 1.8f
 
-/// Spectra lie in 0..2: of D^-1 A by Gershgorin. A smoother acts on their upper part; more of it on the coarser levels,
-/// where it costs little. The coarsest level's polynomial acts on nearly all, and is as good as a solution.
-#define FINE_LOWEST 0.4f
-#define COARSE_LOWEST 0.3f
-
-enum { FINE_DEGREE = 3, COARSE_DEGREE = 4 };
-
 // Smoothing, in a form for each device:
 //
 //     smooth_rims(a, t, s)         zeros around the rows with equations, which the matrix multiplies by zero or which
 //                                  belong to other tiles
 //     smooth_begin(h, b, first, row, x, t, s)  a row of the right-hand side: the first iterate is `first` D^-1 b; zero
 //                                  where there is no equation
-//     smooth_run(a, h, p, t, s)    what follows with first = 1 / p.center: all degrees but the last
+//     smooth_run(a, h, p, t, s)    what follows with first = p->step[0]: all degrees but the last
 //     smooth_end(h, t, row, x, s)  which this gives
 //     restrict_residual(a, s, to)  s->residual summed over 2^3 cells: pairs along x, of these along y, of these along z
 //     correct_children(args, a, value, s)  adds a coarse tile's result to x of the finer tiles in it, in their rows
@@ -34,17 +27,18 @@ enum { FINE_DEGREE = 3, COARSE_DEGREE = 4 };
 //                                  equations
 #include TILE_FORM(smooth)
 
-TILE_FN grid_polynomial smoother(const grid_args *args)
+TILE_FN const grid_sweeps *smoother(const grid_args *args)
 {
-    return args->level == 0 ? polynomial_of(FINE_DEGREE, FINE_LOWEST) : polynomial_of(COARSE_DEGREE, COARSE_LOWEST);
+    return args->m.sweeps + (args->level > 0 ? 1 : 0);
 }
 
 /// The polynomial times b, a tile's right-hand side; but for the last degree.
-TILE_FN void smooth(tile_matrix a, held_matrix h, const float *b, grid_polynomial p, smoothing *t, smooth_scratch *s)
+TILE_FN void smooth(tile_matrix a, held_matrix h, held_rows b, const grid_sweeps *p, smoothing *t, smooth_scratch *s)
 {
+    const float first = p->step[0];
     smooth_rims(a, t, s);
     FOR_FULL_ROWS (x, row, a) {
-        smooth_begin(h, row_load(b + row * 8 + x), 1.0f / p.center, row, x, t, s);
+        smooth_begin(h, held_row(b, row, x), first, row, x, t, s);
     }
     smooth_run(a, h, p, t, s);
 }
@@ -55,11 +49,12 @@ TILE_KERNEL(grid_mg_smooth, SOLVER_LANES, grid_args, smooth_scratch)
     const grid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(args, args->level, tile);
     const held_matrix h = hold_matrix(a);
+    const held_rows b = hold_rows(a, level->b + (uint64_t)tile * TILE_CELLS);
     smoothing t;
     if (args->m.counters->go == 0) {
         return;
     }
-    smooth(a, h, level->b + (uint64_t)tile * TILE_CELLS, smoother(args), &t, s);
+    smooth(a, h, b, smoother(args), &t, s);
     float *to = level->x + (uint64_t)tile * TILE_CELLS;
     FOR_FULL_ROWS (x, row, a) {
         row_store(to + row * 8 + x, smooth_end(h, &t, row, x, s));
@@ -72,17 +67,17 @@ TILE_KERNEL(grid_mg_restrict, SOLVER_LANES, grid_args, restrict_scratch)
     const grid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(args, args->level, tile);
     const held_matrix h = hold_matrix(a);
+    const held_rows b = hold_rows(a, level->b + (uint64_t)tile * TILE_CELLS);
+    const int o = (int)a.patch->octant;
     if (args->m.counters->go == 0) {
         return;
     }
-    const int o = (int)a.patch->octant;
     float *to = args->m.level[args->level + 1].b + (uint64_t)a.patch->parent * TILE_CELLS +
                 cell_index((o & 1) * 4, (o >> 1 & 1) * 4, (o >> 2) * 4);
-    const float *b = level->b + (uint64_t)tile * TILE_CELLS;
     load_lines(a, level->x, tile, s->lines);
     FOR_FULL_ROWS (x, row, a) {
         const uint32_t at = row * 8 + x;
-        const row_f32 residual = row_load(b + at) - matrix_times(h, s->lines, row, x);
+        const row_f32 residual = held_row(b, row, x) - matrix_times(h, s->lines, row, x);
         row_store(s->residual + at, row_select(held_diagonal(h, row, x) > 0.0f, residual, row_all(0.0f)));
     }
     FOR_EMPTY_ROWS (x, row, a) {
@@ -100,13 +95,11 @@ typedef struct finish_scratch {
 } finish_scratch;
 
 /// Takes a row of a tile's result: the finest level's goes to y, and times b into s->value.
-TILE_FN void finish_row(const grid_args *args, uint32_t tile, row_f32 value, uint32_t at, finish_scratch *s)
+TILE_FN void finish_row(const grid_args *args, uint32_t tile, row_f32 value, row_f32 b, uint32_t at, finish_scratch *s)
 {
-    const grid_level *level = &args->m.level[0];
-    const uint64_t cell = (uint64_t)tile * TILE_CELLS + at;
     if (args->level == 0) {
-        row_store(level->y + cell, value);
-        row_store(s->value + at, value * row_load(level->b + cell));
+        row_store(args->m.level[0].y + (uint64_t)tile * TILE_CELLS + at, value);
+        row_store(s->value + at, value * b);
     } else {
         row_store(s->value + at, value);
     }
@@ -156,13 +149,14 @@ TILE_KERNEL(grid_mg_top, SOLVER_LANES, grid_args, top_scratch)
     const grid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(args, args->level, tile);
     const held_matrix h = hold_matrix(a);
+    const held_rows b = hold_rows(a, level->b + (uint64_t)tile * TILE_CELLS);
     smoothing t;
     if (args->m.counters->go == 0) {
         return;
     }
-    smooth(a, h, level->b + (uint64_t)tile * TILE_CELLS, args->top, &t, &s->smooth);
+    smooth(a, h, b, args->m.sweeps + 2, &t, &s->smooth);
     FOR_FULL_ROWS (x, row, a) {
-        finish_row(args, tile, smooth_end(h, &t, row, x, &s->smooth), row * 8 + x, &s->finish);
+        finish_row(args, tile, smooth_end(h, &t, row, x, &s->smooth), held_row(b, row, x), row * 8 + x, &s->finish);
     }
     finish(args, a, tile, &s->finish);
 }
@@ -179,23 +173,24 @@ TILE_KERNEL(grid_mg_prolong, SOLVER_LANES, grid_args, prolong_scratch)
     const grid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(args, args->level, tile);
     const held_matrix h = hold_matrix(a);
-    const grid_polynomial p = smoother(args);
+    const held_rows b = hold_rows(a, level->b + (uint64_t)tile * TILE_CELLS);
+    const grid_sweeps *p = smoother(args);
+    const float first = p->step[0];
     smoothing t;
     if (args->m.counters->go == 0) {
         return;
     }
-    const float *b = level->b + (uint64_t)tile * TILE_CELLS;
     smooth_rims(a, &t, &s->smooth);
     load_lines(a, level->x, tile, s->lines);
     FOR_FULL_ROWS (x, row, a) {
-        const row_f32 residual = row_load(b + row * 8 + x) - matrix_times(h, s->lines, row, x);
-        smooth_begin(h, residual, 1.0f / p.center, row, x, &t, &s->smooth);
+        const row_f32 residual = held_row(b, row, x) - matrix_times(h, s->lines, row, x);
+        smooth_begin(h, residual, first, row, x, &t, &s->smooth);
     }
     smooth_run(a, h, p, &t, &s->smooth);
     FOR_FULL_ROWS (x, row, a) {
         const row_f32 sum = row_load(s->lines + line_of_row(row) + x) + smooth_end(h, &t, row, x, &s->smooth);
         const row_f32 value = row_select(held_diagonal(h, row, x) > 0.0f, sum, row_all(0.0f));
-        finish_row(args, tile, value, row * 8 + x, &s->finish);
+        finish_row(args, tile, value, held_row(b, row, x), row * 8 + x, &s->finish);
     }
     finish(args, a, tile, &s->finish);
 }
@@ -242,7 +237,7 @@ TILE_KERNEL(grid_mg_sweep, SOLVER_LANES, grid_args, sweep_scratch)
         const row_f32 change = (row_load(b + at) - matrix_times(h, s->lines, row, x)) / diagonal;
         const row_f32 value = row_select(diagonal > 0.0f, (own + keep * (own - before)) + step * change, zero);
         if (is_last) {
-            finish_row(args, tile, value, at, &s->finish);
+            finish_row(args, tile, value, row_load(b + at), at, &s->finish);
         } else {
             row_store(to + at, value);
         }

@@ -212,15 +212,6 @@ TILE_FN row_f32 row_steepness(const face_plan *plan, int axis, int x, int y, int
     return row_select(row_bits_mask(inside >> x), one, crossed);
 }
 
-TILE_FN grid_polynomial polynomial_of(int degree, float lowest)
-{
-    grid_polynomial p;
-    p.degree = degree;
-    p.center = 0.5f * (2.0f + lowest);
-    p.radius = 0.5f * (2.0f - lowest);
-    return p;
-}
-
 /// Active index of the next tile along an axis, or TILE_NONE.
 TILE_FN uint32_t upper_slot(const grid_args *args, tile_place place, int axis)
 {

@@ -192,9 +192,9 @@ TILE_FN void check_residual(const grid_args *args, check_scratch *s)
 {
     const grid_memory *m = &args->m;
     grid_counters *counters = m->counters;
-    largest_partial(m, s);
+    const float largest = largest_partial(m, s);
     if (TILE_SINGLE()) {
-        const float residual = args->is_density ? s->max[0] : s->max[0] * m->control->frac;
+        const float residual = args->is_density ? largest : largest * m->control->frac;
         const float tolerance = args->is_density ? m->control->density_tolerance : m->control->tolerance;
         if (args->is_first) {
             counters->iterations = 0;

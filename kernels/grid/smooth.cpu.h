@@ -59,22 +59,19 @@ TILE_FN row_f32 smooth_end(held_matrix a, const smoothing *t, uint32_t row, uint
     return (own + t->keep * (own - row_load(t->before + line))) + t->step * change;
 }
 
-TILE_FN void smooth_run(tile_matrix a, held_matrix h, grid_polynomial p, smoothing *t, smooth_scratch *s)
+TILE_FN void smooth_run(tile_matrix a, held_matrix h, const grid_sweeps *p, smoothing *t, smooth_scratch *s)
 {
-    float rho = p.radius / p.center;
-    for (int k = 1;; k++) {
-        const float next = 1.0f / (2.0f * p.center / p.radius - rho);
+    for (uint32_t k = 1;; k++) {
         t->last = s->lines[(k - 1) & 1];
         t->before = s->lines[k & 1];
-        t->keep = next * rho;
-        t->step = 2.0f * next / p.radius;
-        if (k == p.degree - 1) {
+        t->keep = p->keep[k];
+        t->step = p->step[k];
+        if (k == p->count - 1) {
             return;
         }
         FOR_FULL_ROWS (x, row, a) {
             row_store(t->before + line_of_row(row) + x, smooth_end(h, t, row, x, s));
         }
-        rho = next;
     }
 }
 

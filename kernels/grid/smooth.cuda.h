@@ -38,18 +38,20 @@ TILE_FN row_f32 smooth_end(const held_matrix &h, const smoothing *t, uint32_t ro
     return (t->own + t->keep * (t->own - t->before)) + t->step * change;
 }
 
-TILE_FN void smooth_run(tile_matrix a, const held_matrix &h, grid_polynomial p, smoothing *t, smooth_scratch *s)
+TILE_FN void smooth_run(tile_matrix a, const held_matrix &h, const grid_sweeps *p, smoothing *t, smooth_scratch *s)
 {
-    float rho = p.radius / p.center;
+    const uint32_t last = p->count - 1;
+    float keep = p->keep[1], step = p->step[1];
     TILE_BARRIER();
-    for (int k = 1;; k++) {
-        const float next = 1.0f / (2.0f * p.center / p.radius - rho);
-        t->keep = next * rho;
-        t->step = 2.0f * next / p.radius;
-        t->last = (k - 1) & 1;
-        if (k == p.degree - 1) {
+    for (uint32_t k = 1;; k++) {
+        t->keep = keep;
+        t->step = step;
+        t->last = (int)(k - 1) & 1;
+        if (k == last) {
             return;
         }
+        keep = p->keep[k + 1]; // while this sweep goes on
+        step = p->step[k + 1];
         FOR_FULL_ROWS (x, row, a) {
             const float value = smooth_end(h, t, row, x, s);
             t->before = t->own;
@@ -57,7 +59,6 @@ TILE_FN void smooth_run(tile_matrix a, const held_matrix &h, grid_polynomial p, 
             s->lines[k & 1][line_of_row(row) + x] = value;
         }
         TILE_BARRIER();
-        rho = next;
     }
 }
 

@@ -7,15 +7,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/// The coarsest level's polynomial acts on nearly all of the spectrum, and is as good as a solution.
-#define TOP_LOWEST (1.0f / 30.0f)
-
-// The smoothing where contrast is high: degrees, and down to where in the spectrum.
-#define FINE_SWEEPS_LOWEST 0.2f
-#define COARSE_SWEEPS_LOWEST 0.004f
-#define TOP_SWEEPS_LOWEST 0.0005f
-
-enum { TOP_DEGREE = 16, FINE_SWEEPS = 5, COARSE_SWEEPS = 31, TOP_SWEEPS = 96 };
+/// Sweeps of a smoother: so many, which act on a part of the spectrum. Spectra lie in 0..2: of D^-1 A by Gershgorin. A
+/// smoother acts on their upper part; more of it on the coarser levels, where it costs little. The coarsest level's
+/// acts on nearly all, and is as good as a solution.
+static const struct {
+    int count;
+    float lowest;
+} sweeps_with[2][3] = {{{3, 0.4f}, {4, 0.3f}, {16, 1.0f / 30.0f}},
+                       {{5, 0.2f}, {31, 0.004f}, {96, 0.0005f}}}; // where contrast is high
 
 tarn_status grid_refuse(const grid_complaint *why, tarn_status status, const char *format, ...)
 {
@@ -88,7 +87,11 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
 
 void grid_launch_chain(grid_host *grid, void (*body)(void *), void *context)
 {
-    tarn_queue_chain(grid->queue, &tarn_grid_solver_chain, body, context);
+    if (grid->is_chained) {
+        tarn_queue_chain(grid->queue, &tarn_grid_solver_chain, body, context);
+    } else {
+        body(context);
+    }
 }
 
 void grid_launch_matrix(grid_host *grid)
@@ -113,34 +116,37 @@ typedef struct solve_context {
     bool couples; ///< free bodies feel the solution
 } solve_context;
 
-static grid_sweeps sweeps_of(grid_polynomial p)
+static grid_sweeps sweeps_of(int count, float lowest)
 {
-    grid_sweeps sweeps = {.step = {1.0f / p.center}, .count = (uint32_t)p.degree};
-    TARN_ASSERT(p.degree % 2 == 1 && p.degree <= SWEEPS_MAX);
-    float rho = p.radius / p.center;
-    for (int k = 1; k < p.degree; k++) {
-        const float next = 1.0f / (2.0f * p.center / p.radius - rho);
+    const float center = 0.5f * (2.0f + lowest), radius = 0.5f * (2.0f - lowest);
+    grid_sweeps sweeps = {.step = {1.0f / center}, .count = (uint32_t)count};
+    TARN_ASSERT(count > 1 && count <= SWEEPS_MAX);
+    float rho = radius / center;
+    for (int k = 1; k < count; k++) {
+        const float next = 1.0f / (2.0f * center / radius - rho);
         sweeps.keep[k] = next * rho;
-        sweeps.step[k] = 2.0f * next / p.radius;
+        sweeps.step[k] = 2.0f * next / radius;
         rho = next;
     }
     return sweeps;
 }
 
-tarn_status grid_sweeps_upload(grid_host *grid)
+tarn_status grid_prepare_solver(grid_host *grid)
 {
-    const grid_sweeps sweeps[2] = {sweeps_of(polynomial_of(FINE_SWEEPS, FINE_SWEEPS_LOWEST)),
-                                   sweeps_of(polynomial_of(COARSE_SWEEPS, COARSE_SWEEPS_LOWEST))};
-    grid_sweeps *to = grid->args->m.sweeps;
-    return grid->high_contrast ? tarn_queue_upload(grid->queue, to, sweeps, sizeof sweeps) : TARN_OK;
+    grid_sweeps sweeps[3];
+    grid->chain_tiles = tarn_queue_chain_tiles(grid->queue, &tarn_grid_solver_chain);
+    for (int i = 0; i < 3; i++) {
+        sweeps[i] = sweeps_of(sweeps_with[grid->high_contrast][i].count, sweeps_with[grid->high_contrast][i].lowest);
+    }
+    return tarn_queue_upload(grid->queue, grid->args->m.sweeps, sweeps, sizeof sweeps);
 }
 
 /// From zero, or from x and with the result handed on. Of an odd number of sweeps it is x that the restriction and the
 /// last one read.
 static void sweep_level(grid_host *grid, grid_args *args, uint32_t level, bool is_after)
 {
-    const uint32_t count = level == 0 ? FINE_SWEEPS : COARSE_SWEEPS;
-    TARN_ASSERT(args->m.level[level].y != NULL && args->m.sweeps != NULL);
+    const uint32_t count = (uint32_t)sweeps_with[1][level > 0].count;
+    TARN_ASSERT(args->m.level[level].y != NULL && count % 2 == 1);
     args->is_after = is_after;
     for (args->sweep = 0; args->sweep < count; args->sweep++) {
         launch_level(grid, args, GRID_KERNEL(mg_sweep), level);
@@ -221,8 +227,6 @@ void grid_solve(grid_host *grid, bool is_density, uint32_t iterations)
     c.args.is_density = (uint32_t)is_density;
     c.args.is_alone = !grid->corrects_density;
     c.args.solution = is_density ? c.args.m.potential : c.args.m.pressure;
-    c.args.top =
-        grid->high_contrast ? polynomial_of(TOP_SWEEPS, TOP_SWEEPS_LOWEST) : polynomial_of(TOP_DEGREE, TOP_LOWEST);
     grid_launch_occupied(grid, &c.args, GRID_KERNEL(solve_start));
     grid_launch_occupied(grid, &c.args, GRID_KERNEL(solve_closed));
     c.args.is_first = 1;

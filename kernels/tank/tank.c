@@ -323,7 +323,7 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
         status = grid_solids_upload(&tank->grid);
     }
     if (status == TARN_OK) {
-        status = grid_sweeps_upload(&tank->grid);
+        status = grid_prepare_solver(&tank->grid);
     }
     if (status == TARN_OK && tank->model->prepare != NULL) {
         status = tank->model->prepare(tank);

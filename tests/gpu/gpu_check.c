@@ -75,6 +75,7 @@ static const struct {
     {"large", gpu_check_large, "the same of 100 000 and 2 000 000 particles"},
     {"budget", gpu_print_budget, "a substep's stages: ms, bytes, share of the floor, launches"},
     {"crowd", gpu_check_crowd, "64 tanks that take turns"},
+    {"many", gpu_print_many, "how fast many tanks go at once"},
     {"rebuilds", gpu_check_rebuilds, "tanks that end and are made anew beside others"},
     {"faults", gpu_check_faults, "what goes wrong in one tank alone"},
     {"costs", print_costs, "what a launch costs that waits for another one"},

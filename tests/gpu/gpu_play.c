@@ -126,6 +126,11 @@ static bool move(stage *s, const gpu_play *play, gpu_outcome *out)
     return is_well;
 }
 
+uint32_t gpu_play_timed(uint32_t steps)
+{
+    return steps > WARM_UP_STEPS ? steps - WARM_UP_STEPS : 1;
+}
+
 void gpu_play_run(const gpu_play *play, gpu_outcome *out)
 {
     stage s;
@@ -133,7 +138,9 @@ void gpu_play_run(const gpu_play *play, gpu_outcome *out)
     memset(out, 0, sizeof *out);
     bool is_well = open_stage(&s, play->first, play->fixture, play->then == NULL, out);
     for (uint32_t i = 0; i < play->steps && is_well; i++) {
+        out->begin_ns = i == WARM_UP_STEPS ? tarn_clock_monotonic_ns() : out->begin_ns;
         is_well = step(&s, play->fixture, i, out) && (s.encoder == NULL || encode(&s, i, out));
+        out->end_ns = tarn_clock_monotonic_ns();
         if (is_well && play->then != NULL && i + 1 == play->steps / 2) {
             is_well = move(&s, play, out);
         }
@@ -141,7 +148,7 @@ void gpu_play_run(const gpu_play *play, gpu_outcome *out)
     if (is_well) {
         is_well = note(out, &s, "the report", tarn_tank_report_get(s.tank, &report));
     }
-    const uint32_t timed = play->steps > WARM_UP_STEPS ? play->steps - WARM_UP_STEPS : 1;
+    const uint32_t timed = gpu_play_timed(play->steps);
     out->step_ms /= timed;
     out->encode_ms /= timed;
     out->particles = report.particle_count;

@@ -20,6 +20,7 @@ typedef struct gpu_outcome {
     gpu_frame frame[GPU_STEPS_MAX];       ///< one for each step: key, base and extra ones, with all layers
     uint32_t particles;                   ///< in the end
     double step_ms, encode_ms;            ///< on average, after a few that warm up
+    uint64_t begin_ns, end_ns;            ///< of these
     char why[GPU_WHY_BYTES];              ///< where it isn't valid
 } gpu_outcome;
 
@@ -30,6 +31,9 @@ typedef struct gpu_play {
     tarn_device *then;  ///< where its saved state goes on after half of the steps; NULL: it stays. Without frames
     uint32_t again;     ///< how often gpu_play_together ends it and makes it anew: each time it has to go as the first
 } gpu_play;
+
+/// How many of so many steps are timed: those after a few that warm up.
+uint32_t gpu_play_timed(uint32_t steps);
 
 void gpu_play_run(const gpu_play *play, gpu_outcome *outcome);
 

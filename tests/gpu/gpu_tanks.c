@@ -192,6 +192,52 @@ void gpu_check_rebuilds(const gpu_devices *list)
                is_quick ? ANEW_QUICK : ANEW);
 }
 
+/// So many tanks of a fixture at once, each with a frame after every step: how fast they all go.
+static void print_crowd_of(const gpu_devices *list, const tank_fixture *fixture, uint32_t count, uint32_t steps)
+{
+    gpu_play plays[GPU_TOGETHER_MAX];
+    char label[64];
+    snprintf(label, sizeof label, "%u of \"%s\"", count, fixture->name);
+    printf("    %-36s", label);
+    for (uint32_t d = 0; d < list->count; d++) {
+        if (!list->is_cuda[d] && !is_quick) {
+            printf("%28s", "-"); // minutes
+            continue;
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            plays[k] = (gpu_play){.fixture = fixture, .steps = steps, .first = list->of[d]};
+        }
+        if (!gpu_play_together(plays, found, count)) {
+            gpu_failure("no threads");
+            return;
+        }
+        uint64_t begin_ns = UINT64_MAX, end_ns = 0;
+        for (uint32_t k = 0; k < count; k++) {
+            begin_ns = found[k].begin_ns < begin_ns ? found[k].begin_ns : begin_ns;
+            end_ns = found[k].end_ns > end_ns ? found[k].end_ns : end_ns;
+            if (!found[k].valid) {
+                gpu_failure("%s beside others, %s: %s", fixture->name, tarn_device_name(list->of[d]), found[k].why);
+                return;
+            }
+        }
+        const double each_s = 1e-9 * (double)(end_ns - begin_ns) / gpu_play_timed(steps);
+        printf("%10.1f %17.4g", 1.0 / each_s, count * (double)found[0].particles / each_s);
+    }
+    printf("\n");
+}
+
+void gpu_print_many(const gpu_devices *list)
+{
+    static const uint32_t counts[] = {1, 4, 16, 64};
+    const tank_fixture *fixture = is_quick ? &gpu_large[GPU_LARGE_QUICK] : &gpu_large[0];
+    gpu_print_columns("Many tanks: steps/s of each, particle steps/s of all", list);
+    for (uint32_t i = 0; i < (is_quick ? 2 : sizeof counts / sizeof counts[0]); i++) {
+        if (gpu_watch_has_time("many tanks")) {
+            print_crowd_of(list, fixture, counts[i], is_quick ? QUICK_STEPS + 2 : fixture->steps);
+        }
+    }
+}
+
 static void print_stages_of(const gpu_devices *list, const tank_fixture *fixture)
 {
     const char *names[TARN_TANK_STAGES_MAX] = {NULL};

@@ -26,6 +26,9 @@ void gpu_check_faults(const gpu_devices *list);
 /// A GPU that has read beyond its memory is done for, says so to everybody, and can be left. The process is to end.
 void gpu_check_poison(const gpu_devices *list);
 
+/// How fast tanks go of which there are more and more at once.
+void gpu_print_many(const gpu_devices *list);
+
 /// The time of each stage with waits between them, which is not what a step takes.
 void gpu_print_stages(const gpu_devices *list);
 

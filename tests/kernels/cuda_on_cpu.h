@@ -99,6 +99,16 @@ static inline uint32_t __match_any_sync(uint32_t, uint32_t value)
     return same;
 }
 
+static inline uint32_t __reduce_max_sync(uint32_t, uint32_t value)
+{
+    const uint64_t *all = emulated_warp_share(value);
+    uint64_t most = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        most = all[lane] > most ? all[lane] : most;
+    }
+    return (uint32_t)most;
+}
+
 // One lane runs at a time: atomic for those who watch the kernels.
 template <typename T>
 static inline T atomicAdd(T *place, T value)

@@ -9,7 +9,7 @@ enum { ROW = 4, LONG_ROW = 150 }; ///< launches; the latter: more than a chain h
 
 typedef struct mixing {
     tarn_queue *queue;
-    dialect_args there, back, rounds;
+    dialect_args there, back, rounds, few;
     const uint32_t *tiles; ///< device memory
     uint32_t tiles_max, times, row;
     bool fills; ///< what no chain can
@@ -18,6 +18,7 @@ typedef struct mixing {
 static void one_round(void *context)
 {
     const mixing *m = context;
+    tarn_queue_launch(m->queue, &kernel_dialect_follow, &m->few, NULL, 1); // most blocks have nothing to do
     tarn_queue_launch(m->queue, &kernel_dialect_mix, &m->there, m->tiles, m->tiles_max);
     tarn_queue_launch(m->queue, &kernel_dialect_mix, &m->back, m->tiles, m->tiles_max);
     tarn_queue_launch(m->queue, &kernel_dialect_round, &m->rounds, NULL, 1);
@@ -67,6 +68,7 @@ static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bo
     dialect_arrays all = {.queue = queue};
     uint32_t *a = dialect_array_add(&all, count * sizeof *a), *b = dialect_array_add(&all, count * sizeof *b),
              *x = dialect_array_add(&all, count * sizeof *x), *y = dialect_array_add(&all, count * sizeof *y);
+    uint32_t *few = dialect_array_add(&all, DIALECT_LANES * sizeof *few), few_here[DIALECT_LANES] = {0};
     uint32_t *go = dialect_array_add(&all, 8 * sizeof *go), *given = dialect_array_add(&all, sizeof *given);
     tarn_replay *replay = NULL;
     bool result = false;
@@ -83,6 +85,7 @@ static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bo
     m.there = dialect_to_device(&all, (dialect_args){.key = a, .u = b, .n = count, .limit = 3});
     m.back = dialect_to_device(&all, (dialect_args){.key = b, .u = a, .n = count, .limit = 5});
     m.rounds = dialect_to_device(&all, (dialect_args){.u = go});
+    m.few = dialect_to_device(&all, (dialect_args){.u = few, .n = DIALECT_LANES, .limit = 7});
     m.tiles = dialect_array_device(&all, given);
     for (uint32_t run = 0; run < RUNS && !all.failed && !result; run++) {
         if (as_replay) {
@@ -91,6 +94,7 @@ static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bo
             mix_in_chain(&m);
         }
         for (uint32_t round = 0; round < run + 1 && round < times; round++) {
+            follow_here(few_here, DIALECT_LANES, 7);
             mix_here(x, y, count, 3);
             mix_here(y, x, count, 5);
         }
@@ -102,6 +106,10 @@ static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bo
         all.failed |= tarn_queue_download(queue, b, dialect_array_device(&all, b), count * sizeof *b) != TARN_OK;
         for (uint32_t i = 0; i < count && !result && !all.failed; i++) {
             result = dialect_same_u32("mixed", i, b[i], y[i]);
+        }
+        all.failed |= tarn_queue_download(queue, few, dialect_array_device(&all, few), sizeof few_here) != TARN_OK;
+        for (uint32_t i = 0; i < DIALECT_LANES && !result && !all.failed; i++) {
+            result = dialect_same_u32("by one tile", i, few[i], few_here[i]);
         }
     }
     tarn_queue_replay_destroy(queue, replay);

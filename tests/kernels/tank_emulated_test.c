@@ -277,6 +277,7 @@ int main(void)
         {"steps beside a frame change nothing of it, with descending lanes", steps_beside_change_no_frame, NULL, NULL,
          &descending},
         {"tanks change places and take turns", change_places, NULL, NULL, NULL},
+        {"spray comes to walls", come_to_walls, NULL, NULL, NULL},
         {"a profile by marks", profile_by_marks, NULL, NULL, NULL},
         {"a tank that outgrows its memory stops", outgrow_memory, NULL, NULL, NULL},
         {"the fixtures reach every kernel", reach_all, NULL, NULL, NULL},
