@@ -5,7 +5,7 @@
 #ifndef TARN_KERNELS_GRID_EXTRAPOLATE_CUDA_H
 #define TARN_KERNELS_GRID_EXTRAPOLATE_CUDA_H
 
-#define EXTEND_PASSES _Pragma("unroll 1") ///< of the same code, which takes its time where it isn't in the cache yet
+#define EXTEND_ONCE _Pragma("unroll 1") ///< in front of a loop: its code is there once, and so are its registers
 
 enum {
     EXTEND_BORDER = EXTRAPOLATION_LAYERS,
@@ -108,7 +108,8 @@ TILE_FN void load_known(const grid_args *args, extend_scratch *s, uint32_t axes)
             near |= (uint32_t)(bits[k] != 0) << axis;
         }
     }
-    FOR_RANGE (i, 0, EXTEND_Y) {
+    EXTEND_ONCE FOR_RANGE (i, 0, EXTEND_Y)
+    {
         s->last[i] = s->last[EXTEND_Y + EXTEND_WORDS + i] = 0;
     }
     tile_or_u32(&s->near, near);
@@ -119,7 +120,8 @@ TILE_FN void load_known(const grid_args *args, extend_scratch *s, uint32_t axes)
 TILE_FN void plan_first(extend_scratch *s)
 {
     const uint16_t *known = rows_after(s, 0), *may = s->last + EXTEND_Y;
-    FOR_RANGE (i, 0, EXTEND_WORDS) {
+    EXTEND_ONCE FOR_RANGE (i, 0, EXTEND_WORDS)
+    {
         s->known[1][i] = (uint16_t)(known[i] | (may[i] != 0 ? may[i] & spread_bits(known + i) : 0));
         s->read[i] = (uint16_t)(known[i] != 0 ? known[i] & spread_bits(may + i) : 0);
     }
@@ -131,54 +133,68 @@ TILE_FN void plan_second(extend_scratch *s)
 {
     const uint16_t *known = rows_after(s, 1);
     uint16_t *last = rows_after(s, 2);
-    FOR_RANGE (i, 0, EXTEND_WORDS) {
+    EXTEND_ONCE FOR_RANGE (i, 0, EXTEND_WORDS)
+    {
         const int y = (int)i / EXTEND_Y - EXTEND_BORDER, z = (int)i % EXTEND_WIDTH - EXTEND_BORDER;
         const uint32_t may = extend_reach(EXTRAPOLATION_LAYERS - 2, y, z);
         last[i] = (uint16_t)(known[i] | (may != 0 ? may & spread_bits(known + i) : 0));
     }
 }
 
-/// A column's rows, two of them in a word.
-typedef struct extend_column {
-    uint32_t rows[EXTEND_Y / 2];
-} extend_column;
-
-TILE_FN extend_column column_of(const uint16_t *words, int y)
+/// The cells of a column that have a bit in `words` but not in `less`, which may be NULL: bits from z = -3 on.
+TILE_FN uint32_t find_in_column(const uint16_t *words, const uint16_t *less, int axis, int x, int y)
 {
-    extend_column column;
-    memcpy(&column, __builtin_assume_aligned(words + extend_row(0, y, -EXTEND_BORDER), 16), sizeof column);
-    return column;
+    enum { PAIRS = EXTEND_WIDTH / 2 };
+    const int first = extend_row(axis, y, -EXTEND_BORDER);
+    uint32_t rows[PAIRS], other[PAIRS] = {0}, cells = 0;
+    memcpy(rows, __builtin_assume_aligned(words + first, 16), sizeof rows);
+    if (less != NULL) {
+        memcpy(other, __builtin_assume_aligned(less + first, 16), sizeof other);
+    }
+    TILE_UNROLL for (int i = 0; i < PAIRS; i++)
+    {
+        const uint32_t two = (rows[i] & ~other[i]) >> (x + EXTEND_FIRST) & 0x10001u;
+        cells |= ((two | two >> 15) & 3u) << 2 * i;
+    }
+    return cells;
 }
 
-/// Loads the values that the first layer looks at; or has in place of them by what they changed since `before`, of the
-/// axes given. Ends with a barrier.
+/// Loads the values that the first layer looks at; or has in place of them by what they changed since before the
+/// forces; of the axes given. Ends with a barrier.
 TILE_FN void load_values(const grid_args *args, extend_scratch *s, int is_change, uint32_t axes)
 {
+    enum { AT_ONCE = 4 }; // that are on their way: more than most columns have
     const int x = (int)threadIdx.x % EXTEND_WIDTH - EXTEND_FIRST, y = (int)threadIdx.x / EXTEND_WIDTH - EXTEND_BORDER;
     if (y < TILE_EDGE + EXTEND_BORDER) {
-        const extend_column read = column_of(s->read, y);
-        const uint32_t *in = s->neighbour + halo_tile(x, y, -1), bit = 1u << (x + EXTEND_FIRST);
-        float value[3 * EXTEND_EDGE];
-        uint64_t from[3];
-        TILE_UNROLL for (int i = 0; i < 3; i++)
+        const uint32_t *in = s->neighbour + halo_tile(x, y, -1), cell = cell_index(x & 7, y & 7, 0);
+        const int is_own = x >= 0 && x < TILE_EDGE && y >= 0 && y < TILE_EDGE; // the tile's values are there
+        const uint32_t wanted = is_own && !is_change ? ~(0xffu << EXTEND_BORDER) : UINT32_MAX;
+        EXTEND_ONCE for (int axis = 0; axis < 3; axis++)
         {
-            from[i] = (uint64_t)in[9 * i] * TILE_CELLS + cell_index(x & 7, y & 7, 0);
-        }
-        TILE_UNROLL for (int i = 0; i < 3 * EXTEND_EDGE; i++)
-        {
-            const int axis = i / EXTEND_EDGE, z = i % EXTEND_EDGE, tile = (z + TILE_EDGE - EXTEND_BORDER) / TILE_EDGE;
-            const int row = axis * EXTEND_WIDTH + z;
             const float *field = is_change ? args->m.u_old[axis] : args->m.u[axis];
-            value[i] = (read.rows[row / 2] & bit << row % 2 * 16) != 0 && (axes >> axis & 1) != 0
-                           ? field[from[tile] + cell_index(0, 0, (z - EXTEND_BORDER) & 7)]
-                           : 0.0f;
-        }
-        TILE_UNROLL for (int i = 0; i < 3 * EXTEND_EDGE; i++)
-        {
-            const int axis = i / EXTEND_EDGE, z = i % EXTEND_EDGE, row = axis * EXTEND_WIDTH + z;
-            if ((read.rows[row / 2] & bit << row % 2 * 16) != 0 && (axes >> axis & 1) != 0) {
-                float *to = s->value + extend_place(axis, x, y, z - EXTEND_BORDER);
-                *to = !is_change ? value[i] : value[i] < SPEED_UNKNOWN ? *to - value[i] : 0.0f;
+            float *to = s->value + extend_place(axis, x, y, 0);
+            uint32_t cells = (axes >> axis & 1) != 0 ? wanted & find_in_column(s->read, NULL, axis, x, y) : 0;
+            EXTEND_ONCE while (cells != 0)
+            {
+                float value[AT_ONCE];
+                int z[AT_ONCE];
+                TILE_UNROLL for (int i = 0; i < AT_ONCE; i++)
+                {
+                    z[i] = cells != 0 ? (int)tile_lowest_bit_u32(cells) - EXTEND_BORDER : TILE_CELLS;
+                    value[i] = 0.0f;
+                    if (cells != 0) {
+                        const uint32_t slot = in[((z[i] + TILE_EDGE) >> TILE_LOG2) * 9];
+                        value[i] = field[(uint64_t)slot * TILE_CELLS + cell + cell_index(0, 0, z[i] & 7)];
+                    }
+                    cells &= cells - 1;
+                }
+                TILE_UNROLL for (int i = 0; i < AT_ONCE; i++)
+                {
+                    if (z[i] < TILE_CELLS) {
+                        float *at = to + z[i] * EXTEND_PLANE;
+                        *at = !is_change ? value[i] : value[i] < SPEED_UNKNOWN ? *at - value[i] : 0.0f;
+                    }
+                }
             }
         }
     }
@@ -209,63 +225,59 @@ TILE_FN void extend_layer(extend_scratch *s, int layer, uint32_t axes)
     if (y >= TILE_EDGE + EXTEND_BORDER) {
         return;
     }
-    const extend_column before = column_of(rows_after(s, layer - 1), y), after = column_of(rows_after(s, layer), y);
-    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
+    const uint16_t *before = rows_after(s, layer - 1), *after = rows_after(s, layer);
+    EXTEND_ONCE for (int axis = 0; axis < 3; axis++)
     {
-        uint32_t fresh = 0;
-        TILE_UNROLL for (int i = 0; i < EXTEND_WIDTH / 2; i++)
-        {
-            const int row = axis * EXTEND_WIDTH / 2 + i;
-            const uint32_t two = (after.rows[row] & ~before.rows[row]) >> (x + EXTEND_FIRST) & 0x10001u;
-            fresh |= ((two | two >> 15) & 3u) << 2 * i;
-        }
-        for (fresh = (axes >> axis & 1) != 0 ? fresh : 0; fresh != 0; fresh &= fresh - 1) {
+        uint32_t fresh = (axes >> axis & 1) != 0 ? find_in_column(after, before, axis, x, y) : 0;
+        for (; fresh != 0; fresh &= fresh - 1) {
             const int z = (int)tile_lowest_bit_u32(fresh) - EXTEND_BORDER;
             float *to = s->value + extend_place(axis, x, y, z);
-            *to = mean_around(rows_after(s, layer - 1) + extend_row(axis, y, z), x, to);
+            *to = mean_around(before + extend_row(axis, y, z), x, to);
         }
     }
 }
 
-/// Loads what particles brought to the lane's cells; SPEED_UNKNOWN where that doesn't stay: where no particle is, or a
-/// solid shuts the face.
-TILE_FN void load_brought(const grid_args *args, uint64_t first, uint32_t axes, float *brought)
+/// Which of the lane's cells particles brought a velocity to that no solid shuts out.
+TILE_FN uint32_t find_brought(const grid_args *args, uint64_t first, uint32_t axes)
 {
     const uint32_t cells = tile_rows(&args->shape) * TILE_EDGE;
+    uint32_t brought = 0;
     TILE_UNROLL for (int k = 0; k < EXTEND_OWN; k++)
     {
         const uint32_t cell = (uint32_t)(k % 2 * CELL_LANES) + threadIdx.x;
         const uint8_t *open = args->m.open[k / 2];
-        brought[k] = SPEED_UNKNOWN;
         if ((axes >> k / 2 & 1) != 0 && cell < cells) {
             const float was = args->m.u_old[k / 2][first + cell];
-            brought[k] = open == NULL || open[first + cell] != 0 ? was : SPEED_UNKNOWN;
+            brought |= (uint32_t)(was < SPEED_UNKNOWN && (open == NULL || open[first + cell] != 0)) << k;
         }
     }
+    return brought;
 }
 
 /// Adds the last layer and stores the lane's cells, of the axes given: those that aren't carried; or, once there are
 /// changes in place of velocities, those that are. To what a carried face has only the change comes from inside. With
 /// the velocity from there, too, particles at the surface would be braked to that of the liquid below them: a block
-/// that turns would lose its spin there. Carried are faces of no liquid that layers and particles reach.
+/// that turns would lose its spin there. Carried are faces of no liquid that layers and particles reach. Ends with a
+/// barrier.
 TILE_FN void store_extended(const grid_args *args, extend_scratch *s, uint64_t first, int is_change, uint32_t axes,
-                            const float *own, const float *brought)
+                            uint32_t brought)
 {
     uint32_t carried = 0;
-    TILE_UNROLL for (int k = 0; k < EXTEND_OWN; k++)
+    EXTEND_ONCE for (int axis = 0; axis < 3; axis++)
     {
-        const uint32_t cell = (uint32_t)(k % 2 * CELL_LANES) + threadIdx.x;
-        const int axis = k / 2, x = (int)cell & 7, y = (int)cell >> 3 & 7, z = (int)cell >> 6;
-        const int row = extend_row(axis, y, z), bit = x + EXTEND_FIRST;
-        if ((axes >> axis & 1) != 0) {
+        TILE_UNROLL for (int half = 0; half < 2 && (axes >> axis & 1) != 0; half++)
+        {
+            const uint32_t cell = (uint32_t)(half * CELL_LANES) + threadIdx.x;
+            const int x = (int)cell & 7, y = (int)cell >> 3 & 7, z = (int)cell >> 6;
+            const int row = extend_row(axis, y, z), bit = x + EXTEND_FIRST;
             const float *value = s->value + extend_place(axis, x, y, z);
             const uint16_t *known = rows_after(s, 2) + row;
             const int was_known = s->known[0][row] >> bit & 1, is_before = *known >> bit & 1;
-            const int is_carried =
-                !was_known && (is_before || (spread_bits(known) >> bit & 1) != 0) && brought[k] < SPEED_UNKNOWN;
+            const int is_carried = !was_known && (is_before || (spread_bits(known) >> bit & 1) != 0) &&
+                                   (brought >> (2 * axis + half) & 1) != 0;
             if (is_carried == is_change) {
-                const float extended = was_known ? own[k] : is_before ? *value : mean_around(known, x, value);
-                args->m.u_ext[axis][first + cell] = is_change ? brought[k] + extended : extended;
+                const float extended = is_before ? *value : mean_around(known, x, value);
+                args->m.u_ext[axis][first + cell] = is_change ? args->m.u_old[axis][first + cell] + extended : extended;
             }
             carried |= (uint32_t)is_carried << axis;
         }
@@ -281,7 +293,7 @@ TILE_FN void extend_tile(const grid_args *args, uint32_t tile, extend_scratch *s
     const uint64_t first = (uint64_t)tile * TILE_CELLS;
     // What needs no neighbours is on its way while these are looked up.
     const uint64_t valid = lane < 3 * TILE_EDGE ? face_plane(m->face_rows + face_rows_of(tile, 0), lane) : UINT64_MAX;
-    float own[EXTEND_OWN], brought[EXTEND_OWN];
+    float own[EXTEND_OWN];
     TILE_UNROLL for (int k = 0; k < EXTEND_OWN; k++) own[k] =
         m->u[k / 2][first + (uint32_t)(k % 2 * CELL_LANES) + lane];
     const uint32_t carries = m->control->faces_carry;
@@ -298,33 +310,36 @@ TILE_FN void extend_tile(const grid_args *args, uint32_t tile, extend_scratch *s
         load_known(args, s, unknown);
     }
     const uint32_t extends = unknown != 0 ? s->near : 0;
-    load_brought(args, first, carries ? extends : 0, brought);
     TILE_UNROLL for (int k = 0; k < EXTEND_OWN; k++)
     {
         const uint32_t cell = (uint32_t)(k % 2 * CELL_LANES) + lane;
-        if ((extends >> k / 2 & 1) == 0 && cell < cells) {
+        if ((extends >> k / 2 & 1) != 0) {
+            s->value[extend_place(k / 2, (int)cell & 7, (int)cell >> 3 & 7, (int)cell >> 6)] = own[k];
+        } else if (cell < cells) {
             m->u_ext[k / 2][first + cell] = (unknown >> k / 2 & 1) != 0 ? 0.0f : own[k];
         }
     }
     if (extends == 0) {
         return;
     }
+    const uint32_t brought = find_brought(args, first, carries ? extends : 0);
     plan_first(s);
-    EXTEND_PASSES for (int is_change = 0; is_change < 2; is_change++)
+    EXTEND_ONCE for (int is_change = 0; is_change < 2; is_change++)
     {
         const uint32_t axes = is_change ? s->carried : extends;
         if (axes == 0) {
             return;
         }
         load_values(args, s, is_change, axes);
-        extend_layer(s, 1, axes);
-        if (!is_change) {
-            plan_second(s);
+        EXTEND_ONCE for (int layer = 1; layer < EXTRAPOLATION_LAYERS; layer++)
+        {
+            extend_layer(s, layer, axes);
+            if (layer == 1 && !is_change) {
+                plan_second(s);
+            }
+            TILE_BARRIER();
         }
-        TILE_BARRIER();
-        extend_layer(s, 2, axes);
-        TILE_BARRIER();
-        store_extended(args, s, first, is_change, axes, own, brought);
+        store_extended(args, s, first, is_change, axes, brought);
     }
 }
 
