@@ -28,8 +28,8 @@ HALO_LOAD(halo_load_f32, float)
 HALO_LOAD(halo_load_u8, uint8_t)
 
 /// Sets a plane of a haloed field to another times `slip`, or to zero where `from` is the plane itself. What is unknown
-/// stays so.
-TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from, float slip)
+/// stays so. Ends without a barrier.
+TILE_FN void halo_put_plane(float *field, int edge, int axis, int to, int from, float slip)
 {
     const int stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge, next = axis == 1 ? edge * edge : edge;
     if (axis == 0) {
@@ -44,7 +44,30 @@ TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from, 
             cell[to * stride] = to == from ? 0.0f : there < SPEED_UNKNOWN ? slip * there : there;
         }
     }
+}
+
+/// The same. Ends with a barrier.
+TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from, float slip)
+{
+    halo_put_plane(field, edge, axis, to, from, slip);
     TILE_BARRIER();
+}
+
+/// What halo_walls does across an axis. Ends without a barrier.
+/// @return whether there are walls
+TILE_FN int halo_walls_across(const grid_shape *shape, tile_place place, int axis, float slip, float *field, int border,
+                              int component)
+{
+    const int edge = TILE_EDGE + 2 * border, at = axis == 0 ? place.x : axis == 1 ? place.y : place.z;
+    const int extent = tile_min_i32(shape->cells[axis] - at * TILE_EDGE, TILE_EDGE + border);
+    const int normal = axis == component;
+    for (int plane = normal ? border : border - 1; plane >= 0 && at == 0; plane--) {
+        halo_put_plane(field, edge, axis, plane, normal ? plane : border, slip);
+    }
+    for (int plane = border + extent; plane < edge; plane++) {
+        halo_put_plane(field, edge, axis, plane, normal ? plane : border + extent - 1, slip);
+    }
+    return at == 0 || border + extent < edge;
 }
 
 /// Sets what a haloed face field of `component` holds at and beyond the tank's walls: nothing flows through a wall, and
@@ -52,18 +75,9 @@ TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from, 
 TILE_FN void halo_walls(const grid_shape *shape, tile_place place, const float *slip, float *field, int border,
                         int component)
 {
-    const int edge = TILE_EDGE + 2 * border;
-    const int at[3] = {place.x, place.y, place.z};
     for (int axis = 0; axis < 3; axis++) {
-        const int extent = tile_min_i32(shape->cells[axis] - at[axis] * TILE_EDGE, TILE_EDGE + border);
-        const int normal = axis == component;
-        if (at[axis] == 0) {
-            for (int plane = normal ? border : border - 1; plane >= 0; plane--) {
-                halo_set_plane(field, edge, axis, plane, normal ? plane : border, slip[axis]);
-            }
-        }
-        for (int plane = border + extent; plane < edge; plane++) {
-            halo_set_plane(field, edge, axis, plane, normal ? plane : border + extent - 1, slip[axis]);
+        if (halo_walls_across(shape, place, axis, slip[axis], field, border, component)) {
+            TILE_BARRIER();
         }
     }
 }
@@ -189,38 +203,6 @@ TILE_FN uint32_t cell_of_side(int side, int i, int j)
     return (uint32_t)(w.cell + i * w.i_cell + j * w.j_cell);
 }
 
-/// Loads a level's field with one cell of the three lower neighbours; the rest of the rim stays untouched. `tile` is
-/// the index in the level, TILE_NONE where the place isn't part of it.
-TILE_FN void load_lower_rim(const grid_args *args, uint32_t level, tile_place place, uint32_t tile, const float *field,
-                            float *rim)
-{
-    const float *own = field + (uint64_t)(tile != TILE_NONE ? tile : 0) * TILE_CELLS;
-    const uint32_t rows = tile_rows(&args->shape);
-    FOR_ROWS (x, row, 0, rows) {
-        row_store(rim + rim_index(0, (int)row % TILE_EDGE, (int)row / TILE_EDGE) + x,
-                  tile != TILE_NONE ? row_load(own + row * TILE_EDGE + x) : row_all(0.0f));
-    }
-    TILE_UNROLL for (int side = 0; side < 6; side += 2)
-    {
-        const side_walk w = side_walk_of(side);
-        const uint32_t dense = side_tile(args, level, place, side);
-        const uint32_t other = dense != TILE_NONE ? args->m.level[level].index[dense] : TILE_NONE;
-        const float *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS + w.cell;
-        if (side == 0) {
-            FOR_RANGE (i, 0, rows) {
-                const int at = w.rim + (int)i % TILE_EDGE * w.i_rim + (int)i / TILE_EDGE * w.j_rim;
-                rim[at] = other != TILE_NONE ? from[i * TILE_EDGE] : 0.0f;
-            }
-        } else {
-            FOR_ROWS (x, j, 0, side == 2 ? rows / TILE_EDGE : (uint32_t)TILE_EDGE) {
-                row_store(rim + w.rim + (int)j * w.j_rim + x,
-                          other != TILE_NONE ? row_load(from + (int)j * w.j_cell + x) : row_all(0.0f));
-            }
-        }
-    }
-    TILE_BARRIER();
-}
-
 /// Loads an active field with one cell of the six neighbours; `missing` where there is no tile, and outside `outside`.
 #define LOAD_SIDES(name, type)                                                                                         \
     TILE_FN void name(const grid_args *args, tile_place place, uint32_t slot, const type *field, type *rim,            \
@@ -259,31 +241,8 @@ TILE_FN int rim_row(int y, int z)
     return (z + 1) * ROW_WORDS + y + 1;
 }
 
+/// load_type_rows(args, place, slot, to) fills them, and ends with a barrier.
 #include TILE_FORM(types)
-
-TILE_FN void load_type_rows(const grid_args *args, tile_place place, uint32_t slot, type_rows *to)
-{
-    const uint8_t *from[6], *own = args->m.cell_type + (uint64_t)slot * TILE_CELLS;
-    uint32_t missing[6];
-    for (int side = 0; side < 6; side++) {
-        const uint32_t dense = side_tile(args, 0, place, side);
-        const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
-        from[side] = other != TILE_NONE ? args->m.cell_type + (uint64_t)other * TILE_CELLS : NULL;
-        missing[side] = dense == TILE_NONE ? CELL_SOLID : CELL_AIR;
-    }
-    type_rows_inside(own, from, missing, to);
-    for (int side = 2; side < 6; side++) {
-        const int out = side % 2 == 0 ? -1 : TILE_EDGE, in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
-        FOR_RANGE (i, 0, TILE_EDGE) {
-            const int at = side < 4 ? rim_row(out, (int)i) : rim_row((int)i, out);
-            const uint32_t row = side < 4 ? i * TILE_EDGE + (uint32_t)in : (uint32_t)in * TILE_EDGE + i;
-            const uint8_t *cells = from[side] != NULL ? from[side] + row * TILE_EDGE : NULL;
-            to->liquid[at] = (uint16_t)((cells != NULL ? row_bits(cells, 0) : (missing[side] & 1) * 0xffu) << 1);
-            to->solid[at] = (uint16_t)((cells != NULL ? row_bits(cells, 1) : (missing[side] >> 1) * 0xffu) << 1);
-        }
-    }
-    TILE_BARRIER();
-}
 
 /// Along an axis, the planes of cells and faces that a tile has in the tank.
 TILE_FN int planes_of(const grid_shape *shape, tile_place place, int axis)

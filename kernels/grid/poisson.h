@@ -65,35 +65,15 @@ TILE_FN float kind_of(uint8_t type)
     return (float)(liquid - 8 * solid);
 }
 
-/// Loads smoothed densities with one cell of the six neighbours, or of the three lower ones unless `upper`: over what
-/// solids leave of the room. Ends without a barrier.
-TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, int upper, float *density)
-{
-    const grid_memory *m = &args->m;
-    FOR_ROWS (x, row, 0, TILE_ROWS) {
-        row_store(density + rim_index(0, (int)row % TILE_EDGE, (int)row / TILE_EDGE) + x,
-                  densities_of(m, (uint64_t)slot * TILE_CELLS + row * TILE_EDGE + x));
-    }
-    TILE_UNROLL for (int side = 0; side < 6; side += upper ? 1 : 2)
-    {
-        const side_walk w = side_walk_of(side);
-        const uint32_t dense = side_tile(args, 0, place, side);
-        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
-        const uint64_t from = (uint64_t)other * TILE_CELLS + (uint64_t)w.cell;
-        if (side < 2) {
-            FOR_RANGE (i, 0, TILE_ROWS) {
-                const int at = w.rim + (int)i % TILE_EDGE * w.i_rim + (int)i / TILE_EDGE * w.j_rim;
-                density[at] = other != TILE_NONE ? density_of(m, from + i * TILE_EDGE) : 0.0f;
-            }
-        } else {
-            FOR_ROWS (x, j, 0, TILE_EDGE) {
-                const row_f32 beside =
-                    other != TILE_NONE ? densities_of(m, from + j * (uint32_t)w.j_cell + x) : row_all(0.0f);
-                row_store(density + w.rim + (int)j * w.j_rim + x, beside);
-            }
-        }
-    }
-}
+/// Two functions that load a tile's cells with one cell of its neighbours; the rest of the rim stays untouched.
+///
+///     load_lower_rim(args, level, place, tile, field, rim)
+///         a level's field, and its three lower neighbours'; `tile` is the index in the level, TILE_NONE where the
+///         place isn't part of it; ends with a barrier
+///     load_densities(args, place, slot, upper, density)
+///         smoothed densities over what solids leave of the room, and the six neighbours', or the three lower ones'
+///         unless `upper`; ends without a barrier
+#include TILE_FORM(rim)
 
 TILE_FN void load_cells(const grid_args *args, tile_place place, uint32_t slot, cell_rim *to)
 {
@@ -171,9 +151,12 @@ TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, 
             to->touching[axis][r] = (uint16_t)(faces.touching & (axis == 0 && upper ? 0x1ffu : 0xffu));
             to->inside[axis][r] = (uint16_t)faces.inside;
         }
-        TILE_BARRIER();
+    }
+    TILE_BARRIER();
+    for (int axis = 0; axis < 3; axis++) {
+        const uint16_t *touching = to->touching[axis], *inside = to->inside[axis];
         FOR_RANGE_ATOMIC (r, 0, FACE_ROWS) {
-            tile_or_u32(&to->surface, (uint32_t)(to->touching[axis][r] & ~to->inside[axis][r]));
+            tile_or_u32(&to->surface, (uint32_t)(touching[r] & ~inside[r]));
         }
     }
     TILE_BARRIER();

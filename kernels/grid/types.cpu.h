@@ -31,6 +31,7 @@ TILE_FN types_u16x8 types_of_plane(const uint8_t *cells, int bit)
     return __builtin_convertvector(rows, types_u16x8);
 }
 
+/// The rows of the tile itself. `from`: types of the tiles on its sides, `missing` where that is NULL.
 TILE_FN void type_rows_inside(const uint8_t *own, const uint8_t *const *from, const uint32_t *missing, type_rows *to)
 {
     for (int bit = 0; bit < 2; bit++) {
@@ -43,6 +44,29 @@ TILE_FN void type_rows_inside(const uint8_t *own, const uint8_t *const *from, co
                 from[1] != NULL ? types_of_plane(from[1] + plane, bit) & 1 : none + (uint16_t)(missing[1] >> bit & 1);
             const types_u16x8 all = low | types_of_plane(own + plane, bit) << 1 | high << 9;
             memcpy((bit == 0 ? to->liquid : to->solid) + rim_row(0, z), &all, sizeof all);
+        }
+    }
+}
+
+TILE_FN void load_type_rows(const grid_args *args, tile_place place, uint32_t slot, type_rows *to)
+{
+    const uint8_t *from[6], *own = args->m.cell_type + (uint64_t)slot * TILE_CELLS;
+    uint32_t missing[6];
+    for (int side = 0; side < 6; side++) {
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
+        from[side] = other != TILE_NONE ? args->m.cell_type + (uint64_t)other * TILE_CELLS : NULL;
+        missing[side] = dense == TILE_NONE ? CELL_SOLID : CELL_AIR;
+    }
+    type_rows_inside(own, from, missing, to);
+    for (int side = 2; side < 6; side++) {
+        const int out = side % 2 == 0 ? -1 : TILE_EDGE, in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
+        for (uint32_t i = 0; i < TILE_EDGE; i++) {
+            const int at = side < 4 ? rim_row(out, (int)i) : rim_row((int)i, out);
+            const uint32_t row = side < 4 ? i * TILE_EDGE + (uint32_t)in : (uint32_t)in * TILE_EDGE + i;
+            const uint8_t *cells = from[side] != NULL ? from[side] + row * TILE_EDGE : NULL;
+            to->liquid[at] = (uint16_t)((cells != NULL ? row_bits(cells, 0) : (missing[side] & 1) * 0xffu) << 1);
+            to->solid[at] = (uint16_t)((cells != NULL ? row_bits(cells, 1) : (missing[side] >> 1) * 0xffu) << 1);
         }
     }
 }

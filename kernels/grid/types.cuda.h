@@ -1,17 +1,40 @@
-/// How blocks make bits of the types of a tile's cells: a row a lane. Part of halo.h.
+/// How blocks make bits of the types of a tile's cells: a row a lane, those around the tile, too. Part of halo.h.
 #ifndef TARN_KERNELS_GRID_TYPES_CUDA_H
 #define TARN_KERNELS_GRID_TYPES_CUDA_H
 
-/// The rows of the tile itself. `from`: types of the tiles on its sides, `missing` where that is NULL.
-TILE_FN void type_rows_inside(const uint8_t *own, const uint8_t *const *from, const uint32_t *missing, type_rows *to)
+/// Types of the tile on a side, or NULL; then `missing` is what its cells count as.
+TILE_FN const uint8_t *types_beside(const grid_args *args, tile_place place, int side, uint32_t *missing)
 {
-    FOR_RANGE (r, 0, TILE_ROWS) {
-        const uint32_t low = from[0] != NULL ? from[0][r * TILE_EDGE + TILE_EDGE - 1] : missing[0],
-                       high = from[1] != NULL ? from[1][r * TILE_EDGE] : missing[1];
-        const int at = rim_row((int)r & 7, (int)r >> 3);
-        to->liquid[at] = (uint16_t)(row_bits(own + r * TILE_EDGE, 0) << 1 | (low & 1) | (high & 1) << 9);
-        to->solid[at] = (uint16_t)(row_bits(own + r * TILE_EDGE, 1) << 1 | (low >> 1 & 1) | (high >> 1 & 1) << 9);
+    const uint32_t dense = side_tile(args, 0, place, side);
+    const uint32_t slot = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
+    *missing = dense == TILE_NONE ? CELL_SOLID : CELL_AIR;
+    return slot != TILE_NONE ? args->m.cell_type + (uint64_t)slot * TILE_CELLS : NULL;
+}
+
+TILE_FN void load_type_rows(const grid_args *args, tile_place place, uint32_t slot, type_rows *to)
+{
+    const uint8_t *own = args->m.cell_type + (uint64_t)slot * TILE_CELLS;
+    FOR_RANGE (r, 0, TILE_ROWS + 4 * TILE_EDGE) {
+        uint32_t missing, none;
+        if (r < TILE_ROWS) {
+            const uint8_t *left = types_beside(args, place, 0, &missing), *right = types_beside(args, place, 1, &none);
+            const uint32_t low = left != NULL ? left[r * TILE_EDGE + TILE_EDGE - 1] : missing,
+                           high = right != NULL ? right[r * TILE_EDGE] : none;
+            const int at = rim_row((int)r & 7, (int)r >> 3);
+            to->liquid[at] = (uint16_t)(row_bits(own + r * TILE_EDGE, 0) << 1 | (low & 1) | (high & 1) << 9);
+            to->solid[at] = (uint16_t)(row_bits(own + r * TILE_EDGE, 1) << 1 | (low >> 1 & 1) | (high >> 1 & 1) << 9);
+        } else {
+            const int side = 2 + (int)(r - TILE_ROWS) / TILE_EDGE, i = (int)r % TILE_EDGE;
+            const int out = side % 2 == 0 ? -1 : TILE_EDGE, in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
+            const int at = side < 4 ? rim_row(out, i) : rim_row(i, out);
+            const int row = side < 4 ? i * TILE_EDGE + in : in * TILE_EDGE + i;
+            const uint8_t *beside = types_beside(args, place, side, &missing);
+            const uint8_t *cells = beside != NULL ? beside + row * TILE_EDGE : NULL;
+            to->liquid[at] = (uint16_t)((cells != NULL ? row_bits(cells, 0) : (missing & 1) * 0xffu) << 1);
+            to->solid[at] = (uint16_t)((cells != NULL ? row_bits(cells, 1) : (missing >> 1) * 0xffu) << 1);
+        }
     }
+    TILE_BARRIER();
 }
 
 #endif

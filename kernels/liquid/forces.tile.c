@@ -180,8 +180,16 @@ TILE_FN void load_carried(const liquid_args *args, forces_scratch *s, uint32_t t
                            wall_slip(&args->tank.grid, 2)};
     for (int axis = 0; axis < 3 && s->known != 0; axis++) {
         halo_load_f32(s->carried[axis], 1, grid->u_ext[axis], s->neighbour);
-        TILE_BARRIER();
-        halo_walls(shape, place, slip, s->carried[axis], 1, axis);
+    }
+    TILE_BARRIER();
+    for (int across = 0; across < 3 && s->known != 0; across++) {
+        int walls = 0;
+        for (int axis = 0; axis < 3; axis++) {
+            walls |= halo_walls_across(shape, place, across, slip[across], s->carried[axis], 1, axis);
+        }
+        if (walls) {
+            TILE_BARRIER();
+        }
     }
 }
 
