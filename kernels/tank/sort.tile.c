@@ -330,6 +330,7 @@ TILE_KERNEL(tank_adopt, 32, tank_args, tile_no_scratch)
             counters->occupied = occupied;
             store->counters->piece_bits = bits;
             store->counters->pieces = tile_max_u32((store->counters->particles >> bits) + occupied, 1);
+            store->counters->p2g_parts = occupied * (args->cuts ? P2G_PARTS : 1);
             if (occupied == 0) {
                 store->piece_tile[0] = TILE_NONE;
             }
