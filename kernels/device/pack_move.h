@@ -1,31 +1,76 @@
 /// Stable moves: puts a tile's numbers where a counting sort by small keys puts them, of which one is far more frequent
-/// than the others. All lanes call them, the first after a barrier.
+/// than the others. All lanes call them, without a barrier before the first.
 ///
 ///     pack_move_rank(&s->move, key, n, STAYS, end, s->first); // where each goes: ranks as tile_rank_u32's
 ///     pack_move_u32(&s->move, to, from, n);                   // to[rank of i] = from[i], i < n, and so on for each
 ///     pack_move_f32(&s->move, to_x, from_x, n);               // of the arrays
+///     pack_move_list(&s->move, to, from, count, n);           // of several, those that aren't NULL
 ///
-/// What ranks `end` or behind goes nowhere. With wide registers, the frequent key's numbers are squeezed together and
-/// stored at once; the others go one by one.
+/// Keys are below PACK_MOVE_KEYS. `first` is behind its numbers after another barrier. What ranks `end` or behind goes
+/// nowhere. With wide registers, the frequent key's numbers are squeezed together and stored at once; the others go one
+/// by one.
 #ifndef TARN_KERNELS_PACK_MOVE_H
 #define TARN_KERNELS_PACK_MOVE_H
 
 #include "kernels/device/pack.h"
 
-enum { PACK_MOVE_MAX = 256 }; ///< numbers at a time
+enum {
+    PACK_MOVE_MAX = 256, ///< numbers at a time
+    PACK_MOVE_KEYS = 32,
+    PACK_MOVE_LIST_MAX = 9, ///< arrays at a time
+};
 
 #if PACK_WIDTH < 8
 // -------------------------------------------------------------------------------------------------- CUDA and the rest
 
 #define PACK_MOVE_NOWHERE 0xffffffffu
 
+#if defined(__CUDACC__)
 typedef struct pack_move {
-    uint32_t key[PACK_MOVE_MAX], rank[PACK_MOVE_MAX]; ///< each lane's own: nothing parts a rank from its moves
+    uint32_t rank[PACK_MOVE_MAX]; ///< each lane's own: nothing parts a rank from its moves
+    uint32_t count[PACK_MOVE_MAX / 32][PACK_MOVE_KEYS];
 } pack_move;
 
+/// As tile_rank_u32, but warps count side by side, and each adds up what those before it have.
 /// @param n      up to PACK_MOVE_MAX
 /// @param often  the most frequent key
 /// @param first  as in tile_rank_u32: where each key's numbers begin; moves on by how many there are
+TILE_FN void pack_move_rank(pack_move *s, const uint8_t *key, uint32_t n, uint32_t often, uint32_t end, uint32_t *first)
+{
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    (void)often;
+    for (uint32_t base = 0; base < n; base += blockDim.x) {
+        const uint32_t i = base + threadIdx.x, own = i < n ? key[i] : 0xffffffffu;
+        const uint32_t peers = __match_any_sync(0xffffffffu, own);
+        const uint32_t before = (uint32_t)__popc(peers & ((1u << lane) - 1u));
+        s->count[warp][lane] = 0;
+        __syncwarp();
+        if (i < n && before == 0) {
+            s->count[warp][own] = (uint32_t)__popc(peers);
+        }
+        TILE_BARRIER();
+        uint32_t all = 0;
+        if (i < n) {
+            uint32_t rank = first[own] + before;
+            for (uint32_t w = 0; w < warp; w++) {
+                rank += s->count[w][own];
+            }
+            s->rank[i] = rank < end ? rank : PACK_MOVE_NOWHERE;
+        }
+        for (uint32_t w = 0; w < warps && threadIdx.x < PACK_MOVE_KEYS; w++) {
+            all += s->count[w][threadIdx.x];
+        }
+        TILE_BARRIER();
+        if (all != 0) {
+            first[threadIdx.x] += all;
+        }
+    }
+}
+#else
+typedef struct pack_move {
+    uint32_t key[PACK_MOVE_MAX], rank[PACK_MOVE_MAX];
+} pack_move;
+
 TILE_FN void pack_move_rank(pack_move *s, const uint8_t *key, uint32_t n, uint32_t often, uint32_t end, uint32_t *first)
 {
     (void)often;
@@ -37,6 +82,7 @@ TILE_FN void pack_move_rank(pack_move *s, const uint8_t *key, uint32_t n, uint32
         s->rank[i] = s->rank[i] < end ? s->rank[i] : PACK_MOVE_NOWHERE;
     }
 }
+#endif
 
 #define PACK_MOVE(name, type)                                                                                          \
     TILE_FN void name(const pack_move *s, type *to, const type *from, uint32_t n)                                      \
@@ -136,5 +182,29 @@ TILE_FN void pack_move_one(const pack_move *s, uint32_t *to, const uint32_t *fro
 
 PACK_MOVE(pack_move_u32, uint32_t)
 PACK_MOVE(pack_move_f32, float)
+
+/// @param count  a constant, up to PACK_MOVE_LIST_MAX
+TILE_FN void pack_move_list(const pack_move *s, uint32_t *const *to, const uint32_t *const *from, int count, uint32_t n)
+{
+#ifdef __CUDACC__
+    FOR_RANGE (i, 0, n) { // all is read first: what is written may for the compiler be what is read next
+        const uint32_t rank = s->rank[i];
+        uint32_t value[PACK_MOVE_LIST_MAX];
+        TILE_UNROLL for (int k = 0; k < count; k++) value[k] = to[k] != NULL ? from[k][i] : 0;
+        TILE_UNROLL for (int k = 0; k < count; k++)
+        {
+            if (to[k] != NULL && rank != PACK_MOVE_NOWHERE) {
+                to[k][rank] = value[k];
+            }
+        }
+    }
+#else
+    for (int k = 0; k < count; k++) {
+        if (to[k] != NULL) {
+            pack_move_u32(s, to[k], from[k], n);
+        }
+    }
+#endif
+}
 
 #endif

@@ -11,12 +11,17 @@ void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args)
 {
     const tarn_weights weights = tank->grid.desc.p2g_weights;
     const bool mixed = args->m.mass[0] != NULL, affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC;
-    const bool plain = weights == TARN_WEIGHTS_LINEAR && !affine && !mixed;
+    const bool in_parts = weights == TARN_WEIGHTS_LINEAR && !affine, plain = in_parts && !mixed;
     const tarn_kernel *const kernels[TARN_WEIGHTS_COUNT][2] = {
         {mixed ? LIQUID_KERNEL(p2g_mixed) : LIQUID_KERNEL(p2g), LIQUID_KERNEL(p2g_apic)},
         {LIQUID_KERNEL(p2g_quadratic), LIQUID_KERNEL(p2g_apic_quadratic)},
         {LIQUID_KERNEL(p2g_cubic), LIQUID_KERNEL(p2g_apic_cubic)}};
-    grid_launch_occupied(&tank->grid, args, kernels[weights][affine]);
+    if (in_parts) {
+        grid_launch(&tank->grid, args, kernels[weights][affine], &args->tank.store.counters->p2g_parts,
+                    P2G_PARTS * args->tank.grid.shape.occupied_max);
+    } else {
+        grid_launch_occupied(&tank->grid, args, kernels[weights][affine]);
+    }
     tank_mark(tank, STAGE_P2G);
     grid_launch_active(&tank->grid, args, plain ? LIQUID_KERNEL(grid) : LIQUID_KERNEL(grid_any));
     grid_launch_active(&tank->grid, args, LIQUID_KERNEL(forces));

@@ -3,6 +3,76 @@
 #ifndef TARN_KERNELS_LIQUID_TRANSFER_CPU_H
 #define TARN_KERNELS_LIQUID_TRANSFER_CPU_H
 
+/// Counts a pack of particles in their cells.
+TILE_FN void count_pack(const store_memory *store, p2g_scratch *s, uint32_t particle, uint32_t n)
+{
+    pack_i32 at[3];
+    pack_places cell;
+    TILE_UNROLL for (int a = 0; a < 3; a++)
+    {
+        pack_prefetch(store->position[a] + particle);
+        pack_prefetch(store->velocity[a] + particle);
+        at[a] = pack_load_i32(store->position[a] + particle, n) >> POSITION_BITS & (TILE_EDGE - 1);
+    }
+    pack_set_places(&cell, (at[2] * TILE_EDGE + at[1]) * TILE_EDGE + at[0]);
+    for (uint32_t l = 0; l < n; l++) {
+        tile_add_u32(&s->count[cell.of[l]], 1);
+    }
+}
+
+/// Counts particles in their cells. Ends with a barrier.
+TILE_FN void count_range(const store_memory *store, p2g_scratch *s, uint32_t first, uint32_t end)
+{
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        s->count[i] = 0;
+    }
+    EACH_PACK(i, n, first, end, count_pack(store, s, i, n));
+    TILE_BARRIER();
+}
+
+/// Where a pack's sums begin.
+TILE_FN pack_i32 deposit_places(int pass, pack_node x, pack_node y, pack_node z)
+{
+    const int c = axis_of(pass);
+    const pack_i32 bx = x.at + (c != 0), by = y.at + (c != 1), bz = z.at + (c != 2);
+    return ((bz * blocks_of(pass, 1) + by) * blocks_of(pass, 0) + bx) * (CORNERS * values_of(pass));
+}
+
+/// Adds what a pass wants of a pack to the eight nodes around each particle.
+TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int pass, int mixed, uint32_t particle, uint32_t n)
+{
+    const pack_parts p = parts_of_pack(args, s, pass, mixed, particle, n);
+    pack_i32 parts[2 * CORNERS]; // [corner][value], x fastest
+    TILE_UNROLL for (int row = 0; row < 4; row++)
+    {
+        const pack_f32 across = p.node[1].w[row % 2] * p.node[2].w[row / 2];
+        TILE_UNROLL for (int i = 0; i < 2; i++)
+        {
+            const pack_f32 share = p.node[0].w[i] * (pass == DENSITY ? across * p.weight : across);
+            if (pass == DENSITY) {
+                parts[2 * row + i] = pack_round_i32(share);
+            } else if (values_of(pass) == 1) {
+                parts[2 * row + i] = pack_round_i32(share * p.mass);
+            } else {
+                parts[4 * row + 2 * i] = pack_round_i32(share * p.momentum);
+                parts[4 * row + 2 * i + 1] = pack_round_i32(share * p.weight);
+            }
+        }
+    }
+    pack_places places;
+    pack_set_places(&places, deposit_places(pass, p.node[0], p.node[1], p.node[2]));
+    pack_add_i32(s->sum, &places, parts, CORNERS * values_of(pass));
+}
+
+/// Rows of blocks along x that particles reach, a bit for each y.
+TILE_FN uint32_t block_rows(const p2g_scratch *s, int pass, int z)
+{
+    const int c = axis_of(pass), below = z - (c != 2); // the cells of this layer and of z reach it
+    const uint32_t rows =
+        (z >= 0 && z < TILE_EDGE ? s->rows[z] : 0) | (below >= 0 && below < TILE_EDGE ? s->rows[below] : 0);
+    return c == 1 ? rows : rows | rows << 1;
+}
+
 /// Clears the sums that particles reach.
 TILE_FN void clear_sums(p2g_scratch *s, int pass)
 {
@@ -99,6 +169,53 @@ TILE_FN void write_sums(const liquid_args *args, const p2g_scratch *s, int pass,
         add_up_layer(s, pass, z, to + z * NODE_EDGE * NODE_EDGE, weight + z * NODE_EDGE * NODE_EDGE);
     }
     TILE_BARRIER();
+}
+
+/// What fell beyond a wall, across the flow, belongs to the cell before it: free slip, and no loss of density.
+TILE_FN void fold_plane(int32_t *sum, int axis, int from, int to)
+{
+    const int stride = axis == 0 ? 1 : axis == 1 ? NODE_EDGE : NODE_EDGE * NODE_EDGE;
+    const int32_t *source = sum + (from + 1) * stride;
+    int32_t *target = sum + (to + 1) * stride;
+    if (axis == 0) {
+        FOR_RANGE_ATOMIC (i, 0, NODE_EDGE * NODE_EDGE) { // one by one: vectors of what lies apart are slower
+            target[i * NODE_EDGE] += source[i * NODE_EDGE];
+        }
+    } else {
+        const int row = axis == 1 ? NODE_EDGE * NODE_EDGE : NODE_EDGE;
+        FOR_BOX (x, i, once, NODE_EDGE, NODE_EDGE, 1) {
+            target[i * row + x + once] += source[i * row + x];
+        }
+    }
+    TILE_BARRIER();
+}
+
+TILE_FN void fold_walls(const liquid_args *args, int32_t *sum, int c, tile_place place)
+{
+    const int at[3] = {place.x, place.y, place.z};
+    for (int axis = 0; axis < 3; axis++) {
+        const int extent = tile_extent(&args->tank.grid.shape, axis, at[axis]);
+        if (axis == c) {
+            continue;
+        }
+        if (at[axis] == 0) {
+            fold_plane(sum, axis, -1, 0);
+        }
+        if (at[axis] == args->tank.grid.shape.tiles[0][axis] - 1) {
+            fold_plane(sum, axis, extent, extent - 1);
+        }
+    }
+}
+
+/// Brings the sums of a pass to device memory, where what fell beyond walls is folded back.
+TILE_FN void finish_sums(const liquid_args *args, const p2g_scratch *s, int pass, uint32_t tile, tile_place place)
+{
+    const uint64_t base = (uint64_t)tile * NODE_COUNT;
+    write_sums(args, s, pass, tile);
+    fold_walls(args, sums_of(&args->m, pass) + base, axis_of(pass), place);
+    if (pass < DENSITY) {
+        fold_walls(args, args->m.weight[pass] + base, pass, place);
+    }
 }
 
 #endif

@@ -15,10 +15,15 @@ enum {
     BLOCK_EDGE = TILE_EDGE + 1,
     BLOCK_SUMS = TILE_EDGE * BLOCK_EDGE * BLOCK_EDGE * CORNERS * 2,
     BY_BLOCKS = PACK_WIDTH > 1,
+    // A GPU keeps them by node: all momenta, then all weights. Before, they are counts, of which each of four particles
+    // in a row has its own.
+    COUNTS = 4,
+    COUNTS_STRIDE = TILE_CELLS + 8, ///< other banks of its memory
+    LANE_SUMS = COUNTS * COUNTS_STRIDE,
 };
 
 typedef struct p2g_scratch {
-    int32_t sum[BY_BLOCKS ? BLOCK_SUMS : NODE_COUNT * 2]; ///< of one component: [node][momentum, weight]
+    int32_t sum[BY_BLOCKS ? BLOCK_SUMS : LANE_SUMS]; ///< of one component; the count's first
     uint32_t count[TILE_CELLS];
     float scale[TILE_CELLS];
     uint32_t rows[TILE_EDGE]; ///< [z] rows of cells with particles, a bit for each y
@@ -28,6 +33,8 @@ typedef struct p2g_scratch {
 /// Passes over the particles: 0..2 for a component's momentum and weight; the density, which has no faces; where
 /// liquids differ, MASS + 0..2 for what a component's momentum counts against.
 enum { DENSITY = 3, MASS = 4 };
+TILE_ASSERT((int)LANE_SUMS >= 2 * NODE_COUNT, "room for momenta and weights");
+TILE_ASSERT(P2G_PARTS == DENSITY + 1, "a part for each component, and one for the density");
 
 /// Numbers of the scratch for each node.
 TILE_FN int values_of(int pass)
@@ -45,46 +52,6 @@ TILE_FN int axis_of(int pass)
 TILE_FN int blocks_of(int pass, int axis)
 {
     return TILE_EDGE + (axis_of(pass) != axis);
-}
-
-/// Where a pack's sums begin.
-TILE_FN pack_i32 deposit_places(int pass, pack_node x, pack_node y, pack_node z)
-{
-    const int c = axis_of(pass);
-    if (!BY_BLOCKS) {
-        return ((z.at + 1) * (NODE_EDGE * NODE_EDGE) + (y.at + 1) * NODE_EDGE + (x.at + 1)) * values_of(pass);
-    }
-    const pack_i32 bx = x.at + (c != 0), by = y.at + (c != 1), bz = z.at + (c != 2);
-    return ((bz * blocks_of(pass, 1) + by) * blocks_of(pass, 0) + bx) * (CORNERS * values_of(pass));
-}
-
-/// Adds parts[corner][value] to the sums of the corners, x fastest.
-TILE_FN void deposit_parts(int32_t *sum, int pass, const pack_places *at, const pack_i32 *parts)
-{
-    if (BY_BLOCKS) {
-        pack_add_i32(sum, at, parts, CORNERS * values_of(pass));
-        return;
-    }
-    TILE_UNROLL for (int row = 0; row < 4; row++)
-        pack_add_i32(sum + ((row / 2) * NODE_EDGE * NODE_EDGE + (row % 2) * NODE_EDGE) * values_of(pass), at,
-                     parts + 2 * row * values_of(pass), 2 * values_of(pass));
-}
-
-/// Counts a pack of particles in their cells.
-TILE_FN void count_pack(const store_memory *store, p2g_scratch *s, uint32_t particle, uint32_t n)
-{
-    pack_i32 at[3];
-    pack_places cell;
-    TILE_UNROLL for (int a = 0; a < 3; a++)
-    {
-        pack_prefetch(store->position[a] + particle);
-        pack_prefetch(store->velocity[a] + particle);
-        at[a] = pack_load_i32(store->position[a] + particle, n) >> POSITION_BITS & (TILE_EDGE - 1);
-    }
-    pack_set_places(&cell, (at[2] * TILE_EDGE + at[1]) * TILE_EDGE + at[0]);
-    for (uint32_t l = 0; l < n; l++) {
-        tile_add_u32(&s->count[cell.of[l]], 1);
-    }
 }
 
 /// Weights of a pack of particles; those of crowded cells count for less.
@@ -111,59 +78,35 @@ TILE_FN pack_f32 pack_masses(const liquid_args *args, pack_f32 weight, uint32_t 
     return weight * share;
 }
 
-/// Adds what a pass wants of a pack to the eight nodes around each particle. `mixed`: liquids differ.
-TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int pass, int mixed, uint32_t particle, uint32_t n)
+/// What a pack of particles brings to the eight nodes around each in a pass.
+typedef struct pack_parts {
+    pack_node node[3];
+    pack_f32 weight, mass, momentum;
+} pack_parts;
+
+/// `mixed`: liquids differ.
+TILE_FN pack_parts parts_of_pack(const liquid_args *args, const p2g_scratch *s, int pass, int mixed, uint32_t particle,
+                                 uint32_t n)
 {
     const store_memory *store = &args->tank.store;
     const int c = axis_of(pass);
-    pack_node node[3];
-    pack_i32 parts[2 * CORNERS];
+    pack_parts p;
     TILE_UNROLL for (int a = 0; a < 3; a++)
     {
         const pack_i32 local = pack_load_i32(store->position[a] + particle, n) & ((1 << TILE_POSITION_BITS) - 1);
-        node[a] = pack_node_of(a == c ? local : local - (1 << (POSITION_BITS - 1)));
+        p.node[a] = pack_node_of(a == c ? local : local - (1 << (POSITION_BITS - 1)));
     }
-    const pack_f32 weight = pack_weights(args, s, particle, n);
-    const pack_f32 mass = mixed && pass != DENSITY ? pack_masses(args, weight, particle, n) : weight;
-    if (pass == DENSITY) {
-        TILE_UNROLL for (int row = 0; row < 4; row++)
-        {
-            const pack_f32 across = node[1].w[row % 2] * node[2].w[row / 2] * weight;
-            TILE_UNROLL for (int i = 0; i < 2; i++) parts[2 * row + i] = pack_round_i32(node[0].w[i] * across);
-        }
-    } else {
+    p.weight = pack_weights(args, s, particle, n);
+    p.mass = mixed && pass != DENSITY ? pack_masses(args, p.weight, particle, n) : p.weight;
+    p.momentum = p.weight;
+    if (pass != DENSITY) {
         pack_f32 velocity = pack_load_f32(store->velocity[c < 3 ? c : 0] + particle, n);
         if (pass < DENSITY) {
             velocity = mark_beyond(&args->tank, velocity, SPEED_MAX);
         }
-        const pack_f32 momentum = velocity * (mass / SPEED_MAX);
-        TILE_UNROLL for (int row = 0; row < 4; row++)
-        {
-            const pack_f32 across = node[1].w[row % 2] * node[2].w[row / 2];
-            TILE_UNROLL for (int i = 0; i < 2; i++)
-            {
-                const pack_f32 share = node[0].w[i] * across;
-                if (values_of(pass) == 1) {
-                    parts[2 * row + i] = pack_round_i32(share * mass);
-                } else {
-                    parts[4 * row + 2 * i] = pack_round_i32(share * momentum);
-                    parts[4 * row + 2 * i + 1] = pack_round_i32(share * weight);
-                }
-            }
-        }
+        p.momentum = velocity * (p.mass / SPEED_MAX);
     }
-    pack_places places;
-    pack_set_places(&places, deposit_places(pass, node[0], node[1], node[2]));
-    deposit_parts(s->sum, pass, &places, parts);
-}
-
-/// Rows of blocks along x that particles reach, a bit for each y.
-TILE_FN uint32_t block_rows(const p2g_scratch *s, int pass, int z)
-{
-    const int c = axis_of(pass), below = z - (c != 2); // the cells of this layer and of z reach it
-    const uint32_t rows =
-        (z >= 0 && z < TILE_EDGE ? s->rows[z] : 0) | (below >= 0 && below < TILE_EDGE ? s->rows[below] : 0);
-    return c == 1 ? rows : rows | rows << 1;
+    return p;
 }
 
 /// What a pass sums first, or alone.
@@ -174,56 +117,14 @@ TILE_FN int32_t *sums_of(const liquid_memory *m, int pass)
 
 #include TILE_FORM(transfer)
 
-/// What fell beyond a wall, across the flow, belongs to the cell before it: free slip, and no loss of density.
-TILE_FN void fold_plane(int32_t *sum, int axis, int from, int to)
-{
-    const int stride = axis == 0 ? 1 : axis == 1 ? NODE_EDGE : NODE_EDGE * NODE_EDGE;
-    const int32_t *source = sum + (from + 1) * stride;
-    int32_t *target = sum + (to + 1) * stride;
-    if (axis == 0) {
-        FOR_RANGE_ATOMIC (i, 0, NODE_EDGE * NODE_EDGE) { // one by one: vectors of what lies apart are slower
-            target[i * NODE_EDGE] += source[i * NODE_EDGE];
-        }
-    } else {
-        const int row = axis == 1 ? NODE_EDGE * NODE_EDGE : NODE_EDGE;
-        FOR_BOX (x, i, once, NODE_EDGE, NODE_EDGE, 1) {
-            target[i * row + x + once] += source[i * row + x];
-        }
-    }
-    TILE_BARRIER();
-}
-
-TILE_FN void fold_walls(const liquid_args *args, int32_t *sum, int c, tile_place place)
-{
-    const int at[3] = {place.x, place.y, place.z};
-    for (int axis = 0; axis < 3; axis++) {
-        const int extent = tile_extent(&args->tank.grid.shape, axis, at[axis]);
-        if (axis == c) {
-            continue;
-        }
-        if (at[axis] == 0) {
-            fold_plane(sum, axis, -1, 0);
-        }
-        if (at[axis] == args->tank.grid.shape.tiles[0][axis] - 1) {
-            fold_plane(sum, axis, extent, extent - 1);
-        }
-    }
-}
-
 TILE_FN void deposit_pass(const liquid_args *args, p2g_scratch *s, int pass, int mixed, uint32_t tile, uint32_t dense)
 {
     const store_memory *store = &args->tank.store;
     const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
-    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
-    const uint64_t base = (uint64_t)tile * NODE_COUNT;
     clear_sums(s, pass);
     EACH_PACK(i, n, first, end, deposit_pack(args, s, pass, mixed, i, n));
     TILE_BARRIER();
-    write_sums(args, s, pass, tile);
-    fold_walls(args, sums_of(&args->m, pass) + base, axis_of(pass), place);
-    if (pass < DENSITY) {
-        fold_walls(args, args->m.weight[pass] + base, pass, place);
-    }
+    finish_sums(args, s, pass, tile, tile_place_of(&args->tank.grid.shape, 0, dense));
 }
 
 /// Which rows of cells have particles, and whether some have too many.
@@ -239,42 +140,65 @@ TILE_FN void find_rows(const liquid_args *args, p2g_scratch *s)
     }
 }
 
-TILE_FN void p2g_tile(const liquid_args *args, uint32_t tile, p2g_scratch *s, int mixed)
+/// By how much the particles of crowded cells count for less; kept with `keeps` are the cells' numbers of particles.
+TILE_FN void find_scales(const liquid_args *args, uint32_t tile, p2g_scratch *s, int keeps)
+{
+    if (keeps) {
+        scale_cells(&args->tank, tile, s->count, s->scale);
+    } else {
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            s->scale[i] = cell_scale(&args->tank, s->count[i]);
+        }
+        TILE_BARRIER();
+    }
+    find_rows(args, s);
+}
+
+/// A part of an occupied tile: all of it, or where there are P2G_PARTS, those of a component or the density.
+TILE_FN void p2g_part(const liquid_args *args, uint32_t number, p2g_scratch *s, int mixed)
 {
     const grid_memory *grid = &args->tank.grid.m;
     const store_memory *store = &args->tank.store;
+    const uint32_t parts = store->counters->p2g_parts / grid->counters->occupied;
+    const uint32_t tile = number / parts, part = number % parts;
     const uint32_t dense = grid->level[0].tile[tile];
     const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
-    FOR_RANGE (i, 0, TILE_CELLS) {
-        s->count[i] = 0;
-    }
     FOR_RANGE (z, 0, TILE_EDGE) {
         s->rows[z] = 0;
     }
     if (TILE_SINGLE()) {
         s->is_crowded = 0;
     }
-    TILE_BARRIER();
-    EACH_PACK(i, n, first, end, count_pack(store, s, i, n));
-    TILE_BARRIER();
-    scale_cells(&args->tank, tile, s->count, s->scale);
-    find_rows(args, s);
-    TILE_UNROLL for (int pass = 0; pass <= DENSITY; pass++) deposit_pass(args, s, pass, mixed, tile, dense);
-    if (mixed) {
-        TILE_UNROLL for (int c = 0; c < 3; c++) deposit_pass(args, s, MASS + c, mixed, tile, dense);
+    count_range(store, s, first, end);
+    find_scales(args, tile, s, parts == 1 || part == DENSITY);
+    TILE_UNROLL for (int pass = 0; pass <= DENSITY; pass++)
+    {
+        if (parts == 1 && pass > 0) {
+            TILE_BARRIER();
+        }
+        if (parts == 1 || (int)part == pass) {
+            deposit_pass(args, s, pass, mixed, tile, dense);
+        }
+    }
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        if (mixed && (parts == 1 || (int)part == c)) {
+            TILE_BARRIER();
+            deposit_pass(args, s, MASS + c, mixed, tile, dense);
+        }
     }
 }
 
-/// Sums momentum, weight and density of a tile's particles. One tile per occupied tile.
+/// Sums momentum, weight and density of a tile's particles. One tile per p2g_parts.
 TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
 {
-    p2g_tile(args, tile, s, 0);
+    p2g_part(args, tile, s, 0);
 }
 
 /// The same for liquids of different density: mass, too.
 TILE_KERNEL(liquid_p2g_mixed, PARTICLE_LANES, liquid_args, p2g_scratch)
 {
-    p2g_tile(args, tile, s, 1);
+    p2g_part(args, tile, s, 1);
 }
 
 typedef struct grid_scratch {

@@ -2,6 +2,19 @@
 #ifndef TARN_KERNELS_TANK_ADVECT_CPU_H
 #define TARN_KERNELS_TANK_ADVECT_CPU_H
 
+typedef struct advect_scratch {
+    union {
+        near_scratch near; ///< first
+        far_scratch far;   ///< then
+    } of;
+    advect_common common;
+} advect_scratch;
+
+TILE_FN void find_axes(const tank_args *args, const advect_scratch *s, tile_place place)
+{
+    (void)args, (void)s, (void)place; // found with the rows
+}
+
 typedef float row_f32x8 __attribute__((vector_size(32)));
 typedef float row_f32x2 __attribute__((vector_size(8)));
 
@@ -10,7 +23,7 @@ typedef struct field_tiles {
     const float *of[NEIGHBOURS];
 } field_tiles;
 
-TILE_FN void find_tiles(const advect_scratch *s, const float *field, field_tiles *tiles)
+TILE_FN void find_tiles(const advect_common *s, const float *field, field_tiles *tiles)
 {
     static const float nothing[TILE_CELLS] = {0};
     for (int n = 0; n < NEIGHBOURS; n++) {
@@ -142,9 +155,9 @@ TILE_FN void load_near(const tank_args *args, advect_scratch *s, tile_place plac
     field_tiles tiles[3];
     find_places(&args->grid, place, c, 1, 1, ys);
     find_places(&args->grid, place, c, 2, 1, zs);
-    find_tiles(s, fresh, &tiles[0]);
-    find_tiles(s, old, &tiles[1]);
-    find_tiles(s, shift, &tiles[2]);
+    find_tiles(&s->common, fresh, &tiles[0]);
+    find_tiles(&s->common, old, &tiles[1]);
+    find_tiles(&s->common, shift, &tiles[2]);
     for (int z = box.z[0]; z <= box.z[1] + 2; z++) {
         for (int y = box.y[0]; y <= box.y[1] + 2; y++) {
             const row_place row = row_place_of(ys[y], zs[z]);
@@ -170,8 +183,8 @@ TILE_FN void load_far(const tank_args *args, advect_scratch *s, tile_place place
     field_tiles tiles[2];
     find_places(&args->grid, place, c, 1, FAR_BORDER, ys);
     find_places(&args->grid, place, c, 2, FAR_BORDER, zs);
-    find_tiles(s, u, &tiles[0]);
-    find_tiles(s, shift, &tiles[1]);
+    find_tiles(&s->common, u, &tiles[0]);
+    find_tiles(&s->common, shift, &tiles[1]);
     for (int y = box.y[0]; y <= box.y[1] + 2 * FAR_BORDER; y++) {
         carrier_row low = {{0}, {0}, {0}};
         for (int z = first_z; z <= box.z[1] + FAR_BORDER + box.far_z; z++) {
@@ -191,6 +204,87 @@ TILE_FN void load_far(const tank_args *args, advect_scratch *s, tile_place place
             low = high;
         }
     }
+}
+
+/// New velocities of a pack of particles. The way's first stage waits in moved_position.
+TILE_FN void transfer_pack(const tank_args *args, const near_scratch *s, cell_box box, uint32_t particle, uint32_t n)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const float flip = store->control->flip, limit = grid->control->speed_max;
+    pack_i32 at[3];
+    pack_axis axes[3];
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        pack_prefetch(store->position[c] + particle);
+        pack_prefetch(store->velocity[c] + particle);
+        pack_prefetch(store->moved_velocity[c] + particle);
+        pack_prefetch(store->moved_position[c] + particle);
+    }
+    load_places(store, particle, n, at);
+    TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        pack_f32 stage = pack_all_f32(0.0f), added = stage;
+        if (c < box.components) {
+            interpolate_pairs(s->field[c][0], c, axes, &stage, &added);
+        }
+        const pack_f32 kept = flip * pack_load_f32(store->velocity[c] + particle, n);
+        pack_store_f32(store->moved_velocity[c] + particle, pack_clamp_f32(kept + added, -limit, limit), n);
+        pack_store_i32(store->moved_position[c] + particle, pack_bits_f32(stage), n);
+    }
+}
+
+/// The first stage of particles that have their new velocities already (gather.tile.c): likewise in moved_position.
+TILE_FN void start_pack(const tank_args *args, const far_scratch *s, cell_box box, uint32_t particle, uint32_t n)
+{
+    pack_i32 at[3];
+    pack_axis axes[3];
+    load_places(&args->store, particle, n, at);
+    TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        const pack_f32 stage = c < box.components ? interpolate_far(s, c, axes) : pack_all_f32(0.0f);
+        pack_store_i32(args->store.moved_position[c] + particle, pack_bits_f32(stage), n);
+    }
+}
+
+/// The rest of the way.
+TILE_FN void finish_pack(const tank_args *args, advect_scratch *s, tile_place place, cell_box box, uint32_t particle,
+                         uint32_t n)
+{
+    const store_memory *store = &args->store;
+    pack_i32 at[3];
+    pack_f32 velocity[3];
+    pack_prefetch(store->id + particle);
+    pack_prefetch(store->moved_id + particle);
+    load_places(store, particle, n, at);
+    TILE_UNROLL for (int c = 0; c < 3; c++) velocity[c] =
+        pack_f32_bits(pack_load_i32(store->moved_position[c] + particle, n));
+    move_pack(args, &s->common, &s->of.far, place, box, at, velocity, particle, n);
+    copy_pack(args, particle, n);
+}
+
+/// Moves a tile's particles, in two rounds: what both look up is larger than a processor's nearest cache.
+TILE_FN void advect_range(const tank_args *args, advect_scratch *s, tile_place place, cell_box box, uint32_t first,
+                          uint32_t end, int gathered)
+{
+    const float shift_scale = shift_scale_of(args);
+    if (gathered) {
+        for (int c = 0; c < box.components; c++) {
+            load_far(args, s, place, box, c, shift_scale);
+        }
+        EACH_PACK(i, n, first, end, start_pack(args, &s->of.far, box, i, n));
+    } else {
+        for (int c = 0; c < box.components; c++) {
+            load_near(args, s, place, box, c, shift_scale);
+        }
+        EACH_PACK(i, n, first, end, transfer_pack(args, &s->of.near, box, i, n));
+    }
+    for (int c = 0; c < box.components; c++) {
+        load_far(args, s, place, box, c, 0.0f);
+    }
+    EACH_PACK(i, n, first, end, finish_pack(args, s, place, box, i, n));
 }
 
 #endif

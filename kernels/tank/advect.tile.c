@@ -25,17 +25,14 @@ typedef struct far_scratch {
     float carrier[3][FAR_COPIES > 1 ? FAR_PAIRS : FAR_NODES][FAR_COPIES];
 } far_scratch;
 
-typedef struct advect_scratch {
-    union {
-        near_scratch near; ///< first
-        far_scratch far;   ///< then
-    } of;
+/// What a block keeps besides the fields.
+typedef struct advect_common {
     uint32_t neighbour[NEIGHBOURS];
     uint32_t move_count[27];
     uint32_t layers[2];               ///< bit per layer of cells along y, and along z, that holds particles
     float way[PARTICLE_LANES];        ///< cells along an axis
     float liquid_way[PARTICLE_LANES]; ///< the same without spray
-} advect_scratch;
+} advect_common;
 
 /// The cells of a tile that hold particles lie in y[0]..y[1] and z[0]..z[1]: nodes farther away are not looked up. In a
 /// flat tank nothing moves along z, nor is looked up beyond the next nodes.
@@ -138,8 +135,6 @@ TILE_FN row_place row_place_of(axis_place y, axis_place z)
     return row;
 }
 
-#include TILE_FORM(advect)
-
 /// The velocity that carries particles at points, fixed-point cells of the tile; from the scratch or, beyond it, from
 /// anywhere. `there`: the particles that the pack has.
 TILE_FN void carrier_at(const tank_args *args, const far_scratch *s, tile_place place, cell_box box,
@@ -210,51 +205,8 @@ TILE_FN void displacement(const tank_args *args, const far_scratch *s, tile_plac
     }
 }
 
-/// New velocities of a pack of particles. The way's first stage waits in moved_position.
-TILE_FN void transfer_pack(const tank_args *args, const near_scratch *s, cell_box box, uint32_t particle, uint32_t n)
-{
-    const grid_memory *grid = &args->grid.m;
-    const store_memory *store = &args->store;
-    const float flip = store->control->flip, limit = grid->control->speed_max;
-    pack_i32 at[3];
-    pack_axis axes[3];
-    TILE_UNROLL for (int c = 0; c < 3; c++)
-    {
-        pack_prefetch(store->position[c] + particle);
-        pack_prefetch(store->velocity[c] + particle);
-        pack_prefetch(store->moved_velocity[c] + particle);
-        pack_prefetch(store->moved_position[c] + particle);
-    }
-    load_places(store, particle, n, at);
-    TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
-    TILE_UNROLL for (int c = 0; c < 3; c++)
-    {
-        pack_f32 stage = pack_all_f32(0.0f), added = stage;
-        if (c < box.components) {
-            interpolate_pairs(s->field[c][0], c, axes, &stage, &added);
-        }
-        const pack_f32 kept = flip * pack_load_f32(store->velocity[c] + particle, n);
-        pack_store_f32(store->moved_velocity[c] + particle, pack_clamp_f32(kept + added, -limit, limit), n);
-        pack_store_i32(store->moved_position[c] + particle, pack_bits_f32(stage), n);
-    }
-}
-
-/// The first stage of particles that have their new velocities already (gather.tile.c): likewise in moved_position.
-TILE_FN void start_pack(const tank_args *args, const far_scratch *s, cell_box box, uint32_t particle, uint32_t n)
-{
-    pack_i32 at[3];
-    pack_axis axes[3];
-    load_places(&args->store, particle, n, at);
-    TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
-    TILE_UNROLL for (int c = 0; c < 3; c++)
-    {
-        const pack_f32 stage = c < box.components ? interpolate_far(s, c, axes) : pack_all_f32(0.0f);
-        pack_store_i32(args->store.moved_position[c] + particle, pack_bits_f32(stage), n);
-    }
-}
-
 /// Counts the particles that leave their tile; most don't, and all would count in one place.
-TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
+TILE_FN void count_moves(advect_common *s, pack_i32 to, uint32_t n)
 {
     uint32_t moving = pack_mask_bits(to != MOVED_STAYS) & ((1u << n) - 1);
     pack_places tile;
@@ -266,7 +218,7 @@ TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
 
 /// Keeps how far particles go, and those of the liquid. Which are spray is looked up where one would be the farthest of
 /// the lane's so far.
-TILE_FN void keep_way(const grid_memory *grid, advect_scratch *s, const pack_i32 *at, pack_f32 way)
+TILE_FN void keep_way(const grid_memory *grid, advect_common *s, const pack_i32 *at, pack_f32 way)
 {
     const pack_f32 before = pack_kept_f32(s->liquid_way);
     pack_keep_max_f32(s->way, way);
@@ -324,23 +276,19 @@ TILE_FN void stop_spray(const tank_args *args, uint32_t slot, const pack_i32 *at
     }
 }
 
-/// New positions and tiles of a pack of particles.
-TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place place, cell_box box, uint32_t particle,
-                       uint32_t n)
+/// New positions and tiles of a pack of particles, which are at `at`.
+/// @param velocity  the first stage's
+TILE_FN void move_pack(const tank_args *args, advect_common *s, const far_scratch *carrier, tile_place place,
+                       cell_box box, const pack_i32 *at, const pack_f32 *velocity, uint32_t particle, uint32_t n)
 {
     const grid_memory *grid = &args->grid.m;
     const store_memory *store = &args->store;
     const int tile_at[3] = {place.x, place.y, place.z};
     const float limit = grid->control->speed_max * grid->control->frac;
     const pack_i32 there = pack_first_f32(1.0f, n) > 0.0f;
-    pack_f32 velocity[3], way[3], moved[3], farthest = pack_all_f32(0.0f);
-    pack_i32 at[3], to = pack_all_i32(0);
-    pack_prefetch(store->id + particle);
-    pack_prefetch(store->moved_id + particle);
-    load_places(store, particle, n, at);
-    TILE_UNROLL for (int c = 0; c < 3; c++) velocity[c] =
-        pack_f32_bits(pack_load_i32(store->moved_position[c] + particle, n));
-    displacement(args, &s->of.far, place, box, at, velocity, there, way);
+    pack_f32 way[3], moved[3], farthest = pack_all_f32(0.0f);
+    pack_i32 to = pack_all_i32(0);
+    displacement(args, carrier, place, box, at, velocity, there, way);
     TILE_UNROLL for (int c = 0; c < 3; c++) moved[c] = pack_clamp_f32(way[c], -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
     fly_spray(args, s->neighbour[MOVED_STAYS], at, velocity, particle, n, way, moved);
     TILE_UNROLL for (int c = 2; c >= 0; c--)
@@ -359,13 +307,28 @@ TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place plac
     }
     count_moves(s, to, n);
     keep_way(grid, s, at, farthest * pack_first_f32(1.0f, n));
-    pack_store_i32(store->moved_id + particle, pack_load_i32(store->id + particle, n), n);
     pack_store_u8(store->moved_to + particle, to, n);
+}
+
+/// What moves along with a pack of particles as it is. What is written may for a compiler be what is read next: a GPU
+/// would wait for each.
+TILE_FN void copy_pack(const tank_args *args, uint32_t particle, uint32_t n)
+{
+    const store_memory *store = &args->store;
+    const pack_i32 id = pack_load_i32(store->id + particle, n);
+    pack_i32 attribute = pack_all_i32(0), seat = pack_all_i32(0);
     if (store->attribute != NULL) {
-        pack_store_i32(store->moved_attribute + particle, pack_load_i32(store->attribute + particle, n), n);
+        attribute = pack_load_i32(store->attribute + particle, n);
     }
     if (store->seat != NULL) {
-        pack_store_i32(store->moved_seat + particle, pack_load_i32(store->seat + particle, n), n);
+        seat = pack_load_i32(store->seat + particle, n);
+    }
+    pack_store_i32(store->moved_id + particle, id, n);
+    if (store->attribute != NULL) {
+        pack_store_i32(store->moved_attribute + particle, attribute, n);
+    }
+    if (store->seat != NULL) {
+        pack_store_i32(store->moved_seat + particle, seat, n);
     }
     for (int k = 0; k < CARRIED_MAX && store->carried[k] != NULL; k++) {
         const pack_f32 carried = mark_beyond(args, pack_load_f32(store->carried[k] + particle, n), CARRIED_LIMIT);
@@ -374,7 +337,7 @@ TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place plac
 }
 
 /// Where in its tile particles are. Ends with a barrier.
-TILE_FN cell_box box_of(const tank_args *args, advect_scratch *s, uint32_t tile)
+TILE_FN cell_box box_of(const tank_args *args, advect_common *s, uint32_t tile)
 {
     const uint8_t *count = args->grid.m.cell_count + (uint64_t)tile * TILE_CELLS;
     FOR_RANGE_ATOMIC (row, 0, tile_rows(&args->grid.shape)) {
@@ -397,12 +360,21 @@ TILE_FN cell_box box_of(const tank_args *args, advect_scratch *s, uint32_t tile)
     return box;
 }
 
-TILE_FN void advect_piece(const tank_args *args, store_piece piece, advect_scratch *s, int gathered)
+/// What the density correction's displacement is times in the first stage, which carries 2/9 of the step.
+TILE_FN float shift_scale_of(const tank_args *args)
+{
+    return 4.5f / args->grid.m.control->frac;
+}
+
+// find_axes and advect_range: how a device loads fields around a tile, and in which order it goes through particles.
+#include TILE_FORM(advect)
+
+TILE_FN void advect_piece(const tank_args *args, store_piece piece, advect_scratch *scratch, int gathered)
 {
     const grid_memory *grid = &args->grid.m;
     const uint32_t first = piece.first, end = piece.end;
+    advect_common *s = &scratch->common;
     const tile_place place = tile_place_of(&args->grid.shape, 0, piece.dense);
-    const float shift_scale = 4.5f / grid->control->frac; // the first stage carries 2/9 of the step
     if (first == end) {
         return;
     }
@@ -419,28 +391,9 @@ TILE_FN void advect_piece(const tank_args *args, store_piece piece, advect_scrat
     FOR_RANGE (lane, 0, PARTICLE_LANES) {
         s->way[lane] = s->liquid_way[lane] = 0.0f;
     }
+    find_axes(args, scratch, place);
     TILE_BARRIER();
-    const cell_box box = box_of(args, s, piece.tile);
-    if (gathered) {
-        for (int c = 0; c < box.components; c++) {
-            load_far(args, s, place, box, c, shift_scale);
-        }
-        TILE_BARRIER();
-        EACH_PACK(i, n, first, end, start_pack(args, &s->of.far, box, i, n));
-    } else {
-        for (int c = 0; c < box.components; c++) {
-            load_near(args, s, place, box, c, shift_scale);
-        }
-        TILE_BARRIER();
-        EACH_PACK(i, n, first, end, transfer_pack(args, &s->of.near, box, i, n));
-    }
-    TILE_BARRIER();
-    for (int c = 0; c < box.components; c++) {
-        load_far(args, s, place, box, c, 0.0f);
-    }
-    TILE_BARRIER();
-    EACH_PACK(i, n, first, end, move_pack(args, s, place, box, i, n));
-    TILE_BARRIER();
+    advect_range(args, scratch, place, box_of(args, s, piece.tile), first, end, gathered);
     if (TILE_SINGLE()) {
         uint32_t gone = 0;
         for (uint32_t n = 0; n < 27; n++) {

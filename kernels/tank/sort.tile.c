@@ -330,6 +330,7 @@ TILE_KERNEL(tank_adopt, 32, tank_args, tile_no_scratch)
             counters->occupied = occupied;
             store->counters->piece_bits = bits;
             store->counters->pieces = tile_max_u32((store->counters->particles >> bits) + occupied, 1);
+            store->counters->p2g_parts = occupied * (args->cuts ? P2G_PARTS : 1);
             if (occupied == 0) {
                 store->piece_tile[0] = TILE_NONE;
             }
@@ -439,7 +440,56 @@ TILE_FN void scatter_before(const store_memory *store, store_piece piece, scatte
             }
         }
     }
-    TILE_BARRIER();
+}
+
+/// Numbers as bits: a move looks at none.
+TILE_FN uint32_t *bits_at(float *numbers, uint32_t first)
+{
+    return numbers != NULL ? (uint32_t *)(void *)numbers + first : NULL;
+}
+
+/// Moves what n particles have.
+TILE_FN void scatter_values(const store_memory *m, const pack_move *move, uint32_t from, uint32_t n)
+{
+    uint32_t *const to[9] = {m->position[0],
+                             m->position[1],
+                             m->position[2],
+                             bits_at(m->velocity[0], 0),
+                             bits_at(m->velocity[1], 0),
+                             bits_at(m->velocity[2], 0),
+                             m->id,
+                             m->attribute,
+                             m->seat};
+    const uint32_t *const moved[9] = {m->moved_position[0] + from,
+                                      m->moved_position[1] + from,
+                                      m->moved_position[2] + from,
+                                      bits_at(m->moved_velocity[0], from),
+                                      bits_at(m->moved_velocity[1], from),
+                                      bits_at(m->moved_velocity[2], from),
+                                      m->moved_id + from,
+                                      m->attribute != NULL ? m->moved_attribute + from : NULL,
+                                      m->seat != NULL ? m->moved_seat + from : NULL};
+    pack_move_list(move, to, moved, 9, n);
+    if (m->carried[0] != NULL) {
+        uint32_t *carried[CARRIED_MAX];
+        const uint32_t *moved_carried[CARRIED_MAX];
+        TILE_UNROLL for (int k = 0; k < CARRIED_MAX; k++)
+        {
+            carried[k] = bits_at(m->carried[k], 0);
+            moved_carried[k] = bits_at(m->moved_carried[k], from);
+        }
+        pack_move_list(move, carried, moved_carried, CARRIED_MAX, n);
+    }
+    if (m->affine[0] != NULL) {
+        uint32_t *affine[9];
+        const uint32_t *moved_affine[9];
+        TILE_UNROLL for (int c = 0; c < 9; c++)
+        {
+            affine[c] = bits_at(m->affine[c], 0);
+            moved_affine[c] = bits_at(m->moved_affine[c], from);
+        }
+        pack_move_list(move, affine, moved_affine, 9, n);
+    }
 }
 
 /// Puts particles where they belong; particles of one tile stay in order, tiles arrive in the order of the neighbours.
@@ -459,22 +509,6 @@ TILE_KERNEL(tank_scatter, PARTICLE_LANES, tank_args, scatter_scratch)
     for (uint32_t from = piece.first; from < piece.end; from += PACK_MOVE_MAX) {
         const uint32_t n = tile_min_u32(piece.end - from, PACK_MOVE_MAX);
         pack_move_rank(&s->move, store->moved_to + from, n, MOVED_STAYS, args->scale.particles_max, s->first);
-        for (int c = 0; c < 3; c++) {
-            pack_move_u32(&s->move, store->position[c], store->moved_position[c] + from, n);
-            pack_move_f32(&s->move, store->velocity[c], store->moved_velocity[c] + from, n);
-        }
-        pack_move_u32(&s->move, store->id, store->moved_id + from, n);
-        if (store->attribute != NULL) {
-            pack_move_u32(&s->move, store->attribute, store->moved_attribute + from, n);
-        }
-        if (store->seat != NULL) {
-            pack_move_u32(&s->move, store->seat, store->moved_seat + from, n);
-        }
-        for (int k = 0; k < CARRIED_MAX && store->carried[k] != NULL; k++) {
-            pack_move_f32(&s->move, store->carried[k], store->moved_carried[k] + from, n);
-        }
-        for (int c = 0; store->affine[0] != NULL && c < 9; c++) {
-            pack_move_f32(&s->move, store->affine[c], store->moved_affine[c] + from, n);
-        }
+        scatter_values(store, &s->move, from, n);
     }
 }

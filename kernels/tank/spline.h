@@ -87,14 +87,20 @@ TILE_FN int node_at(int edge, int x, int y, int z)
     return ((z + low) * edge + (y + low)) * edge + (x + low);
 }
 
+/// What each of a cell's particles counts for: less where there are too many.
+TILE_FN float cell_scale(const tank_args *args, uint32_t count)
+{
+    const float most = args->scale.cell_particles_max;
+    return (float)count > most ? most / (float)count : 1.0f;
+}
+
 /// Scales by which particles of crowded cells count for less, and keeps the counts. Ends with a barrier.
 TILE_FN void scale_cells(const tank_args *args, uint32_t tile, const uint32_t *cell_count, float *scale)
 {
     const grid_memory *grid = &args->grid.m;
-    const float most = args->scale.cell_particles_max;
     FOR_RANGE (i, 0, TILE_CELLS) {
         const uint32_t count = cell_count[i];
-        scale[i] = (float)count > most ? most / (float)count : 1.0f;
+        scale[i] = cell_scale(args, count);
         grid->cell_count[(uint64_t)tile * TILE_CELLS + i] = (uint8_t)(count < 255 ? count : 255);
     }
     TILE_BARRIER();

@@ -29,6 +29,7 @@ enum {
     PIECES_WANTED = 1024, ///< full ones, which keep a large GPU busy
     PIECE_BITS_TILE = 31, ///< all of a tile's
     PIECE_ALIGNMENT = 32,
+    P2G_PARTS = 4, ///< of an occupied tile, where tiles are cut: its sums, not its particles
 };
 
 #define CELL_PARTICLES_MAX_LOWEST 32.0f ///< of cell_particles_max
@@ -138,6 +139,7 @@ typedef struct tank_counters {
     uint32_t spray_age_max;          ///< spray of this class of age or older goes; AGE_CLASSES: none
     uint32_t pieces;                 ///< of piece_tile, at least 1
     uint32_t piece_bits;             ///< of the particles in a piece
+    uint32_t p2g_parts;              ///< of all occupied tiles, each P2G_PARTS or one
 } tank_counters;
 
 /// Totals for reports and hashes: sums modulo 2^64, so that the order doesn't matter. The first eight weigh a particle

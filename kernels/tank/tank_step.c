@@ -277,6 +277,7 @@ static void check_counters(const tarn_tank *tank)
     TARN_ASSERT(tank->model->fills || counters->grid.occupied <= counters->particles);
     TARN_ASSERT(counters->grid.level_tiles[0] == counters->grid.occupied);
     TARN_ASSERT(counters->pieces >= 1 && counters->pieces <= pieces_max(tank->args));
+    TARN_ASSERT(counters->p2g_parts <= P2G_PARTS * counters->grid.occupied);
     for (uint32_t l = 1; l < shape->level_count; l++) {
         TARN_ASSERT(counters->grid.level_tiles[l] <= counters->grid.level_tiles[l - 1]);
     }

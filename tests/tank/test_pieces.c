@@ -19,6 +19,7 @@ static void check_pieces(const tarn_tank *tank)
     const uint32_t most = 1u << counters->piece_bits;
     uint32_t particle = 0, tile = 0;
     assert_true(counters->pieces >= 1);
+    assert_int_equal(counters->p2g_parts, counters->grid.occupied * (args->cuts ? P2G_PARTS : 1));
     for (uint32_t i = 0; i < counters->pieces; i++) {
         const store_piece piece = piece_of(args, i);
         if (piece.tile == TILE_NONE) {
