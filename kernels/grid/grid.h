@@ -301,7 +301,7 @@ typedef struct grid_args {
     uint32_t walls_known;  ///< 1: faces in and beyond the tank's walls are 0 and need no extrapolated velocity
 } grid_args;
 
-/// Kernels from the matrix to the extrapolation: one launch where the device can (solve.tile.c).
+/// Kernels from the matrix to the projection: one launch where the device can (solve.tile.c).
 #define GRID_CHAIN_LIST(K)                                                                                             \
     K(grid_matrix)                                                                                                     \
     K(grid_coarsen)                                                                                                    \
@@ -325,8 +325,7 @@ typedef struct grid_args {
     K(grid_cg_update)                                                                                                  \
     K(grid_relax)                                                                                                      \
     K(grid_bodies_kick)                                                                                                \
-    K(grid_project)                                                                                                    \
-    K(grid_extrapolate)
+    K(grid_project)
 
 /// All of them.
 #define GRID_KERNEL_LIST(K)                                                                                            \
@@ -341,6 +340,7 @@ typedef struct grid_args {
     K(grid_bodies_end)                                                                                                 \
     K(grid_fringe)                                                                                                     \
     GRID_CHAIN_LIST(K)                                                                                                 \
+    K(grid_extrapolate)                                                                                                \
     K(grid_slip)                                                                                                       \
     K(grid_slip_end)
 

@@ -110,7 +110,7 @@ void grid_forget_launches(grid_host *grid);
 /// A force on the free bodies that their faces' pressure doesn't hold, before the pressure acts. `args` as above.
 void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *force);
 
-/// From the matrix to the extrapolation, what doesn't launch anything else may be one launch: `body` with the context
+/// From the matrix to the projection, what doesn't launch anything else may be one launch: `body` with the context
 /// does them, in this order.
 void grid_launch_chain(grid_host *grid, void (*body)(void *), void *context);
 

@@ -84,21 +84,22 @@ typedef struct correct_scratch_of_children {
 TILE_FN void correct_children(const grid_args *args, tile_matrix a, const float *value, correct_scratch_of_children *)
 {
     const grid_level *fine = &args->m.level[args->level - 1];
-    uint32_t child[8], full[8];
+    uint32_t child[8], full = 0; // the latter: a bit for each in which the row has equations
     float before[8];
     FOR_FULL_ROWS (x, row, a) {
         TILE_UNROLL for (int n = 0; n < 8; n++) child[n] = a.patch->child[n];
-        TILE_UNROLL for (int n = 0; n < 8; n++) full[n] =
-            child[n] != TILE_NONE ? fine->patch[child[n]].full[row >> 5] >> (row & 31) & 1 : 0;
-        TILE_UNROLL for (int n = 0; n < 8; n++) before[n] =
-            child[n] != TILE_NONE ? fine->x[(uint64_t)child[n] * TILE_CELLS + row * 8 + x] : 0.0f;
         TILE_UNROLL for (int n = 0; n < 8; n++)
         {
-            if (full[n]) {
-                const int at_x = (n & 1) * 4 + (int)x / 2, at_y = (n >> 1 & 1) * 4 + (int)(row & 7) / 2,
-                          at_z = (n >> 2) * 4 + (int)(row >> 3) / 2;
-                fine->x[(uint64_t)child[n] * TILE_CELLS + row * 8 + x] =
-                    before[n] + OVERCORRECTION * value[cell_index(at_x, at_y, at_z)];
+            const uint32_t of = child[n] != TILE_NONE ? fine->patch[child[n]].full[row >> 5] : 0;
+            before[n] = child[n] != TILE_NONE ? fine->x[(uint64_t)child[n] * TILE_CELLS + threadIdx.x] : 0.0f;
+            full |= (of >> (row & 31) & 1) << n;
+        }
+        const float *from = value + cell_index((int)x / 2, (int)(row & 7) / 2, (int)(row >> 3) / 2);
+        TILE_UNROLL for (int n = 0; n < 8; n++)
+        {
+            if (full >> n & 1) {
+                fine->x[(uint64_t)child[n] * TILE_CELLS + threadIdx.x] =
+                    before[n] + OVERCORRECTION * from[(n & 1) * 4 + (n >> 1 & 1) * 32 + (n >> 2) * 256];
             }
         }
     }

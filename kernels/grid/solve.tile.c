@@ -1,4 +1,4 @@
-// The grid's chain: the matrix, both solves and the extrapolation as one launch.
+// The grid's chain: the matrix and both solves as one launch.
 #include "kernels/device/tile_chain.h"
 #include "kernels/grid/grid.h"
 

@@ -66,8 +66,6 @@ static void solve(void *of)
     grid_solve(&tank->grid, false, iterations);
     tank_mark(tank, STAGE_PRESSURE);
     grid_solve(&tank->grid, true, tank->grid.desc.solver == TARN_SOLVER_MULTIGRID ? DENSITY_ITERATIONS : iterations);
-    tank_mark(tank, STAGE_DENSITY);
-    grid_launch_active(&tank->grid, &liquid_of(tank)->args, GRID_KERNEL(extrapolate));
 }
 
 void liquid_substep(tarn_tank *tank)
@@ -98,6 +96,8 @@ void liquid_substep(tarn_tank *tank)
         grid_launch_active(&tank->grid, args, LIQUID_KERNEL(tension));
     }
     grid_launch_chain(&tank->grid, solve, tank);
+    tank_mark(tank, STAGE_DENSITY);
+    grid_launch_active(&tank->grid, args, GRID_KERNEL(extrapolate));
     if (tank->grid.has_solids) {
         grid_launch_active(&tank->grid, args, GRID_KERNEL(slip));
         grid_launch_active(&tank->grid, args, GRID_KERNEL(slip_end));

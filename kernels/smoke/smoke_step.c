@@ -36,8 +36,6 @@ static void solve(void *of)
     grid_launch_matrix(&tank->grid);
     tank_mark(tank, STAGE_MATRIX);
     grid_solve(&tank->grid, false, (uint32_t)tank->parameters[TARN_SMOKE_ITERATIONS]);
-    tank_mark(tank, STAGE_PRESSURE);
-    grid_launch_active(&tank->grid, &smoke_of(tank)->args, GRID_KERNEL(extrapolate));
 }
 
 void smoke_substep(tarn_tank *tank)
@@ -66,6 +64,8 @@ void smoke_substep(tarn_tank *tank)
     }
     tank_mark(tank, STAGE_FORCES);
     grid_launch_chain(grid, solve, tank);
+    tank_mark(tank, STAGE_PRESSURE);
+    grid_launch_active(grid, args, GRID_KERNEL(extrapolate));
     if (grid->has_solids) {
         grid_launch_active(grid, args, GRID_KERNEL(slip));
         grid_launch_active(grid, args, GRID_KERNEL(slip_end));

@@ -150,7 +150,6 @@ static void solve(void *of)
     tarn_tank *tank = of;
     grid_launch_matrix(&tank->grid);
     grid_solve(&tank->grid, false, (uint32_t)tank->parameters[PARAMETER_ITERATIONS]);
-    grid_launch_active(&tank->grid, args_of(tank), GRID_KERNEL(extrapolate));
 }
 
 /// A pressure lets nothing flow through solids.
@@ -160,6 +159,7 @@ static void keep_out_of_solids(tarn_tank *tank, const vorton_args *args)
         return;
     }
     grid_launch_chain(&tank->grid, solve, tank);
+    grid_launch_active(&tank->grid, args, GRID_KERNEL(extrapolate));
     grid_launch_active(&tank->grid, args, GRID_KERNEL(slip));
     grid_launch_active(&tank->grid, args, GRID_KERNEL(slip_end));
     grid_launch_active(&tank->grid, args, VORTON_KERNEL(settle));
