@@ -182,8 +182,7 @@ TILE_FN void p2g_part(const liquid_args *args, uint32_t number, p2g_scratch *s, 
     }
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
-        if (mixed && (parts == 1 || (int)part == c)) {
-            TILE_BARRIER();
+        if (mixed && (parts == 1 || (int)part == c)) { // each lane clears what it has brought to memory
             deposit_pass(args, s, MASS + c, mixed, tile, dense);
         }
     }
