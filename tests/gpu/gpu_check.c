@@ -73,6 +73,7 @@ static const struct {
     {"dialect", check_dialect, "the kernel dialect"},
     {"tanks", gpu_check_tanks, "tanks by their state after every step and every frame"},
     {"large", gpu_check_large, "the same of 100 000 and 2 000 000 particles"},
+    {"beside", gpu_check_beside, "frames that are coded while their tank steps on"},
     {"budget", gpu_print_budget, "a substep's stages: ms, bytes, share of the floor, launches"},
     {"crowd", gpu_check_crowd, "64 tanks that take turns"},
     {"many", gpu_print_many, "how fast many tanks go at once"},

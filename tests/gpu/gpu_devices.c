@@ -31,6 +31,7 @@ static void add(gpu_devices *list, tarn_device_desc desc)
     const tarn_status status = list->count < GPU_DEVICES_MAX ? tarn_device_create(&desc, &device) : TARN_E_LIMIT;
     if (status == TARN_OK) {
         list->is_cuda[list->count] = is_cuda;
+        list->desc[list->count] = desc;
         list->of[list->count++] = device;
         list->cuda_count += is_cuda;
     } else if (is_cuda) {

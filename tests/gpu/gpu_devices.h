@@ -11,6 +11,7 @@ enum { GPU_DEVICES_MAX = 10 };
 
 typedef struct gpu_devices {
     tarn_device *of[GPU_DEVICES_MAX]; ///< the first is what the others are compared with
+    tarn_device_desc desc[GPU_DEVICES_MAX];
     bool is_cuda[GPU_DEVICES_MAX];
     uint32_t count, cuda_count;
 } gpu_devices;

@@ -10,6 +10,8 @@ set(TARN_GPU_SOURCES
     ${TARN_ROOT}/tests/gpu/gpu_tanks.c
     ${TARN_ROOT}/tests/gpu/gpu_together.c
     ${TARN_ROOT}/tests/gpu/gpu_watch.c
+    ${TARN_ROOT}/tests/stream/frames_beside.c
+    ${TARN_ROOT}/tests/stream/late_queue.c
     ${TARN_ROOT}/server/worker/jobs.c
     ${TARN_ROOT}/server/common/device_open.c
     ${TARN_ROOT}/server/common/device_list.c)

@@ -4,6 +4,7 @@
 #include "tests/gpu/gpu_large.h"
 #include "tests/gpu/gpu_play.h"
 #include "tests/gpu/gpu_watch.h"
+#include "tests/stream/frames_beside.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -179,6 +180,29 @@ static void check_many(const gpu_devices *list, const char *title, uint32_t coun
         }
     }
     end_row();
+}
+
+void gpu_check_beside(const gpu_devices *list)
+{
+    const uint32_t frames = is_quick ? 3 : 12;
+    gpu_print_columns("Frames coded while the tank steps on", list);
+    for (uint32_t i = 0; i < (is_quick ? QUICK_FIXTURES : TANK_FIXTURE_TINY); i++) {
+        const tank_fixture *fixture = &tank_fixtures[i];
+        if (!gpu_watch_has_time(fixture->name)) {
+            continue;
+        }
+        printf("    %-36s", fixture->name);
+        for (uint32_t d = 0; d < list->count; d++) {
+            char why[256];
+            const bool is_same = frames_beside_same(&list->desc[d], fixture, frames, false, why);
+            printf("%22s", is_same ? "==" : "!=");
+            if (!is_same && reason_count < GPU_TOGETHER_MAX) {
+                snprintf(reasons[reason_count++], sizeof reasons[0], "%s on %s: %s", fixture->name,
+                         tarn_device_name(list->of[d]), why);
+            }
+        }
+        end_row();
+    }
 }
 
 void gpu_check_crowd(const gpu_devices *list)

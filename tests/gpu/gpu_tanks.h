@@ -16,6 +16,9 @@ void gpu_check_large(const gpu_devices *list);
 /// Half of the steps on one device, the others on the other, both ways.
 void gpu_check_moves(const gpu_devices *list);
 
+/// Frames are the same, whether they are coded between two steps or beside one.
+void gpu_check_beside(const gpu_devices *list);
+
 /// Many tanks that take turns on a device; and some that end and are made anew all the time beside others.
 void gpu_check_crowd(const gpu_devices *list);
 void gpu_check_rebuilds(const gpu_devices *list);

@@ -95,7 +95,7 @@ expect "a wrong option" 1 'found "--outt"'
 
 try well --program "$made_up"
 expect "all is well" 0 '^passed$'
-for section in dialect tanks large budget memcheck crowd many rebuilds faults racecheck costs ncu moves synccheck initcheck nsys \
+for section in dialect tanks large beside budget memcheck crowd many rebuilds faults racecheck costs ncu moves synccheck initcheck nsys \
     stages poison; do
     expect "all is well" 0 "^=== $section,"
 done

@@ -123,7 +123,7 @@ static void steps_beside_change_no_frame(void **state)
         const tank_fixture *fixture = &tank_fixtures[f < TANK_FIXTURE_TINY - 5 ? f : TANK_FIXTURE_TINY - 1];
         const tarn_device_desc on = {.kind = TARN_DEVICE_CUDA, .index = *(const int *)*state};
         char why[256];
-        if (!frames_beside_same(&on, fixture, 4, why)) {
+        if (!frames_beside_same(&on, fixture, 4, true, why)) {
             fail_msg("%s: %s", fixture->name, why);
         }
     }

@@ -9,6 +9,9 @@
 
 enum { BYTES_MAX = 4 << 20, FRAMES_MAX = 16 };
 
+/// When frames are finished.
+typedef enum when { AT_ONCE, BEHIND_STEP, HELD_BEHIND_STEP } when;
+
 typedef struct played {
     tarn_device *device;
     tarn_tank *tank;
@@ -25,7 +28,8 @@ static bool fail(char why[256], const char *what, uint32_t frame, tarn_status st
     return status != TARN_OK;
 }
 
-static bool open_played(played *p, const tarn_device_desc *on, const tank_fixture *fixture, bool is_late, char why[256])
+static bool open_played(played *p, const tarn_device_desc *on, const tank_fixture *fixture, when finished,
+                        char why[256])
 {
     tarn_tank_desc desc;
     tarn_encoder_desc how;
@@ -37,16 +41,16 @@ static bool open_played(played *p, const tarn_device_desc *on, const tank_fixtur
         fail(why, "tank", 0, tarn_tank_create(p->device, &desc, &p->tank, tank_why, sizeof tank_why))) {
         return false;
     }
-    if (is_late) {
+    if (finished == HELD_BEHIND_STEP) {
         late_queue_next(p->device);
     }
     return !fail(why, "encoder", 0, tarn_encoder_create(p->tank, &how, &p->encoder));
 }
 
-static void close_played(played *p, bool is_late)
+static void close_played(played *p, when finished)
 {
     tarn_encoder_destroy(p->encoder);
-    if (is_late) {
+    if (finished == HELD_BEHIND_STEP) {
         late_queue_end(p->device);
     }
     tarn_tank_destroy(p->tank);
@@ -91,35 +95,38 @@ static tarn_status finish(played *p, uint32_t frame)
     return status;
 }
 
-/// @param is_late  each frame is finished behind the next step
-static bool play(played *p, const tank_fixture *fixture, uint32_t frames, bool is_late, char why[256])
+static bool play(played *p, const tank_fixture *fixture, uint32_t frames, when finished, char why[256])
 {
     bool is_well = !fail(why, "step", 0, step(p, fixture, 0));
     for (uint32_t i = 0; i < frames && is_well; i++) {
         is_well = !fail(why, "begin", i, begin(p, i));
-        if (is_well && !is_late) {
+        if (is_well && finished == AT_ONCE) {
             is_well = !fail(why, "finish", i, finish(p, i));
-        } else if (is_well && (late_queue_waiting() == 0 || tarn_encoder_is_done(p->encoder))) {
+        } else if (is_well && finished == HELD_BEHIND_STEP &&
+                   (late_queue_waiting() == 0 || tarn_encoder_is_done(p->encoder))) {
             snprintf(why, 256, "frame %u has nothing to do beside the step", i);
             return false;
         }
         is_well = is_well && !fail(why, "step", i, step(p, fixture, i + 1));
-        if (is_well && is_late) {
+        if (is_well && finished != AT_ONCE) {
             is_well = !fail(why, "finish", i, finish(p, i));
         }
     }
     return is_well;
 }
 
-bool frames_beside_same(const tarn_device_desc *on, const tank_fixture *fixture, uint32_t frames, char why[256])
+bool frames_beside_same(const tarn_device_desc *on, const tank_fixture *fixture, uint32_t frames, bool is_held,
+                        char why[256])
 {
+    const when finished = is_held ? HELD_BEHIND_STEP : BEHIND_STEP;
     played between, beside;
     why[0] = '\0';
-    bool is_well = frames <= FRAMES_MAX && open_played(&between, on, fixture, false, why) &&
-                   play(&between, fixture, frames, false, why);
-    close_played(&between, false);
-    is_well = is_well && open_played(&beside, on, fixture, true, why) && play(&beside, fixture, frames, true, why);
-    close_played(&beside, true);
+    bool is_well = frames <= FRAMES_MAX && open_played(&between, on, fixture, AT_ONCE, why) &&
+                   play(&between, fixture, frames, AT_ONCE, why);
+    close_played(&between, AT_ONCE);
+    is_well =
+        is_well && open_played(&beside, on, fixture, finished, why) && play(&beside, fixture, frames, finished, why);
+    close_played(&beside, finished);
     for (uint32_t i = 0; i < frames && is_well; i++) {
         if (between.digest[i] != beside.digest[i]) {
             snprintf(why, 256, "frame %u is another one when the tank steps on while it is coded", i);

@@ -6,8 +6,11 @@
 #include "tests/kernels/tank_fixtures.h"
 
 /// Plays a fixture twice, with frames of all kinds, channels and fields: once each frame is made between two steps,
-/// once the encoder's own queue does nothing before the next step is made.
+/// once beside the next step.
+/// @param is_held  beside the step the encoder's own queue does nothing before the step is made; else the device does
+///                 both as it likes
 /// @param why  which frame differs; empty where none does  @return whether none does
-bool frames_beside_same(const tarn_device_desc *on, const tank_fixture *fixture, uint32_t frames, char why[256]);
+bool frames_beside_same(const tarn_device_desc *on, const tank_fixture *fixture, uint32_t frames, bool is_held,
+                        char why[256]);
 
 #endif

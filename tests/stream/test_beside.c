@@ -12,7 +12,7 @@ static void steps_change_no_frame(void **state)
     (void)state;
     for (int f = 0; f < TANK_FIXTURE_TINY; f++) {
         char why[256];
-        if (!frames_beside_same(&one_thread, &tank_fixtures[f], 12, why)) {
+        if (!frames_beside_same(&one_thread, &tank_fixtures[f], 12, true, why)) {
             fail_msg("%s: %s", tank_fixtures[f].name, why);
         }
     }
