@@ -1,6 +1,9 @@
 #include "tests/server/kept_tank.h"
+#include "server/common/clock.h"
+#include "server/common/session_history.h"
 #include "tests/server/test_cmocka.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,25 +97,93 @@ void kept_wait_for_commit(void)
     usleep(6 * KEPT_COMMIT_MS * 1000);
 }
 
-double kept_now_s(void)
+/// Where a session's file ends.
+typedef struct file_end {
+    uint32_t epoch;
+    uint64_t step;
+    double t_s;
+} file_end;
+
+static bool read_end(const char *session, file_end *end)
 {
-    kept_wait_for_commit();
-    assert_int_equal(kept_ask("main", "history", kept.own, NULL), 200);
-    return kept_number("until");
+    static tarn_session_rest rest;
+    static tarn_session_span span;
+    char path[160];
+    tarn_session_file *file;
+    tarn_text why;
+    snprintf(path, sizeof path, "%s/%s.tank", kept.dir, session);
+    if (tarn_session_file_open_to_read(path, &file, why) != TARN_OK) {
+        return false;
+    }
+    const bool is_read = tarn_session_file_rest(file, &rest, why) == TARN_OK;
+    if (is_read) {
+        *end = (file_end){.epoch = rest.epoch,
+                          .step = rest.state.step + tarn_box_log_steps(rest.log.bytes, rest.log.count)};
+        tarn_session_rest_free(&rest);
+    }
+    const bool is_dated = tarn_session_history_span(file, &span, why) == TARN_OK;
+    end->t_s = 1e-9 * (double)span.until_ns;
+    tarn_session_file_close(file);
+    return is_read && is_dated;
 }
 
-void kept_hash(const char *session, char hash[KEPT_HASH_DIGITS + 1])
+static bool is_where_seen(const stream_client *client, const file_end *end)
+{
+    return end->epoch == client->frame.head.epoch && end->step == client->frame.head.step;
+}
+
+bool kept_is_committed(const stream_client *client, const char *session)
+{
+    file_end end;
+    return read_end(session, &end) && is_where_seen(client, &end);
+}
+
+/// A disk may be slow, and a tank that began anew often is held back for seconds.
+static file_end wait_until_kept(const stream_client *client, const char *session)
+{
+    const uint64_t until_ns = tarn_clock_monotonic_ns() + KEPT_WAIT_MS * (uint64_t)1000000;
+    file_end end = {0};
+    do {
+        if (read_end(session, &end) && is_where_seen(client, &end)) {
+            return end;
+        }
+        usleep(20000);
+    } while (tarn_clock_monotonic_ns() < until_ns);
+    fail_msg("%s was seen at step %u of epoch %u, and is kept to step %u of epoch %u", session,
+             (unsigned)client->frame.head.step, client->frame.head.epoch, (unsigned)end.step, end.epoch);
+    return end;
+}
+
+double kept_now_s(const stream_client *client)
+{
+    const file_end end = wait_until_kept(client, "main");
+    double until_s = -1;
+    for (int i = 0; i < KEPT_TRIES && fabs(until_s - end.t_s) > 1e-6; i++) { // the gateway hears of it next
+        usleep(i > 0 ? 20000 : 0);
+        assert_int_equal(kept_ask("main", "history", kept.own, NULL), 200);
+        until_s = kept_number("until");
+    }
+    assert_float_equal(until_s, end.t_s, 1e-6);
+    return until_s;
+}
+
+void kept_hash_now(const char *session, char hash[KEPT_HASH_DIGITS + 1])
 {
     char command[512], line[256] = "";
     snprintf(command, sizeof command, "%s session export %s/%s.tank --hash --quiet --scenes %s", TARN_TEST_TOOL,
              kept.dir, session, TARN_TEST_SCENES);
-    kept_wait_for_commit();
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     assert_non_null(fgets(line, sizeof line, pipe));
     assert_int_equal(pclose(pipe), 0);
     snprintf(hash, KEPT_HASH_DIGITS + 1, "%.*s", KEPT_HASH_DIGITS, line);
     assert_int_equal(strlen(hash), KEPT_HASH_DIGITS);
+}
+
+void kept_hash(const stream_client *client, const char *session, char hash[KEPT_HASH_DIGITS + 1])
+{
+    (void)wait_until_kept(client, session);
+    kept_hash_now(session, hash);
 }
 
 void kept_pause(stream_client *client)
@@ -125,9 +196,9 @@ void kept_pause(stream_client *client)
 
 void kept_note(const stream_client *client, kept_moment *noted)
 {
-    noted->t_s = kept_now_s();
+    noted->t_s = kept_now_s(client);
     noted->step = client->frame.head.step;
-    kept_hash("main", noted->hash);
+    kept_hash(client, "main", noted->hash);
 }
 
 uint64_t kept_go_back(stream_client *client, double t_s, const char *more)

@@ -6,7 +6,7 @@
 #include "tests/server/server_process.h"
 #include "tests/server/stream_client.h"
 
-enum { KEPT_ANSWER_BYTES = 16384, KEPT_COMMIT_MS = 50, KEPT_HASH_DIGITS = 32, KEPT_TRIES = 200 };
+enum { KEPT_ANSWER_BYTES = 16384, KEPT_COMMIT_MS = 50, KEPT_WAIT_MS = 60000, KEPT_HASH_DIGITS = 32, KEPT_TRIES = 1000 };
 
 typedef struct kept_tank {
     char dir[64]; ///< the store's folder
@@ -45,14 +45,20 @@ int kept_ask_t(const char *page, double t_s, const char *more);
 /// A number of the answer.
 double kept_number(const char *field);
 
-/// Until what was there is committed.
+/// Until what was there is committed, where the disk is quick enough: for what may be either way.
 void kept_wait_for_commit(void);
 
-/// The newest moment of the first tank, all of which is committed.
-double kept_now_s(void);
+/// Whether a session's file ends where the client saw its tank.
+bool kept_is_committed(const stream_client *client, const char *session);
 
-/// What a kept session goes on with.
-void kept_hash(const char *session, char hash[KEPT_HASH_DIGITS + 1]);
+/// The newest moment of the first tank, which stands where the client saw it. Waits until that is committed.
+double kept_now_s(const stream_client *client);
+
+/// What a kept session goes on with, which stands where the client saw it. Waits until that is committed.
+void kept_hash(const stream_client *client, const char *session, char hash[KEPT_HASH_DIGITS + 1]);
+
+/// The same for what is committed by now.
+void kept_hash_now(const char *session, char hash[KEPT_HASH_DIGITS + 1]);
 
 void kept_pause(stream_client *client);
 

@@ -109,9 +109,9 @@ static void expect_end(stream_client *client, const kept_moment *begin, const ke
     kept_pause(client);
     const double beyond_s = (double)(client->frame.head.step - end->step) * step_s;
     assert_true(client->frame.head.step >= end->step);
-    kept_go_back(client, kept_now_s() - beyond_s, "");
+    kept_go_back(client, kept_now_s(client) - beyond_s, "");
     assert_int_equal(client->frame.head.step, end->step);
-    kept_hash("main", hash);
+    kept_hash(client, "main", hash);
     assert_string_equal(hash, end->hash);
 }
 
@@ -133,7 +133,7 @@ static void test_what_was_done_is_done_again_to_the_same_bits(void **state)
         make_step(&client);
     }
     see_replay(&client, 0);
-    kept_hash("main", hash);
+    kept_hash(&client, "main", hash);
     assert_string_equal(hash, end.hash);
     // As fast as the tank's clock goes; a pause on the way keeps it.
     assert_int_equal(kept_ask("main", "speed", kept.own, "{\"speed\":4}"), 202);
@@ -147,7 +147,7 @@ static void test_what_was_done_is_done_again_to_the_same_bits(void **state)
     see_replay(&client, 0);
     expect_end(&client, &begin, &end);
     // Of nothing that came behind nothing is played.
-    kept_go_back(&client, kept_now_s(), ",\"replay\":true");
+    kept_go_back(&client, kept_now_s(&client), ",\"replay\":true");
     assert_int_equal(client.ws.state.replay_until, 0);
     kept_go_back(&client, begin.t_s, ",\"replay\":false");
     assert_int_equal(client.ws.state.replay_until, 0);
@@ -177,11 +177,11 @@ static void expect_ended_by(stream_client *client, const kept_moment *begin, con
         make_step(client);
     }
     // What was done then isn't done any more.
-    kept_hash("main", hash);
+    kept_hash(client, "main", hash);
     kept_go_back(client, begin->t_s + (double)20 * (end->t_s - begin->t_s) / (double)(end->step - begin->step), "");
     assert_int_equal(client->frame.head.step, begin->step + 20);
     char then[KEPT_HASH_DIGITS + 1];
-    kept_hash("main", then);
+    kept_hash(client, "main", then);
     assert_string_not_equal(hash, then);
 }
 
@@ -283,7 +283,7 @@ static void test_a_kill_on_the_way_loses_nothing(void **state)
     join(&client);
     assert_int_equal(client.frame.head.step, stood.step);
     assert_int_equal(client.ws.state.replay_until, 0);
-    kept_hash("main", hash);
+    kept_hash(&client, "main", hash);
     assert_string_equal(hash, stood.hash);
     // What was there then is there still, to be played back.
     kept_go_back(&client, begin.t_s, ",\"replay\":true");
@@ -335,7 +335,7 @@ static void test_what_is_wrong_is_refused(void **state)
     for (int i = 0; i < 5; i++) {
         make_step(&client);
     }
-    kept_now_s();
+    kept_now_s(&client);
     const uint32_t epoch = client.frame.head.epoch;
     expect_refused("rewind", kept.own, "{\"t\":0,\"replay\":\"yes\"}", 400,
                    "replay: found a string, allowed are true and");

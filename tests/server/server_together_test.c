@@ -458,7 +458,8 @@ static void test_joins_are_bounded(void **state)
     static uint8_t entrance[1024];
     const size_t bytes = write_entrance(entrance, sizeof entrance);
     int fds[JOINS_AT_ONCE], joined = 0, refused = 0;
-    while (refused == 0 && joined < JOINS_MAX) {
+    bool is_said = false; // where a machine is slow, one time refuses too few for that
+    while (!is_said && joined + refused < JOINS_MAX) {
         for (int i = 0; i < JOINS_AT_ONCE; i++) {
             fds[i] = ws_connect(server.port);
             assert_true(fds[i] >= 0);
@@ -477,14 +478,15 @@ static void test_joins_are_bounded(void **state)
             refused += !is_in;
             close(fds[i]);
         }
+        // Whoever was refused isn't in the log one by one.
+        for (int i = 0; i < 200 && refused > 0 && !is_said; i++) {
+            is_said = strstr(server_said(&server), "more viewers were closed") != NULL;
+            usleep(is_said ? 0 : 10000);
+        }
     }
     assert_true(refused > 0);
     assert_true(joined >= JOINS_FREE / 2); // others may have come before
-    // Whoever was refused isn't in the log one by one.
-    for (int i = 0; i < 200 && strstr(server_said(&server), "more viewers were closed") == NULL; i++) {
-        usleep(10000);
-    }
-    assert_non_null(strstr(server_said(&server), "more viewers were closed"));
+    assert_true(is_said);
     // It is over in a moment.
     ws_client client;
     for (int i = 0; i < 100; i++) {

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { COMMIT_MS = 100, TRIES = 500, LARGE_BYTES = 28000000, SMALL_BYTES = 1000 };
+enum { COMMIT_MS = 100, TRIES = 4000, LARGE_BYTES = 28000000, SMALL_BYTES = 1000 };
 
 static char dir[64];
 static tarn_store *store;
@@ -126,20 +126,20 @@ static uint64_t newest_step(uint32_t place)
     return step;
 }
 
-/// Waits for a place to be kept again. @return how many of its files were set aside
-static uint32_t set_aside_when_kept(uint32_t place, uint64_t step)
+/// Waits until so many files were set aside, and a place is kept again: a put that failed is noted a moment later.
+static void expect_kept_after(uint32_t set_aside, uint32_t place, uint64_t step)
 {
     tarn_store_counts counts;
     for (int i = 0; i < TRIES; i++) {
         tarn_store_count(store, &counts);
-        if (counts.failing == 0 && counts.commits > 0 && !tarn_store_fails(store, place)) {
+        if (counts.set_aside >= set_aside && counts.failing == 0 && !tarn_store_fails(store, place)) {
             break;
         }
         usleep(20000);
     }
     assert_int_equal(counts.failing, 0);
+    assert_int_equal(counts.set_aside, set_aside);
     assert_int_equal(newest_step(place), step);
-    return counts.set_aside;
 }
 
 static void test_a_file_that_is_found_damaged_makes_way_for_a_new_one(void **state)
@@ -153,18 +153,12 @@ static void test_a_file_that_is_found_damaged_makes_way_for_a_new_one(void **sta
     assert_int_equal(access(aside, F_OK), -1);
     atomic_store(&damaged_puts, 1);
     keep(0, SMALL_BYTES, 4);
-    while (atomic_load(&damaged_puts) > 0) {
-        usleep(1000);
-    }
-    assert_int_equal(set_aside_when_kept(0, 4), 1);
+    expect_kept_after(1, 0, 4);
     assert_int_equal(access(aside, F_OK), 0);
     // A disk of which each file is damaged isn't filled with them.
     atomic_store(&damaged_puts, 2);
     keep(0, SMALL_BYTES, 5);
-    while (atomic_load(&damaged_puts) > 0) {
-        usleep(1000);
-    }
-    assert_int_equal(set_aside_when_kept(0, 5), 2);
+    expect_kept_after(2, 0, 5);
     tarn_store_close(store);
 }
 
@@ -240,44 +234,52 @@ static void test_others_wait_little(void **state)
     tarn_store_close(store);
 }
 
+/// Begins a tank anew until that is held back, however slow the disk is. @return how often
+static uint32_t begin_until_held(uint32_t place)
+{
+    enum { AT_ONCE = 6 }; // what it may use later, and TARN_GATEWAY_STORE_ANEW_MAX
+    const uint64_t before = commits();
+    double left_s = 0;
+    uint32_t count = 0;
+    assert_false(tarn_store_holds_back(store, place, &left_s));
+    for (bool is_held = false; !is_held && count < TRIES;) {
+        keep(place, SMALL_BYTES, ++count);
+        while (!is_held && commits() < before + count) {
+            usleep(5000);
+            is_held = tarn_store_holds_back(store, place, &left_s);
+        }
+    }
+    assert_true(count > AT_ONCE);
+    assert_true(left_s > 0 && left_s <= 2);
+    assert_int_equal(commits(), before + count - 1);
+    return count;
+}
+
 /// A tank that begins anew too often isn't kept for a while, which is said; what was kept stays, and the end keeps the
 /// newest.
 static void test_what_is_held_back_is_said(void **state)
 {
     (void)state;
-    enum { AT_ONCE = 6 }; // what it may use later, and TARN_GATEWAY_STORE_ANEW_MAX
     double left_s;
     tarn_store_counts counts;
-    assert_false(tarn_store_holds_back(store, 0, &left_s));
-    for (uint32_t i = 1; i <= AT_ONCE; i++) {
-        keep(0, SMALL_BYTES, i);
-        assert_true(wait_for_commits(i));
-        assert_false(tarn_store_holds_back(store, 0, &left_s));
-    }
-    keep(0, SMALL_BYTES, AT_ONCE + 1);
-    for (int i = 0; i < TRIES && !tarn_store_holds_back(store, 0, &left_s); i++) {
-        usleep(5000);
-    }
-    assert_true(tarn_store_holds_back(store, 0, &left_s));
-    assert_true(left_s > 0 && left_s <= 2);
+    const uint32_t count = begin_until_held(0);
     tarn_store_count(store, &counts);
     assert_int_equal(counts.held, 1);
-    assert_int_equal(commits(), AT_ONCE);
     // Others are kept.
     keep(1, SMALL_BYTES, 7);
-    assert_true(wait_for_commits(AT_ONCE + 1));
+    assert_true(wait_for_commits(count));
     // In time it is kept again.
-    assert_true(wait_for_commits(AT_ONCE + 2));
+    assert_true(wait_for_commits(count + 1));
     assert_false(tarn_store_holds_back(store, 0, &left_s));
     tarn_store_count(store, &counts);
     assert_int_equal(counts.held, 0);
     // The server's end doesn't wait.
-    keep(0, SMALL_BYTES, AT_ONCE + 2);
-    for (int i = 0; i < TRIES && !tarn_store_holds_back(store, 0, &left_s); i++) {
+    keep(0, SMALL_BYTES, count + 1);
+    while (!tarn_store_holds_back(store, 0, &left_s) && commits() < count + 2) {
         usleep(5000);
     }
     tarn_store_close(store);
-    assert_int_equal(newest_step(0), AT_ONCE + 2);
+    assert_int_equal(newest_step(0), count + 1);
     assert_int_equal(newest_step(1), 7);
 }
 
@@ -287,14 +289,7 @@ static void test_a_tank_that_ends_is_not_held_back(void **state)
     (void)state;
     double left_s = 0;
     tarn_store_counts counts;
-    for (uint32_t i = 1; i <= 7; i++) {
-        keep(0, SMALL_BYTES, i);
-        (void)wait_for_commits(i < 7 ? i : 0);
-    }
-    for (int i = 0; i < TRIES && !tarn_store_holds_back(store, 0, &left_s); i++) {
-        usleep(5000);
-    }
-    assert_true(left_s > 0);
+    (void)begin_until_held(0);
     tarn_store_drop(store, 0, "tank-0");
     assert_false(tarn_store_holds_back(store, 0, &left_s));
     usleep(2 * COMMIT_MS * 1000);
