@@ -10,7 +10,12 @@ typedef struct tile_face {
     uint32_t index; ///< face_index
 } tile_face;
 
-/// Face number n of all that a tile of so many planes has.
+/// Faces of a tile of so many planes, and number n of them.
+TILE_FN uint32_t all_faces(int planes)
+{
+    return 2 * face_count(0, planes) + face_count(2, planes);
+}
+
 TILE_FN tile_face tile_face_of(uint32_t n, int planes)
 {
     const uint32_t across = face_count(0, planes);
@@ -29,47 +34,64 @@ TILE_FN int plane_along(int axis, int x, int y, int z)
     return axis == 0 ? x : axis == 1 ? y : z;
 }
 
-/// By what a face's steepness is to be multiplied for its open share, then for its beta; the last plane is the next
-/// tile's.
-TILE_FN void face_factors(const grid_args *args, tile_place place, uint32_t slot, tile_face f, float *open, float *beta)
+/// Active index of the tile that a face is a lower one of, TILE_NONE or RIM_OUTSIDE.
+TILE_FN uint32_t tile_of_face(const face_plan *plan, uint32_t slot, tile_face f)
 {
-    const grid_memory *m = &args->m;
-    const uint8_t *share = m->open[f.axis];
-    const float *weight = m->beta[f.axis];
-    *open = *beta = 1.0f;
-    if (share == NULL && weight == NULL) {
-        return;
-    }
-    const uint32_t of = plane_along(f.axis, f.x, f.y, f.z) < TILE_EDGE ? slot : upper_slot(args, place, f.axis);
-    const uint64_t at = (uint64_t)of * TILE_CELLS + cell_index(f.x & 7, f.y & 7, f.z & 7);
-    if (share != NULL && of != TILE_NONE) {
-        *open = (float)share[at] * (1.0f / 255.0f);
-    }
-    if (weight != NULL && of != TILE_NONE) {
-        *beta = weight[at];
-    }
+    return plane_along(f.axis, f.x, f.y, f.z) < TILE_EDGE ? slot : plan->types.beside[2 * f.axis + 1];
 }
 
-TILE_FN void make_faces(const grid_args *args, tile_place place, uint32_t slot, matrix_scratch *s, matrix_store to)
+TILE_FN float *face_at(matrix_scratch *s, tile_face f)
 {
-    const int planes = tile_planes(&args->shape), lanes = (int)blockDim.x;
-    const int count = (int)(2 * face_count(0, planes) + face_count(2, planes));
-    for (int first = (int)threadIdx.x; first < count; first += FACES_AT_ONCE * lanes) {
-        float open[FACES_AT_ONCE], beta[FACES_AT_ONCE];
-        TILE_UNROLL for (int k = 0; k < FACES_AT_ONCE; k++)
-        {
-            const int n = tile_min_i32(first + k * lanes, count - 1);
-            face_factors(args, place, slot, tile_face_of((uint32_t)n, planes), open + k, beta + k);
-        }
-        TILE_UNROLL for (int k = 0; k < FACES_AT_ONCE; k++) if (first + k * lanes < count)
-        {
-            const tile_face f = tile_face_of((uint32_t)(first + k * lanes), planes);
-            const int is_there = f.z < planes || planes > 1;
-            const float value = is_there ? row_steepness(&s->plan, f.axis, f.x, f.y, f.z) * open[k] * beta[k] : 0.0f;
-            const int inside = s->plan.inside[f.axis][face_row(f.y, f.z)] >> f.x & 1;
-            (f.axis == 0 ? s->x : f.axis == 1 ? s->y : s->z)[f.index] = value;
-            (f.axis == 0 ? to.ax : f.axis == 1 ? to.ay : to.az)[f.index] = tile_select_f32(inside, value, 0.0f);
-        }
+    return (f.axis == 0 ? s->x : f.axis == 1 ? s->y : s->z) + f.index;
+}
+
+/// Multiplies a lane's faces by a field that the active tiles have for their lower faces; the last plane is the next
+/// tile's.
+#define SCALE_FACES(name, type)                                                                                        \
+    TILE_FN void name(type *const *field, float unit, int planes, uint32_t slot, matrix_scratch *s)                    \
+    {                                                                                                                  \
+        const int count = (int)all_faces(planes), lanes = (int)blockDim.x;                                             \
+        for (int first = (int)threadIdx.x; first < count; first += FACES_AT_ONCE * lanes) {                            \
+            type value[FACES_AT_ONCE];                                                                                 \
+            TILE_UNROLL for (int k = 0; k < FACES_AT_ONCE; k++)                                                        \
+            {                                                                                                          \
+                const tile_face f = tile_face_of((uint32_t)tile_min_i32(first + k * lanes, count - 1), planes);        \
+                const uint32_t of = tile_of_face(&s->plan, slot, f);                                                   \
+                const uint64_t at = (uint64_t)(of < RIM_OUTSIDE ? of : slot) * TILE_CELLS;                             \
+                value[k] = field[f.axis][at + cell_index(f.x & 7, f.y & 7, f.z & 7)];                                  \
+            }                                                                                                          \
+            TILE_UNROLL for (int k = 0; k < FACES_AT_ONCE; k++)                                                        \
+            {                                                                                                          \
+                const tile_face f = tile_face_of((uint32_t)tile_min_i32(first + k * lanes, count - 1), planes);        \
+                if (first + k * lanes < count && f.z < planes + (planes > 1) &&                                        \
+                    tile_of_face(&s->plan, slot, f) < RIM_OUTSIDE)                                                     \
+                    *face_at(s, f) *= (float)value[k] * unit;                                                          \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+SCALE_FACES(scale_faces_u8, uint8_t)
+SCALE_FACES(scale_faces_f32, float)
+
+/// A lane's faces are its own all the way.
+TILE_FN void make_faces(const grid_args *args, tile_place, uint32_t slot, matrix_scratch *s, matrix_store to)
+{
+    const int planes = tile_planes(&args->shape);
+    FOR_RANGE (n, 0, all_faces(planes)) {
+        const tile_face f = tile_face_of(n, planes);
+        const int is_there = f.z < planes + (planes > 1); // a flat tank has no faces across z
+        *face_at(s, f) = is_there ? row_steepness(&s->plan, f.axis, f.x, f.y, f.z) : 0.0f;
+    }
+    if (args->m.open[0] != NULL) {
+        scale_faces_u8(args->m.open, 1.0f / 255.0f, planes, slot, s);
+    }
+    if (args->m.beta[0] != NULL) {
+        scale_faces_f32(args->m.beta, 1.0f, planes, slot, s);
+    }
+    FOR_RANGE (n, 0, all_faces(planes)) {
+        const tile_face f = tile_face_of(n, planes);
+        const int inside = s->plan.inside[f.axis][face_row(f.y, f.z)] >> f.x & 1;
+        (f.axis == 0 ? to.ax : f.axis == 1 ? to.ay : to.az)[f.index] = tile_select_f32(inside, *face_at(s, f), 0.0f);
     }
     TILE_BARRIER();
 }
@@ -99,7 +121,7 @@ TILE_FN void coarse_faces(const grid_args *args, uint32_t level, const uint32_t 
 {
     const grid_level *fine = &args->m.level[level];
     const int planes = tile_planes(&args->shape), is_deep = planes > 1, lanes = (int)blockDim.x;
-    const int count = (int)(2 * face_count(0, planes) + face_count(2, planes));
+    const int count = (int)all_faces(planes);
     for (int first = (int)threadIdx.x; first < count; first += FACES_AT_ONCE * lanes) {
         float value[FACES_AT_ONCE][4];
         TILE_UNROLL for (int k = 0; k < FACES_AT_ONCE; k++)

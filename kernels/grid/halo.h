@@ -234,6 +234,7 @@ TILE_FN void load_types(const grid_args *args, tile_place place, uint32_t slot, 
 /// The same as bits, one for each cell of a row along x, that of cell x at x + 1; for FOR_SET_ROWS.
 typedef struct type_rows {
     uint16_t liquid[RIM_EDGE * ROW_WORDS], solid[RIM_EDGE * ROW_WORDS];
+    uint32_t beside[6]; ///< a GPU's: find_beside
 } type_rows;
 
 TILE_FN int rim_row(int y, int z)

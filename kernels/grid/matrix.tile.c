@@ -14,102 +14,37 @@ typedef struct fringe_scratch {
     float density[RIM_CELLS];
     uint16_t air[RIM_EDGE * ROW_WORDS]; ///< bits of roomy and empty cells, as type_rows
     uint32_t hollow;                    ///< some cells of the tile are less than half full
+    uint32_t beside[6], occupied[6];    ///< a GPU's: active and occupied indices of the tiles on the sides
 } fringe_scratch;
 
-/// Bits of a row's cells that are roomy and empty, in an active and an occupied tile if there are any. Not by their
-/// type, which is being changed.
-TILE_FN uint32_t air_of_row(const grid_memory *m, uint32_t slot, uint32_t occupied, uint32_t row)
+/// Which of a row's thin cells from x on lie between such whose centre is in the liquid and empty ones.
+TILE_FN row_i32 fringe_of(const grid_memory *m, const fringe_scratch *s, uint64_t own, uint32_t row, uint32_t x,
+                          row_i32 thin)
 {
-    const uint64_t at = (uint64_t)row * TILE_EDGE;
-    uint32_t air = 0xff;
-    if (occupied != TILE_NONE) {
-        air &= ~row_bits_from(m->cell_count + (uint64_t)occupied * TILE_CELLS + at, 1);
-    }
-    if (m->room != NULL && slot != TILE_NONE) {
-        air &= row_bits_from(m->room + (uint64_t)slot * TILE_CELLS + at, FRINGE_ROOM);
-    }
-    return air;
+    enum { Y = RIM_EDGE, Z = RIM_EDGE * RIM_EDGE };
+    const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE;
+    const float *density = s->density + rim_index(0, y, z) + x;
+    const row_f32 fullest = row_max(row_max(row_max(row_load(density - 1), row_load(density + 1)),
+                                            row_max(row_load(density - Y), row_load(density + Y))),
+                                    row_max(row_load(density - Z), row_load(density + Z)));
+    const uint16_t *air = s->air + rim_row(y, z);
+    const uint32_t around = air[0] | air[0] >> 2 | ((air[-1] | air[1] | air[-ROW_WORDS] | air[ROW_WORDS]) >> 1);
+    const uint32_t roomy = m->room != NULL ? row_bits_from(m->room + own + row * TILE_EDGE, FRINGE_ROOM) : 0xff;
+    return thin & (fullest > SURFACE_DENSITY) & row_bits_mask((around & roomy) >> x);
 }
 
-/// Ends without a barrier.
-TILE_FN void load_air(const grid_args *args, tile_place place, uint32_t slot, uint32_t occupied, uint16_t *air)
-{
-    const grid_memory *m = &args->m;
-    const int ex = tile_extent(&args->shape, 0, place.x), ey = tile_extent(&args->shape, 1, place.y),
-              ez = tile_extent(&args->shape, 2, place.z);
-    uint32_t is_there[6], other[6], beside[6];
-    for (int side = 0; side < 6; side++) {
-        const uint32_t dense = side_tile(args, 0, place, side);
-        is_there[side] = dense != TILE_NONE;
-        other[side] = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
-        beside[side] = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
-    }
-    FOR_RANGE (row, 0, TILE_ROWS) {
-        const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE;
-        const uint32_t own = y < ey && z < ez ? air_of_row(m, slot, occupied, row) & ((1u << ex) - 1) : 0;
-        const uint32_t low = is_there[0] ? air_of_row(m, other[0], beside[0], row) >> 7 : 0,
-                       high = is_there[1] ? air_of_row(m, other[1], beside[1], row) & 1 : 0;
-        air[rim_row(y, z)] = (uint16_t)(low | own << 1 | high << 9);
-    }
-    for (int side = 2; side < 6; side++) {
-        const int out = side % 2 == 0 ? -1 : TILE_EDGE, in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
-        FOR_RANGE (i, 0, TILE_EDGE) {
-            const uint32_t row = side < 4 ? i * TILE_EDGE + (uint32_t)in : (uint32_t)in * TILE_EDGE + i;
-            const uint32_t bits = is_there[side] ? air_of_row(m, other[side], beside[side], row) : 0;
-            air[side < 4 ? rim_row(out, (int)i) : rim_row((int)i, out)] = (uint16_t)(bits << 1);
-        }
-    }
-}
-
-/// Those of a row's cells that have liquid and whose centre is in the air.
-TILE_FN row_i32 thin_of_row(const grid_memory *m, uint64_t cell)
-{
-    return (row_load_u8(m->cell_type + cell) == (float)CELL_LIQUID) & (densities_of(m, cell) < SURFACE_DENSITY);
-}
+/// fringe_tile(args, place, slot, occupied, s): a tile's fringe to its types. What is air isn't told by types, which
+/// are being changed, but by particles and room.
+#include TILE_FORM(fringe)
 
 /// Takes cells out of the liquid whose centre is in the air, between such whose centre is not and empty ones: there the
 /// surface lies between the two centres, and the pressure at theirs would be below air's. Their velocities are
 /// extrapolated. Cells of drops and sheets that are thinner than a cell everywhere stay, and hollows in the liquid. One
 /// tile per occupied tile.
-TILE_KERNEL(grid_fringe, CELL_LANES, grid_args, fringe_scratch)
+TILE_KERNEL(grid_fringe, SOLVER_LANES, grid_args, fringe_scratch)
 {
-    const grid_memory *m = &args->m;
-    const uint32_t dense = m->level[0].tile[tile], slot = m->slot[dense];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const uint64_t own = (uint64_t)slot * TILE_CELLS;
-    uint8_t *type = m->cell_type + own;
-    if (TILE_SINGLE()) {
-        s->hollow = 0;
-    }
-    TILE_BARRIER();
-    FOR_ROWS (x, row, 0, TILE_ROWS) {
-        tile_or_u32(&s->hollow, (uint32_t)row_any(thin_of_row(m, own + row * TILE_EDGE + x)));
-    }
-    TILE_BARRIER();
-    if (s->hollow == 0) {
-        return;
-    }
-    load_densities(args, place, slot, 1, s->density);
-    load_air(args, place, slot, tile, s->air);
-    TILE_BARRIER();
-    FOR_ROWS (x, row, 0, TILE_ROWS) {
-        const uint32_t cell = row * TILE_EDGE + x;
-        const row_i32 thin = thin_of_row(m, own + cell);
-        if (!row_any(thin)) {
-            continue;
-        }
-        const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE;
-        enum { Y = RIM_EDGE, Z = RIM_EDGE * RIM_EDGE };
-        const float *density = s->density + rim_index(0, y, z) + x;
-        const row_f32 fullest = row_max(row_max(row_max(row_load(density - 1), row_load(density + 1)),
-                                                row_max(row_load(density - Y), row_load(density + Y))),
-                                        row_max(row_load(density - Z), row_load(density + Z)));
-        const uint16_t *air = s->air + rim_row(y, z);
-        const uint32_t around = air[0] | air[0] >> 2 | ((air[-1] | air[1] | air[-ROW_WORDS] | air[ROW_WORDS]) >> 1);
-        const uint32_t roomy = m->room != NULL ? row_bits_from(m->room + own + row * TILE_EDGE, FRINGE_ROOM) : 0xff;
-        const row_i32 fringe = thin & (fullest > SURFACE_DENSITY) & row_bits_mask((around & roomy) >> x);
-        row_put_u8(type + cell, fringe, CELL_FRINGE);
-    }
+    const uint32_t dense = args->m.level[0].tile[tile];
+    fringe_tile(args, tile_place_of(&args->shape, 0, dense), args->m.slot[dense], tile, s);
 }
 
 // ------------------------------------------------------------------------------------------------------------ matrices
@@ -174,7 +109,7 @@ TILE_FN void begin_regions(const grid_memory *m, uint32_t tile, const float *ax)
 }
 
 /// The matrix of the finest level. One tile per occupied tile.
-TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
+TILE_KERNEL(grid_matrix, SOLVER_LANES, grid_args, matrix_scratch)
 {
     const grid_memory *m = &args->m;
     const grid_level *level = &m->level[0];
@@ -204,7 +139,9 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
         const row_f32 sum = ((row_load(fx) + row_load(fx + 1)) + (row_load(fy) + row_load(fy + 8))) +
                             (row_load(fz) + row_load(fz + 64));
         const uint32_t liquid = s->plan.types.liquid[rim_row(y, z)];
-        row_store(to.diagonal + row * TILE_EDGE + x, row_keep(row_bits_mask(liquid >> 1 >> x), sum));
+        const row_f32 diagonal = row_keep(row_bits_mask(liquid >> 1 >> x), sum);
+        row_store(to.diagonal + row * TILE_EDGE + x, diagonal);
+        mark_row(&s->patch, row, row_any(diagonal > 0.0f));
     }
     FOR_RANGE_ATOMIC (row, 0, tile_rows(&args->shape)) {
         tile_add_u32(&s->liquid,
@@ -254,7 +191,7 @@ TILE_FN float coarse_diagonal(const grid_args *args, uint32_t fine, int planes, 
 }
 
 /// The matrix of level args->level from the one below. One tile per tile of that level.
-TILE_KERNEL(grid_coarsen, CELL_LANES, grid_args, patch_scratch)
+TILE_KERNEL(grid_coarsen, SOLVER_LANES, grid_args, patch_scratch)
 {
     const uint32_t l = args->level;
     const grid_level *level = &args->m.level[l];
@@ -264,10 +201,12 @@ TILE_KERNEL(grid_coarsen, CELL_LANES, grid_args, patch_scratch)
     begin_patch(args, l, place, tile, s);
     TILE_BARRIER();
     coarse_faces(args, l - 1, s->child, to);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, planes) {
+    FOR_RANGE_ATOMIC (i, 0, (uint32_t)planes * TILE_ROWS) {
+        const int x = (int)i & 7, y = (int)i >> 3 & 7, z = (int)i >> 6;
         const uint32_t child = s->child[child_of(x, y, z)];
-        to.diagonal[cell_index(x, y, z)] =
-            child != TILE_NONE ? coarse_diagonal(args, l - 1, planes, child, x, y, z) : 0.0f;
+        const float diagonal = child != TILE_NONE ? coarse_diagonal(args, l - 1, planes, child, x, y, z) : 0.0f;
+        to.diagonal[i] = diagonal;
+        mark_row(s, i / TILE_EDGE, diagonal > 0.0f);
     }
     TILE_BARRIER();
     end_patch(args, l, tile, s);

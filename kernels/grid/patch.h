@@ -29,37 +29,45 @@ TILE_FN void begin_patch(const grid_args *args, uint32_t l, tile_place place, ui
     grid_patch *patch = args->m.level[l].patch + tile;
     FOR_RANGE (n, 0, BESIDE + CHILDREN + 1) {
         const int side = (int)n, step = side % 2 == 0 ? -1 : 1, child = side - BESIDE;
-        uint32_t found = TILE_NONE;
-        if (n < BESIDE) {
-            found = level_tile(args, l, place.x + (side / 2 == 0 ? step : 0), place.y + (side / 2 == 1 ? step : 0),
-                               place.z + (side / 2 == 2 ? step : 0));
-            patch->beside[n] = found;
-        } else if (n < BESIDE + CHILDREN) {
-            if (l > 0) {
-                found = level_tile(args, l - 1, 2 * place.x + (child & 1), 2 * place.y + (child >> 1 & 1),
-                                   2 * place.z + (child >> 2));
-            }
-            patch->child[child] = s->child[child] = found;
+        const int is_beside = n < BESIDE, is_child = !is_beside && child < CHILDREN;
+        const uint32_t level = is_beside ? l : is_child ? l - 1 : l + 1;
+        tile_place at = place;
+        if (is_beside) {
+            at.x += side / 2 == 0 ? step : 0;
+            at.y += side / 2 == 1 ? step : 0;
+            at.z += side / 2 == 2 ? step : 0;
+        } else if (is_child) {
+            at.x = 2 * place.x + (child & 1);
+            at.y = 2 * place.y + (child >> 1 & 1);
+            at.z = 2 * place.z + (child >> 2);
         } else {
-            if (l + 1 < args->shape.level_count) {
-                found = level_tile(args, l + 1, place.x >> 1, place.y >> 1, place.z >> 1);
-            }
-            patch->parent = found;
-            patch->octant = (uint32_t)((place.x & 1) | (place.y & 1) << 1 | (place.z & 1) << 2);
+            at.x >>= 1;
+            at.y >>= 1;
+            at.z >>= 1;
+        }
+        const uint32_t found = level < args->shape.level_count ? level_tile(args, level, at.x, at.y, at.z) : TILE_NONE;
+        *(is_beside ? patch->beside + side : is_child ? patch->child + child : &patch->parent) = found;
+        if (is_child) {
+            s->child[child] = found;
         }
     }
     if (TILE_SINGLE()) {
+        patch->octant = (uint32_t)((place.x & 1) | (place.y & 1) << 1 | (place.z & 1) << 2);
         s->full[0] = s->full[1] = 0;
     }
 }
 
-/// Lists the rows with equations first, of so many. The diagonal is the tile's. Ends without a barrier.
-TILE_FN void list_rows(const float *diagonal, uint32_t rows, grid_patch *patch, patch_scratch *s)
+/// Notes whether a row, or a cell of it, has equations. Between begin_patch and end_patch, with barriers.
+TILE_FN void mark_row(patch_scratch *s, uint32_t row, int has)
 {
-    FOR_RANGE_ATOMIC (row, 0, rows) {
-        tile_or_u32(&s->full[row >> 5], (uint32_t)(row_positive(diagonal + row * 8) != 0) << (row & 31));
-    }
-    TILE_BARRIER();
+    const uint32_t bit = (has ? 1u : 0u) << (row & 31);
+    tile_or_u32(&s->full[0], row < 32 ? bit : 0);
+    tile_or_u32(&s->full[1], row < 32 ? 0 : bit);
+}
+
+/// Lists the rows with equations first, of so many. Ends without a barrier.
+TILE_FN void list_rows(uint32_t rows, grid_patch *patch, const patch_scratch *s)
+{
     const uint32_t low = s->full[0], high = s->full[1];
     const uint32_t low_count = tile_popcount_u32(low), total = low_count + tile_popcount_u32(high);
     FOR_RANGE (row, 0, rows) {
@@ -75,14 +83,14 @@ TILE_FN void list_rows(const float *diagonal, uint32_t rows, grid_patch *patch, 
     }
 }
 
-/// What else the solver needs to know of a tile whose matrix stands, after begin_patch and a barrier; and its vectors
-/// are zero where nothing writes them.
-TILE_FN void end_patch(const grid_args *args, uint32_t l, uint32_t tile, patch_scratch *s)
+/// What else the solver needs to know of a tile whose rows are marked; and its vectors are zero where nothing writes
+/// them.
+TILE_FN void end_patch(const grid_args *args, uint32_t l, uint32_t tile, const patch_scratch *s)
 {
     const grid_level *level = &args->m.level[l];
     const uint32_t rows = tile_rows(&args->shape);
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
-    list_rows(level->diagonal + own, rows, level->patch + tile, s);
+    list_rows(rows, level->patch + tile, s);
     FOR_RANGE (i, 0, rows * TILE_EDGE) {
         level->x[own + i] = 0.0f;
     }

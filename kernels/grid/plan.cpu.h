@@ -30,8 +30,13 @@ TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, 
         }
     }
     if (to->surface != 0) {
-        load_densities(args, place, slot, upper, to->density);
+        load_densities(args, place, slot, upper, to->density, NULL);
     }
+}
+
+TILE_FN row_f32 plan_distance(const face_plan *plan, int at)
+{
+    return row_distance(row_load(plan->density + at));
 }
 
 #endif

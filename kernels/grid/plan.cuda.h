@@ -3,6 +3,7 @@
 #ifndef TARN_KERNELS_GRID_PLAN_CUDA_H
 #define TARN_KERNELS_GRID_PLAN_CUDA_H
 
+/// By SOLVER_LANES lanes.
 TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, int upper, face_plan *to)
 {
     const int planes = tile_planes(&args->shape);
@@ -10,9 +11,18 @@ TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, 
     if (TILE_SINGLE()) {
         to->surface = 0;
     }
-    const rim_values densities = fetch_densities(args, place, slot, upper);
-    load_type_rows(args, place, slot, &to->types);
-    put_densities(densities, upper, to->density);
+    find_beside(args, place, to->types.beside);
+    TILE_BARRIER();
+    const rim_values densities = fetch_densities(args, slot, to->types.beside, upper, threadIdx.x);
+    put_type_rows(args, slot, &to->types);
+    TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++)
+    {
+        const uint32_t n = threadIdx.x + k * blockDim.x;
+        if (n < rim_cells(upper)) {
+            to->density[rim_cell_of(n, upper ? 1 : 2).rim] = row_distance(fetched_density(&args->m, &densities, k));
+        }
+    }
+    TILE_BARRIER();
     FOR_RANGE (n, 0, 3 * FACE_ROWS) {
         const int axis = (int)n / FACE_ROWS, r = (int)n % FACE_ROWS, y = r % ROW_WORDS, z = r / ROW_WORDS;
         const int ny = TILE_EDGE + (axis == 1 && upper), nz = planes + (axis == 2 && upper && planes > 1);
@@ -29,6 +39,11 @@ TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, 
     if (threadIdx.x % 32 == 0) {
         tile_or_u32(&to->surface, crossed);
     }
+}
+
+TILE_FN row_f32 plan_distance(const face_plan *plan, int at)
+{
+    return plan->density[at];
 }
 
 #endif

@@ -28,6 +28,7 @@
 typedef struct cell_rim {
     float kind[RIM_CELLS];
     float distance[RIM_CELLS]; ///< to the free surface, cells, positive in the liquid, -1..1
+    uint32_t beside[6];
 } cell_rim;
 
 /// Distance of a cell's centre to a plane surface, from the smoothed density: the integral of the hat function that
@@ -70,9 +71,9 @@ TILE_FN float kind_of(uint8_t type)
 ///     load_lower_rim(args, level, place, tile, field, rim)
 ///         a level's field, and its three lower neighbours'; `tile` is the index in the level, TILE_NONE where the
 ///         place isn't part of it; ends with a barrier
-///     load_densities(args, place, slot, upper, density)
+///     load_densities(args, place, slot, upper, density, beside)
 ///         smoothed densities over what solids leave of the room, and the six neighbours', or the three lower ones'
-///         unless `upper`; ends without a barrier
+///         unless `upper`; ends without a barrier. A GPU notes in `beside` what find_beside says
 #include TILE_FORM(rim)
 
 TILE_FN void load_cells(const grid_args *args, tile_place place, uint32_t slot, cell_rim *to)
@@ -92,7 +93,7 @@ TILE_FN void load_cells(const grid_args *args, tile_place place, uint32_t slot, 
                 other != TILE_NONE ? kind_of(type[cell_of_side(side, i, j)]) : missing;
         }
     }
-    load_densities(args, place, slot, 1, to->distance);
+    load_densities(args, place, slot, 1, to->distance, to->beside);
     TILE_BARRIER();
     FOR_RANGE (i, 0, RIM_CELLS) {
         to->distance[i] = surface_distance(to->distance[i]);
@@ -121,18 +122,7 @@ TILE_FN int face_row(int y, int z)
     return z * ROW_WORDS + y;
 }
 
-/// Lower faces of a tile as bits, and what their steepness comes from.
-typedef struct face_plan {
-    type_rows types;
-    uint16_t touching[3][FACE_ROWS], inside[3][FACE_ROWS]; ///< [z][y], as row_faces; along y and z up to face 8
-    float density[RIM_CELLS];
-    uint32_t surface; ///< the free surface crosses some face
-} face_plan;
-
-/// plan_faces(args, place, slot, upper, to) makes one; `upper`: whether faces 8 are of interest too. Ends without a
-/// barrier.
-#include TILE_FORM(plan)
-
+/// surface_distance of a row.
 TILE_FN row_f32 row_distance(row_f32 density)
 {
     const row_f32 inside = 1.0f - density;
@@ -141,6 +131,18 @@ TILE_FN row_f32 row_distance(row_f32 density)
     const row_f32 root = row_sqrt(2.0f * row_clamp(nearer, 0.0f, 0.5f));
     return row_select(shallow, root - 1.0f, 1.0f - root);
 }
+
+/// Lower faces of a tile as bits, and what their steepness comes from.
+typedef struct face_plan {
+    type_rows types;
+    uint16_t touching[3][FACE_ROWS], inside[3][FACE_ROWS]; ///< [z][y], as row_faces; along y and z up to face 8
+    float density[RIM_CELLS];                              ///< a GPU keeps the distances
+    uint32_t surface;                                      ///< the free surface crosses some face
+} face_plan;
+
+/// plan_faces(args, place, slot, upper, to) makes one; `upper`: whether faces 8 are of interest too. Ends without a
+/// barrier. plan_distance(plan, at): row_distance of the cells from one of the rim on.
+#include TILE_FORM(plan)
 
 /// face_steepness of the faces of a row from `x` on.
 TILE_FN row_f32 row_steepness(const face_plan *plan, int axis, int x, int y, int z)
@@ -152,8 +154,7 @@ TILE_FN row_f32 row_steepness(const face_plan *plan, int axis, int x, int y, int
         return row_keep(row_bits_mask(touching >> x), one);
     }
     const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
-    const row_f32 a = row_distance(row_load(plan->density + at - stride)),
-                  b = row_distance(row_load(plan->density + at));
+    const row_f32 a = plan_distance(plan, at - stride), b = plan_distance(plan, at);
     const uint32_t liquid = plan->types.liquid[rim_row(y - (axis == 1), z - (axis == 2))];
     const row_i32 a_is_liquid = row_bits_mask((axis == 0 ? liquid << 1 : liquid) >> 1 >> x);
     const row_f32 in = row_select(a_is_liquid, a, b), out = row_select(a_is_liquid, b, a);

@@ -31,9 +31,11 @@ TILE_FN void load_lower_rim(const grid_args *args, uint32_t level, tile_place pl
     }
 }
 
-TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, int upper, float *density)
+TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, int upper, float *density,
+                            uint32_t *sides)
 {
     const grid_memory *m = &args->m;
+    (void)sides;
     FOR_ROWS (x, row, 0, TILE_ROWS) {
         row_store(density + rim_index(0, (int)row % TILE_EDGE, (int)row / TILE_EDGE) + x,
                   densities_of(m, (uint64_t)slot * TILE_CELLS + row * TILE_EDGE + x));

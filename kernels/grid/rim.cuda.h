@@ -3,8 +3,8 @@
 #ifndef TARN_KERNELS_GRID_RIM_CUDA_H
 #define TARN_KERNELS_GRID_RIM_CUDA_H
 
-enum { RIM_TURNS = 4, RIM_SIDE = TILE_EDGE * TILE_EDGE };
-TILE_ASSERT((int)RIM_TURNS *(int)CELL_LANES >= (int)TILE_CELLS + 6 * (int)RIM_SIDE, "a tile and its sides");
+enum { RIM_TURNS = 2, RIM_SIDE = TILE_EDGE * TILE_EDGE };
+TILE_ASSERT((int)RIM_TURNS *(int)SOLVER_LANES >= (int)TILE_CELLS + 6 * (int)RIM_SIDE, "a tile and its sides");
 
 typedef struct rim_cell {
     int side, rim; ///< -1: of the tile itself
@@ -32,68 +32,94 @@ TILE_FN rim_cell rim_cell_of(uint32_t n, int sides)
 TILE_FN void load_lower_rim(const grid_args *args, uint32_t level, tile_place place, uint32_t tile, const float *field,
                             float *rim)
 {
-    float value[RIM_TURNS];
-    TILE_UNROLL for (int k = 0; k < RIM_TURNS; k++)
-    {
-        const uint32_t n = (uint32_t)(k * CELL_LANES) + threadIdx.x;
-        value[k] = 0.0f;
-        if (n < TILE_CELLS + 3 * RIM_SIDE) {
-            const rim_cell c = rim_cell_of(n, 2);
+    const uint32_t cells = TILE_CELLS + 3 * RIM_SIDE, lanes = blockDim.x;
+    for (uint32_t first = threadIdx.x; first < cells; first += RIM_TURNS * lanes) {
+        uint32_t from[RIM_TURNS];
+        float value[RIM_TURNS];
+        TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++)
+        {
+            const rim_cell c = rim_cell_of(tile_min_u32(first + k * lanes, cells - 1), 2);
             const uint32_t dense = c.side >= 0 ? side_tile(args, level, place, c.side) : TILE_NONE;
-            const uint32_t other = dense != TILE_NONE ? args->m.level[level].index[dense] : TILE_NONE;
-            const uint32_t from = c.side >= 0 ? other : tile;
-            value[k] = from != TILE_NONE ? field[(uint64_t)from * TILE_CELLS + c.cell] : 0.0f;
+            const uint32_t other = args->m.level[level].index[dense != TILE_NONE ? dense : 0];
+            from[k] = c.side < 0 ? tile : dense != TILE_NONE ? other : TILE_NONE;
         }
-    }
-    TILE_UNROLL for (int k = 0; k < RIM_TURNS; k++)
-    {
-        const uint32_t n = (uint32_t)(k * CELL_LANES) + threadIdx.x;
-        if (n < TILE_CELLS + 3 * RIM_SIDE) {
-            rim[rim_cell_of(n, 2).rim] = value[k];
+        TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++)
+        {
+            const rim_cell c = rim_cell_of(tile_min_u32(first + k * lanes, cells - 1), 2);
+            value[k] = from[k] != TILE_NONE ? field[(uint64_t)from[k] * TILE_CELLS + c.cell] : 0.0f;
+        }
+        TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++) if (first + k * lanes < cells)
+        {
+            rim[rim_cell_of(first + k * lanes, 2).rim] = value[k];
         }
     }
     TILE_BARRIER();
 }
 
-/// A lane's share of a tile's cells and of those of its sides.
+/// Cells of a tile and of its six sides, or of the lower three.
+TILE_FN uint32_t rim_cells(int upper)
+{
+    return TILE_CELLS + (uint32_t)(upper ? 6 : 3) * RIM_SIDE;
+}
+
+/// What a lane fetches of them, to make densities of.
 typedef struct rim_values {
-    float of[RIM_TURNS];
+    float error[RIM_TURNS];
+    uint8_t room[RIM_TURNS];
+    uint8_t is_there[RIM_TURNS];
 } rim_values;
 
-TILE_FN rim_values fetch_densities(const grid_args *args, tile_place place, uint32_t slot, int upper)
+/// Cells first, first + lanes and so on, of which none waits for another: what isn't there is read from the tile
+/// itself. `beside`: find_beside.
+TILE_FN rim_values fetch_densities(const grid_args *args, uint32_t slot, const uint32_t *beside, int upper,
+                                   uint32_t first)
 {
-    const uint32_t cells = TILE_CELLS + (uint32_t)(upper ? 6 : 3) * RIM_SIDE;
+    const grid_memory *m = &args->m;
+    uint64_t at[RIM_TURNS];
     rim_values value;
-    TILE_UNROLL for (int k = 0; k < RIM_TURNS; k++)
+    TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++)
     {
-        const uint32_t n = (uint32_t)(k * CELL_LANES) + threadIdx.x;
-        value.of[k] = 0.0f;
-        if (n < cells) {
-            const rim_cell c = rim_cell_of(n, upper ? 1 : 2);
-            const uint32_t dense = c.side >= 0 ? side_tile(args, 0, place, c.side) : TILE_NONE;
-            const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
-            const uint32_t from = c.side >= 0 ? other : slot;
-            value.of[k] = from != TILE_NONE ? density_of(&args->m, (uint64_t)from * TILE_CELLS + c.cell) : 0.0f;
-        }
+        const rim_cell c = rim_cell_of(tile_min_u32(first + k * blockDim.x, rim_cells(upper) - 1), upper ? 1 : 2);
+        const uint32_t from = c.side < 0 ? slot : beside[c.side < 0 ? 0 : c.side];
+        value.is_there[k] = from < RIM_OUTSIDE;
+        at[k] = (uint64_t)(from < RIM_OUTSIDE ? from : slot) * TILE_CELLS + c.cell;
+    }
+    TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++) value.error[k] = m->density_error[at[k]];
+    if (m->room != NULL) {
+        TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++) value.room[k] = m->room[at[k]];
     }
     return value;
 }
 
-TILE_FN void put_densities(rim_values value, int upper, float *density)
+/// As density_of; zero where there is no tile.
+TILE_FN float fetched_density(const grid_memory *m, const rim_values *value, uint32_t k)
 {
-    const uint32_t cells = TILE_CELLS + (uint32_t)(upper ? 6 : 3) * RIM_SIDE;
-    TILE_UNROLL for (int k = 0; k < RIM_TURNS; k++)
-    {
-        const uint32_t n = (uint32_t)(k * CELL_LANES) + threadIdx.x;
-        if (n < cells) {
-            density[rim_cell_of(n, upper ? 1 : 2).rim] = value.of[k];
+    const float density = value->error[k] + 1.0f;
+    const float of_room = m->room != NULL ? density * 255.0f / (float)tile_max_i32(value->room[k], ROOM_MIN) : density;
+    return value->is_there[k] ? of_room : 0.0f;
+}
+
+/// Ends without a barrier.
+TILE_FN void put_densities(const grid_args *args, uint32_t slot, const uint32_t *beside, int upper, float *density)
+{
+    for (uint32_t first = threadIdx.x; first < rim_cells(upper); first += RIM_TURNS * blockDim.x) {
+        const rim_values value = fetch_densities(args, slot, beside, upper, first);
+        TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++)
+        {
+            const uint32_t n = first + k * blockDim.x;
+            if (n < rim_cells(upper)) {
+                density[rim_cell_of(n, upper ? 1 : 2).rim] = fetched_density(&args->m, &value, k);
+            }
         }
     }
 }
 
-TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, int upper, float *density)
+TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, int upper, float *density,
+                            uint32_t *beside)
 {
-    put_densities(fetch_densities(args, place, slot, upper), upper, density);
+    find_beside(args, place, beside);
+    TILE_BARRIER();
+    put_densities(args, slot, beside, upper, density);
 }
 
 #endif
