@@ -127,58 +127,35 @@ TILE_FN uint32_t face_count(int axis, int planes)
     return (uint32_t)(axis < 2 ? planes * 72 : (planes + 1) * 64);
 }
 
-/// Steepness of an axis' faces, of so many planes of cells.
-TILE_FN void find_faces(const face_plan *plan, int axis, int planes, float *face)
+/// Which of a coarse tile's eight has its cell (x, y, z).
+TILE_FN int child_of(int x, int y, int z)
 {
-    const int nz = planes + (axis == 2 && planes > 1);
-    FOR_RANGE (i, 0, face_count(axis, planes)) {
-        face[i] = 0.0f;
-    }
-    TILE_BARRIER();
-    FOR_SET_ROWS (x, r, 0, nz * ROW_WORDS, plan->touching[axis], 0x1ff) {
-        const int y = r % ROW_WORDS, z = r / ROW_WORDS;
-        row_store(face + face_index(axis, x, y, z), row_steepness(plan, axis, x, y, z));
-    }
-    if (axis == 0) { // the ninth, and again the seven before it
-        TILE_BARRIER();
-        FOR_SET_ROWS (x, r, 0, nz * ROW_WORDS, plan->touching[0], 0x100) {
-            const int y = r % ROW_WORDS, z = r / ROW_WORDS;
-            row_store(face + face_index(0, x + 1, y, z), row_steepness(plan, 0, x + 1, y, z));
-        }
-    }
-    TILE_BARRIER();
+    return (z >> 2) * 4 + (y >> 2) * 2 + (x >> 2);
 }
 
-/// Multiplies faces by a field that the active tiles have for their lower faces; the last plane is the next tile's.
-#define SCALE_FACES(name, type)                                                                                        \
-    TILE_FN void name(const type *field, float unit, int axis, int planes, uint32_t slot, uint32_t upper, float *face) \
-    {                                                                                                                  \
-        const type *own = field + (uint64_t)slot * TILE_CELLS;                                                         \
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, planes)                                                                \
-            face[face_index(axis, x, y, z)] *= (float)own[cell_index(x, y, z)] * unit;                                 \
-        if (upper != TILE_NONE) {                                                                                      \
-            const type *next = field + (uint64_t)upper * TILE_CELLS;                                                   \
-            FOR_BOX (i, j, once, TILE_EDGE, axis == 2 ? TILE_EDGE : planes, 1) {                                       \
-                const int x = axis == 0 ? 0 : i, y = axis == 0 ? i : axis == 1 ? 0 : j, z = axis == 2 ? once : j;      \
-                face[face_index(axis, axis == 0 ? 8 : x, axis == 1 ? 8 : y, axis == 2 ? 8 : z)] *=                     \
-                    (float)next[cell_index(x, y, z)] * unit;                                                           \
-            }                                                                                                          \
-        }                                                                                                              \
-        TILE_BARRIER();                                                                                                \
-    }
+/// A tile's part of a matrix.
+typedef struct matrix_store {
+    float *ax, *ay, *az, *diagonal;
+} matrix_store;
 
-SCALE_FACES(scale_faces_u8, uint8_t)
-SCALE_FACES(scale_faces_f32, float)
-
-/// The off-diagonal coefficients: those of the faces with liquid on both sides.
-TILE_FN void store_faces(const face_plan *plan, int axis, int planes, const float *face, float *to)
+TILE_FN matrix_store matrix_store_of(const grid_level *level, uint32_t tile)
 {
-    const int nx = axis == 0 ? 9 : 8, ny = axis == 1 ? 9 : 8, nz = planes + (axis == 2);
-    FOR_BOX (x, y, z, nx, ny, nz) {
-        const int i = face_index(axis, x, y, z);
-        to[i] = tile_select_f32(plan->inside[axis][face_row(y, z)] >> x & 1, face[i], 0.0f);
-    }
+    matrix_store to;
+    to.ax = level->ax + (uint64_t)tile * TILE_FACES;
+    to.ay = level->ay + (uint64_t)tile * TILE_FACES;
+    to.az = level->az + (uint64_t)tile * TILE_FACES;
+    to.diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
+    return to;
 }
+
+/// Two functions that make coefficients of faces. Both end without a barrier but for what says so.
+///
+///     make_faces(args, place, slot, s, to)
+///         the finest level's: steepness times open share and beta to s->x, s->y, s->z; off-diagonal coefficients,
+///         those of faces with liquid on both sides, to `to`; ends with a barrier
+///     coarse_faces(args, fine, child, to)
+///         a coarse tile's from its eight `child` of the level `fine`: each is the sum of four
+#include TILE_FORM(faces)
 
 /// Each cell begins as of one region with the first in its row that it hangs together with.
 TILE_FN void begin_regions(const grid_memory *m, uint32_t tile, const float *ax)
@@ -212,26 +189,13 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
             m->counters->regions = m->counters->regions_afloat = 0; // being told apart next
         }
     }
-    const int planes = tile_planes(&args->shape);
+    const matrix_store to = matrix_store_of(level, tile);
+    begin_patch(args, 0, place, tile, &s->patch);
     plan_faces(args, place, slot, 1, &s->plan);
-    float *const to[3] = {level->ax + (uint64_t)tile * TILE_FACES, level->ay + (uint64_t)tile * TILE_FACES,
-                          level->az + (uint64_t)tile * TILE_FACES};
-    float *diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
-    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
-    {
-        float *face = axis == 0 ? s->x : axis == 1 ? s->y : s->z;
-        find_faces(&s->plan, axis, planes, face);
-        const uint32_t upper = upper_slot(args, place, axis);
-        if (m->open[axis] != NULL) {
-            scale_faces_u8(m->open[axis], 1.0f / 255.0f, axis, planes, slot, upper, face);
-        }
-        if (m->beta[axis] != NULL) {
-            scale_faces_f32(m->beta[axis], 1.0f, axis, planes, slot, upper, face);
-        }
-        store_faces(&s->plan, axis, planes, face, to[axis]);
-    }
+    TILE_BARRIER();
+    make_faces(args, place, slot, s, to);
     FOR_ROWS (x, row, tile_rows(&args->shape), TILE_ROWS) {
-        row_store(diagonal + row * TILE_EDGE + x, row_all(0.0f));
+        row_store(to.diagonal + row * TILE_EDGE + x, row_all(0.0f));
     }
     FOR_ROWS (x, row, 0, tile_rows(&args->shape)) {
         const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE, i = (int)x;
@@ -240,7 +204,7 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
         const row_f32 sum = ((row_load(fx) + row_load(fx + 1)) + (row_load(fy) + row_load(fy + 8))) +
                             (row_load(fz) + row_load(fz + 64));
         const uint32_t liquid = s->plan.types.liquid[rim_row(y, z)];
-        row_store(diagonal + row * TILE_EDGE + x, row_keep(row_bits_mask(liquid >> 1 >> x), sum));
+        row_store(to.diagonal + row * TILE_EDGE + x, row_keep(row_bits_mask(liquid >> 1 >> x), sum));
     }
     FOR_RANGE_ATOMIC (row, 0, tile_rows(&args->shape)) {
         tile_add_u32(&s->liquid,
@@ -251,46 +215,10 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
         global_add_u32(&m->counters->liquid_cells, s->liquid);
         global_or_u32(&m->counters->open, s->plan.surface != 0);
     }
-    make_patch(args, 0, place, tile, &s->patch);
+    end_patch(args, 0, tile, &s->patch);
     if (m->open[0] != NULL) {
-        begin_regions(m, tile, to[0]);
+        begin_regions(m, tile, to.ax);
     }
-}
-
-/// Fine tile that holds a coarse tile's cell (x, y, z), or TILE_NONE; (fx, fy, fz) is its first fine cell there.
-TILE_FN uint32_t child_of(const grid_args *args, uint32_t level, tile_place place, int x, int y, int z)
-{
-    const uint32_t dense =
-        tile_dense_of(&args->shape, level - 1, 2 * place.x + (x >> 2), 2 * place.y + (y >> 2), 2 * place.z + (z >> 2));
-    return dense != TILE_NONE ? args->m.level[level - 1].index[dense] : TILE_NONE;
-}
-
-/// Sum of the four fine coefficients that make up one coarse face; plane 0..8 along the axis.
-TILE_FN float coarse_face(const grid_args *args, uint32_t level, tile_place place, int axis, int plane, int i, int j)
-{
-    const grid_level *fine = &args->m.level[level - 1];
-    const int inside = plane < TILE_EDGE ? plane : TILE_EDGE - 1; // the coarse cell that has the face
-    const int x = axis == 0 ? inside : i, y = axis == 1 ? inside : axis == 0 ? i : j, z = axis == 2 ? inside : j;
-    const uint32_t child = child_of(args, level, place, x, y, z);
-    if (child == TILE_NONE) {
-        return 0.0f;
-    }
-    const int p = (inside & 3) * 2 + (plane - inside) * 2;
-    const int a = (i & 3) * 2, b = (j & 3) * 2;
-    float sum[2] = {0.0f, 0.0f};
-    for (int k = 0; k < (tile_planes(&args->shape) > 1 ? 2 : 1); k++) {
-        if (axis == 0) {
-            const float *ax = fine->ax + (uint64_t)child * TILE_FACES;
-            sum[k] = ax[((b + k) * 8 + a) * 9 + p] + ax[((b + k) * 8 + a + 1) * 9 + p];
-        } else if (axis == 1) {
-            const float *ay = fine->ay + (uint64_t)child * TILE_FACES;
-            sum[k] = ay[((b + k) * 9 + p) * 8 + a] + ay[((b + k) * 9 + p) * 8 + a + 1];
-        } else {
-            const float *az = fine->az + (uint64_t)child * TILE_FACES;
-            sum[k] = az[(p * 8 + b + k) * 8 + a] + az[(p * 8 + b + k) * 8 + a + 1];
-        }
-    }
-    return sum[0] + sum[1];
 }
 
 /// Sums of 2^3 cells of a field, and of 2^2 faces in the middle of them: pairs, then pairs of pairs.
@@ -331,23 +259,16 @@ TILE_KERNEL(grid_coarsen, CELL_LANES, grid_args, patch_scratch)
     const uint32_t l = args->level;
     const grid_level *level = &args->m.level[l];
     const tile_place place = tile_place_of(&args->shape, l, level->tile[tile]);
-    float *ax = level->ax + (uint64_t)tile * TILE_FACES, *ay = level->ay + (uint64_t)tile * TILE_FACES,
-          *az = level->az + (uint64_t)tile * TILE_FACES, *diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
+    const matrix_store to = matrix_store_of(level, tile);
     const int planes = tile_planes(&args->shape);
-    FOR_BOX (x, y, z, 9, 8, planes) {
-        ax[(z * 8 + y) * 9 + x] = coarse_face(args, l, place, 0, x, y, z);
-    }
-    FOR_BOX (x, y, z, 8, 9, planes) {
-        ay[(z * 9 + y) * 8 + x] = coarse_face(args, l, place, 1, y, x, z);
-    }
-    FOR_BOX (x, y, z, 8, 8, planes + 1) {
-        az[(z * 8 + y) * 8 + x] = planes > 1 ? coarse_face(args, l, place, 2, z, x, y) : 0.0f;
-    }
+    begin_patch(args, l, place, tile, s);
+    TILE_BARRIER();
+    coarse_faces(args, l - 1, s->child, to);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, planes) {
-        const uint32_t child = child_of(args, l, place, x, y, z);
-        diagonal[cell_index(x, y, z)] =
+        const uint32_t child = s->child[child_of(x, y, z)];
+        to.diagonal[cell_index(x, y, z)] =
             child != TILE_NONE ? coarse_diagonal(args, l - 1, planes, child, x, y, z) : 0.0f;
     }
     TILE_BARRIER();
-    make_patch(args, l, place, tile, s);
+    end_patch(args, l, tile, s);
 }

@@ -129,41 +129,9 @@ typedef struct face_plan {
     uint32_t surface; ///< the free surface crosses some face
 } face_plan;
 
-/// @param upper  whether faces 8 are of interest too
-TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, int upper, face_plan *to)
-{
-    if (TILE_SINGLE()) {
-        to->surface = 0;
-    }
-    for (int axis = 0; axis < 3; axis++) {
-        uint16_t *touching = to->touching[axis], *inside = to->inside[axis];
-        FOR_RANGE (r, 0, FACE_ROWS) {
-            touching[r] = inside[r] = 0;
-        }
-    }
-    load_type_rows(args, place, slot, &to->types);
-    for (int axis = 0; axis < 3; axis++) {
-        const int planes = tile_planes(&args->shape);
-        const int ny = TILE_EDGE + (axis == 1 && upper), nz = planes + (axis == 2 && upper && planes > 1);
-        FOR_BOX (y, z, once, ny, nz, 1) {
-            const row_faces faces = row_faces_of(&to->types, axis, y, z);
-            const int r = face_row(y, z) + once;
-            to->touching[axis][r] = (uint16_t)(faces.touching & (axis == 0 && upper ? 0x1ffu : 0xffu));
-            to->inside[axis][r] = (uint16_t)faces.inside;
-        }
-    }
-    TILE_BARRIER();
-    for (int axis = 0; axis < 3; axis++) {
-        const uint16_t *touching = to->touching[axis], *inside = to->inside[axis];
-        FOR_RANGE_ATOMIC (r, 0, FACE_ROWS) {
-            tile_or_u32(&to->surface, (uint32_t)(touching[r] & ~inside[r]));
-        }
-    }
-    TILE_BARRIER();
-    if (to->surface != 0) {
-        load_densities(args, place, slot, upper, to->density);
-    }
-}
+/// plan_faces(args, place, slot, upper, to) makes one; `upper`: whether faces 8 are of interest too. Ends without a
+/// barrier.
+#include TILE_FORM(plan)
 
 TILE_FN row_f32 row_distance(row_f32 density)
 {

@@ -55,29 +55,45 @@ TILE_FN void load_lower_rim(const grid_args *args, uint32_t level, tile_place pl
     TILE_BARRIER();
 }
 
-TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, int upper, float *density)
+/// A lane's share of a tile's cells and of those of its sides.
+typedef struct rim_values {
+    float of[RIM_TURNS];
+} rim_values;
+
+TILE_FN rim_values fetch_densities(const grid_args *args, tile_place place, uint32_t slot, int upper)
 {
     const uint32_t cells = TILE_CELLS + (uint32_t)(upper ? 6 : 3) * RIM_SIDE;
-    float value[RIM_TURNS];
+    rim_values value;
     TILE_UNROLL for (int k = 0; k < RIM_TURNS; k++)
     {
         const uint32_t n = (uint32_t)(k * CELL_LANES) + threadIdx.x;
-        value[k] = 0.0f;
+        value.of[k] = 0.0f;
         if (n < cells) {
             const rim_cell c = rim_cell_of(n, upper ? 1 : 2);
             const uint32_t dense = c.side >= 0 ? side_tile(args, 0, place, c.side) : TILE_NONE;
             const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
             const uint32_t from = c.side >= 0 ? other : slot;
-            value[k] = from != TILE_NONE ? density_of(&args->m, (uint64_t)from * TILE_CELLS + c.cell) : 0.0f;
+            value.of[k] = from != TILE_NONE ? density_of(&args->m, (uint64_t)from * TILE_CELLS + c.cell) : 0.0f;
         }
     }
+    return value;
+}
+
+TILE_FN void put_densities(rim_values value, int upper, float *density)
+{
+    const uint32_t cells = TILE_CELLS + (uint32_t)(upper ? 6 : 3) * RIM_SIDE;
     TILE_UNROLL for (int k = 0; k < RIM_TURNS; k++)
     {
         const uint32_t n = (uint32_t)(k * CELL_LANES) + threadIdx.x;
         if (n < cells) {
-            density[rim_cell_of(n, upper ? 1 : 2).rim] = value[k];
+            density[rim_cell_of(n, upper ? 1 : 2).rim] = value.of[k];
         }
     }
+}
+
+TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, int upper, float *density)
+{
+    put_densities(fetch_densities(args, place, slot, upper), upper, density);
 }
 
 #endif
