@@ -64,7 +64,7 @@ TILE_FN void mark_valid(const grid_args *args, const face_plan *plan, uint32_t t
 
 /// u -= grad p on the faces that touch liquid, which become the valid ones; or, for the density correction, the
 /// displacement -grad q. What failed is not applied. One tile per active tile.
-TILE_KERNEL(grid_project, CELL_LANES, grid_args, project_scratch)
+TILE_KERNEL(grid_project, SOLVER_LANES, grid_args, project_scratch)
 {
     const grid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile];

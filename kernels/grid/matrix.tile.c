@@ -71,7 +71,7 @@ TILE_FN row_i32 thin_of_row(const grid_memory *m, uint64_t cell)
 /// surface lies between the two centres, and the pressure at theirs would be below air's. Their velocities are
 /// extrapolated. Cells of drops and sheets that are thinner than a cell everywhere stay, and hollows in the liquid. One
 /// tile per occupied tile.
-TILE_KERNEL(grid_fringe, CELL_LANES, grid_args, fringe_scratch)
+TILE_KERNEL(grid_fringe, SOLVER_LANES, grid_args, fringe_scratch)
 {
     const grid_memory *m = &args->m;
     const uint32_t dense = m->level[0].tile[tile], slot = m->slot[dense];
@@ -174,7 +174,7 @@ TILE_FN void begin_regions(const grid_memory *m, uint32_t tile, const float *ax)
 }
 
 /// The matrix of the finest level. One tile per occupied tile.
-TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
+TILE_KERNEL(grid_matrix, SOLVER_LANES, grid_args, matrix_scratch)
 {
     const grid_memory *m = &args->m;
     const grid_level *level = &m->level[0];
@@ -254,7 +254,7 @@ TILE_FN float coarse_diagonal(const grid_args *args, uint32_t fine, int planes, 
 }
 
 /// The matrix of level args->level from the one below. One tile per tile of that level.
-TILE_KERNEL(grid_coarsen, CELL_LANES, grid_args, patch_scratch)
+TILE_KERNEL(grid_coarsen, SOLVER_LANES, grid_args, patch_scratch)
 {
     const uint32_t l = args->level;
     const grid_level *level = &args->m.level[l];

@@ -3,8 +3,8 @@
 #ifndef TARN_KERNELS_GRID_RIM_CUDA_H
 #define TARN_KERNELS_GRID_RIM_CUDA_H
 
-enum { RIM_TURNS = 4, RIM_SIDE = TILE_EDGE * TILE_EDGE };
-TILE_ASSERT((int)RIM_TURNS *(int)CELL_LANES >= (int)TILE_CELLS + 6 * (int)RIM_SIDE, "a tile and its sides");
+enum { RIM_TURNS = 2, RIM_SIDE = TILE_EDGE * TILE_EDGE };
+TILE_ASSERT((int)RIM_TURNS *(int)SOLVER_LANES >= (int)TILE_CELLS + 6 * (int)RIM_SIDE, "a tile and its sides");
 
 typedef struct rim_cell {
     int side, rim; ///< -1: of the tile itself
@@ -35,7 +35,7 @@ TILE_FN void load_lower_rim(const grid_args *args, uint32_t level, tile_place pl
     float value[RIM_TURNS];
     TILE_UNROLL for (int k = 0; k < RIM_TURNS; k++)
     {
-        const uint32_t n = (uint32_t)(k * CELL_LANES) + threadIdx.x;
+        const uint32_t n = (uint32_t)(k * SOLVER_LANES) + threadIdx.x;
         value[k] = 0.0f;
         if (n < TILE_CELLS + 3 * RIM_SIDE) {
             const rim_cell c = rim_cell_of(n, 2);
@@ -47,7 +47,7 @@ TILE_FN void load_lower_rim(const grid_args *args, uint32_t level, tile_place pl
     }
     TILE_UNROLL for (int k = 0; k < RIM_TURNS; k++)
     {
-        const uint32_t n = (uint32_t)(k * CELL_LANES) + threadIdx.x;
+        const uint32_t n = (uint32_t)(k * SOLVER_LANES) + threadIdx.x;
         if (n < TILE_CELLS + 3 * RIM_SIDE) {
             rim[rim_cell_of(n, 2).rim] = value[k];
         }
@@ -66,7 +66,7 @@ TILE_FN rim_values fetch_densities(const grid_args *args, tile_place place, uint
     rim_values value;
     TILE_UNROLL for (int k = 0; k < RIM_TURNS; k++)
     {
-        const uint32_t n = (uint32_t)(k * CELL_LANES) + threadIdx.x;
+        const uint32_t n = (uint32_t)(k * SOLVER_LANES) + threadIdx.x;
         value.of[k] = 0.0f;
         if (n < cells) {
             const rim_cell c = rim_cell_of(n, upper ? 1 : 2);
@@ -84,7 +84,7 @@ TILE_FN void put_densities(rim_values value, int upper, float *density)
     const uint32_t cells = TILE_CELLS + (uint32_t)(upper ? 6 : 3) * RIM_SIDE;
     TILE_UNROLL for (int k = 0; k < RIM_TURNS; k++)
     {
-        const uint32_t n = (uint32_t)(k * CELL_LANES) + threadIdx.x;
+        const uint32_t n = (uint32_t)(k * SOLVER_LANES) + threadIdx.x;
         if (n < cells) {
             density[rim_cell_of(n, upper ? 1 : 2).rim] = value.of[k];
         }
