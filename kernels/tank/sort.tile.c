@@ -121,110 +121,18 @@ TILE_KERNEL(tank_stay, 32, tank_args, tile_no_scratch)
 
 // -------------------------------------------------------------------------------------------------------------- lists
 
-typedef struct list_scratch {
-    uint32_t count[LIST_LANES];
-    uint32_t total, base;
-} list_scratch;
+enum { LISTING_LANES = 1024 };
 
-/// Writes the tiles of a bitmap in ascending order, at most `most`, clears it, and returns how many it held through
-/// s->base.
-TILE_FN void list_bits(list_scratch *s, uint32_t *bits, uint32_t tile_total, uint32_t *list, uint32_t most)
-{
-    const uint32_t words = (tile_total + 31) / 32;
-    if (TILE_SINGLE()) {
-        s->base = 0;
-    }
-    for (uint32_t first = 0; first < words; first += LIST_LANES) {
-        FOR_RANGE (i, 0, LIST_LANES) {
-            s->count[i] = first + i < words ? tile_popcount_u32(bits[first + i]) : 0;
-        }
-        tile_scan_u32(s->count, LIST_LANES, &s->total);
-        FOR_RANGE (i, 0, LIST_LANES) {
-            if (first + i < words) {
-                uint32_t at = s->base + s->count[i];
-                for (uint32_t word = bits[first + i]; word != 0; word &= word - 1, at++) {
-                    if (at < most) {
-                        list[at] = (first + i) * 32 + tile_lowest_bit_u32(word);
-                    }
-                }
-                bits[first + i] = 0;
-            }
-        }
-        TILE_BARRIER();
-        if (TILE_SINGLE()) {
-            s->base += s->total;
-        }
-    }
-}
-
-/// Places of the particles: first particle of each listed tile.
-TILE_FN void list_particles(const tank_args *args, list_scratch *s, uint32_t count)
-{
-    const grid_memory *grid = &args->grid.m;
-    const store_memory *store = &args->store;
-    const uint32_t *list = grid->level[0].tile_next;
-    if (TILE_SINGLE()) {
-        s->base = 0;
-    }
-    for (uint32_t first = 0; first < count; first += LIST_LANES) {
-        FOR_RANGE (i, 0, LIST_LANES) {
-            s->count[i] = first + i < count ? store->tile_count_next[list[first + i]] : 0;
-        }
-        tile_scan_u32(s->count, LIST_LANES, &s->total);
-        FOR_RANGE (i, 0, LIST_LANES) {
-            if (first + i < count) {
-                store->tile_first_next[list[first + i]] = s->base + s->count[i];
-            }
-        }
-        TILE_BARRIER();
-        if (TILE_SINGLE()) {
-            s->base += s->total;
-        }
-    }
-}
-
-/// Where there are more tiles than memory is there for, none is listed: what came next in the step would look for those
-/// that are left out. The host sees it after the step.
-TILE_FN void list_none(const grid_shape *shape, grid_counters *counters)
-{
-    if (TILE_SINGLE() && counters->overflow != 0) {
-        counters->active_next = 0;
-        for (uint32_t level = 0; level < shape->level_count; level++) {
-            counters->level_tiles_next[level] = 0;
-        }
-    }
-    TILE_BARRIER();
-}
+/// list_tiles(args, s) makes of the bitmaps the lists of the tiles to come, each ascending, counts these and clears the
+/// bitmaps; finds the particles' places, the first one of each tile that is to be occupied; and turns the count of
+/// liquid cells over. Where there are more tiles than memory is there for, none is listed: what came next in the step
+/// would look for those that are left out. The host sees it after the step.
+#include TILE_FORM(list)
 
 /// The tiles in use after the move. One tile.
-TILE_KERNEL(tank_list, LIST_LANES, tank_args, list_scratch)
+TILE_KERNEL(tank_list, LISTING_LANES, tank_args, list_scratch)
 {
-    const grid_memory *grid = &args->grid.m;
-    const store_memory *store = &args->store;
-    const grid_shape *shape = &args->grid.shape;
-    grid_counters *counters = grid->counters;
-    list_bits(s, grid->active_bits, shape->tile_total[0], grid->active_tile_next, shape->active_max);
-    if (TILE_SINGLE()) {
-        counters->active_next = tile_min_u32(s->base, shape->active_max);
-        counters->overflow |= s->base > shape->active_max;
-    }
-    for (uint32_t level = 0; level < shape->level_count; level++) {
-        const uint32_t most = tile_min_u32(shape->occupied_max, shape->tile_total[level]);
-        list_bits(s, grid->level[level].bits, shape->tile_total[level], grid->level[level].tile_next, most);
-        if (TILE_SINGLE()) {
-            counters->level_tiles_next[level] = tile_min_u32(s->base, most);
-            counters->overflow |= s->base > most;
-        }
-    }
-    list_none(shape, counters);
-    list_particles(args, s, counters->level_tiles_next[0]);
-    if (TILE_SINGLE()) {
-        counters->adopting = tile_max_u32(counters->active_next, 1);
-        store->counters->particles = s->base;
-        counters->liquid_cells_last = counters->liquid_cells;
-        counters->liquid_cells = 0;
-        counters->open = 0;
-    }
+    list_tiles(args, s);
 }
 
 /// Whether a tile is occupied now and will be.

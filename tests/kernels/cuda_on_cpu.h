@@ -78,6 +78,12 @@ static inline T emulated_shuffle(T value, int from)
 }
 
 template <typename T>
+static inline T __shfl_sync(uint32_t, T value, int from)
+{
+    return emulated_shuffle(value, from);
+}
+
+template <typename T>
 static inline T __shfl_down_sync(uint32_t, T value, uint32_t by)
 {
     return emulated_shuffle(value, (int)(threadIdx.x % 32 + by));
@@ -87,6 +93,16 @@ template <typename T>
 static inline T __shfl_up_sync(uint32_t, T value, uint32_t by)
 {
     return emulated_shuffle(value, (int)(threadIdx.x % 32) - (int)by);
+}
+
+static inline uint32_t __ballot_sync(uint32_t, int is)
+{
+    const uint64_t *all = emulated_warp_share(is != 0);
+    uint32_t bits = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        bits |= (uint32_t)all[lane] << lane;
+    }
+    return bits;
 }
 
 static inline uint32_t __match_any_sync(uint32_t, uint32_t value)
