@@ -37,7 +37,8 @@ typedef struct tarn_probe_reading {
     float share;           ///< of a point: of the place that is liquid, 0..1; 1 in a filled tank
     float density_kg_m3;   ///< of a point: of the liquid that is there; 0 where there is none, and in filled tanks
     float carried[TARN_MODEL_CARRIED_MAX]; ///< of a point, by the model's table: what its particles have there
-    float depth_m;   ///< of a gauge: length of it that is in liquid, parts of filled places by their share
+    float depth_m;   ///< of a gauge: length of it that is in liquid, air left out; of films that are thinner than a third
+                     ///< of a cell it sees little
     float surface_m; ///< of a gauge: from its start to where the share last falls below a half; 0: nowhere
     float flux_m3_s; ///< of a rectangle: above 0 the way that ([1] - [0]) x ([2] - [0]) points. It is that of a layer
                      ///< of two cells, which may not reach beyond a wall that it is parallel to

@@ -327,6 +327,13 @@ static void read_point(const tarn_probes *p, const tank_probe *probe, tarn_probe
     }
 }
 
+/// What counts as filled: particles' shares are uneven within the liquid, and grow evenly across its surface, at which
+/// they are a half.
+static double filled(double share)
+{
+    return fmin(fmax(2.0 * share - 0.5, 0.0), 1.0);
+}
+
 static void read_gauge(const tarn_probes *p, const tank_probe *probe, tarn_probe_reading *to)
 {
     const double cell_m = (double)p->tank->grid.desc.cell_m, rest = (double)p->tank->args->scale.rest_density;
@@ -334,7 +341,7 @@ static void read_gauge(const tarn_probes *p, const tank_probe *probe, tarn_probe
     double depth = 0.0, surface = 0.0, before = 0.0;
     for (uint32_t k = 0; k < probe->samples; k++) {
         const double share = sum_at(p, probe->first + k) / rest;
-        depth += share * part;
+        depth += filled(share) * part;
         if (share >= 0.5) {
             surface = k + 1 == probe->samples ? (double)probe->length[0] : (k + 0.5) * part;
         } else if (before >= 0.5) {
@@ -342,7 +349,7 @@ static void read_gauge(const tarn_probes *p, const tank_probe *probe, tarn_probe
         }
         before = share;
     }
-    to->depth_m = (float)(fmin(depth, (double)probe->length[0]) * cell_m);
+    to->depth_m = (float)(depth * cell_m);
     to->surface_m = (float)(surface * cell_m);
 }
 

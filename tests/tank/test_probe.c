@@ -102,7 +102,7 @@ static void check_rest(tarn_device *device, double depth_cells)
             within("velocity at rest", (double)reading[i].velocity_m_s[a], 0.0, 0.02);
         }
     }
-    within("depth by a gauge, cells", (double)reading[GAUGE].depth_m / cell_m, depth_cells, 0.15);
+    within("depth by a gauge, cells", (double)reading[GAUGE].depth_m / cell_m, depth_cells, 0.1);
     within("surface by a gauge, cells", (double)reading[GAUGE].surface_m / cell_m, depth_cells, 0.2);
     assert_float_equal(reading[ABOVE].pressure_pa, 0.0f, 0.0f);
     assert_float_equal(reading[ABOVE].share, 0.0f, 0.0f);
