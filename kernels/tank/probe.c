@@ -132,6 +132,11 @@ static tarn_status place(tarn_probes *p, const tarn_probe *from)
         } else {
             probe->samples += (uint32_t)(probe->length[0] * (float)PROBE_SAMPLES_PER_CELL);
         }
+        probe->part = probe->length[0] / (float)probe->samples;
+        probe->per_part = 1.0f / probe->part;
+        for (int a = 0; a < 3; a++) {
+            probe->per_along[a] = fabsf(probe->along[a]) > 1e-6f ? 1.0f / probe->along[a] : 0.0f;
+        }
         p->sum_count += probe->samples;
     }
     find_box(desc, from, probe, first, last);
@@ -337,7 +342,7 @@ static double filled(double share)
 static void read_gauge(const tarn_probes *p, const tank_probe *probe, tarn_probe_reading *to)
 {
     const double cell_m = (double)p->tank->grid.desc.cell_m, rest = (double)p->tank->args->scale.rest_density;
-    const double part = (double)probe->length[0] / probe->samples;
+    const double part = (double)probe->part;
     double depth = 0.0, surface = 0.0, before = 0.0;
     for (uint32_t k = 0; k < probe->samples; k++) {
         const double share = sum_at(p, probe->first + k) / rest;

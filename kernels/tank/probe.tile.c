@@ -29,15 +29,13 @@ TILE_FN uint64_t probe_fixed(float x)
 /// Whether a probe may see a particle, and where that is.
 TILE_FN int probe_sees(const store_memory *store, const tank_probe *probe, uint32_t i, float *at)
 {
-    if (store->position[0][i] - probe->low[0] > probe->extent[0] ||
-        store->position[1][i] - probe->low[1] > probe->extent[1] ||
-        store->position[2][i] - probe->low[2] > probe->extent[2]) {
-        return 0;
-    }
+    const uint32_t is_off = (uint32_t)(store->position[0][i] - probe->low[0] > probe->extent[0]) |
+                            (uint32_t)(store->position[1][i] - probe->low[1] > probe->extent[1]) |
+                            (uint32_t)(store->position[2][i] - probe->low[2] > probe->extent[2]);
     for (int a = 0; a < 3; a++) {
         at[a] = ((float)store->position[a][i] + 0.5f) * (1.0f / (1 << POSITION_BITS));
     }
-    return 1;
+    return !is_off;
 }
 
 TILE_FN void probe_add_point(const tank_probe_args *args, const tank_probe *probe, uint32_t i, const float *at)
@@ -58,24 +56,6 @@ TILE_FN void probe_add_point(const tank_probe_args *args, const tank_probe *prob
     }
 }
 
-/// Samples of a gauge within a cell of a particle, along each axis: *lo <= k < *hi.
-TILE_FN void probe_samples(const tank_probe *probe, const grid_shape *shape, const float *at, int *lo, int *hi)
-{
-    const float per_length = (float)probe->samples / probe->length[0];
-    float first = 0.0f, last = probe->length[0];
-    for (int a = 0; a < 3; a++) {
-        const float along = probe->along[a], off = at[a] - probe->at[a];
-        if (tile_abs_f32(along) > 1e-6f && shape->cells[a] > 1) {
-            const float middle = off / along, reach = 1.0f / tile_abs_f32(along);
-            first = tile_max2_f32(first, middle - reach);
-            last = tile_min_f32(last, middle + reach);
-        }
-    }
-    // The samples' own weights decide at the ends.
-    *lo = tile_max_i32((int)tile_floor_f32(first * per_length - 0.5f), 0);
-    *hi = tile_min_i32((int)tile_floor_f32(last * per_length - 0.5f) + 2, (int)probe->samples);
-}
-
 /// First of PROBE_TILE_SAMPLES samples, among which are all that particles of a tile reach.
 TILE_FN int probe_tile_first(const tank_probe_args *args, const tank_probe *probe, uint32_t dense)
 {
@@ -86,39 +66,57 @@ TILE_FN int probe_tile_first(const tank_probe_args *args, const tank_probe *prob
     for (int a = 0; a < 3; a++) {
         along += (middle[a] - probe->at[a]) * probe->along[a];
     }
-    const float per_length = (float)probe->samples / probe->length[0];
     const int first =
-        (int)tile_floor_f32(tile_clamp_f32(along, 0.0f, probe->length[0]) * per_length) - PROBE_TILE_SAMPLES / 2;
+        (int)tile_floor_f32(tile_clamp_f32(along, 0.0f, probe->length[0]) * probe->per_part) - PROBE_TILE_SAMPLES / 2;
     return tile_clamp_i32(first, 0, tile_max_i32((int)probe->samples - PROBE_TILE_SAMPLES, 0));
 }
 
 typedef struct probe_scratch {
-    uint64_t flux[PROBE_LANES];
-    uint32_t sample[PROBE_TILE_SAMPLES]; ///< weights, 2^-PROBE_SAMPLE_BITS
+    uint64_t sum[PROBE_LANES];
+    uint32_t flux[PROBE_LANES];          ///< 2^-PROBE_SAMPLE_BITS, two's complement
+    uint32_t sample[PROBE_TILE_SAMPLES]; ///< weights, the same: those of 2^18 particles fit
 } probe_scratch;
 
-enum { PROBE_SAMPLE_BITS = 14 }; ///< 2^18 particles' weights fit in
-
+/// Samples of a gauge within a cell of a particle, along each axis, get its weight.
 TILE_FN void probe_add_gauge(const tank_probe_args *args, const tank_probe *probe, const float *at, int tile_first,
                              uint32_t *sample)
 {
-    const grid_shape *shape = &args->tank.grid.shape;
-    const float part = probe->length[0] / (float)probe->samples;
-    int lo, hi;
-    probe_samples(probe, shape, at, &lo, &hi);
-    for (int k = tile_max_i32(lo, tile_first); k < tile_min_i32(hi, tile_first + PROBE_TILE_SAMPLES); k++) {
-        const float along = ((float)k + 0.5f) * part;
-        const float x[3] = {probe->at[0] + along * probe->along[0], probe->at[1] + along * probe->along[1],
-                            probe->at[2] + along * probe->along[2]};
-        const float weight = probe_weight(shape, x, at);
-        if (weight > 0.0f) {
-            tile_add_u32(&sample[k - tile_first], (uint32_t)(weight * (float)(1 << PROBE_SAMPLE_BITS)));
+    const int32_t *cells = args->tank.grid.shape.cells;
+    float across = 1.0f, first = 0.0f, last = probe->length[0];
+    for (int a = 0; a < 3; a++) {
+        if (probe->per_along[a] == 0.0f) {
+            across *= probe_hat(probe->at[a], at[a], cells[a]);
+        } else if (cells[a] > 1) {
+            const float middle = (at[a] - probe->at[a]) * probe->per_along[a],
+                        reach = tile_abs_f32(probe->per_along[a]);
+            first = tile_max2_f32(first, middle - reach);
+            last = tile_min_f32(last, middle + reach);
         }
+    }
+    if (across <= 0.0f) {
+        return;
+    }
+    // The samples' own weights decide at the ends.
+    const int lo = tile_max_i32(
+        (int)tile_floor_f32(tile_clamp_f32(first, 0.0f, probe->length[0]) * probe->per_part - 0.5f), tile_first);
+    const int hi =
+        tile_min_i32((int)tile_floor_f32(tile_clamp_f32(last, 0.0f, probe->length[0]) * probe->per_part - 0.5f) + 2,
+                     tile_min_i32((int)probe->samples, tile_first + PROBE_TILE_SAMPLES));
+    for (int k = lo; k < hi; k++) {
+        const float along = ((float)k + 0.5f) * probe->part;
+        float weight = across;
+        for (int a = 0; a < 3; a++) {
+            if (probe->per_along[a] != 0.0f) {
+                weight *= probe_hat(probe->at[a] + along * probe->along[a], at[a], cells[a]);
+            }
+        }
+        tile_add_u32(&sample[k - tile_first], (uint32_t)(weight * (float)(1 << PROBE_SAMPLE_BITS)));
     }
 }
 
-/// What a particle brings through a rectangle: its velocity across, spread over a cell to either side.
-TILE_FN uint64_t probe_flux(const tank_probe_args *args, const tank_probe *probe, uint32_t i, const float *at)
+/// What a particle brings through a rectangle: its velocity across, spread over a cell to either side; in
+/// 2^-PROBE_SAMPLE_BITS, so that a lane's sum over 2^11 of them fits.
+TILE_FN int32_t probe_flux(const tank_probe_args *args, const tank_probe *probe, uint32_t i, const float *at)
 {
     float along = 0.0f, side = 0.0f, up = 0.0f, speed = 0.0f;
     for (int a = 0; a < 3; a++) {
@@ -128,17 +126,17 @@ TILE_FN uint64_t probe_flux(const tank_probe_args *args, const tank_probe *probe
         up += off * probe->up[a];
         speed += args->tank.store.velocity[a][i] * probe->up[a];
     }
-    const float near = 1.0f - tile_abs_f32(up);
-    return along >= 0.0f && along < probe->length[0] && side >= 0.0f && side < probe->length[1] && near > 0.0f
-               ? probe_fixed(near * speed)
-               : 0;
+    const int is_in = (along >= 0.0f) & (along < probe->length[0]) & (side >= 0.0f) & (side < probe->length[1]);
+    const float near = tile_max2_f32(1.0f - tile_abs_f32(up), 0.0f);
+    const float brought = near * tile_clamp_f32(speed, -SPEED_MAX, SPEED_MAX) * (float)(1 << PROBE_SAMPLE_BITS);
+    return is_in ? (int32_t)brought : 0;
 }
 
 /// One tile per probe and tile that it may see particles of.
 TILE_KERNEL(tank_probe_particles, PROBE_LANES, tank_probe_args, probe_scratch)
 {
     const store_memory *store = &args->tank.store;
-    const tank_probe *probe = &args->probe[args->tile[tile].probe];
+    const tank_probe own = args->probe[args->tile[tile].probe], *probe = &own; // what is added might lie there
     const uint32_t dense = args->tile[tile].dense;
     const uint32_t count = particles_in(&args->tank, dense), first = store->tile_first[dense];
     if (count == 0) {
@@ -146,17 +144,23 @@ TILE_KERNEL(tank_probe_particles, PROBE_LANES, tank_probe_args, probe_scratch)
     }
     if (probe->kind == PROBE_FLUX) {
         FOR_LANES (lane) {
-            uint64_t sum = 0;
-            for (uint32_t i = first + lane; i < first + count; i += PROBE_LANES) {
+            s->flux[lane] = 0;
+        }
+        for (uint32_t from = first; from < first + count; from += PROBE_LANES) {
+            FOR_RANGE (lane, 0, tile_min_u32(PROBE_LANES, first + count - from)) { // each adds up its own
                 float at[3];
-                sum += probe_sees(store, probe, i, at) ? probe_flux(args, probe, i, at) : 0;
+                const int is_seen = probe_sees(store, probe, from + lane, at);
+                const int32_t brought = probe_flux(args, probe, from + lane, at);
+                s->flux[lane] += (uint32_t)(is_seen ? brought : 0);
             }
-            s->flux[lane] = sum;
+        }
+        FOR_LANES (lane) {
+            s->sum[lane] = (uint64_t)((int64_t)(int32_t)s->flux[lane] * (1 << (PROBE_UNIT_BITS - PROBE_SAMPLE_BITS)));
         }
         TILE_BARRIER();
-        tile_sum_u64(s->flux, PROBE_LANES);
+        tile_sum_u64(s->sum, PROBE_LANES);
         if (TILE_SINGLE()) {
-            global_add_u64(&args->sum[probe->first], s->flux[0]);
+            global_add_u64(&args->sum[probe->first], s->sum[0]);
         }
     } else if (probe->kind == PROBE_GAUGE) {
         const int tile_first = probe_tile_first(args, probe, dense);

@@ -23,6 +23,7 @@ enum {
     PROBE_CELLS = PROBE_PRESSURES + PROBE_FACES,
     PROBE_SAMPLES_PER_CELL = 2, ///< of a gauge, at least
     PROBE_TILE_SAMPLES = 64,    ///< of a gauge, of those that a tile's particles reach
+    PROBE_SAMPLE_BITS = 14,     ///< fraction bits of a tile's own sums, of 32 bits
 };
 
 /// Lengths in cells.
@@ -31,6 +32,8 @@ typedef struct tank_probe {
     uint32_t first;       ///< of its sums
     uint32_t cells;       ///< a point: first of what it has of the grid
     uint32_t samples;     ///< a gauge: how many sums, at the middles of so many parts
+    float part, per_part; ///< one of these, and 1 over it
+    float per_along[3];   ///< 1 / along; 0 where it lies across the axis
     uint32_t low[3];      ///< box around what it can see of, where particles are: 2^-POSITION_BITS cell
     uint32_t extent[3];   ///< the same; at most one tile more than the tank
     float at[3];          ///< where it is, or begins
