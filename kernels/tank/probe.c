@@ -79,6 +79,22 @@ static void find_box(const tarn_tank_desc *desc, const tarn_probe *from, tank_pr
     }
 }
 
+/// Whether particles of a tile may count for a probe, of those in its box: what a slanted one passes by is left out.
+static bool meets_tile(const tank_probe *probe, int x, int y, int z)
+{
+    const double reach = 1.001 * sqrt(3.0) * (0.5 * TILE_EDGE + 1.0); // to a corner, and a cell beyond
+    const double off[3] = {(x + 0.5) * TILE_EDGE - (double)probe->at[0], (y + 0.5) * TILE_EDGE - (double)probe->at[1],
+                           (z + 0.5) * TILE_EDGE - (double)probe->at[2]};
+    double square = 0.0, along = 0.0, up = 0.0;
+    for (int a = 0; a < 3; a++) {
+        square += off[a] * off[a];
+        along += off[a] * (double)probe->along[a];
+        up += off[a] * (double)probe->up[a];
+    }
+    return probe->kind == PROBE_POINT || (probe->kind == PROBE_FLUX && fabs(up) <= reach) ||
+           (probe->kind == PROBE_GAUGE && square - along * along <= reach * reach);
+}
+
 static tarn_status list_tiles(tarn_probes *p, uint32_t probe, const int first[3], const int last[3])
 {
     const int32_t *tiles = p->tank->args->grid.shape.tiles[0];
@@ -91,7 +107,9 @@ static tarn_status list_tiles(tarn_probes *p, uint32_t probe, const int first[3]
     for (int z = first[2]; z <= last[2]; z++) {
         for (int y = first[1]; y <= last[1]; y++) {
             for (int x = first[0]; x <= last[0]; x++) {
-                list[p->tile_count++] = (tank_probe_tile){probe, (uint32_t)((z * tiles[1] + y) * tiles[0] + x)};
+                if (meets_tile(&p->probe[probe], x, y, z)) {
+                    list[p->tile_count++] = (tank_probe_tile){probe, (uint32_t)((z * tiles[1] + y) * tiles[0] + x)};
+                }
             }
         }
     }

@@ -168,6 +168,36 @@ static void water_that_moves(void **state)
     tarn_device_destroy(device);
 }
 
+/// From corner to corner of a full tank of many tiles, as it is at the start: nothing is passed by.
+static void far_across(void **state)
+{
+    (void)state;
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    desc.cells[0] = 64;
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){.max_m = {2.0f, 1.0f, 1.0f}, .velocity_m_s = {1.0f}};
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const tarn_probe probe[] = {
+        {TARN_PROBE_GAUGE, {{0.0f, 0.0f, 0.0f}, {2.0f, 1.0f, 1.0f}}},
+        {TARN_PROBE_GAUGE, {{2.0f, 0.05f, 1.0f}, {0.0f, 1.0f, 0.0f}}},
+        {TARN_PROBE_GAUGE, {{0.0f, 0.4f, 0.1f}, {2.0f, 0.4f, 0.1f}}},
+        {TARN_PROBE_FLUX, {{0.0f, 0.0f, 0.0f}, {2.0f, 1.0f, 0.0f}, {0.0f, 0.0f, 1.0f}}},
+    };
+    tarn_probe_reading reading[4];
+    tarn_probes *probes = open_probes(tank, probe, 4);
+    assert_int_equal(tarn_probes_read(probes, reading), TARN_OK);
+    within("depth from corner to corner", (double)reading[0].depth_m, sqrt(6.0), 0.005 * sqrt(6.0));
+    within("surface from corner to corner", (double)reading[0].surface_m, sqrt(6.0), 1e-5);
+    within("depth the other way", (double)reading[1].depth_m, sqrt(5.0 + 0.95 * 0.95), 0.013);
+    within("depth along", (double)reading[2].depth_m, 2.0, 0.01);
+    within("flux through a slanted rectangle", (double)reading[3].flux_m3_s, 1.0, 0.02);
+    tarn_probes_destroy(probes);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 /// Two layers of different density, the upper one half as heavy.
 static void two_liquids(void **state)
 {
@@ -473,9 +503,9 @@ static void bad_ones_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(water_at_rest),   cmocka_unit_test(water_that_moves),     cmocka_unit_test(two_liquids),
-        cmocka_unit_test(a_dam_breaks),    cmocka_unit_test(a_wave_goes_by),       cmocka_unit_test(smoke_rises),
-        cmocka_unit_test(nothing_changes), cmocka_unit_test(bad_ones_are_refused),
+        cmocka_unit_test(water_at_rest), cmocka_unit_test(water_that_moves), cmocka_unit_test(two_liquids),
+        cmocka_unit_test(far_across),    cmocka_unit_test(a_dam_breaks),     cmocka_unit_test(a_wave_goes_by),
+        cmocka_unit_test(smoke_rises),   cmocka_unit_test(nothing_changes),  cmocka_unit_test(bad_ones_are_refused),
     };
     return cmocka_run_group_tests_name("probe", tests, NULL, NULL);
 }
