@@ -243,4 +243,4 @@ static tarn_status usd_close(void *writer, bool keep, char *why)
     return status;
 }
 
-const export_format export_usda = {".usda", "frames", false, usd_open, usd_frame, usd_close};
+const export_format export_usda = {".usda", EXPORT_PARTICLES, false, "frames", usd_open, usd_frame, usd_close};

@@ -550,5 +550,5 @@ static tarn_status usdc_close(void *writer, bool keep, char *why)
     return status;
 }
 
-const export_format export_usdc = {".usdc", "frames", false, usdc_open, usdc_frame, usdc_close};
-const export_format export_usd = {".usd", "frames", false, usdc_open, usdc_frame, usdc_close};
+const export_format export_usdc = {".usdc", EXPORT_PARTICLES, false, "frames", usdc_open, usdc_frame, usdc_close};
+const export_format export_usd = {".usd", EXPORT_PARTICLES, false, "frames", usdc_open, usdc_frame, usdc_close};

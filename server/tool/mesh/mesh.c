@@ -2,6 +2,8 @@
 // triangles meets every neighbour of a vertex once.
 #include "server/tool/mesh/mesh.h"
 
+#include "server/tool/render/render_rows.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -122,26 +124,63 @@ tarn_status mesh_drop_small(mesh *m, double hollow_m3, double speck_m3)
 
 // ---- smoothing ----
 
-/// Moves each vertex by a share of the way to the mean of its neighbours.
-static void move_to_neighbours(mesh *m, float share, float *sums_m, uint32_t *counts)
+typedef struct smoothing {
+    const mesh *m;
+    const float *shares;
+    uint32_t *first;      // of each vertex's neighbours; one more than there are vertices
+    uint32_t *neighbours; // as many as edges are walked
+    float step;           // of the way to the neighbours' mean
+    float *to_m;
+} smoothing;
+
+static bool find_neighbours(const mesh *m, smoothing *s)
 {
-    memset(sums_m, 0, (size_t)m->vertex_count * 3 * sizeof(float));
-    memset(counts, 0, (size_t)m->vertex_count * sizeof(uint32_t));
-    for (size_t i = 0; i < m->triangle_count; i++) {
-        for (size_t k = 0; k < 3; k++) {
-            const size_t from = m->triangles[3 * i + k], to = m->triangles[3 * i + (k + 1) % 3];
-            counts[from]++;
+    const size_t walks = (size_t)3 * m->triangle_count;
+    s->first = calloc((size_t)m->vertex_count + 2, sizeof *s->first);
+    s->neighbours = malloc(walks * sizeof *s->neighbours + 1);
+    if (s->first == NULL || s->neighbours == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < walks; i++) {
+        s->first[m->triangles[i] + 2]++;
+    }
+    for (size_t v = 0; v < m->vertex_count; v++) {
+        s->first[v + 2] += s->first[v + 1];
+    }
+    for (size_t i = 0; i < walks; i++) { // which makes each vertex's start the next one's
+        s->neighbours[s->first[m->triangles[i] + 1]++] = m->triangles[i % 3 == 2 ? i - 2 : i + 1];
+    }
+    return true;
+}
+
+static void move_to_neighbours(void *context, uint32_t begin, uint32_t end)
+{
+    const smoothing *s = context;
+    const float *from_m = s->m->positions_m;
+    for (size_t v = begin; v < end; v++) {
+        float sum_m[3] = {0};
+        for (uint32_t i = s->first[v]; i < s->first[v + 1]; i++) {
             for (size_t axis = 0; axis < 3; axis++) {
-                sums_m[3 * from + axis] += m->positions_m[3 * to + axis];
+                sum_m[axis] += from_m[(size_t)3 * s->neighbours[i] + axis];
             }
         }
-    }
-    for (size_t i = 0; i < m->vertex_count; i++) {
+        const float count = (float)(s->first[v + 1] - s->first[v]);
+        const float step = count > 0.0f ? s->step * (s->shares != NULL ? s->shares[v] : 1.0f) : 0.0f;
         for (size_t axis = 0; axis < 3; axis++) {
-            float *p = &m->positions_m[3 * i + axis];
-            *p += share * (sums_m[3 * i + axis] / (float)(counts[i] > 0 ? counts[i] : 1) - *p);
+            const float at_m = from_m[3 * v + axis];
+            s->to_m[3 * v + axis] = step != 0.0f ? at_m + step * (sum_m[axis] / count - at_m) : at_m;
         }
     }
+}
+
+static void move_all(mesh *m, smoothing *s, float step, uint32_t threads)
+{
+    enum { RANGE = 4096 };
+    s->step = step;
+    render_rows(threads, m->vertex_count, RANGE, move_to_neighbours, s);
+    float *moved_m = s->to_m;
+    s->to_m = m->positions_m;
+    m->positions_m = moved_m;
 }
 
 /// Brings small parts back to the volumes that they had, about their middles.
@@ -180,21 +219,21 @@ static bool restore_volumes(mesh *m, mesh_parts *parts, double small_m3)
     return true;
 }
 
-tarn_status mesh_smooth(mesh *m, uint32_t passes, double small_m3)
+tarn_status mesh_smooth(mesh *m, uint32_t passes, const float *shares, double small_m3, uint32_t threads)
 {
-    const float in = 0.63f, out = -0.64f; // even out what is shorter than about ten edges
+    const float in = 0.63f, out = -0.64f; // evens out what is shorter than some thirty edges, bit by bit
     mesh_parts parts;
-    float *sums_m = malloc((size_t)m->vertex_count * 3 * sizeof(float) + 1);
-    uint32_t *counts = malloc((size_t)m->vertex_count * sizeof(uint32_t) + 1);
-    bool has_room = find_parts(m, &parts) && sums_m != NULL && counts != NULL;
+    smoothing s = {.m = m, .shares = shares, .to_m = malloc((size_t)m->vertex_count * 3 * sizeof(float) + 1)};
+    bool has_room = find_parts(m, &parts) && find_neighbours(m, &s) && s.to_m != NULL;
     for (uint32_t pass = 0; pass < passes && has_room; pass++) {
-        move_to_neighbours(m, in, sums_m, counts);
-        move_to_neighbours(m, out, sums_m, counts);
+        move_all(m, &s, in, threads);
+        move_all(m, &s, out, threads);
     }
     has_room = has_room && restore_volumes(m, &parts, small_m3);
     parts_free(&parts);
-    free(sums_m);
-    free(counts);
+    free(s.first);
+    free(s.neighbours);
+    free(s.to_m);
     return has_room ? TARN_OK : TARN_E_MEMORY;
 }
 

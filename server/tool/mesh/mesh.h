@@ -54,9 +54,10 @@ tarn_status mesh_extract(const mesh_grid *grid, uint32_t threads, mesh *out);
 tarn_status mesh_drop_small(mesh *m, double hollow_m3, double speck_m3);
 
 /// Evens out what is smaller than a few edges and keeps the volume: Taubin, "A signal processing approach to fair
-/// surface design", 1995. Parts of less than `small_m3`, which that shrinks, keep theirs exactly. @return TARN_OK or
-/// TARN_E_MEMORY
-tarn_status mesh_smooth(mesh *m, uint32_t passes, double small_m3);
+/// surface design", 1995. Parts of less than `small_m3`, which that shrinks, keep theirs exactly.
+/// @param shares  of each vertex: how much of it is done to it, 0..1; NULL: all
+/// @return TARN_OK or TARN_E_MEMORY
+tarn_status mesh_smooth(mesh *m, uint32_t passes, const float *shares, double small_m3, uint32_t threads);
 
 /// Means of the triangles' normals by their areas. @return TARN_OK or TARN_E_MEMORY
 tarn_status mesh_normals(mesh *m);

@@ -8,6 +8,7 @@
 #include "server/tool/render/render_rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -465,7 +466,54 @@ typedef struct vertex_job {
     const mesh_liquid *l;
     const export_frame *frame;
     mesh *out;
+    float *shares;
 } vertex_job;
+
+/// The bins with all that is nearer to a vertex than `reach`, and its place.
+static bin_range bins_near(const mesh_liquid *l, const float *position_m, float reach, float place[3])
+{
+    bin_range range;
+    for (int axis = 0; axis < 3; axis++) {
+        place[axis] = position_m[axis] / l->spacing_m + REACH;
+        range.first[axis] = (uint32_t)(fmaxf(place[axis] - reach, 0.0f) / REACH);
+        range.last[axis] = (uint32_t)((place[axis] + reach) / REACH);
+        range.last[axis] = range.last[axis] < l->bins[axis] ? range.last[axis] : l->bins[axis] - 1;
+    }
+    return range;
+}
+
+/// Weights over three spacings at a vertex, as a share of what a half space has: how much of a surface it is, and no
+/// drop or thread.
+static float share_of_surface(const mesh_liquid *l, const float *position_m)
+{
+    const float reach = 3.0f, none = 3.0f, all = 7.0f; // a half space weighs 8.6, a sheet 6.3, a thread 2.4
+    float place[3], weight = 0.0f, walls = 1.0f;
+    const bin_range r = bins_near(l, position_m, reach, place);
+    for (int axis = 0; axis < 3; axis++) { // half of what is around a wall's points is behind it
+        const float gap = fminf(place[axis] - REACH, l->size[axis] + REACH - place[axis]);
+        walls *= gap < reach ? 2.0f - fmaxf(gap, 0.0f) / reach : 1.0f;
+    }
+    for (uint32_t z = r.first[2]; z <= r.last[2]; z++) {
+        for (uint32_t y = r.first[1]; y <= r.last[1]; y++) {
+            const size_t row = ((size_t)z * l->bins[1] + y) * l->bins[0];
+            for (size_t i = l->bin_first[row + r.first[0]]; i < l->bin_first[row + r.last[0] + 1]; i++) {
+                const float *p = l->places + 3 * i;
+                const float x = p[0] - place[0], w = p[1] - place[1], q = p[2] - place[2];
+                const float near = fmaxf(1.0f - (x * x + w * w + q * q) / (reach * reach), 0.0f);
+                weight += near * near * near;
+            }
+        }
+    }
+    return fminf(fmaxf((weight * walls - none) / (all - none), 0.0f), 1.0f);
+}
+
+static void find_shares(void *context, uint32_t begin, uint32_t end)
+{
+    const vertex_job *job = context;
+    for (size_t v = begin; v < end; v++) {
+        job->shares[v] = share_of_surface(job->l, job->out->positions_m + 3 * v);
+    }
+}
 
 /// Means over the particles around a place.
 typedef struct around {
@@ -499,21 +547,16 @@ static void look_around_vertices(void *context, uint32_t begin, uint32_t end)
     const vertex_job *job = context;
     const mesh_liquid *l = job->l;
     for (size_t v = begin; v < end; v++) {
-        uint32_t first[3], last[3];
-        float place[3];
+        float *p = job->out->positions_m + 3 * v, place[3];
         for (size_t axis = 0; axis < 3; axis++) {
-            float *p = &job->out->positions_m[3 * v + axis];
-            *p = fminf(fmaxf(*p, 0.0f), l->size[axis] * l->spacing_m); // smoothing bulges walls by a little
-            place[axis] = *p / l->spacing_m + REACH;
-            first[axis] = (uint32_t)((place[axis] - REACH) / REACH);
-            last[axis] = (uint32_t)((place[axis] + REACH) / REACH);
-            last[axis] = last[axis] < l->bins[axis] ? last[axis] : l->bins[axis] - 1;
+            p[axis] = fminf(fmaxf(p[axis], 0.0f), l->size[axis] * l->spacing_m); // smoothing bulges walls by a little
         }
+        const bin_range r = bins_near(l, p, REACH, place);
         around sum = {.weight = 0.0f};
-        for (uint32_t z = first[2]; z <= last[2]; z++) {
-            for (uint32_t y = first[1]; y <= last[1]; y++) {
+        for (uint32_t z = r.first[2]; z <= r.last[2]; z++) {
+            for (uint32_t y = r.first[1]; y <= r.last[1]; y++) {
                 const size_t row = ((size_t)z * l->bins[1] + y) * l->bins[0];
-                for (size_t i = l->bin_first[row + first[0]]; i < l->bin_first[row + last[0] + 1]; i++) {
+                for (size_t i = l->bin_first[row + r.first[0]]; i < l->bin_first[row + r.last[0] + 1]; i++) {
                     add_around(job, place, i, &sum);
                 }
             }
@@ -541,9 +584,24 @@ static tarn_status find_attributes(const mesh_liquid *l, const export_frame *fra
         (out->channel == NULL) != (frame->channel == NULL)) {
         return TARN_E_MEMORY;
     }
-    vertex_job job = {l, frame, out};
+    vertex_job job = {.l = l, .frame = frame, .out = out};
     render_rows(l->threads, out->vertex_count, VERTEX_RANGE, look_around_vertices, &job);
     return TARN_OK;
+}
+
+/// Much where there is a surface, and little where threads and drops would become thinner.
+static tarn_status smooth(const mesh_liquid *l, mesh *out, double small_m3)
+{
+    vertex_job job = {.l = l, .out = out, .shares = malloc((size_t)out->vertex_count * sizeof(float) + 1)};
+    if (job.shares == NULL) {
+        return TARN_E_MEMORY;
+    }
+    render_rows(l->threads, out->vertex_count, VERTEX_RANGE, find_shares, &job);
+    const uint32_t passes = 10 * l->detail * l->detail;
+    tarn_status status = mesh_smooth(out, 2, NULL, small_m3, l->threads);
+    status = status == TARN_OK ? mesh_smooth(out, passes, job.shares, small_m3, l->threads) : status;
+    free(job.shares);
+    return status;
 }
 
 tarn_status mesh_liquid_make(mesh_liquid *l, const export_frame *frame, mesh *out)
@@ -560,11 +618,24 @@ tarn_status mesh_liquid_make(mesh_liquid *l, const export_frame *frame, mesh *ou
         status = mesh_extract(&l->grid, l->threads, out);
     }
     status = status == TARN_OK ? mesh_drop_small(out, HOLLOW * particle_m3, SPECK * particle_m3) : status;
-    status = status == TARN_OK ? mesh_smooth(out, 2 + 2 * l->detail * l->detail, SMALL * particle_m3) : status;
+    status = status == TARN_OK ? smooth(l, out, SMALL * particle_m3) : status;
     status = status == TARN_OK ? find_attributes(l, frame, out) : status;
     status = status == TARN_OK ? mesh_normals(out) : status;
     if (status != TARN_OK) {
         mesh_free(out);
+    }
+    return status;
+}
+
+tarn_status mesh_liquid_why(tarn_status status, const char *path, char *why)
+{
+    if (status == TARN_E_LIMIT) {
+        snprintf(why, EXPORT_WHY_BYTES,
+                 "%s: found a surface of more than %d vertices, or a grid for it of more than %d nodes; a lower "
+                 "--surface-detail makes fewer",
+                 path, MESH_VERTICES_MAX, MESH_NODES_MAX);
+    } else {
+        snprintf(why, EXPORT_WHY_BYTES, "%s: the surface: %s", path, tarn_status_text(status));
     }
     return status;
 }

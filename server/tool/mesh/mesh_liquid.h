@@ -33,4 +33,7 @@ void mesh_liquid_destroy(mesh_liquid *l);
 /// @return TARN_OK, TARN_E_MEMORY or TARN_E_LIMIT: more than MESH_VERTICES_MAX or MESH_NODES_MAX
 tarn_status mesh_liquid_make(mesh_liquid *l, const export_frame *frame, mesh *out);
 
+/// A sentence for a failure of this, as an export_format gives it. @return status
+tarn_status mesh_liquid_why(tarn_status status, const char *path, char *why);
+
 #endif
