@@ -43,7 +43,7 @@ static const struct argp_option options[] = {
     {"surface", KEY_SURFACE, "FILE", 0,
      "write the liquid's surface, a closed mesh: .obj is a text for each frame with the step in its name, .ply the "
      "same "
-     "as binary, with velocities",
+     "as binary, with velocities; .usda, .usdc and .usd are USD with the tank's solids and bodies",
      0},
     {"surface-detail", KEY_SURFACE_DETAIL, "N", 0,
      "nodes of the surface's grid between two particles at rest, 1 to 4; default: 2", 0},
@@ -132,7 +132,8 @@ static void check(struct argp_state *state, const tool_export_options *to)
         argp_error(state, "--ply-every needs --ply DIR");
     }
     if (to->channel != NULL && !has_values) {
-        argp_error(state, "--channel needs --render FILE, --export FILE.pvd, .usd, .usda or .usdc, --surface FILE.ply "
+        argp_error(state, "--channel needs --render FILE, --export FILE.pvd, .usd, .usda or .usdc, --surface FILE.ply, "
+                          ".usd, .usda or .usdc, "
                           "or --ply DIR");
     }
     if (to->width != 0 && !has_picture) {

@@ -269,6 +269,15 @@ static void test_random(void **state)
         mesh one = surface_of_water(detail, 1), many = surface_of_water(detail, 5);
         assert_closed(&one);
         assert_true(one.triangle_count > 1000);
+        for (size_t v = 0; v < one.vertex_count; v++) { // every vertex is near a particle
+            float nearest_m = INFINITY;
+            for (size_t i = 0; i < water.count; i++) {
+                const float *p = one.positions_m + 3 * v, *q = water.positions_m + 3 * i;
+                const float x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2];
+                nearest_m = fminf(nearest_m, x * x + y * y + z * z);
+            }
+            assert_true(nearest_m < 1.5f * SPACING_M * 1.5f * SPACING_M);
+        }
         assert_int_equal(one.vertex_count, many.vertex_count);
         assert_int_equal(one.triangle_count, many.triangle_count);
         assert_memory_equal(one.positions_m, many.positions_m, (size_t)one.vertex_count * 3 * sizeof(float));

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const export_format *const formats[] = {&export_vtk,         &export_vti,        &export_usda, &export_usdc,
-                                               &export_usd,         &export_png,        &export_apng, &export_y4m,
-                                               &export_surface_obj, &export_surface_ply};
+static const export_format *const formats[] = {
+    &export_vtk,          &export_vti,          &export_usda,       &export_usdc,        &export_usd,
+    &export_png,          &export_apng,         &export_y4m,        &export_surface_obj, &export_surface_ply,
+    &export_surface_usda, &export_surface_usdc, &export_surface_usd};
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 
 uint32_t export_attributes(const export_frame *frame, export_attribute attributes[EXPORT_ATTRIBUTES_MAX])

@@ -35,7 +35,7 @@ typedef struct export_info {
     uint32_t threads;         ///< for pictures and surfaces; 0: one per processor
     uint32_t surface_detail;  ///< of surfaces: nodes between two particles at rest
     export_drawing drawing;   ///< of pictures
-    uint32_t solid_count;     ///< for pictures
+    uint32_t solid_count;     ///< for pictures and USD
     const tarn_solid *solids; ///< live as long as the writer, as do the fields of their shapes
     const tarn_distance_field *fields;
 } export_info;
@@ -91,17 +91,20 @@ typedef struct export_format {
     tarn_status (*close)(void *writer, bool keep, char *why);
 } export_format;
 
-extern const export_format export_ply;         ///< path is a folder that exists
-extern const export_format export_vtk;         ///< FILE.pvd and a folder FILE with a .vtp for each frame
-extern const export_format export_vti;         ///< FILE-000000.vti and so on: the grid
-extern const export_format export_usda;        ///< one file, text
-extern const export_format export_usdc;        ///< one file, binary
-extern const export_format export_usd;         ///< the same; readers of .usd look at what is inside
-extern const export_format export_surface_obj; ///< FILE-000000.obj and so on
-extern const export_format export_surface_ply; ///< FILE-000000.ply and so on
-extern const export_format export_png;         ///< FILE-000000.png and so on
-extern const export_format export_apng;        ///< one animation
-extern const export_format export_y4m;         ///< one video, uncompressed; "-" is standard output
+extern const export_format export_ply;          ///< path is a folder that exists
+extern const export_format export_vtk;          ///< FILE.pvd and a folder FILE with a .vtp for each frame
+extern const export_format export_vti;          ///< FILE-000000.vti and so on: the grid
+extern const export_format export_usda;         ///< one file, text
+extern const export_format export_usdc;         ///< one file, binary
+extern const export_format export_usd;          ///< the same; readers of .usd look at what is inside
+extern const export_format export_surface_obj;  ///< FILE-000000.obj and so on
+extern const export_format export_surface_ply;  ///< FILE-000000.ply and so on
+extern const export_format export_surface_usda; ///< one file, text; usdc and usd: binary
+extern const export_format export_surface_usdc;
+extern const export_format export_surface_usd;
+extern const export_format export_png;  ///< FILE-000000.png and so on
+extern const export_format export_apng; ///< one animation
+extern const export_format export_y4m;  ///< one video, uncompressed; "-" is standard output
 
 /// The format for a file name. NULL: none has this ending; `allowed` then lists those that there are, for a sentence.
 const export_format *export_format_find(const char *path, export_kind kind, char *allowed, size_t allowed_bytes);

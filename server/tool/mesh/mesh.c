@@ -200,7 +200,8 @@ static bool restore_volumes(mesh *m, mesh_parts *parts, double small_m3)
     for (uint32_t v = 0; v < m->vertex_count; v++) {
         const double before = middles[v].share, after = parts->six_m3[v];
         const bool is_small = before > 0.0 && before < 6.0 * small_m3 && after > 0.0;
-        middles[v].share = is_small ? cbrt(before / after) : 1.0;
+        // Of what has become flat hardly anything is left to be scaled.
+        middles[v].share = is_small ? fmin(cbrt(before / after), 1.25) : 1.0;
         part_middle *of = &middles[parts->roots[v]];
         of->count += 1.0;
         for (size_t axis = 0; axis < 3; axis++) {

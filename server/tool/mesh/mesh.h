@@ -54,7 +54,7 @@ tarn_status mesh_extract(const mesh_grid *grid, uint32_t threads, mesh *out);
 tarn_status mesh_drop_small(mesh *m, double hollow_m3, double speck_m3);
 
 /// Evens out what is smaller than a few edges and keeps the volume: Taubin, "A signal processing approach to fair
-/// surface design", 1995. Parts of less than `small_m3`, which that shrinks, keep theirs exactly.
+/// surface design", 1995. Parts of less than `small_m3`, which that shrinks, are scaled back to theirs.
 /// @param shares  of each vertex: how much of it is done to it, 0..1; NULL: all
 /// @return TARN_OK or TARN_E_MEMORY
 tarn_status mesh_smooth(mesh *m, uint32_t passes, const float *shares, double small_m3, uint32_t threads);
