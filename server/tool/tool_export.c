@@ -332,6 +332,12 @@ static export_info describe(const tool_export_options *from, const tool_exports 
 
 static bool open_output(const tool_export_options *from, tool_exports *exports, tool_output *out, uint32_t threads)
 {
+    const char *model = tarn_tank_model(exports->tank->tank)->name;
+    if (out->format->kind == EXPORT_SURFACE && drawing_of(model) != EXPORT_WATER) {
+        fprintf(stderr, "%s: --surface %s: found a tank of %s, allowed is one of liquid\n", exports->command, out->path,
+                model);
+        return false;
+    }
     choose_steps(out, from);
     if (!make_folder(out->path, out->format == &export_ply)) {
         fprintf(stderr, "%s: %s%s: %s\n", exports->command, out->format == &export_ply ? "--ply " : "", out->path,

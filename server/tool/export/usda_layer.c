@@ -126,9 +126,8 @@ static bool append(FILE *to, usd_attribute *a, int depth)
     return is_read;
 }
 
-static bool write_attribute(FILE *file, usd_attribute *a, int depth)
+static bool write_default(FILE *file, usd_attribute *a, int depth)
 {
-    const bool has_more = a->interpolation[0] != '\0';
     indent(file, depth);
     fprintf(file, "%s%s %s", a->is_uniform ? "uniform " : "", a->type->name, a->name);
     if (a->has_default) {
@@ -137,7 +136,7 @@ static bool write_attribute(FILE *file, usd_attribute *a, int depth)
             return false;
         }
     }
-    if (has_more) {
+    if (a->interpolation[0] != '\0') {
         fputs(" (\n", file);
         indent(file, depth + 1);
         fprintf(file, "interpolation = \"%s\"\n", a->interpolation);
@@ -145,6 +144,14 @@ static bool write_attribute(FILE *file, usd_attribute *a, int depth)
         putc(')', file);
     }
     putc('\n', file);
+    return true;
+}
+
+static bool write_attribute(FILE *file, usd_attribute *a, int depth)
+{
+    if ((a->has_default || a->interpolation[0] != '\0') && !write_default(file, a, depth)) {
+        return false;
+    }
     if (a->sample_count == 0) {
         return true;
     }
