@@ -212,7 +212,7 @@ TILE_KERNEL(liquid_p2g_mixed, PARTICLE_LANES, liquid_args, p2g_scratch)
 ///
 /// `edge`: nodes of the sums along each axis. `mass`: NULL where all liquids are equally heavy; then momentum counts
 /// against the weight.
-#include TILE_FORM(nodes)
+#include TILE_FORM(node_sums)
 
 /// One tile per active tile.
 TILE_KERNEL(liquid_grid, CELL_LANES, liquid_args, grid_scratch)

@@ -1,7 +1,7 @@
 /// How blocks add up the nodes of tiles: a cell for each lane, which fetches all of it at once and keeps it to itself.
 /// Part of transfer.tile.c, which says what grid_tile makes.
-#ifndef TARN_KERNELS_LIQUID_NODES_CUDA_H
-#define TARN_KERNELS_LIQUID_NODES_CUDA_H
+#ifndef TARN_KERNELS_LIQUID_NODE_SUMS_CUDA_H
+#define TARN_KERNELS_LIQUID_NODE_SUMS_CUDA_H
 
 typedef struct grid_scratch {
     uint32_t neighbour[27]; ///< occupied index or TILE_NONE

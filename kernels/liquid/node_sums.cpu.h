@@ -1,6 +1,6 @@
 /// How a processor adds up the nodes of tiles: row by row. Part of transfer.tile.c, which says what grid_tile makes.
-#ifndef TARN_KERNELS_LIQUID_NODES_CPU_H
-#define TARN_KERNELS_LIQUID_NODES_CPU_H
+#ifndef TARN_KERNELS_LIQUID_NODE_SUMS_CPU_H
+#define TARN_KERNELS_LIQUID_NODE_SUMS_CPU_H
 
 typedef struct grid_scratch {
     uint32_t neighbour[27]; ///< occupied index or TILE_NONE
