@@ -206,6 +206,13 @@ TILE_FN uint32_t tile_come_u32(uint32_t *p)
     asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(p) : "memory");
     return before;
 }
+/// @return what is there, and nothing else: each look at more than that costs the multiprocessor its cache
+TILE_FN uint32_t tile_glance_u32(const uint32_t *p)
+{
+    uint32_t value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
 /// @return what is there, and all that whoever came to it had done
 TILE_FN uint32_t tile_look_u32(const uint32_t *p)
 {
@@ -221,6 +228,10 @@ TILE_FN void tile_arrive_u32(uint32_t *p)
 TILE_FN uint32_t tile_come_u32(uint32_t *p)
 {
     return atomicAdd(p, 1u);
+}
+TILE_FN uint32_t tile_glance_u32(const uint32_t *p)
+{
+    return *(const volatile uint32_t *)p;
 }
 TILE_FN uint32_t tile_look_u32(const uint32_t *p)
 {

@@ -11,7 +11,8 @@
 /// - its kernels run with the chain's lanes, whatever their own are: none of them uses FOR_LANES;
 /// - no kernel writes what another launch of the chain counts its tiles by;
 /// - a loop's `go` is written by the launches in it, but not by the one that comes next behind the loop's begin or end:
-///   blocks that are ahead do it while others still look. Loops are not nested.
+///   blocks that are ahead do it while others still look. One that turns out to have no tiles is none. Loops are not
+///   nested.
 /// A block comes to the meeting behind an operation if it has tiles of it, and waits for those of all before where it
 /// has tiles again: coarse levels are few blocks' business. All come behind the operation that follows a loop's begin
 /// or end, so that nobody still looks whether to go on when that changes.
@@ -36,7 +37,8 @@ typedef struct tile_chain_book {
     uint32_t set[TILE_CHAIN_SETS_MAX * TILE_CHAIN_WORDS_MAX];
 } tile_chain_book;
 
-/// @return how many blocks take part: no more than have a tile
+/// @return how many blocks take part: no more than have a tile in loops, which is nearly all that there is to do. The
+/// others leave their place to other tanks.
 TILE_FN uint32_t tile_chain_open(const tile_chain_program *program, tile_chain_book *book, uint32_t *args,
                                  uint32_t args_words)
 {
@@ -54,20 +56,27 @@ TILE_FN uint32_t tile_chain_open(const tile_chain_program *program, tile_chain_b
         args[i] = program->args[i];
     }
     TILE_BARRIER();
-    uint32_t most = 0;
+    uint32_t most = 0, in_loops = 0, is_in_loop = 0;
     for (uint32_t i = 0; i < program->op_count; i++) {
-        most = book->op[i].what < TILE_CHAIN_LOOP ? tile_max_u32(most, book->op[i].most) : most;
+        const tile_chain_op *op = book->op + i;
+        if (op->what >= TILE_CHAIN_LOOP) {
+            is_in_loop = op->what == TILE_CHAIN_LOOP;
+        } else {
+            most = tile_max_u32(most, op->most);
+            in_loops = is_in_loop ? tile_max_u32(in_loops, op->most) : in_loops;
+        }
     }
-    return tile_min_u32(most, gridDim.x);
+    return tile_min_u32(in_loops > 0 ? in_loops : most, gridDim.x);
 }
 
 /// Waits until so many have come to meetings, and sees what they had written.
 TILE_FN void tile_chain_wait(const uint32_t *meeting, uint32_t come)
 {
     if (TILE_SINGLE()) {
-        while (tile_look_u32(meeting) < come) {
+        while (tile_glance_u32(meeting) < come) {
             TILE_CHAIN_PAUSE();
         }
+        (void)tile_look_u32(meeting);
     }
     TILE_BARRIER();
 }
@@ -87,7 +96,7 @@ TILE_FN void tile_chain_turn_to(const tile_chain_program *program, const tile_ch
 /// The last block to leave makes the meetings what they were.
 TILE_FN void tile_chain_leave(uint32_t *meeting, uint32_t blocks)
 {
-    if (TILE_SINGLE() && atomicAdd(meeting + 1, 1u) == blocks - 1) {
+    if (TILE_SINGLE() && tile_come_u32(meeting + 1) == blocks - 1) {
         meeting[0] = meeting[1] = 0;
     }
 }

@@ -32,7 +32,7 @@ enum {
     EXTRAPOLATION_LAYERS = 3,
     PARTICLE_LANES = 256,
     CELL_LANES = 256,
-    SOLVER_LANES = 512, ///< of what goes over matrices: a cell each (lines.h)
+    SOLVER_LANES = 512, ///< of what goes over matrices and what they are made of: a cell each (lines.h, rim.cuda.h)
 };
 
 #define TILE_NONE 0xffffffffu

@@ -32,10 +32,11 @@ TILE_FN row_f32 inner_sum(tile_matrix a, uint32_t row, uint32_t x)
     return ((row_load(ax) + row_load(ax + 1)) + (row_load(ay) + row_load(ay + 8))) + (row_load(az) + row_load(az + 64));
 }
 
-/// A tile's rows with one cell around them, as the solver keeps them: each row in a line of the CPU's cache.
+#include TILE_FORM(line_cells)
+
+/// A tile's rows with one cell around them, as the solver keeps them: LINE_CELLS from one to the next.
 enum {
     LINE_EDGE = TILE_EDGE + 2,
-    LINE_CELLS = 16,
     LINES_CELLS = LINE_EDGE * LINE_EDGE * LINE_CELLS,
     LINES_Z = LINE_EDGE * LINE_CELLS, ///< from a row to the next one along z
 };

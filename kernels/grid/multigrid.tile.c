@@ -46,15 +46,16 @@ TILE_FN void smooth(tile_matrix a, held_matrix h, held_rows b, const grid_sweeps
 /// x = smoothed b, from zero. One tile per tile of args->level.
 TILE_KERNEL(grid_mg_smooth, SOLVER_LANES, grid_args, smooth_scratch)
 {
+    const uint32_t goes = args->m.counters->go;
     const grid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(args, args->level, tile);
     const held_matrix h = hold_matrix(a);
     const held_rows b = hold_rows(a, level->b + (uint64_t)tile * TILE_CELLS);
     smoothing t;
-    if (args->m.counters->go == 0) {
+    smooth(a, h, b, smoother(args), &t, s);
+    if (goes == 0) {
         return;
     }
-    smooth(a, h, b, smoother(args), &t, s);
     float *to = level->x + (uint64_t)tile * TILE_CELLS;
     FOR_FULL_ROWS (x, row, a) {
         row_store(to + row * 8 + x, smooth_end(h, &t, row, x, s));
@@ -64,14 +65,12 @@ TILE_KERNEL(grid_mg_smooth, SOLVER_LANES, grid_args, smooth_scratch)
 /// Residual of x, summed over 2^3 cells into the coarser level's right-hand side. One tile per tile of args->level.
 TILE_KERNEL(grid_mg_restrict, SOLVER_LANES, grid_args, restrict_scratch)
 {
+    const uint32_t goes = args->m.counters->go;
     const grid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(args, args->level, tile);
     const held_matrix h = hold_matrix(a);
     const held_rows b = hold_rows(a, level->b + (uint64_t)tile * TILE_CELLS);
     const int o = (int)a.patch->octant;
-    if (args->m.counters->go == 0) {
-        return;
-    }
     float *to = args->m.level[args->level + 1].b + (uint64_t)a.patch->parent * TILE_CELLS +
                 cell_index((o & 1) * 4, (o >> 1 & 1) * 4, (o >> 2) * 4);
     load_lines(a, level->x, tile, s->lines);
@@ -84,6 +83,9 @@ TILE_KERNEL(grid_mg_restrict, SOLVER_LANES, grid_args, restrict_scratch)
         row_store(s->residual + row * 8 + x, row_all(0.0f));
     }
     TILE_BARRIER();
+    if (goes == 0) {
+        return;
+    }
     restrict_residual(a, s, to);
 }
 
@@ -146,15 +148,16 @@ typedef struct top_scratch {
 /// tank of one tile.
 TILE_KERNEL(grid_mg_top, SOLVER_LANES, grid_args, top_scratch)
 {
+    const uint32_t goes = args->m.counters->go;
     const grid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(args, args->level, tile);
     const held_matrix h = hold_matrix(a);
     const held_rows b = hold_rows(a, level->b + (uint64_t)tile * TILE_CELLS);
     smoothing t;
-    if (args->m.counters->go == 0) {
+    smooth(a, h, b, args->m.sweeps + 2, &t, &s->smooth);
+    if (goes == 0) {
         return;
     }
-    smooth(a, h, b, args->m.sweeps + 2, &t, &s->smooth);
     FOR_FULL_ROWS (x, row, a) {
         finish_row(args, tile, smooth_end(h, &t, row, x, &s->smooth), held_row(b, row, x), row * 8 + x, &s->finish);
     }
@@ -170,6 +173,7 @@ typedef struct prolong_scratch {
 /// The result: x with the coarse correction, smoothed. One tile per tile of args->level.
 TILE_KERNEL(grid_mg_prolong, SOLVER_LANES, grid_args, prolong_scratch)
 {
+    const uint32_t goes = args->m.counters->go;
     const grid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(args, args->level, tile);
     const held_matrix h = hold_matrix(a);
@@ -177,9 +181,6 @@ TILE_KERNEL(grid_mg_prolong, SOLVER_LANES, grid_args, prolong_scratch)
     const grid_sweeps *p = smoother(args);
     const float first = p->step[0];
     smoothing t;
-    if (args->m.counters->go == 0) {
-        return;
-    }
     smooth_rims(a, &t, &s->smooth);
     load_lines(a, level->x, tile, s->lines);
     FOR_FULL_ROWS (x, row, a) {
@@ -187,6 +188,9 @@ TILE_KERNEL(grid_mg_prolong, SOLVER_LANES, grid_args, prolong_scratch)
         smooth_begin(h, residual, first, row, x, &t, &s->smooth);
     }
     smooth_run(a, h, p, &t, &s->smooth);
+    if (goes == 0) {
+        return;
+    }
     FOR_FULL_ROWS (x, row, a) {
         const row_f32 sum = row_load(s->lines + line_of_row(row) + x) + smooth_end(h, &t, row, x, &s->smooth);
         const row_f32 value = row_select(held_diagonal(h, row, x) > 0.0f, sum, row_all(0.0f));

@@ -228,15 +228,16 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
 TILE_KERNEL(grid_cg_direction, SOLVER_LANES, grid_args, tile_no_scratch)
 {
     const grid_memory *m = &args->m;
-    if (m->counters->go == 0) {
-        return;
-    }
+    const uint32_t goes = m->counters->go;
     const float beta = m->counters->beta;
     const tile_matrix a = matrix_of(args, 0, tile);
-    const float *z = m->level[0].y + (uint64_t)tile * TILE_CELLS;
     float *direction = m->direction + (uint64_t)tile * TILE_CELLS;
+    const held_rows z = hold_rows(a, m->level[0].y + (uint64_t)tile * TILE_CELLS), before = hold_rows(a, direction);
+    if (goes == 0) {
+        return;
+    }
     FOR_FULL_ROWS (x, row, a) {
-        row_store(direction + row * 8 + x, row_load(z + row * 8 + x) + beta * row_load(direction + row * 8 + x));
+        row_store(direction + row * 8 + x, held_row(z, row, x) + beta * held_row(before, row, x));
     }
 }
 
@@ -288,13 +289,14 @@ typedef struct apply_scratch {
 TILE_KERNEL(grid_cg_apply, SOLVER_LANES, grid_args, apply_scratch)
 {
     const grid_memory *m = &args->m;
+    const uint32_t goes = m->counters->go;
     const tile_matrix a = matrix_of(args, 0, tile);
     const held_matrix h = hold_matrix(a);
-    if (m->counters->go == 0) {
-        return;
-    }
     float *product = m->product + (uint64_t)tile * TILE_CELLS;
     load_lines(a, m->direction, tile, s->lines);
+    if (goes == 0) {
+        return;
+    }
     FOR_FULL_ROWS (x, row, a) {
         const row_f32 value = matrix_times(h, s->lines, row, x);
         row_store(product + row * 8 + x, value);
@@ -331,19 +333,20 @@ typedef struct update_scratch {
 TILE_KERNEL(grid_cg_update, SOLVER_LANES, grid_args, update_scratch)
 {
     const grid_memory *m = &args->m;
-    if (m->counters->go == 0) {
-        return;
-    }
+    const uint32_t goes = m->counters->go;
     const float alpha = m->counters->alpha;
     const uint64_t base = (uint64_t)tile * TILE_CELLS;
     const tile_matrix a = matrix_of(args, 0, tile);
-    const float *product = m->product + base, *direction = m->direction + base;
     float *residual = m->residual + base, *solution = args->solution + base;
+    const held_rows product = hold_rows(a, m->product + base), direction = hold_rows(a, m->direction + base),
+                    was = hold_rows(a, residual), solved = hold_rows(a, solution);
+    if (goes == 0) {
+        return;
+    }
     FOR_FULL_ROWS (x, row, a) {
         const uint32_t at = row * 8 + x;
-        const row_f32 along = row_load(direction + at), before = row_load(solution + at);
-        const row_f32 left = row_load(residual + at) - alpha * row_load(product + at);
-        row_store(solution + at, before + alpha * along);
+        const row_f32 left = held_row(was, row, x) - alpha * held_row(product, row, x);
+        row_store(solution + at, held_row(solved, row, x) + alpha * held_row(direction, row, x));
         row_store(residual + at, left);
         row_store(s->value + at, row_magnitude(left));
     }

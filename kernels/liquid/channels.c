@@ -20,6 +20,13 @@ static void find_densities(const tarn_tank *tank, float *lightest, float *heavie
     }
 }
 
+float liquid_pressure_density(const tarn_tank *tank)
+{
+    float lightest, heaviest;
+    find_densities(tank, &lightest, &heaviest);
+    return lightest; // as grid_memory's beta
+}
+
 void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel)
 {
     liquid_args args = liquid_of(tank)->args;
@@ -27,7 +34,7 @@ void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel 
     find_densities(tank, &lightest, &heaviest);
     args.value = room;
     if (number == LIQUID_CHANNEL_PRESSURE) {
-        args.value_scale = tank_pressure_m2_s2(tank) * lightest; // as grid_memory's beta
+        args.value_scale = tank_pressure_m2_s2(tank) * liquid_pressure_density(tank);
         (void)tarn_queue_zero(tank->grid.queue, room, (size_t)tank->particle_count * sizeof *room);
         grid_launch(&tank->grid, &args, LIQUID_KERNEL(show_pressure), NULL, tank->counters.grid.solved);
         *channel = (tank_channel){room, 0.0f, pressure_top_pa(tank, heaviest)};
@@ -43,7 +50,7 @@ void liquid_field(tarn_tank *tank, uint32_t number, float *room, tank_field *fie
     float lightest, heaviest;
     if (number == LIQUID_FIELD_PRESSURE) {
         find_densities(tank, &lightest, &heaviest);
-        tank_field_pressure(tank, lightest, room, field);
+        tank_field_pressure(tank, liquid_pressure_density(tank), room, field);
         field->high = pressure_top_pa(tank, heaviest);
     } else if (number == LIQUID_FIELD_CELLS) {
         tank_field_kinds(tank, room, field);

@@ -34,6 +34,7 @@ enum { LIQUID_FIELD_PRESSURE, LIQUID_FIELD_CELLS, LIQUID_FIELD_SPEED };
 /// What tank_model says of these.
 void liquid_substep(tarn_tank *tank);
 void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel);
+float liquid_pressure_density(const tarn_tank *tank);
 void liquid_field(tarn_tank *tank, uint32_t number, float *room, tank_field *field);
 
 /// Particles to grid, with forces: p2g and grid, by what the tank was made for.

@@ -249,4 +249,5 @@ const tank_model tarn_liquid_model = {
     .substep = liquid_substep,
     .channel = liquid_channel,
     .field = liquid_field,
+    .pressure_density = liquid_pressure_density,
 };

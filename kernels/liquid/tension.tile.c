@@ -193,7 +193,7 @@ TILE_FN float tension_kick(const tension_scratch *s, int a, int b)
 }
 
 /// Kicks the lower faces of a tile that the surface crosses. One tile per active tile.
-TILE_KERNEL(liquid_tension, CELL_LANES, liquid_args, tension_scratch)
+TILE_KERNEL(liquid_tension, SOLVER_LANES, liquid_args, tension_scratch)
 {
     const grid_memory *grid = &args->tank.grid.m;
     const uint32_t dense = grid->active_tile[tile];

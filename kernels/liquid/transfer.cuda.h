@@ -43,8 +43,9 @@ TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int pass, int
     TILE_UNROLL for (int a = 0; a < 3; a++)
     {
         const int turned = (int)(3 * particle >> a & 1);
-        w[a][0] = p.node[a].w[turned ? 1 : 0];
-        w[a][1] = p.node[a].w[turned ? 0 : 1];
+        const float low = p.node[a].w[0], high = p.node[a].w[1];
+        w[a][0] = turned ? high : low;
+        w[a][1] = turned ? low : high;
         first += (p.node[a].at + 1 + turned) * stride[a];
         step[a] = turned ? -stride[a] : stride[a];
     }

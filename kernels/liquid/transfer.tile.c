@@ -159,7 +159,7 @@ TILE_FN void p2g_part(const liquid_args *args, uint32_t number, p2g_scratch *s, 
 {
     const grid_memory *grid = &args->tank.grid.m;
     const store_memory *store = &args->tank.store;
-    const uint32_t parts = store->counters->p2g_parts / grid->counters->occupied;
+    const uint32_t parts = args->tank.cuts ? P2G_PARTS : 1;
     const uint32_t tile = number / parts, part = number % parts;
     const uint32_t dense = grid->level[0].tile[tile];
     const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];

@@ -158,6 +158,12 @@ static const tarn_channel_spec channels[] = {
     [CHANNEL_PRESSURE] = {"pressure", "Pressure", "Pa"},
 };
 
+static float pressure_density(const tarn_tank *tank)
+{
+    (void)tank;
+    return AIR_KG_M3;
+}
+
 /// Besides that of air at rest, of each particle's cell. It ranges over that of a column as high as the tank of the
 /// warmest or heaviest air that the scene has.
 static void show_pressure(tarn_tank *tank, float *room, tank_channel *to)
@@ -166,7 +172,7 @@ static void show_pressure(tarn_tank *tank, float *room, tank_channel *to)
     const float *p = tank->parameters;
     smoke_args args = smoke_of(tank)->args;
     args.value = room;
-    args.value_scale = tank_pressure_m2_s2(tank) * AIR_KG_M3;
+    args.value_scale = tank_pressure_m2_s2(tank) * pressure_density(tank);
     (void)tarn_queue_zero(tank->grid.queue, room, (size_t)tank->particle_count * sizeof *room);
     grid_launch(&tank->grid, &args, SMOKE_KERNEL(show_pressure), NULL, tank->counters.grid.solved);
     const float lift = tile_max2_f32(lift_max(tank, p[TARN_SMOKE_EXPANSION], p[TARN_SMOKE_WEIGHT]), LIFT_SHOWN_MIN);
@@ -239,4 +245,5 @@ const tank_model tarn_smoke_model = {
     .substep = smoke_substep,
     .channel = channel,
     .field = field,
+    .pressure_density = pressure_density,
 };

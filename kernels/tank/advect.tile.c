@@ -160,9 +160,11 @@ TILE_FN void carrier_at(const tank_args *args, const far_scratch *s, tile_place 
                 continue;
             }
             const int at[3] = {pack_get_i32(point[0], l), pack_get_i32(point[1], l), pack_get_i32(point[2], l)};
+            float far[3];
             for (int c = 0; c < 3; c++) {
-                pack_set_f32(&carrier[c], l, interpolate_anywhere(args, place, c, weights_at(c, at)));
+                far[c] = interpolate_anywhere(args, place, c, weights_at(c, at));
             }
+            TILE_UNROLL for (int c = 0; c < 3; c++) pack_set_f32(&carrier[c], l, far[c]);
         }
     }
 }

@@ -73,19 +73,6 @@ TILE_KERNEL(tank_field_pressure, 256, tank_field_args, tile_no_scratch)
     }
 }
 
-/// The velocity that is kept at a cell's lower face; 0 where none is.
-TILE_FN float kept_at(const tank_args *args, int c, int x, int y, int z)
-{
-    const grid_shape *shape = &args->grid.shape;
-    if (x < 0 || y < 0 || z < 0) {
-        return 0.0f;
-    }
-    const uint32_t dense = tile_dense_of(shape, 0, x >> TILE_LOG2, y >> TILE_LOG2, z >> TILE_LOG2);
-    const uint32_t slot = dense != TILE_NONE ? args->grid.m.slot[dense] : TILE_NONE;
-    return slot != TILE_NONE ? args->store.kept[c][(uint64_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)]
-                             : 0.0f;
-}
-
 /// A component in a cell's middle, cells per step.
 TILE_FN float flow_at(const tank_args *args, int c, int x, int y, int z)
 {

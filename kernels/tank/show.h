@@ -1,4 +1,4 @@
-/// What kernels of models' channels share: values of cells, shown by the particles in them.
+/// What kernels of channels, fields and probes share: values of cells.
 #ifndef TARN_KERNELS_TANK_SHOW_H
 #define TARN_KERNELS_TANK_SHOW_H
 
@@ -24,6 +24,19 @@ TILE_FN void show_tile_pressure(const tank_args *args, uint32_t tile, float *val
     FOR_RANGE (i, store->tile_first[dense], store->tile_first[dense] + count) {
         value[i] = pressure[particle_cell(store, i)] * scale;
     }
+}
+
+/// The velocity that is kept at a cell's lower face; 0 where none is.
+TILE_FN float kept_at(const tank_args *args, int c, int x, int y, int z)
+{
+    const grid_shape *shape = &args->grid.shape;
+    if (x < 0 || y < 0 || z < 0) {
+        return 0.0f;
+    }
+    const uint32_t dense = tile_dense_of(shape, 0, x >> TILE_LOG2, y >> TILE_LOG2, z >> TILE_LOG2);
+    const uint32_t slot = dense != TILE_NONE ? args->grid.m.slot[dense] : TILE_NONE;
+    return slot != TILE_NONE ? args->store.kept[c][(uint64_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)]
+                             : 0.0f;
 }
 
 #endif

@@ -68,6 +68,8 @@ typedef struct tank_model {
     /// Finds a field's values, by kernels that it launches (tank_field_*). Between steps. NULL: it has none.
     /// @param room  as tank_view_field
     void (*field)(tarn_tank *tank, uint32_t number, float *room, tank_field *field);
+    /// kg/m^3 of what the solver's pressure over a density is of; NULL: its pressure is nobody's.
+    float (*pressure_density)(const tarn_tank *tank);
     /// NULL: particles come into being as for all models. Else it launches what adds others to store_memory.births of
     /// the active tiles; and what writes them behind the tile's other births, as tank_spawn does those.
     void (*bear)(tarn_tank *tank);

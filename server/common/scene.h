@@ -10,6 +10,7 @@
 #include "kernels/step_input.h"
 #include "protocol/message.h"
 #include "protocol/status.h"
+#include "server/common/probe_spec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,6 +61,8 @@ typedef struct tarn_scene {
     char description[TARN_SCENE_DESCRIPTION_MAX * 4 + 1]; ///< for people; may be empty
     tarn_name liquid_names[TARN_TANK_LIQUIDS_MAX];        ///< empty: it has none
     tarn_scene_motion tank_motion;
+    uint32_t probe_count; ///< with names that differ; they can be in the tank
+    tarn_probe_spec probes[TARN_PROBES_MAX];
     tarn_tank_desc tank; ///< its fields' memory is the scene's
 } tarn_scene;
 

@@ -191,6 +191,16 @@ static void print_solver(const tarn_tank_desc *tank)
     printf("\n");
 }
 
+static void print_probes(const tarn_scene *scene)
+{
+    const char *separator = "    probes: ";
+    for (uint32_t i = 0; i < scene->probe_count; i++) {
+        printf("%s%s, a %s", separator, scene->probes[i].name, tarn_probe_shows_names[scene->probes[i].shows]);
+        separator = "; ";
+    }
+    printf("%s", scene->probe_count > 0 ? "\n" : "");
+}
+
 /// What the scene holds, so that a person sees whether it was read as it was meant.
 static void print_scene(const char *path, const tarn_scene *scene)
 {
@@ -206,6 +216,7 @@ static void print_scene(const char *path, const tarn_scene *scene)
     if ((tarn_model_at(tank->model)->can & TARN_MODEL_SOLVER) != 0) {
         print_solver(tank);
     }
+    print_probes(scene);
 }
 
 /// Whether a tank can be made of the scene: some things show only then, such as an emitter outside of it. Warns of what

@@ -2,6 +2,7 @@
 #include "server/tool/tool_export.h"
 
 #include "server/common/option_number.h"
+#include "server/tool/mesh/mesh_liquid.h"
 #include "server/tool/render/render.h"
 #include "server/tool/tool_channel.h"
 
@@ -24,7 +25,9 @@ enum {
     KEY_EVERY,
     KEY_FPS,
     KEY_SIZE,
-    KEY_CHANNEL
+    KEY_CHANNEL,
+    KEY_SURFACE,
+    KEY_SURFACE_DETAIL
 };
 
 static const struct argp_option options[] = {
@@ -37,18 +40,26 @@ static const struct argp_option options[] = {
      "draw pictures: .apng is an animation that browsers play, .png a picture for each frame with the step in its "
      "name, .y4m a video for other programs, - the same on standard output",
      0},
+    {"surface", KEY_SURFACE, "FILE", 0,
+     "write the liquid's surface, a closed mesh: .obj is a text for each frame with the step in its name, .ply the "
+     "same "
+     "as binary, with velocities; .usda, .usdc and .usd are USD with the tank's solids and bodies",
+     0},
+    {"surface-detail", KEY_SURFACE_DETAIL, "N", 0,
+     "nodes of the surface's grid between two particles at rest, 1 to 4; default: 2", 0},
     {"size", KEY_SIZE, "WxH", 0, "pixels of the pictures, 16x16 to 4096x4096; default: 960x540", 0},
-    {"every", KEY_EVERY, "K", 0, "a frame every K steps, and one of the start; default: 1, for pictures --fps 30", 0},
+    {"every", KEY_EVERY, "K", 0,
+     "a frame every K steps, and one of the start; default: 1, for pictures and surfaces --fps 30", 0},
     {"fps", KEY_FPS, "F", 0, "F frames in a second of the tank's time, as far as there are steps; at most 10000", 0},
     {"ply", KEY_PLY, "DIR", 0, "write particles to DIR as binary PLY files", 0},
     {"ply-every", KEY_PLY_EVERY, "K", 0, "a PLY file every K steps, and one of the start; default: as --every", 0},
     {"channel", KEY_CHANNEL, "NAME", 0,
      "what particles can be coloured by, as \"speed\": pictures show it, and its values go with the particles into "
-     "PLY, "
-     ".pvd and USD files",
+     "PLY, .pvd and USD files",
      0},
     {0},
 };
+_Static_assert(MESH_DETAIL_MIN == 1 && MESH_DETAIL_MAX == 4 && MESH_DETAIL == 2, "the help text names these");
 _Static_assert(WIDTH == 960 && HEIGHT == 540 && RENDER_PIXELS_MIN == 16 && RENDER_PIXELS_MAX == 4096,
                "the help text names these");
 
@@ -69,13 +80,13 @@ static void add_file(struct argp_state *state, tool_export_options *to, const ch
 }
 
 static void parse_file(struct argp_state *state, tool_export_options *to, const char *option, const char *path,
-                       bool is_picture)
+                       export_kind kind)
 {
     char allowed[128] = "";
-    const export_format *format = export_format_find(path, is_picture, allowed, sizeof allowed);
+    const export_format *format = export_format_find(path, kind, allowed, sizeof allowed);
     if (format == NULL) {
         argp_error(state, "--%s: found \"%s\", allowed is a name that ends in one of %s%s", option, path, allowed,
-                   is_picture ? ", or -" : "");
+                   kind == EXPORT_PICTURE ? ", or -" : "");
         return;
     }
     add_file(state, to, path, format);
@@ -108,25 +119,31 @@ static void parse_size(struct argp_state *state, tool_export_options *to, const 
 /// Options that ask for something of files that nobody asked for.
 static void check(struct argp_state *state, const tool_export_options *to)
 {
-    bool has_ply = false, has_picture = false, has_other = false, has_values = false;
+    bool has_ply = false, has_picture = false, has_surface = false, has_other = false, has_values = false;
     for (uint32_t i = 0; i < to->file_count; i++) {
         const export_format *format = to->files[i].format;
         has_ply |= format == &export_ply;
-        has_picture |= format->is_picture;
-        has_values |= format != &export_vti;
+        has_picture |= format->kind == EXPORT_PICTURE;
+        has_surface |= format->kind == EXPORT_SURFACE;
+        has_values |= format != &export_vti && format != &export_surface_obj;
         has_other |= format != &export_ply;
     }
     if (to->ply_every != 0 && !has_ply) {
         argp_error(state, "--ply-every needs --ply DIR");
     }
     if (to->channel != NULL && !has_values) {
-        argp_error(state, "--channel needs --render FILE, --export FILE.pvd, .usd, .usda or .usdc, or --ply DIR");
+        argp_error(state, "--channel needs --render FILE, --export FILE.pvd, .usd, .usda or .usdc, --surface FILE.ply, "
+                          ".usd, .usda or .usdc, "
+                          "or --ply DIR");
     }
     if (to->width != 0 && !has_picture) {
         argp_error(state, "--size needs --render FILE");
     }
+    if (to->surface_detail != 0 && !has_surface) {
+        argp_error(state, "--surface-detail needs --surface FILE");
+    }
     if ((to->every != 0 || to->fps > 0.0) && !has_ply && !has_other) {
-        argp_error(state, "--%s needs --export, --render or --ply", to->every != 0 ? "every" : "fps");
+        argp_error(state, "--%s needs --export, --render, --surface or --ply", to->every != 0 ? "every" : "fps");
     }
     if (to->every != 0 && to->fps > 0.0) {
         argp_error(state, "found both --every and --fps, allowed is one of them");
@@ -138,10 +155,17 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     tool_export_options *to = state->input;
     switch (key) {
     case KEY_EXPORT:
-        parse_file(state, to, "export", argument, false);
+        parse_file(state, to, "export", argument, EXPORT_PARTICLES);
         return 0;
     case KEY_RENDER:
-        parse_file(state, to, "render", argument, true);
+        parse_file(state, to, "render", argument, EXPORT_PICTURE);
+        return 0;
+    case KEY_SURFACE:
+        parse_file(state, to, "surface", argument, EXPORT_SURFACE);
+        return 0;
+    case KEY_SURFACE_DETAIL:
+        to->surface_detail =
+            (uint32_t)tarn_option_number(state, "surface-detail", argument, MESH_DETAIL_MIN, MESH_DETAIL_MAX);
         return 0;
     case KEY_PLY:
         add_file(state, to, argument, &export_ply);
@@ -210,7 +234,7 @@ static void choose_steps(tool_output *out, const tool_export_options *from)
         out->every = from->every;
     } else if (from->fps > 0.0) {
         out->fps = from->fps;
-    } else if (out->format->is_picture) {
+    } else if (out->format->kind != EXPORT_PARTICLES) {
         out->fps = RENDER_FPS;
     } else {
         out->every = 1;
@@ -290,6 +314,7 @@ static export_info describe(const tool_export_options *from, const tool_exports 
         .width = from->width != 0 ? from->width : WIDTH,
         .height = from->height != 0 ? from->height : HEIGHT,
         .threads = threads,
+        .surface_detail = from->surface_detail != 0 ? from->surface_detail : MESH_DETAIL,
         .drawing = drawing_of(tarn_tank_model(exports->tank->tank)->name),
         .cell_m = desc->cell_m,
         .is_flat = desc->cells[2] == 1,
@@ -307,6 +332,12 @@ static export_info describe(const tool_export_options *from, const tool_exports 
 
 static bool open_output(const tool_export_options *from, tool_exports *exports, tool_output *out, uint32_t threads)
 {
+    const char *model = tarn_tank_model(exports->tank->tank)->name;
+    if (out->format->kind == EXPORT_SURFACE && drawing_of(model) != EXPORT_WATER) {
+        fprintf(stderr, "%s: --surface %s: found a tank of %s, allowed is one of liquid\n", exports->command, out->path,
+                model);
+        return false;
+    }
     choose_steps(out, from);
     if (!make_folder(out->path, out->format == &export_ply)) {
         fprintf(stderr, "%s: %s%s: %s\n", exports->command, out->format == &export_ply ? "--ply " : "", out->path,
@@ -336,7 +367,7 @@ static bool allocate(const tool_export_options *from, tool_exports *exports)
     bool wants_grid = false, wants_scaled = false;
     for (uint32_t i = 0; i < from->file_count; i++) {
         wants_grid |= from->files[i].format == &export_vti;
-        wants_scaled |= from->files[i].format->is_picture && from->channel != NULL;
+        wants_scaled |= from->files[i].format->kind == EXPORT_PICTURE && from->channel != NULL;
     }
     exports->scaled = wants_scaled ? malloc((size_t)exports->particles_max * 3) : NULL;
     exports->cell_count = (size_t)cells[0] * cells[1] * cells[2];
@@ -509,18 +540,22 @@ double tool_exports_took_s(const tool_exports *exports)
 
 void tool_exports_print_time(const tool_exports *exports, FILE *file)
 {
-    for (int is_picture = 1; is_picture >= 0; is_picture--) {
+    static const struct {
+        export_kind kind;
+        const char *name;
+    } kinds[] = {{EXPORT_PICTURE, "pictures"}, {EXPORT_SURFACE, "surfaces"}, {EXPORT_PARTICLES, "frames of particles"}};
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         uint32_t count = 0;
         double took_s = 0.0;
         for (uint32_t i = 0; i < exports->output_count; i++) {
             const tool_output *out = &exports->outputs[i];
-            if (out->format->is_picture == (is_picture != 0)) {
+            if (out->format->kind == kinds[k].kind) {
                 count += out->frame_count;
                 took_s += out->took_s;
             }
         }
-        if (count > 0 && (is_picture || took_s >= TELLING_S)) {
-            fprintf(file, ", %u %s in %.3f s", count, is_picture ? "pictures" : "frames of particles", took_s);
+        if (count > 0 && (kinds[k].kind != EXPORT_PARTICLES || took_s >= TELLING_S)) {
+            fprintf(file, ", %u %s in %.3f s", count, kinds[k].name, took_s);
         }
     }
     const tool_channel *channel = &exports->channel;
@@ -533,7 +568,7 @@ void tool_exports_print_time(const tool_exports *exports, FILE *file)
 /// "3 PLY files in out", where pictures are numbered with their pattern.
 static void print_output(const tool_output *out, FILE *file)
 {
-    bool is_numbered = out->format == &export_png || out->format == &export_vti;
+    const bool is_numbered = out->format->is_numbered;
     int length = (int)(strlen(out->path) - (is_numbered ? strlen(out->format->ending) : 0));
     fprintf(file, "%u %s in ", out->frame_count, out->format->unit);
     if (strcmp(out->path, "-") == 0) {

@@ -10,7 +10,7 @@
 
 enum { TOOL_EXPORTS_MAX = 8 };
 
-/// --export, --render, --ply and how often; the input of tool_export_argp.
+/// --export, --render, --surface, --ply and how often; the input of tool_export_argp.
 typedef struct tool_export_options {
     struct {
         const char *path;
@@ -20,6 +20,7 @@ typedef struct tool_export_options {
     uint32_t ply_every, every; ///< 0: not given
     double fps;                ///< 0: not given
     uint32_t width, height;    ///< 0: not given
+    uint32_t surface_detail;   ///< 0: not given
     const char *channel;       ///< by name; NULL: not given
     bool uses_standard_output; ///< for a video, so nothing else may go there
 } tool_export_options;
@@ -30,7 +31,7 @@ typedef struct tool_exports tool_exports;
 
 /// Makes the folders that are missing and opens the writers. Options without files make one that does nothing.
 /// @param options  lives as long as the exports
-/// @param threads  for pictures; 0: one per processor
+/// @param threads  for pictures and surfaces; 0: one per processor
 /// @return NULL: a sentence went to stderr
 tool_exports *tool_exports_open(const char *command, const tool_export_options *options, const tool_tank *tank,
                                 uint32_t threads);

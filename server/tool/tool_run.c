@@ -7,6 +7,7 @@
 #include "server/tool/tool_checkpoint.h"
 #include "server/tool/tool_export.h"
 #include "server/tool/tool_inputs.h"
+#include "server/tool/tool_probe.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -24,7 +25,14 @@ typedef struct run_arguments {
     tool_checkpoint_options checkpoint;
     uint32_t first; ///< the step that it goes on from
     tool_export_options exports;
+    tool_probe_options probes;
 } run_arguments;
+
+/// What of a run goes into files.
+typedef struct run_outputs {
+    tool_exports *exports;
+    tool_probes *probes;
+} run_outputs;
 
 enum { KEY_STEPS = 's', KEY_HASH = 'x', KEY_QUIET = 'q', KEY_INPUTS = 256, KEY_RECORD };
 
@@ -49,6 +57,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[1] = &arguments->device;
         state->child_inputs[2] = &arguments->settings;
         state->child_inputs[3] = &arguments->checkpoint;
+        state->child_inputs[4] = &arguments->probes;
         return 0;
     case KEY_STEPS:
         arguments->steps = (uint32_t)tarn_option_number(state, "steps", argument, 0, TOOL_STEPS_MAX);
@@ -100,20 +109,20 @@ static bool is_checkpoint(const run_arguments *arguments, uint32_t step)
 
 /// @return the step that it came to; less than asked for after an interrupt. `failed` says that a sentence went to
 /// stderr.
-static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_inputs *inputs, tool_exports *exports,
-                          bool *failed)
+static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_inputs *inputs,
+                          const run_outputs *outputs, bool *failed)
 {
     progress bar;
     progress_start(&bar, arguments->steps, (double)tank->scene.tank.dt_s, arguments->quiet);
     uint32_t step = arguments->first;
-    *failed = !tool_exports_step(exports, step, &bar);
+    *failed = !tool_exports_step(outputs->exports, step, &bar);
     while (!*failed && step < arguments->steps && !tool_interrupted()) {
         *failed = !tool_inputs_step(inputs, tank, step, &bar);
         if (*failed) {
             break;
         }
         step++;
-        *failed = !tool_exports_step(exports, step, &bar) ||
+        *failed = !tool_exports_step(outputs->exports, step, &bar) || !tool_probes_step(outputs->probes, &bar) ||
                   (is_checkpoint(arguments, step) &&
                    !tool_checkpoint_write(arguments->command, arguments->checkpoint.write, tank));
         progress_show(&bar, step);
@@ -146,11 +155,13 @@ static void print_report(FILE *file, tool_tank *tank, const tool_exports *export
 
 /// @param inputs  NULL where something was wrong with them
 static int finish(const run_arguments *arguments, tool_tank *tank, const tool_inputs *inputs,
-                  const tool_exports *exports, uint32_t step, double elapsed_s)
+                  const run_outputs *outputs, uint32_t step, double elapsed_s)
 {
+    const tool_exports *exports = outputs->exports;
     if (!arguments->quiet) {
         FILE *file = arguments->exports.uses_standard_output ? stderr : stdout;
         print_report(file, tank, exports, elapsed_s - tool_exports_took_s(exports));
+        tool_probes_print(outputs->probes, file);
         if (inputs != NULL) {
             tool_inputs_print(inputs, file);
         }
@@ -187,19 +198,20 @@ static bool settle_steps(run_arguments *arguments, const tool_inputs *inputs)
 }
 
 /// Steps and writes. @return the exit status
-static int run_all(run_arguments *arguments, tool_tank *tank, tool_inputs *inputs, tool_exports *exports)
+static int run_all(run_arguments *arguments, tool_tank *tank, tool_inputs *inputs, const run_outputs *outputs)
 {
     bool failed = false;
     const double start_s = tool_now_s();
-    const uint32_t step = run_steps(arguments, tank, inputs, exports, &failed);
+    const uint32_t step = run_steps(arguments, tank, inputs, outputs, &failed);
     const char *checkpoint = arguments->checkpoint.write;
     failed = failed || (checkpoint != NULL && !tool_checkpoint_write(arguments->command, checkpoint, tank));
-    const bool finished = tool_exports_finish(exports, failed);
+    const bool exported = tool_exports_finish(outputs->exports, failed);
+    const bool finished = tool_probes_finish(outputs->probes, failed) && exported;
     const bool closed = tool_inputs_close(inputs, tank, !failed);
     if (failed) {
         return EXIT_FAILURE;
     }
-    const int status = finish(arguments, tank, closed ? inputs : NULL, exports, step, tool_now_s() - start_s);
+    const int status = finish(arguments, tank, closed ? inputs : NULL, outputs, step, tool_now_s() - start_s);
     if (!finished) {
         fprintf(stderr, "%s: not all of the files were written\n", arguments->command);
     }
@@ -239,16 +251,21 @@ static int run(run_arguments *arguments, tool_tank *tank)
     if (!tool_inputs_open(&inputs, arguments->command, arguments->inputs, arguments->record, tank)) {
         return EXIT_FAILURE;
     }
-    tool_exports *exports =
-        settle_steps(arguments, &inputs)
-            ? tool_exports_open(arguments->command, &arguments->exports, tank, arguments->device.cpu.threads)
-            : NULL;
-    if (exports != NULL) {
-        status = run_all(arguments, tank, &inputs, exports);
+    run_outputs outputs = {NULL, NULL};
+    if (settle_steps(arguments, &inputs)) {
+        outputs.probes = tool_probes_open(arguments->command, &arguments->probes, tank);
+    }
+    if (outputs.probes != NULL) {
+        outputs.exports =
+            tool_exports_open(arguments->command, &arguments->exports, tank, arguments->device.cpu.threads);
+    }
+    if (outputs.exports != NULL) {
+        status = run_all(arguments, tank, &inputs, &outputs);
     } else {
         tool_inputs_drop(&inputs);
     }
-    tool_exports_free(exports);
+    tool_exports_free(outputs.exports);
+    tool_probes_free(outputs.probes);
     return status;
 }
 
@@ -258,7 +275,8 @@ int tool_run(int argc, char **argv)
         {&tool_export_argp, 0, "What it writes (folders are made where they are missing):", 1},
         {&tool_device_argp, 0, "Where it runs:", 2},
         {&tool_settings_argp, 0, NULL, 0},
-        {&tool_checkpoint_argp, 0, "Long runs:", 3},
+        {&tool_checkpoint_argp, 0, "Long runs:", 4},
+        {&tool_probe_argp, 0, "What it measures:", 3},
         {0},
     };
     static const struct argp argp = {

@@ -1,6 +1,7 @@
 // A tank's life on one device or two: begin at gpu_play_run.
 #include "tests/gpu/gpu_play.h"
 #include "kernels/encoder.h"
+#include "kernels/probe.h"
 #include "server/common/clock.h"
 #include "tests/gpu/gpu_watch.h"
 
@@ -111,6 +112,43 @@ static bool encode(stage *s, uint32_t index, gpu_outcome *out)
     return true;
 }
 
+/// Probes of all kinds that the tank may have, from corner to corner.
+static uint32_t choose_probes(const tarn_tank_desc *desc, tarn_probe *probe)
+{
+    enum { EACH = 8 };
+    uint32_t count = 0;
+    float size_m[3];
+    for (int a = 0; a < 3; a++) {
+        size_m[a] = (float)desc->cells[a] * desc->cell_m;
+    }
+    for (uint32_t i = 0; i < EACH; i++) {
+        const float t = (float)i / (EACH - 1), x = t * size_m[0], z = (1.0f - t) * size_m[2];
+        const tarn_probe kinds[TARN_PROBE_KIND_COUNT] = {
+            {TARN_PROBE_POINT, {{x, 0.5f * t * size_m[1], z}}},
+            {TARN_PROBE_GAUGE, {{x, 0.0f, z}, {(1.0f - t) * size_m[0], size_m[1], z}}},
+            {TARN_PROBE_FLUX, {{x, 0.0f, 0.0f}, {x, size_m[1], 0.0f}, {x, 0.0f, size_m[2]}}}};
+        for (int kind = 0; kind < TARN_PROBE_KIND_COUNT; kind++) {
+            if (tarn_probe_check(desc, &kinds[kind], NULL, 0) == TARN_OK) {
+                probe[count++] = kinds[kind];
+            }
+        }
+    }
+    return count;
+}
+
+static bool measure(stage *s, gpu_outcome *out)
+{
+    tarn_probe probe[TARN_PROBES_MAX];
+    tarn_probe_reading reading[TARN_PROBES_MAX];
+    tarn_probes *probes = NULL;
+    const uint32_t count = choose_probes(tarn_tank_desc_of(s->tank), probe);
+    const bool is_well = note(out, s, "making probes", tarn_probes_create(s->tank, probe, count, &probes)) &&
+                         note(out, s, "the probes", tarn_probes_read(probes, reading));
+    out->measured = is_well ? digest((const uint8_t *)reading, count * sizeof *reading) : 0;
+    tarn_probes_destroy(probes);
+    return is_well;
+}
+
 /// Saves the tank and goes on with its state on another device.
 static bool move(stage *s, const gpu_play *play, gpu_outcome *out)
 {
@@ -146,7 +184,7 @@ void gpu_play_run(const gpu_play *play, gpu_outcome *out)
         }
     }
     if (is_well) {
-        is_well = note(out, &s, "the report", tarn_tank_report_get(s.tank, &report));
+        is_well = note(out, &s, "the report", tarn_tank_report_get(s.tank, &report)) && measure(&s, out);
     }
     const uint32_t timed = gpu_play_timed(play->steps);
     out->step_ms /= timed;
@@ -168,6 +206,10 @@ bool gpu_outcomes_same(const gpu_outcome *a, const gpu_outcome *b, char why[GPU_
             snprintf(why, GPU_WHY_BYTES, "the state differs after step %u", i + 1);
             return false;
         }
+    }
+    if (a->measured != b->measured) {
+        snprintf(why, GPU_WHY_BYTES, "what probes say differs");
+        return false;
     }
     const uint32_t frames = a->frames < b->frames ? a->frames : b->frames; // one that moves has none
     for (uint32_t i = 0; i < frames; i++) {

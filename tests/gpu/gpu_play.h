@@ -19,6 +19,7 @@ typedef struct gpu_outcome {
     tarn_tank_hash hashes[GPU_STEPS_MAX]; ///< after each step
     gpu_frame frame[GPU_STEPS_MAX];       ///< one for each step: key, base and extra ones, with all layers
     uint32_t particles;                   ///< in the end
+    uint64_t measured;                    ///< digest of what probes say then
     double step_ms, encode_ms;            ///< on average, after a few that warm up
     uint64_t begin_ns, end_ns;            ///< of these
     char why[GPU_WHY_BYTES];              ///< where it isn't valid

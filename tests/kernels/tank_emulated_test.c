@@ -237,6 +237,31 @@ static void outgrow_memory(void **state)
     }
 }
 
+/// Of tanks of all models; no step launches the kernels of probes, so that they aren't among the lists below.
+static void measure_the_same(void **state)
+{
+    static gpu_outcome cpu_found, cuda_found;
+    char why[GPU_WHY_BYTES];
+    (void)state;
+    for (int i = 0; i < TANK_FIXTURE_TINY; i++) {
+        tarn_device *cpu, *cuda;
+        gpu_play play = {.fixture = &tank_fixtures[i], .steps = 2};
+        assert_int_equal(tarn_device_create(&(tarn_device_desc){.threads = 2}, &cpu), TARN_OK);
+        assert_int_equal(tarn_device_create(&(tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = i % 2}, &cuda),
+                         TARN_OK);
+        play.first = cpu;
+        gpu_play_run(&play, &cpu_found);
+        play.first = cuda;
+        gpu_play_run(&play, &cuda_found);
+        if (!gpu_outcomes_same(&cpu_found, &cuda_found, why)) {
+            fail_msg("%s: %s", tank_fixtures[i].name, why);
+        }
+        tarn_device_destroy(cuda);
+        tarn_device_destroy(cpu);
+    }
+    assert_true(emulated_has_run("tank_probe_particles") && emulated_has_run("tank_probe_grid"));
+}
+
 /// After the others: the fixtures are what a GPU is compared with, so that no kernel may be missing from them.
 static void reach_all(void **state)
 {
@@ -279,6 +304,7 @@ int main(void)
         {"tanks change places and take turns", change_places, NULL, NULL, NULL},
         {"spray comes to walls", come_to_walls, NULL, NULL, NULL},
         {"a profile by marks", profile_by_marks, NULL, NULL, NULL},
+        {"probes say the same", measure_the_same, NULL, NULL, NULL},
         {"a tank that outgrows its memory stops", outgrow_memory, NULL, NULL, NULL},
         {"the fixtures reach every kernel", reach_all, NULL, NULL, NULL},
         {"every chain of theirs is one launch", chain_all, NULL, NULL, NULL},

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/probe.h"
 #include "tests/physics/physics.h"
 #include <cmocka.h> // needs those above
 
@@ -124,6 +125,35 @@ static void report_gauges(double curve[GAUGES][STEPS + 1], double dt_s)
     physics_within(PHYSICS_REPORTED, "V5 gauges: time of the peak at x = 2.725 m", peak_s[1], 1.92, 0.1, "s");
 }
 
+// The same by probes, in the middle of the slice.
+enum { PROBE_EDGE = GAUGES, PROBES };
+
+static tarn_probes *open_probes(const physics_tank *t, const tarn_tank_desc *desc)
+{
+    const float z = 4.0f * desc->cell_m, top = 80.0f * desc->cell_m;
+    tarn_probe probe[PROBES];
+    tarn_probes *probes = NULL;
+    for (int gauge = 0; gauge < GAUGES; gauge++) {
+        const float x = (float)gauge_x_m[gauge];
+        probe[gauge] = (tarn_probe){TARN_PROBE_GAUGE, {{x, 0.0f, z}, {x, top, z}}};
+    }
+    probe[PROBE_EDGE] = (tarn_probe){TARN_PROBE_POINT, {{(float)length_m, (float)disc_edge_m, z}}};
+    assert_int_equal(tarn_probes_create(t->tank, probe, PROBES, &probes), TARN_OK);
+    return probes;
+}
+
+static void report_probes(double curve[PROBES][STEPS + 1], double dt_s)
+{
+    physics_within(PHYSICS_REQUIRED, "V5 probes: over 2 cm at x = 2.228 m",
+                   time_over_s(curve[0], STEPS + 1, 0.02, dt_s), 0.40, 0.05, "s");
+    physics_within(PHYSICS_REQUIRED, "V5 probes: over 2 cm at x = 2.725 m",
+                   time_over_s(curve[1], STEPS + 1, 0.02, dt_s), 0.50, 0.05, "s");
+    physics_within(PHYSICS_REQUIRED, "V5 probes: over 2 kPa at the wall, 0.115 m up",
+                   time_over_s(curve[PROBE_EDGE], STEPS + 1, 2000.0, dt_s), 0.643, 0.05, "s");
+    physics_within_percent(PHYSICS_REQUIRED, "V5 probes: pressure there from 0.85 s to 1.05 s",
+                           mean_between(curve[PROBE_EDGE], 0.85, 1.05, dt_s), 3230.0, 10.0, "Pa");
+}
+
 void physics_gauges(void)
 {
     const tarn_tank_desc desc = gauges_desc();
@@ -133,9 +163,16 @@ void physics_gauges(void)
     float *pressure = calloc(cells, sizeof *pressure);
     assert_non_null(pressure);
     double curve[GAUGES][STEPS + 1] = {{0.0}}, disc_pa[STEPS + 1] = {0.0}, disc_edge_pa[STEPS + 1] = {0.0};
+    double probed[PROBES][STEPS + 1] = {{0.0}};
+    tarn_probes *probes = open_probes(&t, &desc);
     for (int step = 1; step <= STEPS; step++) {
+        tarn_probe_reading reading[PROBES];
         physics_steps(&t, 1);
         physics_particles_read(&t, &p);
+        assert_int_equal(tarn_probes_read(probes, reading), TARN_OK);
+        for (int i = 0; i < PROBES; i++) {
+            probed[i][step] = i < GAUGES ? (double)reading[i].depth_m : (double)reading[i].pressure_pa;
+        }
         for (int gauge = 0; gauge < GAUGES; gauge++) {
             curve[gauge][step] = depth_m(&p, gauge_x_m[gauge]);
         }
@@ -145,6 +182,8 @@ void physics_gauges(void)
     }
     report_gauges(curve, (double)desc.dt_s);
     report_pressure(disc_pa, disc_edge_pa, (double)desc.dt_s);
+    report_probes(probed, (double)desc.dt_s);
+    tarn_probes_destroy(probes);
     free(pressure);
     physics_particles_close(&p);
     physics_close(&t);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kernels/liquid_parameters.h"
+#include "kernels/probe.h"
 #include "tests/physics/physics.h"
 #include <cmocka.h> // needs those above
 
@@ -73,6 +74,32 @@ static void measure_pressure(physics_tank *t, double depth_cells, const char *of
     free(pressure);
 }
 
+/// Largest error of what probes say of the pressure, up a line beside a corner and one in the middle, in cells of
+/// liquid; less than half a cell below the surface they aren't asked.
+static void measure_probes(physics_tank *t, double depth_cells, const char *name)
+{
+    enum { COUNT = 60 };
+    const tarn_tank_desc *desc = tarn_tank_desc_of(t->tank);
+    tarn_probe probe[COUNT];
+    tarn_probe_reading reading[COUNT];
+    tarn_probes *probes = NULL;
+    double worst = 0.0;
+    for (int i = 0; i < COUNT; i++) {
+        const float share = (float)(i / 2) / (COUNT / 2), side = i % 2 == 0 ? 0.003f : 0.47f;
+        const float up = share * (float)(depth_cells - 0.5) * desc->cell_m;
+        probe[i] = (tarn_probe){TARN_PROBE_POINT, {{1.25f * side, up, 0.75f * side}}};
+    }
+    assert_int_equal(tarn_probes_create(t->tank, probe, COUNT, &probes), TARN_OK);
+    assert_int_equal(tarn_probes_read(probes, reading), TARN_OK);
+    for (int i = 0; i < COUNT; i++) {
+        const double depth_m = depth_cells * (double)desc->cell_m - (double)probe[i].points_m[0][1];
+        const double error_m = (double)reading[i].pressure_pa / (1000.0 * g) - depth_m;
+        worst = fmax(worst, fabs(error_m) / (double)desc->cell_m);
+    }
+    physics_at_most(PHYSICS_REQUIRED, name, worst, 0.1, "cells");
+    tarn_probes_destroy(probes);
+}
+
 static void measure_rest(void)
 {
     const double depth_cells = 16.0;
@@ -88,6 +115,7 @@ static void measure_rest(void)
     physics_at_most(PHYSICS_REQUIRED, "V1 rest: kinetic energy after 2 s", energy, bound, "J/kg");
     measure_pressure(&t, depth_cells, "V1 rest, 16 cells deep: pressure, offset from rho g d",
                      "V1 rest, 16 cells deep: pressure, deviation from linear");
+    measure_probes(&t, depth_cells, "V1 rest, 16 cells deep: pressure by probes, largest error");
     physics_close(&t);
 }
 
@@ -100,6 +128,7 @@ static void measure_between(void)
     physics_steps(&t, 120);
     measure_pressure(&t, depth_cells, "V1 rest, 16.5 cells deep: pressure, offset from rho g d",
                      "V1 rest, 16.5 cells deep: pressure, deviation from linear");
+    measure_probes(&t, depth_cells, "V1 rest, 16.5 cells deep: pressure by probes, largest error");
     physics_close(&t);
 }
 

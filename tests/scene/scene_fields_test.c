@@ -404,6 +404,7 @@ static void test_there_may_be_so_many_of_each_and_no_more(void **state)
         {"solids", "{" BOX "," AT "}", "solids: ", TARN_TANK_SOLIDS_MAX, TARN_E_MALFORMED},
         {"emitters", "{" BOX "," AT ",'velocity_m_s':[0,0,0]}", "emitters: ", TARN_TANK_EMITTERS_MAX, TARN_E_MALFORMED},
         {"drains", "{" BOX "," AT "}", "drains: ", TARN_TANK_DRAINS_MAX, TARN_E_MALFORMED},
+        {"probes", "{'kind':'point','at_m':[0,0,0]}", "probes: ", TARN_PROBES_MAX, TARN_E_MALFORMED},
         {"solids", "{" BOX "," AT ",'motion':'free'}", "solids[16].motion: ", TARN_TANK_BODIES_MAX, TARN_E_LIMIT},
     };
     static char more[32768];
@@ -422,6 +423,34 @@ static void test_there_may_be_so_many_of_each_and_no_more(void **state)
             }
         }
     }
+}
+
+static void test_reads_probes(void **state)
+{
+    (void)state;
+    read_with("'probes':[{'name':'rod','kind':'gauge','at_m':[0.5,0.25,0.75]},{'kind':'flux','at_m':[0.5,0,0],"
+              "'to_m':[0.5,0.5,1]},{'kind':'point','at_m':[0,0,0]}]");
+    assert_int_equal(scene.probe_count, 3);
+    assert_string_equal(scene.probes[0].name, "rod");
+    assert_int_equal(scene.probes[0].shows, TARN_SHOWS_GAUGE);
+    assert_false(scene.probes[0].has_to);
+    assert_float_equal(scene.probes[0].at_m[2], 0.75, 0.0);
+    assert_string_equal(scene.probes[1].name, "flux2");
+    assert_true(scene.probes[1].has_to);
+    assert_float_equal(scene.probes[1].to_m[1], 0.5, 0.0);
+    assert_string_equal(scene.probes[2].name, "point3");
+    REFUSES_WITH("'probes':[{'kind':'rod','at_m':[0,0,0]}]", TARN_E_MALFORMED, "probes[0].kind",
+                 "allowed is one of \"point\", \"pressure\"");
+    REFUSES_WITH("'probes':[{'kind':'gauge'}]", TARN_E_MALFORMED, "probes[0].at_m", "missing");
+    REFUSES_WITH("'probes':[{'kind':'gauge','at_m':[0,0,0],'name':'A b'}]", TARN_E_MALFORMED, "probes[0].name", "a-z");
+    REFUSES_WITH("'probes':[{'kind':'point','at_m':[0,7,0]}]", TARN_E_LIMIT, "probes[0]", "y is 7 m; allowed is 0 to");
+    REFUSES_WITH("'probes':[{'kind':'point','at_m':[0,0,0],'to_m':[1,1,1]}]", TARN_E_LIMIT, "probes[0]", "one of a");
+    REFUSES_WITH("'probes':[{'kind':'flux','at_m':[0,0,0],'to_m':[0.5,0.5,0.5]}]", TARN_E_LIMIT, "probes[0]",
+                 "0 coordinates in common");
+    REFUSES_WITH("'probes':[{'name':'a','kind':'point','at_m':[0,0,0]},{'name':'a','kind':'point','at_m':[0,0,0]}]",
+                 TARN_E_LIMIT, "probes[1]", "\"a\", which probes[0] has");
+    REFUSES_WITH("'model':'smoke','probes':[{'kind':'gauge','at_m':[0,0,0]}]", TARN_E_LIMIT, "probes[0]",
+                 "has no surface");
 }
 
 static void test_different_fields_are_counted(void **state)
@@ -454,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_fields_that_do_not_fit_are_refused_with_their_place),
         cmocka_unit_test(test_there_may_be_so_many_of_each_and_no_more),
         cmocka_unit_test(test_different_fields_are_counted),
+        cmocka_unit_test(test_reads_probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -522,6 +522,7 @@ static const char example[] =
     "\"rotation_deg\":[0,0,90],\"velocity_m_s\":[0,-1,0],\"liquid\":0,\"colour\":\"#ffffff\",\"start_s\":1,"
     "\"end_s\":2}],"
     "\"drains\":[{\"shape\":{\"box\":{\"size_m\":[1,1,1]}},\"position_m\":[0.5,0.5,0.5],\"rotation_deg\":[0,0,0]}],"
+    "\"probes\":[{\"name\":\"rod\",\"kind\":\"gauge\",\"at_m\":[0.5,0,0.5],\"to_m\":[0.5,1,0.5]}],"
     "\"tank_motion\":{\"loop\":true,\"keyframes\":[{\"time_s\":0,\"position_m\":[0,0,0],\"rotation_deg\":[0,0,0]},"
     "{\"time_s\":2,\"rotation_deg\":[0,360,0]}]},"
     "\"solver\":{\"kind\":\"multigrid\",\"transfer\":\"apic\",\"weights\":\"quadratic\",\"p2g_weights\":\"cubic\","

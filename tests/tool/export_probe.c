@@ -72,7 +72,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[PATH_MAX], allowed[128];
         snprintf(path, sizeof path, "%s/%s", argv[1], names[i]);
-        failures += write_all(export_format_find(path, i >= 3, allowed, sizeof allowed), path);
+        failures += write_all(
+            export_format_find(path, i >= 3 ? EXPORT_PICTURE : EXPORT_PARTICLES, allowed, sizeof allowed), path);
     }
     return failures != 0;
 }

@@ -120,9 +120,9 @@ async function loadTinyUsd() {
 
 /**
  * What tinyusdz understood of a layer: it prints the layer anew, in a layout of its own.
- * @returns {Promise<{layer: Record<string, string>, attributes: Record<string, object>} | null>} an attribute has
- * type, interpolation, and `value` or `samples` (arrays of tuples by time code). Of a binary layer `ids` are not whole:
- * ask hasIds(code, ids)
+ * @returns {Promise<{layer: Record<string, string>, of: Record<string, object>, attributes: object} | null>} `of` has
+ * each prim's attributes, `attributes` the liquid's: type, interpolation, and `value` or `samples` (arrays of tuples by
+ * time code). Of a binary layer `ids` are not whole: ask hasIds(code, ids)
  */
 export async function readUsd(path) {
   const usd = await loadTinyUsd();
@@ -136,6 +136,7 @@ export async function readUsd(path) {
   const read = parseLayer(reprint(file));
   // It prints only the first digit of 64-bit integers. In a text they can be doubles, of which it prints all that are
   // needed; in a binary layer they can be looked for.
+  if (read.attributes.ids === undefined) return read;
   const { samples } = read.attributes.ids;
   if (path.endsWith(".usda")) {
     const asDoubles = Buffer.from(file.toString("utf8").replace("int64[] ids", "double[] ids"));
@@ -164,22 +165,32 @@ function parseLayer(text) {
     layer[name] = JSON.parse(value);
   }
   const prims = [...text.matchAll(/^ *def (\w+) "(\w+)"/gm)].map((m) => [m[1], m[2]]);
+  const bodies = text.split(/^ *def \w+ "\w+"$/m).slice(1);
+  const of = Object.fromEntries(prims.map(([, name], i) => [name, parseAttributes(bodies[i])]));
+  return { layer, prims, of, attributes: of.Liquid };
+}
+
+/** Of a prim, up to the first one below it. */
+function parseAttributes(text) {
   const attributes = {};
   const parse = (value) => JSON.parse(value.replaceAll("(", "[").replaceAll(")", "]"));
   for (const [, type, name, value, open] of text.matchAll(
-    /^ {8}(\w+)\[\] ([\w:]+)(?: = (\[.*\]))?( \(\n *interpolation = "\w+")?/gm,
+    /^ {4,8}(?:uniform )?(\w+)(?:\[\])? ([\w:]+)(?: = ([^{\n]*?))?( \(\n *interpolation = "\w+")?$/gm,
   )) {
     attributes[name] ??= { type };
     if (value !== undefined) attributes[name].value = parse(value);
     if (open !== undefined) attributes[name].interpolation = open.match(/"(\w+)"/)[1];
   }
-  for (const [, name, body] of text.matchAll(/^ {8}\w+\[\] ([\w:]+)\.timeSamples = \{\n([^}]*)\}/gm)) {
+  for (const [, type, name, body] of text.matchAll(
+    /^ {4,8}(\w+)(?:\[\])? ([\w:]+)\.timeSamples = \{\n([^}]*)\}/gm,
+  )) {
+    attributes[name] ??= { type };
     attributes[name].samples = new Map();
-    for (const [, code, value] of body.matchAll(/^ *([\d.e+-]+): (\[.*\]),$/gm)) {
+    for (const [, code, value] of body.matchAll(/^ *([\d.e+-]+): (.*),$/gm)) {
       attributes[name].samples.set(Number(code), parse(value));
     }
   }
-  return { layer, prims, attributes };
+  return attributes;
 }
 
 const crcTable = Array.from({ length: 256 }, (_, n) => {

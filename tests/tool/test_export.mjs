@@ -208,6 +208,7 @@ function checkRunUsd(name, usd, wanted) {
     usd.prims,
     [
       ["Xform", "Tank"],
+      ["BasisCurves", "Box"],
       ["Points", "Liquid"],
     ],
     `${name}: the prims`,

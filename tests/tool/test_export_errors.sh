@@ -27,9 +27,10 @@ run() {
 says() { grep -qF -- "$1" "$folder/out" "$folder/err" || fail "no \"$1\" in what tarn said"; }
 
 # A limit on the size of files stands for a full disk: nothing is left that looks whole, and no part of it.
-for file in run.pvd run.vti run.usda run.usdc pictures.png film.apng film.y4m; do
+for file in run.pvd run.vti run.usda run.usdc pictures.png film.apng film.y4m surface.obj surface.ply surface.usda \
+    surface.usdc; do
     option=--export
-    case $file in *.png | *.apng | *.y4m) option=--render ;; esac
+    case $file in *.png | *.apng | *.y4m) option=--render ;; surface.*) option=--surface ;; esac
     mkdir "$folder/full"
     (
         ulimit -f 20
@@ -129,6 +130,14 @@ says "frames in $folder/cut.pvd are complete, the rest is missing"
 # Wrong options name what was found and what is allowed.
 run 2 --export "$folder/run.obj"
 says 'allowed is a name that ends in one of .pvd, .vti, .usda, .usdc, .usd'
+run 2 --surface "$folder/run.vtp"
+says 'allowed is a name that ends in one of .obj, .ply, .usda, .usdc, .usd'
+run 2 --surface "$folder/a.obj" --surface-detail 5
+says '--surface-detail: found "5"'
+run 2 --surface-detail 2
+says '--surface-detail needs --surface FILE'
+run 2 --surface "$folder/a.obj" --channel speed
+says '--channel needs'
 run 2 --render "$folder/film.gif"
 says 'allowed is a name that ends in one of .png, .apng, .y4m, or -'
 run 2 --export .pvd
@@ -140,7 +149,7 @@ run 2 --render "$folder/a.png" --size 64x-36
 run 2 --size 640x360
 says '--size needs --render FILE'
 run 2 --every 2
-says '--every needs --export, --render or --ply'
+says '--every needs --export, --render, --surface or --ply'
 run 2 --render "$folder/a.png" --every 0
 run 2 --render "$folder/a.png" --fps 0
 says '--fps: found "0", allowed is a number above 0, at most 10000'
@@ -154,8 +163,13 @@ says 'twice'
 run 2 --ply-every 3
 says '--ply-every needs --ply DIR'
 run 2 --export "$folder/a.vti" --channel pressure
-says '--channel needs --render FILE, --export FILE.pvd, .usd, .usda or .usdc, or --ply DIR'
+says '--channel needs --render FILE, --export FILE.pvd, .usd, .usda or .usdc, --surface FILE.ply, .usd, .usda or .usdc, or --ply DIR'
 run 1 --ply "$folder/values" --channel heat
 says 'found "heat", allowed of a tank of liquid: speed height vorticity pressure density'
+
+sed 's/{/{ "model": "smoke",/' "$folder/small.json" >"$folder/smoke.json"
+"$tarn" run "$folder/smoke.json" --steps 1 --surface "$folder/smoke.obj" >"$folder/out" 2>"$folder/err"
+[ $? = 1 ] || fail "a surface of smoke isn't refused"
+says 'found a tank of smoke, allowed is one of liquid'
 
 exit "$failures"

@@ -140,6 +140,11 @@ scene_read scene_read_tank_motion; ///< NULL; motion_draft
 bool scene_fit_solids(scene_reader *r, scene_draft *d);
 bool scene_fit_tank_motion(scene_reader *r, scene_draft *d);
 
+// ---- scene_probes.c: what is measured ----
+
+extern const scene_list scene_probe_list;
+bool scene_fit_probes(scene_reader *r, scene_draft *d);
+
 // ---- scene_shapes.c: shapes and poses ----
 
 scene_read scene_read_shape; ///< NULL; shape_draft

@@ -234,6 +234,7 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
         {"particles_max", false, scene_read_whole, TANK(particles_max), &particles},
         {"blocks", false, scene_read_list, 0, &scene_block_list},
         {"fluids", false, scene_read_list, 0, &scene_fluid_list},
+        {"probes", false, scene_read_list, 0, &scene_probe_list},
     };
     static const scene_field liquids[] = {{"liquids", false, scene_read_list, 0, &scene_liquid_list}};
     static const scene_field solids[] = {{"solids", false, scene_read_list, 0, &scene_solid_list}};

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const export_format *const formats[] = {&export_vtk, &export_vti, &export_usda, &export_usdc,
-                                               &export_usd, &export_png, &export_apng, &export_y4m};
+static const export_format *const formats[] = {
+    &export_vtk,          &export_vti,          &export_usda,       &export_usdc,        &export_usd,
+    &export_png,          &export_apng,         &export_y4m,        &export_surface_obj, &export_surface_ply,
+    &export_surface_usda, &export_surface_usdc, &export_surface_usd};
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 
 uint32_t export_attributes(const export_frame *frame, export_attribute attributes[EXPORT_ATTRIBUTES_MAX])
@@ -33,12 +35,12 @@ size_t export_type_bytes(export_type type)
     return type == EXPORT_UINT8 ? 1 : 4;
 }
 
-const export_format *export_format_find(const char *path, bool is_picture, char *allowed, size_t allowed_bytes)
+const export_format *export_format_find(const char *path, export_kind kind, char *allowed, size_t allowed_bytes)
 {
     size_t length = strlen(path), used = 0;
     for (size_t i = 0; i < FORMAT_COUNT; i++) {
         const export_format *format = formats[i];
-        if (format->is_picture != is_picture) {
+        if (format->kind != kind) {
             continue;
         }
         size_t ending = strlen(format->ending);
@@ -50,7 +52,7 @@ const export_format *export_format_find(const char *path, bool is_picture, char 
                         : 0;
         used += bytes > 0 ? (size_t)bytes : 0;
     }
-    return is_picture && strcmp(path, "-") == 0 ? &export_y4m : NULL;
+    return kind == EXPORT_PICTURE && strcmp(path, "-") == 0 ? &export_y4m : NULL;
 }
 
 tarn_status export_why_errno(const char *path, char *why)

@@ -1,5 +1,6 @@
-/// Particles of a run, frame by frame, into files. A format is three functions behind `export_format`; which one a file
-/// gets is chosen by the ending of its name. The number of particles may change from frame to frame.
+/// Particles of a run, or what is made of them, frame by frame, into files. A format is three functions behind
+/// `export_format`; which one a file gets is chosen by the ending of its name. The number of particles may change from
+/// frame to frame.
 #ifndef TARN_SERVER_TOOL_EXPORT_EXPORT_H
 #define TARN_SERVER_TOOL_EXPORT_EXPORT_H
 
@@ -31,9 +32,10 @@ typedef struct export_info {
     float spacing_m;          ///< between neighbouring particles at rest
     double frames_per_s;      ///< of simulated time, above 0
     uint32_t width, height;   ///< of pictures, in pixels
-    uint32_t threads;         ///< for pictures; 0: one per processor
+    uint32_t threads;         ///< for pictures and surfaces; 0: one per processor
+    uint32_t surface_detail;  ///< of surfaces: nodes between two particles at rest
     export_drawing drawing;   ///< of pictures
-    uint32_t solid_count;     ///< for pictures
+    uint32_t solid_count;     ///< for pictures and USD
     const tarn_solid *solids; ///< live as long as the writer, as do the fields of their shapes
     const tarn_distance_field *fields;
 } export_info;
@@ -72,12 +74,16 @@ uint32_t export_attributes(const export_frame *frame, export_attribute attribute
 
 size_t export_type_bytes(export_type type);
 
+/// What a file shows.
+typedef enum export_kind { EXPORT_PARTICLES, EXPORT_PICTURE, EXPORT_SURFACE, EXPORT_KINDS } export_kind;
+
 /// A format. All functions return TARN_OK, TARN_E_IO or TARN_E_MEMORY, and on failure a sentence in `why`
 /// (EXPORT_WHY_BYTES) that names the file.
 typedef struct export_format {
     const char *ending; ///< of file names, with the dot; NULL: never chosen by name
-    const char *unit;   ///< what a frame becomes, in the plural
-    bool is_picture;
+    export_kind kind;
+    bool is_numbered; ///< a file for each frame, with the step in its name
+    const char *unit; ///< what a frame becomes, in the plural
     /// On failure there is nothing to close.
     tarn_status (*open)(const char *path, const export_info *info, void **writer, char *why);
     tarn_status (*frame)(void *writer, const export_frame *frame, char *why);
@@ -85,18 +91,23 @@ typedef struct export_format {
     tarn_status (*close)(void *writer, bool keep, char *why);
 } export_format;
 
-extern const export_format export_ply;  ///< path is a folder that exists
-extern const export_format export_vtk;  ///< FILE.pvd and a folder FILE with a .vtp for each frame
-extern const export_format export_vti;  ///< FILE-000000.vti and so on: the grid
-extern const export_format export_usda; ///< one file, text
-extern const export_format export_usdc; ///< one file, binary
-extern const export_format export_usd;  ///< the same; readers of .usd look at what is inside
+extern const export_format export_ply;          ///< path is a folder that exists
+extern const export_format export_vtk;          ///< FILE.pvd and a folder FILE with a .vtp for each frame
+extern const export_format export_vti;          ///< FILE-000000.vti and so on: the grid
+extern const export_format export_usda;         ///< one file, text
+extern const export_format export_usdc;         ///< one file, binary
+extern const export_format export_usd;          ///< the same; readers of .usd look at what is inside
+extern const export_format export_surface_obj;  ///< FILE-000000.obj and so on
+extern const export_format export_surface_ply;  ///< FILE-000000.ply and so on
+extern const export_format export_surface_usda; ///< one file, text; usdc and usd: binary
+extern const export_format export_surface_usdc;
+extern const export_format export_surface_usd;
 extern const export_format export_png;  ///< FILE-000000.png and so on
 extern const export_format export_apng; ///< one animation
 extern const export_format export_y4m;  ///< one video, uncompressed; "-" is standard output
 
 /// The format for a file name. NULL: none has this ending; `allowed` then lists those that there are, for a sentence.
-const export_format *export_format_find(const char *path, bool is_picture, char *allowed, size_t allowed_bytes);
+const export_format *export_format_find(const char *path, export_kind kind, char *allowed, size_t allowed_bytes);
 
 /// Puts "PATH: what errno says" into `why`. @return TARN_E_IO
 tarn_status export_why_errno(const char *path, char *why);

@@ -320,6 +320,6 @@ static tarn_status y4m_close(void *writer, bool keep, char *why)
     return video_close(writer, keep, why);
 }
 
-const export_format export_png = {".png", "pictures", true, png_open, png_frame, png_close};
-const export_format export_apng = {".apng", "pictures", true, apng_open, apng_frame, apng_close};
-const export_format export_y4m = {".y4m", "pictures", true, y4m_open, y4m_frame, y4m_close};
+const export_format export_png = {".png", EXPORT_PICTURE, true, "pictures", png_open, png_frame, png_close};
+const export_format export_apng = {".apng", EXPORT_PICTURE, false, "pictures", apng_open, apng_frame, apng_close};
+const export_format export_y4m = {".y4m", EXPORT_PICTURE, false, "pictures", y4m_open, y4m_frame, y4m_close};

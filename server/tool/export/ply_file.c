@@ -84,4 +84,4 @@ static tarn_status ply_close(void *writer, bool keep, char *why)
     return TARN_OK;
 }
 
-const export_format export_ply = {NULL, "PLY files", false, ply_open, ply_frame, ply_close};
+const export_format export_ply = {NULL, EXPORT_PARTICLES, false, "PLY files", ply_open, ply_frame, ply_close};

@@ -1,42 +1,18 @@
-// Values of the Points prim that don't depend on the layer's form: extents, linear colours, time codes.
+// Values that don't depend on the layer's form, nor on what the liquid is shown as.
 #include "server/tool/export/usd_values.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-const usd_series_spec usd_series[USD_SERIES_COUNT] = {
-#define USD_SERIES_SPEC(id, type, name, interpolation) {type, name, interpolation},
-    USD_SERIES_LIST(USD_SERIES_SPEC)
-#undef USD_SERIES_SPEC
-};
-
 const float usd_water_colour[3] = {0.04f, 0.26f, 0.5f};
 
-bool usd_has_series(const export_frame *frame, int id)
-{
-    return (id != USD_LIQUIDS || frame->liquids != NULL) && (id != USD_COLOURS || frame->colours != NULL) &&
-           (id != USD_CHANNEL || frame->channel != NULL);
-}
-
-const char *usd_name(int id, const char *channel)
-{
-    return id == USD_CHANNEL ? channel : usd_series[id].name;
-}
-
-void usd_name_channel(const export_frame *frame, char channel[USD_NAME_BYTES])
-{
-    if (frame->channel != NULL) {
-        snprintf(channel, USD_NAME_BYTES, "%s%s", usd_series[USD_CHANNEL].name, frame->channel_name);
-    }
-}
-
-void usd_extent(const export_frame *frame, float radius_m, float box[6])
+void usd_extent(const float *points_m, uint64_t count, float radius_m, float box[6])
 {
     memset(box, 0, 6 * sizeof(float));
-    for (size_t i = 0; i < frame->particle_count; i++) {
-        for (int axis = 0; axis < 3; axis++) {
-            float value = frame->positions_m[3 * i + (size_t)axis];
+    for (uint64_t i = 0; i < count; i++) {
+        for (size_t axis = 0; axis < 3; axis++) {
+            const float value = points_m[3 * i + axis];
             box[axis] = i == 0 || value - radius_m < box[axis] ? value - radius_m : box[axis];
             box[3 + axis] = i == 0 || value + radius_m > box[3 + axis] ? value + radius_m : box[3 + axis];
         }
@@ -49,6 +25,33 @@ void usd_linear(float linear[256])
         double c = i / 255.0;
         linear[i] = (float)(c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4));
     }
+}
+
+int usd_sample_colours(usd_layer *layer, int prim, int attribute, const uint8_t *colours, uint64_t count, float *linear)
+{
+    float all[256];
+    usd_linear(all);
+    if (attribute < 0) {
+        attribute = usd_layer_attribute(layer, prim, "color3f[]", "primvars:displayColor", "vertex");
+    }
+    for (uint64_t i = 0; i < 3 * count && linear != NULL; i++) {
+        linear[i] = all[colours[i]];
+    }
+    if (linear != NULL) {
+        usd_layer_sample(layer, attribute, linear, count);
+    }
+    return attribute;
+}
+
+int usd_sample_channel(usd_layer *layer, int prim, int attribute, const char *name, const float *values, uint64_t count)
+{
+    if (attribute < 0) {
+        char channel[USD_NAME_BYTES];
+        snprintf(channel, sizeof channel, "primvars:%s", name);
+        attribute = usd_layer_attribute(layer, prim, "float[]", channel, "vertex");
+    }
+    usd_layer_sample(layer, attribute, values, count);
+    return attribute;
 }
 
 double usd_codes_per_s(const export_info *info)

@@ -234,7 +234,7 @@ static tarn_status vtk_close(void *writer, bool keep, char *why)
     return status;
 }
 
-const export_format export_vtk = {".pvd", "frames", false, vtk_open, vtk_frame, vtk_close};
+const export_format export_vtk = {".pvd", EXPORT_PARTICLES, false, "frames", vtk_open, vtk_frame, vtk_close};
 
 // ---- the grid ----
 
@@ -357,4 +357,4 @@ static tarn_status vti_close(void *writer, bool keep, char *why)
     return TARN_OK;
 }
 
-const export_format export_vti = {".vti", "frames of the grid", false, vti_open, vti_frame, vti_close};
+const export_format export_vti = {".vti", EXPORT_PARTICLES, true, "frames of the grid", vti_open, vti_frame, vti_close};

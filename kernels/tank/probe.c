@@ -1,0 +1,416 @@
+// Probes on the host: what they are in cells, and what their sums mean.
+//
+//     sums to zero ─ probe_particles ─ probe_grid ─ one download ─ SI units
+//
+// The device adds integers and copies values of the grid; all other arithmetic is here, in doubles, so that figures
+// are the same whatever the device is.
+#include "kernels/probe.h"
+#include "kernels/tank/probe_cells.h"
+#include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Not in the tank's list: no step launches them.
+TARN_KERNEL_DECLARE(tank_probe_particles)
+TARN_KERNEL_DECLARE(tank_probe_grid)
+static const tarn_kernel particles_kernel = TARN_KERNEL_DEFINE(tank_probe_particles);
+static const tarn_kernel grid_kernel = TARN_KERNEL_DEFINE(tank_probe_grid);
+
+_Static_assert((int)TARN_PROBE_POINT == (int)PROBE_POINT && (int)TARN_PROBE_GAUGE == (int)PROBE_GAUGE &&
+                   (int)TARN_PROBE_FLUX == (int)PROBE_FLUX,
+               "kernels name kinds as the interface does");
+_Static_assert((int)TARN_MODEL_CARRIED_MAX == (int)CARRIED_MAX, "a reading has all that particles carry");
+
+struct tarn_probes {
+    tarn_tank *tank;
+    uint32_t count, point_count, tile_count;
+    uint32_t sum_count, cell_count;
+    tank_probe probe[TARN_PROBES_MAX];
+    uint32_t point[TARN_PROBES_MAX];
+    tank_probe_tile *tiles; ///< host, while they are made
+    tank_probe_args args;
+    void *given, *found; ///< device: what kernels read; sums, and behind them cells
+    uint8_t *host;       ///< what was found
+    size_t found_bytes;
+};
+
+// --------------------------------------------------------------------------------------------------------------- cells
+
+/// A unit vector from a to b. @return its length, cells
+static float direction(const tarn_tank_desc *desc, const float *a_m, const float *b_m, float *unit)
+{
+    double way[3], length = 0.0;
+    for (int a = 0; a < 3; a++) {
+        way[a] = ((double)b_m[a] - (double)a_m[a]) / (double)desc->cell_m;
+        length += way[a] * way[a];
+    }
+    length = sqrt(length);
+    for (int a = 0; a < 3; a++) {
+        unit[a] = (float)(way[a] / length);
+    }
+    return (float)length;
+}
+
+/// The box in which particles count for a probe, and the tiles that it meets.
+static void find_box(const tarn_tank_desc *desc, const tarn_probe *from, tank_probe *probe, int first[3], int last[3])
+{
+    for (int a = 0; a < 3; a++) {
+        double low = (double)from->points_m[0][a], high = low, corner = low;
+        for (int i = 1; i <= (int)from->kind; i++) {
+            low = fmin(low, (double)from->points_m[i][a]);
+            high = fmax(high, (double)from->points_m[i][a]);
+            corner += (double)from->points_m[i][a] - (double)from->points_m[0][a];
+        }
+        if (from->kind == TARN_PROBE_FLUX) { // the fourth corner
+            low = fmin(low, corner);
+            high = fmax(high, corner);
+        }
+        const double cells = (double)desc->cells[a], reach = desc->cells[a] == 1 ? 2.0 : 1.001;
+        low = fmin(fmax(low / (double)desc->cell_m - reach, 0.0), cells);
+        high = fmin(fmax(high / (double)desc->cell_m + reach, 0.0), cells);
+        probe->low[a] = (uint32_t)(low * (1 << POSITION_BITS));
+        probe->extent[a] = (uint32_t)(high * (1 << POSITION_BITS)) - probe->low[a];
+        const int tiles = ((int)desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
+        first[a] = tile_min_i32((int)low / TILE_EDGE, tiles - 1);
+        last[a] = tile_min_i32((int)high / TILE_EDGE, tiles - 1);
+    }
+}
+
+/// Whether particles of a tile may count for a probe, of those in its box: what a slanted one passes by is left out.
+static bool meets_tile(const tank_probe *probe, int x, int y, int z)
+{
+    const double reach = 1.001 * sqrt(3.0) * (0.5 * TILE_EDGE + 1.0); // to a corner, and a cell beyond
+    const double off[3] = {(x + 0.5) * TILE_EDGE - (double)probe->at[0], (y + 0.5) * TILE_EDGE - (double)probe->at[1],
+                           (z + 0.5) * TILE_EDGE - (double)probe->at[2]};
+    double square = 0.0, along = 0.0, up = 0.0;
+    for (int a = 0; a < 3; a++) {
+        square += off[a] * off[a];
+        along += off[a] * (double)probe->along[a];
+        up += off[a] * (double)probe->up[a];
+    }
+    return probe->kind == PROBE_POINT || (probe->kind == PROBE_FLUX && fabs(up) <= reach) ||
+           (probe->kind == PROBE_GAUGE && square - along * along <= reach * reach);
+}
+
+static tarn_status list_tiles(tarn_probes *p, uint32_t probe, const int first[3], const int last[3])
+{
+    const int32_t *tiles = p->tank->args->grid.shape.tiles[0];
+    const uint32_t more = (uint32_t)((last[0] - first[0] + 1) * (last[1] - first[1] + 1) * (last[2] - first[2] + 1));
+    tank_probe_tile *list = realloc(p->tiles, ((size_t)p->tile_count + more) * sizeof *list);
+    if (list == NULL) {
+        return TARN_E_MEMORY;
+    }
+    p->tiles = list;
+    for (int z = first[2]; z <= last[2]; z++) {
+        for (int y = first[1]; y <= last[1]; y++) {
+            for (int x = first[0]; x <= last[0]; x++) {
+                if (meets_tile(&p->probe[probe], x, y, z)) {
+                    list[p->tile_count++] = (tank_probe_tile){probe, (uint32_t)((z * tiles[1] + y) * tiles[0] + x)};
+                }
+            }
+        }
+    }
+    return TARN_OK;
+}
+
+/// The vector product.
+static void cross(const float *a, const float *b, float *to)
+{
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        to[i] = a[j] * b[k] - a[k] * b[j];
+    }
+}
+
+static tarn_status place(tarn_probes *p, const tarn_probe *from)
+{
+    const tarn_tank_desc *desc = &p->tank->grid.desc;
+    tank_probe *probe = &p->probe[p->count];
+    int first[3], last[3];
+    memset(probe, 0, sizeof *probe);
+    probe->kind = (uint32_t)from->kind;
+    probe->first = p->sum_count;
+    for (int a = 0; a < 3; a++) {
+        probe->at[a] = tile_clamp_f32(from->points_m[0][a] / desc->cell_m, 0.0f, (float)desc->cells[a]);
+    }
+    if (from->kind == TARN_PROBE_POINT) {
+        p->sum_count += PROBE_POINT_SUMS;
+        probe->cells = p->cell_count;
+        p->cell_count += PROBE_CELLS;
+        p->point[p->point_count++] = p->count;
+    } else {
+        probe->length[0] = direction(desc, from->points_m[0], from->points_m[1], probe->along);
+        probe->samples = 1;
+        if (from->kind == TARN_PROBE_FLUX) {
+            probe->length[1] = direction(desc, from->points_m[0], from->points_m[2], probe->side);
+            cross(probe->along, probe->side, probe->up);
+        } else {
+            probe->samples += (uint32_t)(probe->length[0] * (float)PROBE_SAMPLES_PER_CELL);
+        }
+        probe->part = probe->length[0] / (float)probe->samples;
+        probe->per_part = 1.0f / probe->part;
+        for (int a = 0; a < 3; a++) {
+            probe->per_along[a] = fabsf(probe->along[a]) > 1e-6f ? 1.0f / probe->along[a] : 0.0f;
+        }
+        p->sum_count += probe->samples;
+    }
+    find_box(desc, from, probe, first, last);
+    return list_tiles(p, p->count++, first, last);
+}
+
+// -------------------------------------------------------------------------------------------------------------- memory
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+static tarn_status take_memory(tarn_probes *p)
+{
+    const size_t probes = aligned(sizeof p->probe), points = aligned(sizeof p->point);
+    const size_t tiles = (size_t)p->tile_count * sizeof *p->tiles, sums = (size_t)p->sum_count * sizeof(uint64_t);
+    tarn_device *device = p->tank->grid.device;
+    tarn_queue *queue = p->tank->grid.queue;
+    p->found_bytes = sums + ((size_t)p->cell_count + 1) * sizeof(float);
+    p->host = calloc(1, p->found_bytes);
+    p->given = tarn_device_alloc(device, probes + points + tiles);
+    p->found = tarn_device_alloc(device, p->found_bytes);
+    if (p->host == NULL || p->given == NULL || p->found == NULL) {
+        return TARN_E_MEMORY;
+    }
+    unsigned char *given = p->given, *found = p->found;
+    tarn_status status = tarn_queue_upload(queue, given, p->probe, sizeof p->probe);
+    if (status == TARN_OK) {
+        status = tarn_queue_upload(queue, given + probes, p->point, sizeof p->point);
+    }
+    if (status == TARN_OK) {
+        status = tarn_queue_upload(queue, given + probes + points, p->tiles, tiles);
+    }
+    p->args.probe = (const tank_probe *)given;
+    p->args.point = (const uint32_t *)(given + probes);
+    p->args.tile = (const tank_probe_tile *)(given + probes + points);
+    p->args.sum = (uint64_t *)found;
+    p->args.cell = (float *)(found + sums);
+    free(p->tiles);
+    p->tiles = NULL;
+    return status;
+}
+
+tarn_status tarn_probes_create(tarn_tank *tank, const tarn_probe *probes, uint32_t count, tarn_probes **made)
+{
+    if (count == 0) {
+        return TARN_E_ARGUMENT;
+    }
+    if (count > TARN_PROBES_MAX) {
+        return TARN_E_LIMIT;
+    }
+    tarn_probes *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return TARN_E_MEMORY;
+    }
+    p->tank = tank;
+    tarn_status status = TARN_OK;
+    for (uint32_t i = 0; i < count && status == TARN_OK; i++) {
+        status = tarn_probe_check(&tank->grid.desc, &probes[i], NULL, 0);
+        status = status == TARN_OK ? place(p, &probes[i]) : status;
+    }
+    status = status == TARN_OK ? take_memory(p) : status;
+    if (status != TARN_OK) {
+        tarn_probes_destroy(p);
+        return status;
+    }
+    *made = p;
+    return TARN_OK;
+}
+
+void tarn_probes_destroy(tarn_probes *probes)
+{
+    if (probes == NULL) {
+        return;
+    }
+    (void)tarn_queue_wait(probes->tank->grid.queue);
+    tarn_device_free(probes->tank->grid.device, probes->given);
+    tarn_device_free(probes->tank->grid.device, probes->found);
+    free(probes->tiles);
+    free(probes->host);
+    free(probes);
+}
+
+// ------------------------------------------------------------------------------------------------------------- reading
+
+static double sum_at(const tarn_probes *p, uint32_t at)
+{
+    int64_t sum;
+    memcpy(&sum, p->host + (size_t)at * sizeof sum, sizeof sum);
+    return (double)sum / (1 << PROBE_UNIT_BITS);
+}
+
+/// Where a point is between the middles of cells: from that of its own cell, -1..1.
+static void off_middle(const tarn_probes *p, const tank_probe *probe, double off[3])
+{
+    const int32_t *cells = p->tank->args->grid.shape.cells;
+    for (int a = 0; a < 3; a++) {
+        const double cell = fmin(floor((double)probe->at[a]), cells[a] - 1.0);
+        off[a] = cells[a] == 1 ? 0.0 : (double)probe->at[a] - cell - 0.5;
+    }
+}
+
+static double mixed(double a, double b, double share)
+{
+    return a + (b - a) * share;
+}
+
+/// Between the middles of cells that have a pressure by linear weights. Beside a wall or the surface, where some have
+/// none, along each axis as it grows from the other side: at rest that is exact, too.
+static double pressure_of(const tarn_probes *p, const tank_probe *probe, const float *cells)
+{
+    static const int step[3] = {1, 3, 9};
+    const int own = PROBE_PRESSURES / 2;
+    double off[3], along[8], sloped = (double)cells[own];
+    bool is_whole = true, meets_air = false;
+    off_middle(p, probe, off);
+    for (int corner = 0; corner < 8; corner++) {
+        int at = own;
+        for (int a = 0; a < 3; a++) {
+            at += (corner >> a & 1) && off[a] != 0.0 ? (off[a] > 0.0 ? step[a] : -step[a]) : 0;
+        }
+        along[corner] = (double)cells[at];
+        is_whole &= cells[at] != 0.0f;
+    }
+    if (is_whole) {
+        for (int a = 2, count = 4; a >= 0; a--, count /= 2) {
+            for (int i = 0; i < count; i++) {
+                along[i] = mixed(along[i], along[i + count], fabs(off[a]));
+            }
+        }
+        return along[0];
+    }
+    if (cells[own] == 0.0f) {
+        return 0.0;
+    }
+    for (int a = 0; a < 3; a++) {
+        const int towards = off[a] > 0.0 ? step[a] : -step[a];
+        const double next = (double)cells[own + towards], before = (double)cells[own - towards];
+        meets_air |= next == 0.0;
+        if (next != 0.0) {
+            sloped += (next - (double)cells[own]) * fabs(off[a]);
+        } else if (before != 0.0) {
+            sloped += ((double)cells[own] - before) * fabs(off[a]);
+        }
+    }
+    return meets_air && cells[own] > 0.0f ? fmax(sloped, 0.0) : sloped;
+}
+
+/// A component of what fills the tank, cells per step.
+static double flow_of(const tank_probe *probe, const float *faces, int c)
+{
+    double value[8];
+    for (int corner = 0; corner < 8; corner++) {
+        value[corner] = (double)faces[8 * c + corner];
+    }
+    for (int a = 2, count = 4; a >= 0; a--, count /= 2) {
+        const double at = (double)(probe->at[a] - (a == c ? 0.0f : 0.5f)); // as probe_face has it
+        for (int i = 0; i < count; i++) {
+            value[i] = mixed(value[i], value[i + count], at - floor(at));
+        }
+    }
+    return value[0];
+}
+
+static void read_point(const tarn_probes *p, const tank_probe *probe, tarn_probe_reading *to)
+{
+    const tarn_tank *tank = p->tank;
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    const double m_s = (double)desc->cell_m / (double)desc->dt_s, rest = (double)tank->args->scale.rest_density;
+    const double weight = sum_at(p, probe->first + PROBE_WEIGHT);
+    float cells[PROBE_CELLS];
+    memcpy(cells, p->host + (size_t)p->sum_count * sizeof(uint64_t) + probe->cells * sizeof *cells, sizeof cells);
+    for (int a = 0; a < 3; a++) {
+        const double mean = weight > 0.0 ? sum_at(p, probe->first + PROBE_MOMENTUM + (uint32_t)a) / weight : 0.0;
+        const double flow = p->args.has_flow ? flow_of(probe, cells + PROBE_PRESSURES, a) : mean;
+        to->velocity_m_s[a] = (float)(flow * m_s);
+    }
+    if (p->args.has_pressure) {
+        const double unit = (double)tank_pressure_m2_s2(tank) * (double)tank->model->pressure_density(tank);
+        to->pressure_pa = (float)(pressure_of(p, probe, cells) * unit);
+    }
+    to->share = tank->model->fills ? 1.0f : (float)fmin(weight / rest, 1.0);
+    if (!tank->model->fills && weight > 0.0) {
+        double heaviest = 0.0;
+        for (uint32_t i = 0; i < desc->liquid_count; i++) {
+            heaviest = fmax(heaviest, (double)desc->liquids[i].density_kg_m3);
+        }
+        to->density_kg_m3 = (float)(sum_at(p, probe->first + PROBE_MASS) / weight * heaviest);
+    }
+    for (uint32_t k = 0; k < p->args.carried_count; k++) {
+        to->carried[k] = (float)(sum_at(p, probe->first + PROBE_CARRIED + k) / rest);
+    }
+}
+
+/// What counts as filled: particles' shares are uneven within the liquid, and grow evenly across its surface, at which
+/// they are a half.
+static double filled(double share)
+{
+    return fmin(fmax(2.0 * share - 0.5, 0.0), 1.0);
+}
+
+static void read_gauge(const tarn_probes *p, const tank_probe *probe, tarn_probe_reading *to)
+{
+    const double cell_m = (double)p->tank->grid.desc.cell_m, rest = (double)p->tank->args->scale.rest_density;
+    const double part = (double)probe->part;
+    double depth = 0.0, surface = 0.0, before = 0.0;
+    for (uint32_t k = 0; k < probe->samples; k++) {
+        const double share = sum_at(p, probe->first + k) / rest;
+        depth += filled(share) * part;
+        if (share >= 0.5) {
+            surface = k + 1 == probe->samples ? (double)probe->length[0] : (k + 0.5) * part;
+        } else if (before >= 0.5) {
+            surface += part * (before - 0.5) / (before - share);
+        }
+        before = share;
+    }
+    to->depth_m = (float)(depth * cell_m);
+    to->surface_m = (float)(surface * cell_m);
+}
+
+static void read_flux(const tarn_probes *p, const tank_probe *probe, tarn_probe_reading *to)
+{
+    const tarn_tank_desc *desc = &p->tank->grid.desc;
+    const double cell_m = (double)desc->cell_m, rest = (double)p->tank->args->scale.rest_density;
+    to->flux_m3_s = (float)(sum_at(p, probe->first) / rest * cell_m * cell_m * cell_m / (double)desc->dt_s);
+}
+
+tarn_status tarn_probes_read(tarn_probes *probes, tarn_probe_reading *readings)
+{
+    tarn_tank *tank = probes->tank;
+    tarn_queue *queue = tank->grid.queue;
+    tank_probe_args *args = &probes->args;
+    args->tank = *tank->args;
+    args->carried_count = tank->model->fills ? tank->model->shown.carried_count : 0;
+    args->has_flow = tank->model->keeps_velocity;
+    args->has_pressure = tank->model->pressure_density != NULL && tank_pressure_m2_s2(tank) > 0.0f;
+    tarn_status status = tarn_queue_zero(queue, args->sum, (size_t)probes->sum_count * sizeof(uint64_t));
+    if (status != TARN_OK) {
+        return status;
+    }
+    grid_launch(&tank->grid, args, &particles_kernel, NULL, probes->tile_count);
+    if (probes->point_count > 0) {
+        grid_launch(&tank->grid, args, &grid_kernel, NULL, probes->point_count);
+    }
+    status = tarn_queue_download(queue, probes->host, probes->found, probes->found_bytes);
+    for (uint32_t i = 0; i < probes->count && status == TARN_OK; i++) {
+        const tank_probe *probe = &probes->probe[i];
+        memset(&readings[i], 0, sizeof readings[i]);
+        if (probe->kind == PROBE_POINT) {
+            read_point(probes, probe, &readings[i]);
+        } else if (probe->kind == PROBE_GAUGE) {
+            read_gauge(probes, probe, &readings[i]);
+        } else {
+            read_flux(probes, probe, &readings[i]);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,321 @@
+// Reads back the surfaces that `tarn run` writes: test_surface.mjs TARN. Prints what failed and ends with 1; with 77 when
+// all is right but something could not be read for want of a reader.
+//
+//     OBJ --same mesh--> PLY, .usda, .usdc, .usd       OBJ --as a solid--> tarn --field--> USD
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readPly, readUsd } from "./read_export.mjs";
+import { gapsOf, meshOfUsd, readObj, readPlyMesh, volumeOf } from "./read_mesh.mjs";
+
+const [tarn] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), "tarn-surface-"));
+const at = (...names) => join(folder, ...names);
+let failures = 0;
+let skipped = false;
+
+function expect(right, what) {
+  if (!right) {
+    failures++;
+    console.log(`FAILED: ${what}`);
+  }
+}
+const equal = (found, wanted, what) =>
+  expect(
+    JSON.stringify(found) === JSON.stringify(wanted),
+    `${what}: ${JSON.stringify(found)?.slice(0, 200)} instead of ${JSON.stringify(wanted)?.slice(0, 200)}`,
+  );
+const skip = (why) => {
+  skipped = true;
+  console.log(`skipped: ${why}`);
+};
+
+/** Largest difference of two arrays of tuples. */
+function difference(a, b) {
+  if (a?.length !== b?.length) return Number.POSITIVE_INFINITY;
+  let most = 0;
+  a.forEach((tuple, i) => {
+    tuple.forEach((value, k) => {
+      const off = Math.abs(value - b[i][k]);
+      most = Math.max(most, Number.isNaN(off) ? Number.POSITIVE_INFINITY : off);
+    });
+  });
+  return most;
+}
+
+function run(scene, ...options) {
+  return execFileSync(tarn, ["run", at(scene), ...options], { stdio: ["ignore", "pipe", "pipe"] }).toString();
+}
+
+const CELL_M = 0.0625;
+const solids = [
+  { shape: { sphere: { radius_m: 0.1 } }, position_m: [0.8, 0.8, 0.5], motion: "free", density_kg_m3: 300 },
+  { shape: { box: { size_m: [0.1, 0.2, 0.3] } }, position_m: [0.85, 0.1, 0.2], rotation_deg: [0, 90, 0] },
+  { shape: { capsule: { radius_m: 0.05, length_m: 0.4 } }, position_m: [0.9, 0.5, 0.8], colour: "#ff0000" },
+];
+writeFileSync(
+  at("block.json"),
+  JSON.stringify({
+    size_m: [1, 1, 1],
+    cell_m: CELL_M,
+    blocks: [{ min_m: [0.125, 0.25, 0.25], max_m: [0.625, 0.75, 0.75] }],
+    solids,
+    tank_motion: { keyframes: [{ time_s: 0.15 }, { time_s: 0.6, rotation_deg: [0, 30, 0] }] },
+  }),
+);
+
+/** Half a cell from the block's sides, closed, of its volume; normals outwards, as the triangles are. */
+function checkBlock(mesh, what) {
+  equal(gapsOf(mesh), 0, `${what}: gaps`);
+  expect(Math.abs(volumeOf(mesh) / 0.125 - 1) < 0.03, `${what}: ${volumeOf(mesh)} m3`);
+  expect(mesh.normals.length === mesh.points.length, `${what}: normals`);
+  const off = mesh.points.map(([x, y, z]) =>
+    Math.max(Math.abs(x - 0.375), Math.abs(y - 0.5), Math.abs(z - 0.5)) - 0.25);
+  const most = off.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
+  expect(most < 0.5 * CELL_M, `${what}: ${most} m from the block's sides`);
+  const inwards = mesh.points.filter(([x, y, z], i) => {
+    const [nx, ny, nz] = mesh.normals[i];
+    return (x - 0.375) * nx + (y - 0.5) * ny + (z - 0.5) * nz <= 0;
+  });
+  expect(inwards.length <= 1e-3 * mesh.points.length, `${what}: ${inwards.length} normals inwards`);
+}
+
+async function testBlock() {
+  const files = ["run.obj", "run.ply", "run.usda", "run.usdc", "run.usd"];
+  const options = files.flatMap((name) => ["--surface", at(name)]);
+  const said = run("block.json", "--steps", "18", "--every", "6", "--channel", "speed", ...options);
+  expect(said.includes(`4 OBJ files in ${at("run-*.obj")}`), `the report names the files: ${said}`);
+  expect(said.includes("20 surfaces in"), `and how long they took: ${said}`);
+  const names = readdirSync(folder).filter((name) => name.startsWith("run"));
+  equal(names.length, 2 * 4 + 3, `the files: ${names}`);
+  const meshes = [0, 6, 12, 18].map((step) => {
+    const number = String(step).padStart(6, "0");
+    const [obj, ply] = [readObj(at(`run-${number}.obj`)), readPlyMesh(at(`run-${number}.ply`))];
+    equal(obj.triangles, ply.triangles, `step ${step}: OBJ's and PLY's triangles`);
+    expect(difference(obj.points, ply.points) < 1e-6, `step ${step}: OBJ's and PLY's points`);
+    expect(difference(obj.normals, ply.normals) < 1e-3, `step ${step}: OBJ's and PLY's normals`);
+    equal(gapsOf(ply), 0, `step ${step}: gaps`);
+    return ply;
+  });
+  checkBlock(meshes[0], "step 0");
+  const fall = meshes[2].attributes.velocities.map(([, y]) => y).reduce((a, b) => a + b, 0);
+  const mean = fall / meshes[2].points.length;
+  expect(Math.abs(mean + 9.81 * 0.2) < 0.15, `the mesh falls at ${mean} m/s after 0.2 s`);
+  const { speed, velocities } = meshes[3].attributes;
+  expect(
+    speed.every((v, i) => v > 0.99 * Math.hypot(...velocities[i])),
+    "a mean of speeds is no less than the speed of the mean",
+  );
+  expect(Buffer.compare(readFileSync(at("run.usd")), readFileSync(at("run.usdc"))) === 0, ".usd is .usdc");
+  for (const name of ["run.usda", "run.usdc"]) checkUsd(name, await readUsd(at(name)), meshes);
+}
+
+function checkUsd(name, usd, meshes) {
+  if (usd === null) return skip(`${name} isn't read back, tinyusdz isn't installed (npm ci in web-client)`);
+  equal(
+    usd.prims.map(([type, prim]) => `${type} ${prim}`),
+    ["Xform Tank", "BasisCurves Box", "Sphere Solid_0", "Cube Solid_1", "Capsule Solid_2", "Mesh Liquid"],
+    `${name}: the prims`,
+  );
+  meshes.forEach((wanted, code) => {
+    const mesh = meshOfUsd(usd.of.Liquid, code);
+    equal(mesh.triangles, wanted.triangles, `${name}, ${code}: triangles`);
+    expect(difference(mesh.points, wanted.points) < 1e-6, `${name}, ${code}: points`);
+    expect(difference(mesh.normals, wanted.normals) < 1e-6, `${name}, ${code}: normals`);
+    expect(difference(mesh.attributes.velocities, wanted.attributes.velocities) < 1e-5, `${name}, ${code}: velocities`);
+  });
+  equal(usd.of.Liquid.subdivisionScheme.value, "none", `${name}: no subdivision`);
+  equal(usd.of.Liquid["primvars:speed"].samples.size, 4, `${name}: the channel`);
+  checkBodies(name, usd.of);
+  const box = usd.of.Box;
+  equal(
+    box.curveVertexCounts.value.reduce((a, b) => a + b - 1, 0),
+    12,
+    `${name}: edges of the box`,
+  );
+  equal(new Set(box.points.value.map(String)).size, 8, `${name}: corners of the box`);
+  const lengths = [];
+  let from = 0;
+  for (const count of box.curveVertexCounts.value) {
+    for (let i = from + 1; i < from + count; i++) {
+      lengths.push(Math.hypot(...box.points.value[i].map((p, k) => p - box.points.value[i - 1][k])));
+    }
+    from += count;
+  }
+  expect(
+    lengths.every((length) => Math.abs(length - 1) < 1e-6),
+    `${name}: lengths of edges ${lengths}`,
+  );
+}
+
+function checkBodies(name, of) {
+  const ball = of.Solid_0;
+  expect(Math.abs(ball.radius.value - 0.1) < 1e-6, `${name}: the ball's radius`);
+  const heights = [...ball["xformOp:translate"].samples.values()].map(([, y]) => y);
+  const fallen = [0, 6, 12, 18].map((step) => 0.8 - 0.5 * 9.81 * (step / 60) ** 2);
+  expect(
+    heights.length === 4 && heights.every((y, i) => Math.abs(y - fallen[i]) < 0.03),
+    `${name}: the ball falls: ${heights} for ${fallen}`,
+  );
+  const order = ["xformOp:translate", "xformOp:orient", "xformOp:scale"];
+  for (const solid of ["Solid_0", "Solid_1", "Solid_2"]) {
+    equal(of[solid].xformOpOrder.value, order, `${name}: the order of what moves ${solid}`);
+  }
+  const near = (value, wanted) => difference([value], [wanted]) < 1e-6;
+  const half = Math.SQRT1_2;
+  expect(near(of.Solid_1["xformOp:scale"].value, [0.1, 0.2, 0.3]), `${name}: the box's edges`);
+  expect(near(of.Solid_1["xformOp:translate"].value, [0.85, 0.1, 0.2]), `${name}: the box's place`);
+  expect(near(of.Solid_1["xformOp:orient"].value, [half, 0, half, 0]), `${name}: the box is turned`);
+  equal([of.Solid_1.size.value, of.Solid_2.axis.value], [1, "Y"], `${name}: a unit cube, and along y`);
+  expect(near(of.Solid_2["primvars:displayColor"].value[0], [1, 0, 0]), `${name}: the capsule's colour`);
+  // The tank has not moved at 0.1 s, and has at 0.2 s and 0.3 s; about its middle.
+  const turns = [...of.Tank["xformOp:orient"].samples].filter(([, [, , y]]) => Math.abs(y) > 1e-3);
+  equal(
+    turns.map(([code]) => code),
+    [2, 3],
+    `${name}: when the tank turns`,
+  );
+  for (const [code, [w, , y]] of turns) {
+    const [cos, sin] = [1 - 2 * y * y, 2 * w * y];
+    const [x, , z] = of.Tank["xformOp:translate"].samples.get(code);
+    const middle = [x + 0.5 * cos + 0.5 * sin, z - 0.5 * sin + 0.5 * cos];
+    expect(near(middle, [0.5, 0.5]), `${name}, ${code}: the tank's middle is at ${middle}`);
+  }
+}
+
+/** What was written is a solid for tarn itself, whose reader of OBJ refuses what isn't closed. */
+async function testAsSolid() {
+  writeFileSync(
+    at("ball.json"),
+    JSON.stringify({
+      size_m: [1, 1, 1],
+      cell_m: 0.04,
+      fluids: [{ shape: { sphere: { radius_m: 0.3 } }, position_m: [0.5, 0.5, 0.5] }],
+    }),
+  );
+  run("ball.json", "--steps", "0", "--quiet", "--surface", at("ball.obj"), "--ply", at("ball"));
+  const ball = readObj(at("ball-000000.obj"));
+  const wanted = (4 / 3) * Math.PI * 0.3 ** 3;
+  equal(gapsOf(ball), 0, "the ball's gaps");
+  expect(Math.abs(volumeOf(ball) / wanted - 1) < 0.03, `the ball has ${volumeOf(ball)} m3 for ${wanted}`);
+  const { x, y, z } = readPly(at("ball", "ball-000000.ply"));
+  const most = ball.points.reduce((worst, [px, py, pz]) => {
+    const nearest = x.reduce((a, qx, i) => Math.min(a, (px - qx) ** 2 + (py - y[i]) ** 2 + (pz - z[i]) ** 2), 1);
+    return Math.max(worst, nearest);
+  }, 0);
+  const reach = 0.5 * 0.02; // of a particle
+  expect(Math.sqrt(most) - reach < 0.5 * 0.04, `the ball ends ${Math.sqrt(most)} m from its particles`);
+  const radii = ball.points.map((p) => Math.hypot(...p.map((c) => c - 0.5)));
+  expect(radii.every((r) => r > 0.3 - 0.04 && r < 0.3 + 0.04), `the ball's radius: ${Math.min(...radii)}`);
+  writeFileSync(
+    at("again.json"),
+    JSON.stringify({
+      size_m: [2, 2, 2],
+      cell_m: 0.125,
+      blocks: [{ min_m: [0, 0, 0], max_m: [2, 0.5, 2] }],
+      solids: [{ shape: { mesh: { file: "ball-000000.obj" } }, position_m: [1, 1, 1] }],
+    }),
+  );
+  run("again.json", "--steps", "0", "--quiet", "--export", at("again.usda"), "--export", at("again.usdc"));
+  for (const name of ["again.usda", "again.usdc"]) {
+    const usd = await readUsd(at(name));
+    if (usd === null) return skip(`${name} isn't read back, tinyusdz isn't installed (npm ci in web-client)`);
+    const field = meshOfUsd(usd.of.Solid_0, 0);
+    equal(gapsOf(field), 0, `${name}: the solid's gaps`);
+    const share = volumeOf(field) / volumeOf(ball);
+    expect(Math.abs(share - 1) < 0.03, `${name}: the solid has ${share} of the ball's volume`);
+  }
+}
+
+/** Each vertex has the colours of the liquid around it. */
+function testLiquids() {
+  writeFileSync(
+    at("two.json"),
+    JSON.stringify({
+      size_m: [1, 1, 1],
+      cell_m: CELL_M,
+      liquids: [
+        { density_kg_m3: 1000, colour: "#2040c0" },
+        { density_kg_m3: 800, colour: "#e0c020" },
+      ],
+      blocks: [
+        { min_m: [0, 0, 0], max_m: [0.5, 0.5, 1] },
+        { min_m: [0.5, 0, 0], max_m: [1, 0.5, 1], liquid: 1 },
+      ],
+    }),
+  );
+  run("two.json", "--steps", "0", "--quiet", "--surface", at("two.ply"), "--surface", at("two.obj"));
+  const [ply, obj] = [readPlyMesh(at("two-000000.ply")), readObj(at("two-000000.obj"))];
+  equal(gapsOf(ply), 0, "two liquids: gaps");
+  equal(ply.attributes.colours.length, ply.points.length, "two liquids: a colour for each vertex");
+  expect(difference(obj.attributes.colours, ply.attributes.colours) <= 1, "OBJ's and PLY's colours");
+  const wrong = ply.points.filter(([x], i) => {
+    const wanted = x < 0.5 ? [0x20, 0x40, 0xc0] : [0xe0, 0xc0, 0x20];
+    return Math.abs(x - 0.5) > 2 * CELL_M && difference([ply.attributes.colours[i]], [wanted]) > 0;
+  });
+  equal(wrong.length, 0, "vertices of another liquid's colour");
+}
+
+/** The same bits for any number of threads; finer with more detail; nothing of nothing. */
+function testOptions() {
+  for (const threads of ["1", "3"]) {
+    run("block.json", "--steps", "9", "--every", "9", "--quiet", "--threads", threads, "--surface", at(`t${threads}.ply`));
+  }
+  const [one, three] = ["t1-000009.ply", "t3-000009.ply"].map((name) => readFileSync(at(name)));
+  expect(Buffer.compare(one, three) === 0, "the same for one thread and for three");
+  const counts = ["1", "2", "4"].map((detail) => {
+    const file = at(`d${detail}.obj`);
+    run("block.json", "--steps", "0", "--quiet", "--surface-detail", detail, "--surface", file);
+    const mesh = readObj(at(`d${detail}-000000.obj`));
+    checkBlock(mesh, `detail ${detail}`);
+    return mesh.triangles.length;
+  });
+  expect(counts[1] > 3 * counts[0] && counts[2] > 3 * counts[1], `triangles by detail: ${counts}`);
+  const shape = { sphere: { radius_m: 0.2 } };
+  const emitters = [{ shape, position_m: [0.5, 0.5, 0.5], velocity_m_s: [0, -1, 0], start_s: 5 }];
+  writeFileSync(at("empty.json"), JSON.stringify({ size_m: [1, 1, 1], cell_m: CELL_M, particles_max: 10000, emitters }));
+  run("empty.json", "--steps", "1", "--quiet", "--surface", at("none.obj"), "--surface", at("none.ply"));
+  equal(readObj(at("none-000000.obj")).points.length, 0, "no vertices without liquid");
+  equal(readPlyMesh(at("none-000000.ply")).triangles.length, 0, "no triangles without liquid");
+}
+
+/** Blender and VTK, where they are there, read the same mesh. */
+function testOtherReaders() {
+  const script = at("count.py");
+  writeFileSync(
+    script,
+    [
+      "import sys, vtk",
+      "reader = (vtk.vtkOBJReader if sys.argv[1].endswith('obj') else vtk.vtkPLYReader)()",
+      "reader.SetFileName(sys.argv[1]); reader.Update(); mesh = reader.GetOutput()",
+      "edges = vtk.vtkFeatureEdges(); edges.SetInputData(mesh)",
+      "edges.FeatureEdgesOff(); edges.BoundaryEdgesOn(); edges.NonManifoldEdgesOn(); edges.Update()",
+      "print(mesh.GetNumberOfPolys(), edges.GetOutput().GetNumberOfCells())",
+    ].join("\n"),
+  );
+  for (const file of ["run-000018.obj", "run-000018.ply"]) {
+    const vtk = spawnSync("python3", [script, at(file)], { encoding: "utf8" });
+    if (vtk.status !== 0 && /No module named/.test(vtk.stderr ?? "No module named")) {
+      console.log(`not read by VTK: ${file}, python3 has no module vtk`);
+      continue;
+    }
+    equal(vtk.stdout.trim(), `${readPlyMesh(at("run-000018.ply")).triangles.length} 0`, `VTK: triangles and gaps of ${file}`);
+  }
+  const python = `import bpy; bpy.ops.wm.read_homefile(use_empty=True); bpy.ops.wm.usd_import(filepath="${at("run.usdc")}"); print("MESHES", sorted(o.name for o in bpy.data.objects if o.type == "MESH"))`;
+  const blender = spawnSync("blender", ["-b", "--python-expr", python], { encoding: "utf8" });
+  if (blender.error !== undefined) console.log("not read by Blender: it isn't installed");
+  else expect(/MESHES .*Liquid/.test(blender.stdout), `Blender: ${blender.stdout.slice(-300)}`);
+}
+
+try {
+  await testBlock();
+  await testAsSolid();
+  testLiquids();
+  testOptions();
+  testOtherReaders();
+  expect(!readdirSync(folder).some((name) => name.endsWith(".part")), "no part of a file is left");
+} finally {
+  rmSync(folder, { recursive: true });
+}
+process.exitCode = failures > 0 ? 1 : skipped ? 77 : 0;
