@@ -31,14 +31,15 @@ typedef struct tarn_probe {
 /// What a probe says; what its kind doesn't have is 0.
 typedef struct tarn_probe_reading {
     /// Of a point, over the free surface's, or over air at rest; 0 where there is no liquid, and until the first step
-    /// after the start, a reset or a load. In liquid that no free surface touches only differences mean something.
+    /// after the start, a reset or a load. In a cell that is less than half full it may be 0, too. In liquid that no
+    /// free surface touches only differences mean something.
     float pressure_pa;
     float velocity_m_s[3]; ///< of a point; 0 where there is no liquid
     float share;           ///< of a point: of the place that is liquid, 0..1; 1 in a filled tank
     float density_kg_m3;   ///< of a point: of the liquid that is there; 0 where there is none, and in filled tanks
     float carried[TARN_MODEL_CARRIED_MAX]; ///< of a point, by the model's table: what its particles have there
-    float depth_m;   ///< of a gauge: length of it that is in liquid, air left out; of films that are thinner than a third
-                     ///< of a cell it sees little
+    float depth_m; ///< of a gauge: length of it that is in liquid, air left out; of films that are thinner than a third
+                   ///< of a cell it sees little
     float surface_m; ///< of a gauge: from its start to where the share last falls below a half; 0: nowhere
     float flux_m3_s; ///< of a rectangle: above 0 the way that ([1] - [0]) x ([2] - [0]) points. It is that of a layer
                      ///< of two cells, which may not reach beyond a wall that it is parallel to
