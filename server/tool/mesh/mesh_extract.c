@@ -4,9 +4,9 @@
 // whether the surface crosses it; a vertex's number is its tile's first one plus the bits before its own.
 #include "server/tool/mesh/mesh.h"
 
+#include "protocol/assert.h"
 #include "server/tool/render/render_rows.h"
 
-#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -250,7 +250,7 @@ static void count_tiles(void *context, uint32_t begin, uint32_t end)
 
 static uint32_t vertex_at(const extraction *e, int32_t slot, uint32_t node, uint32_t axis)
 {
-    assert(slot >= 0); // mesh_grid's promise
+    TARN_ASSERT(slot >= 0); // mesh_grid's promise
     const uint32_t bit = 3 * node + axis;
     const size_t word = (size_t)slot * e->words + bit / 64;
     const uint64_t below = e->crossed[word] & ((1ULL << bit % 64) - 1);
