@@ -49,7 +49,8 @@ static uint8_t low_corner(uint8_t edge)
 
 static uint8_t edge_between(uint8_t a, uint8_t b)
 {
-    for (uint8_t edge = 0; edge < EDGES; edge++) {
+    for (int i = 0; i < EDGES; i++) {
+        const uint8_t edge = (uint8_t)i;
         const uint8_t low = low_corner(edge), high = (uint8_t)(low | 1U << (edge / 4));
         if ((low == a && high == b) || (low == b && high == a)) {
             return edge;
@@ -131,10 +132,10 @@ static void make_cases(void)
     for (unsigned inside = 1; inside < 255; inside++) {
         uint8_t next[EDGES];
         link_loops(inside, next);
-        for (uint8_t first = 0; first < EDGES; first++) {
+        for (int first = 0; first < EDGES; first++) {
             uint8_t loop[EDGES];
             int count = 0;
-            for (uint8_t edge = first; next[edge] != EDGES;) {
+            for (uint8_t edge = (uint8_t)first; next[edge] != EDGES;) {
                 loop[count++] = edge;
                 const uint8_t to = next[edge];
                 next[edge] = EDGES;
