@@ -70,14 +70,20 @@ export function meshOfUsd(attributes, code) {
     from += count;
   }
   if (from !== indices.length) throw new Error(`${indices.length} corners of ${from}`);
-  return { points: at("points"), normals: at("normals"), triangles, attributes: { velocities: at("velocities") } };
+  return {
+    points: at("points"),
+    normals: at("normals"),
+    triangles,
+    attributes: { velocities: at("velocities") },
+  };
 }
 
 /** What keeps a mesh from being closed: edges that aren't walked once in each direction, and corners that are none. */
 export function gapsOf({ points, triangles }) {
   const walked = new Map();
   for (const triangle of triangles) {
-    if (triangle.length !== 3 || triangle.some((v) => !(v >= 0 && v < points.length))) return `a face ${triangle}`;
+    if (triangle.length !== 3 || triangle.some((v) => !(v >= 0 && v < points.length)))
+      return `a face ${triangle}`;
     triangle.forEach((from, k) => {
       const edge = from * points.length + triangle[(k + 1) % 3];
       walked.set(edge, (walked.get(edge) ?? 0) + 1);

@@ -297,6 +297,35 @@ static void test_nothing(void **state)
     mesh_free(&m);
 }
 
+/// Spray in all of a large tank has tiles everywhere: that is refused before there is memory for them.
+static void test_too_much(void **state)
+{
+    (void)state;
+    empty_tank(8.0f, 8.0f, 8.0f);
+    for (int i = 0; i < 40 * 40 * 40; i++) {
+        add(0.1f + 0.2f * (float)(i % 40), 0.1f + 0.2f * (float)(i / 40 % 40), 0.1f + 0.2f * (float)(i / 1600));
+    }
+    const export_info info = {.spacing_m = SPACING_M, .size_m = {8.0f, 8.0f, 8.0f}, .threads = 2};
+    const export_frame frame = {
+        .particle_count = water.count, .positions_m = water.positions_m, .velocities_m_s = water.velocities_m_s};
+    mesh_liquid *l = NULL;
+    mesh m;
+    assert_int_equal(mesh_liquid_create(&info, MESH_DETAIL_MAX, &l), TARN_OK);
+    assert_int_equal(mesh_liquid_make(l, &frame, &m), TARN_E_LIMIT);
+    assert_null(m.positions_m);
+    char why[EXPORT_WHY_BYTES];
+    assert_int_equal(mesh_liquid_why(TARN_E_LIMIT, "out/spray.obj", why), TARN_E_LIMIT);
+    assert_non_null(strstr(why, "out/spray.obj: "));
+    assert_non_null(strstr(why, "a lower --surface-detail"));
+    water.count = 10; // the same one goes on with what is possible
+    const export_frame few = {
+        .particle_count = 10, .positions_m = water.positions_m, .velocities_m_s = water.velocities_m_s};
+    assert_int_equal(mesh_liquid_make(l, &few, &m), TARN_OK);
+    assert_closed(&m);
+    mesh_free(&m);
+    mesh_liquid_destroy(l);
+}
+
 /// Of what is around, and of nothing else.
 static void test_attributes(void **state)
 {
@@ -322,9 +351,9 @@ static void test_attributes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_block),      cmocka_unit_test(test_layer),  cmocka_unit_test(test_ball),
-        cmocka_unit_test(test_few),        cmocka_unit_test(test_random), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_block),      cmocka_unit_test(test_layer),    cmocka_unit_test(test_ball),
+        cmocka_unit_test(test_few),        cmocka_unit_test(test_random),   cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_attributes), cmocka_unit_test(test_too_much),
     };
     return cmocka_run_group_tests_name("mesh", tests, NULL, NULL);
 }

@@ -70,8 +70,9 @@ function checkBlock(mesh, what) {
   equal(gapsOf(mesh), 0, `${what}: gaps`);
   expect(Math.abs(volumeOf(mesh) / 0.125 - 1) < 0.03, `${what}: ${volumeOf(mesh)} m3`);
   expect(mesh.normals.length === mesh.points.length, `${what}: normals`);
-  const off = mesh.points.map(([x, y, z]) =>
-    Math.max(Math.abs(x - 0.375), Math.abs(y - 0.5), Math.abs(z - 0.5)) - 0.25);
+  const off = mesh.points.map(
+    ([x, y, z]) => Math.max(Math.abs(x - 0.375), Math.abs(y - 0.5), Math.abs(z - 0.5)) - 0.25,
+  );
   const most = off.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
   expect(most < 0.5 * CELL_M, `${what}: ${most} m from the block's sides`);
   const inwards = mesh.points.filter(([x, y, z], i) => {
@@ -123,7 +124,10 @@ function checkUsd(name, usd, meshes) {
     equal(mesh.triangles, wanted.triangles, `${name}, ${code}: triangles`);
     expect(difference(mesh.points, wanted.points) < 1e-6, `${name}, ${code}: points`);
     expect(difference(mesh.normals, wanted.normals) < 1e-6, `${name}, ${code}: normals`);
-    expect(difference(mesh.attributes.velocities, wanted.attributes.velocities) < 1e-5, `${name}, ${code}: velocities`);
+    expect(
+      difference(mesh.attributes.velocities, wanted.attributes.velocities) < 1e-5,
+      `${name}, ${code}: velocities`,
+    );
   });
   equal(usd.of.Liquid.subdivisionScheme.value, "none", `${name}: no subdivision`);
   equal(usd.of.Liquid["primvars:speed"].samples.size, 4, `${name}: the channel`);
@@ -201,13 +205,19 @@ async function testAsSolid() {
   expect(Math.abs(volumeOf(ball) / wanted - 1) < 0.03, `the ball has ${volumeOf(ball)} m3 for ${wanted}`);
   const { x, y, z } = readPly(at("ball", "ball-000000.ply"));
   const most = ball.points.reduce((worst, [px, py, pz]) => {
-    const nearest = x.reduce((a, qx, i) => Math.min(a, (px - qx) ** 2 + (py - y[i]) ** 2 + (pz - z[i]) ** 2), 1);
+    const nearest = x.reduce(
+      (a, qx, i) => Math.min(a, (px - qx) ** 2 + (py - y[i]) ** 2 + (pz - z[i]) ** 2),
+      1,
+    );
     return Math.max(worst, nearest);
   }, 0);
   const reach = 0.5 * 0.02; // of a particle
   expect(Math.sqrt(most) - reach < 0.5 * 0.04, `the ball ends ${Math.sqrt(most)} m from its particles`);
   const radii = ball.points.map((p) => Math.hypot(...p.map((c) => c - 0.5)));
-  expect(radii.every((r) => r > 0.3 - 0.04 && r < 0.3 + 0.04), `the ball's radius: ${Math.min(...radii)}`);
+  expect(
+    radii.every((r) => r > 0.3 - 0.04 && r < 0.3 + 0.04),
+    `the ball's radius: ${Math.min(...radii)}`,
+  );
   writeFileSync(
     at("again.json"),
     JSON.stringify({
@@ -260,7 +270,18 @@ function testLiquids() {
 /** The same bits for any number of threads; finer with more detail; nothing of nothing. */
 function testOptions() {
   for (const threads of ["1", "3"]) {
-    run("block.json", "--steps", "9", "--every", "9", "--quiet", "--threads", threads, "--surface", at(`t${threads}.ply`));
+    run(
+      "block.json",
+      "--steps",
+      "9",
+      "--every",
+      "9",
+      "--quiet",
+      "--threads",
+      threads,
+      "--surface",
+      at(`t${threads}.ply`),
+    );
   }
   const [one, three] = ["t1-000009.ply", "t3-000009.ply"].map((name) => readFileSync(at(name)));
   expect(Buffer.compare(one, three) === 0, "the same for one thread and for three");
@@ -274,7 +295,10 @@ function testOptions() {
   expect(counts[1] > 3 * counts[0] && counts[2] > 3 * counts[1], `triangles by detail: ${counts}`);
   const shape = { sphere: { radius_m: 0.2 } };
   const emitters = [{ shape, position_m: [0.5, 0.5, 0.5], velocity_m_s: [0, -1, 0], start_s: 5 }];
-  writeFileSync(at("empty.json"), JSON.stringify({ size_m: [1, 1, 1], cell_m: CELL_M, particles_max: 10000, emitters }));
+  writeFileSync(
+    at("empty.json"),
+    JSON.stringify({ size_m: [1, 1, 1], cell_m: CELL_M, particles_max: 10000, emitters }),
+  );
   run("empty.json", "--steps", "1", "--quiet", "--surface", at("none.obj"), "--surface", at("none.ply"));
   equal(readObj(at("none-000000.obj")).points.length, 0, "no vertices without liquid");
   equal(readPlyMesh(at("none-000000.ply")).triangles.length, 0, "no triangles without liquid");
@@ -300,7 +324,11 @@ function testOtherReaders() {
       console.log(`not read by VTK: ${file}, python3 has no module vtk`);
       continue;
     }
-    equal(vtk.stdout.trim(), `${readPlyMesh(at("run-000018.ply")).triangles.length} 0`, `VTK: triangles and gaps of ${file}`);
+    equal(
+      vtk.stdout.trim(),
+      `${readPlyMesh(at("run-000018.ply")).triangles.length} 0`,
+      `VTK: triangles and gaps of ${file}`,
+    );
   }
   const python = `import bpy; bpy.ops.wm.read_homefile(use_empty=True); bpy.ops.wm.usd_import(filepath="${at("run.usdc")}"); print("MESHES", sorted(o.name for o in bpy.data.objects if o.type == "MESH"))`;
   const blender = spawnSync("blender", ["-b", "--python-expr", python], { encoding: "utf8" });

@@ -1,9 +1,9 @@
 // What text and binary layers have in common: the lists of prims and attributes, and when what is written.
 #include "server/tool/export/usd_layer.h"
 
+#include "protocol/assert.h"
 #include "server/tool/export/usd_values.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ tarn_status usd_layer_open(usd_layer **out, const char *path, const export_info 
 
 int usd_layer_prim(usd_layer *layer, const char *type, const char *name, int parent)
 {
-    assert(layer->prim_count < USD_PRIMS_MAX);
+    TARN_ASSERT(layer->prim_count < USD_PRIMS_MAX);
     usd_prim *prim = &layer->prims[layer->prim_count];
     prim->type = type;
     prim->parent = parent;
@@ -80,12 +80,12 @@ int usd_layer_prim(usd_layer *layer, const char *type, const char *name, int par
 
 int usd_layer_attribute(usd_layer *layer, int prim, const char *type, const char *name, const char *interpolation)
 {
-    assert(layer->attribute_count < USD_ATTRIBUTES_MAX);
+    TARN_ASSERT(layer->attribute_count < USD_ATTRIBUTES_MAX);
     usd_attribute *a = &layer->attributes[layer->attribute_count];
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         a->type = strcmp(types[i].name, type) == 0 ? &types[i] : a->type;
     }
-    assert(a->type != NULL);
+    TARN_ASSERT(a->type != NULL);
     a->prim = prim;
     a->interpolation = interpolation;
     snprintf(a->name, sizeof a->name, "%s", name);

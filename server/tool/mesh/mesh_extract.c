@@ -4,9 +4,9 @@
 // whether the surface crosses it; a vertex's number is its tile's first one plus the bits before its own.
 #include "server/tool/mesh/mesh.h"
 
+#include "protocol/assert.h"
 #include "server/tool/render/render_rows.h"
 
-#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -49,7 +49,8 @@ static uint8_t low_corner(uint8_t edge)
 
 static uint8_t edge_between(uint8_t a, uint8_t b)
 {
-    for (uint8_t edge = 0; edge < EDGES; edge++) {
+    for (int i = 0; i < EDGES; i++) {
+        const uint8_t edge = (uint8_t)i;
         const uint8_t low = low_corner(edge), high = (uint8_t)(low | 1U << (edge / 4));
         if ((low == a && high == b) || (low == b && high == a)) {
             return edge;
@@ -131,10 +132,10 @@ static void make_cases(void)
     for (unsigned inside = 1; inside < 255; inside++) {
         uint8_t next[EDGES];
         link_loops(inside, next);
-        for (uint8_t first = 0; first < EDGES; first++) {
+        for (int first = 0; first < EDGES; first++) {
             uint8_t loop[EDGES];
             int count = 0;
-            for (uint8_t edge = first; next[edge] != EDGES;) {
+            for (uint8_t edge = (uint8_t)first; next[edge] != EDGES;) {
                 loop[count++] = edge;
                 const uint8_t to = next[edge];
                 next[edge] = EDGES;
@@ -250,7 +251,7 @@ static void count_tiles(void *context, uint32_t begin, uint32_t end)
 
 static uint32_t vertex_at(const extraction *e, int32_t slot, uint32_t node, uint32_t axis)
 {
-    assert(slot >= 0); // mesh_grid's promise
+    TARN_ASSERT(slot >= 0); // mesh_grid's promise
     const uint32_t bit = 3 * node + axis;
     const size_t word = (size_t)slot * e->words + bit / 64;
     const uint64_t below = e->crossed[word] & ((1ULL << bit % 64) - 1);
