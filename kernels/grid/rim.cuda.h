@@ -80,7 +80,7 @@ TILE_FN rim_values fetch_densities(const grid_args *args, uint32_t slot, const u
     TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++)
     {
         const rim_cell c = rim_cell_of(tile_min_u32(first + k * blockDim.x, rim_cells(upper) - 1), upper ? 1 : 2);
-        const uint32_t from = c.side < 0 ? slot : beside[c.side < 0 ? 0 : c.side];
+        const uint32_t from = c.side < 0 ? slot : beside[tile_max_i32(c.side, 0)];
         value.is_there[k] = from < RIM_OUTSIDE;
         at[k] = (uint64_t)(from < RIM_OUTSIDE ? from : slot) * TILE_CELLS + c.cell;
     }
