@@ -253,6 +253,7 @@ static void test_a_self_signed_certificate_is_announced_and_kept(void **state)
 
 static void test_a_viewer_decodes_large_frames_also_after_it_stalled(void **state)
 {
+    enum { LARGE = 32768, SLOW = 64 }; // bytes; messages
     (void)state;
     ws_client client;
     ws_frame frame = {0};
@@ -274,7 +275,7 @@ static void test_a_viewer_decodes_large_frames_also_after_it_stalled(void **stat
         usleep(700000);
         client.auto_ack = true;
         ws_client_control(&client, TARN_CONTROL_RESET, NULL);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4 || (largest < LARGE && i < SLOW); i++) { // a busy server is a while behind
             assert_int_equal(ws_client_next(&client, &raw, WS_CLIENT_WAIT_MS), 1);
             largest = raw.byte_count > largest ? raw.byte_count : largest;
             if (ws_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK) {
@@ -284,7 +285,7 @@ static void test_a_viewer_decodes_large_frames_also_after_it_stalled(void **stat
             }
         }
     }
-    if (largest < 32768) {
+    if (largest < LARGE) {
         fail_msg("the largest frame had %zu bytes", largest);
     }
     ws_client_close(&client);
