@@ -201,6 +201,16 @@ const tarn_model *tarn_model_find(const char *name)
     return strcmp(name, liquid.name) == 0 ? &liquid : NULL;
 }
 
+int tarn_model_channel_find(const tarn_model *model, const char *name)
+{
+    for (uint32_t i = 0; i < model->channel_count; i++) {
+        if (strcmp(model->channels[i].name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
 int tarn_model_parameter_find(const tarn_model *model, const char *name)
 {
     for (uint32_t i = 0; i < model->parameter_count; i++) {
