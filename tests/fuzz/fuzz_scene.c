@@ -1,6 +1,7 @@
 // Any bytes as a scene: what is refused says why, and what is taken is a description that the tank's parts can rely on.
 // Sampling meshes and heights is left to fuzz_mesh, since it takes long: here every field is a small cube.
 #include "kernels/liquid_parameters.h"
+#include "kernels/probe.h"
 #include "kernels/shapes/voxelize.h"
 #include "server/common/scene.h"
 
@@ -179,6 +180,17 @@ tarn_status tarn_voxelize_mesh(const tarn_mesh *mesh, float spacing_m, uint32_t 
     (void)why;
     (void)why_bytes;
     abort();
+}
+
+tarn_status tarn_probe_check(const tarn_tank_desc *desc, const tarn_probe *probe, char *why, size_t why_bytes)
+{
+    (void)desc;
+    (void)why;
+    (void)why_bytes;
+    for (int axis = 0; axis < 3; axis++) {
+        require(isfinite(probe->points_m[0][axis]));
+    }
+    return TARN_OK;
 }
 
 static const tarn_model liquid = {.name = "liquid",
