@@ -42,8 +42,7 @@ static const struct argp_option options[] = {
      0},
     {"surface", KEY_SURFACE, "FILE", 0,
      "write the liquid's surface, a closed mesh: .obj is a text for each frame with the step in its name, .ply the "
-     "same "
-     "as binary, with velocities; .usda, .usdc and .usd are USD with the tank's solids and bodies",
+     "same as binary, with velocities; .usda, .usdc and .usd are USD with the tank's solids and bodies",
      0},
     {"surface-detail", KEY_SURFACE_DETAIL, "N", 0,
      "nodes of the surface's grid between two particles at rest, 1 to 4; default: 2", 0},

@@ -99,10 +99,7 @@ static tarn_status points_close(void *writer, bool keep, char *why)
 {
     points_writer *w = writer;
     if (w->colours < 0) {
-        usd_layer_default(
-            w->scene.layer,
-            usd_layer_attribute(w->scene.layer, w->liquid, "color3f[]", "primvars:displayColor", "constant"),
-            usd_water_colour, 1);
+        usd_default_colour(w->scene.layer, w->liquid);
     }
     tarn_status status = usd_scene_close(&w->scene, keep, why);
     free(w->scratch);

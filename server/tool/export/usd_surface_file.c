@@ -89,10 +89,7 @@ static tarn_status surface_close(void *writer, bool keep, char *why)
 {
     surface_writer *w = writer;
     if (w->colours < 0) {
-        usd_layer_default(
-            w->scene.layer,
-            usd_layer_attribute(w->scene.layer, w->liquid, "color3f[]", "primvars:displayColor", "constant"),
-            usd_water_colour, 1);
+        usd_default_colour(w->scene.layer, w->liquid);
     }
     tarn_status status = usd_scene_close(&w->scene, keep, why);
     mesh_liquid_destroy(w->mesher);

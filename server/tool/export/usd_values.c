@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const float usd_water_colour[3] = {0.04f, 0.26f, 0.5f};
+/// Linear red, green, blue.
+static const float usd_water_colour[3] = {0.04f, 0.26f, 0.5f};
 
 void usd_extent(const float *points_m, uint64_t count, float radius_m, float box[6])
 {
@@ -64,4 +65,10 @@ double usd_code(const export_info *info, double time_s)
 {
     double code = time_s * info->frames_per_s, whole = round(code);
     return fabs(code - whole) < 1e-3 ? whole : code;
+}
+
+void usd_default_colour(usd_layer *layer, int prim)
+{
+    usd_layer_default(layer, usd_layer_attribute(layer, prim, "color3f[]", "primvars:displayColor", "constant"),
+                      usd_water_colour, 1);
 }

@@ -5,14 +5,14 @@
 #include "server/tool/export/export.h"
 #include "server/tool/export/usd_layer.h"
 
-/// Of liquid whose particles have no colours: linear red, green, blue.
-extern const float usd_water_colour[3];
-
 /// The box around spheres at all points, lowest and highest corner. Of no points: an empty box at the origin.
 void usd_extent(const float *points_m, uint64_t count, float radius_m, float box[6]);
 
 /// From a byte of sRGB to linear light, which is what displayColor holds.
 void usd_linear(float linear[256]);
+
+/// Gives a prim without colours that of water.
+void usd_default_colour(usd_layer *layer, int prim);
 
 /// Samples a colour for each point, and a channel's value.
 /// @param attribute  -1: isn't there yet, and is added to the prim
