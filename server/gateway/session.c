@@ -16,6 +16,7 @@
 #include "server/gateway/session_pulse.h"
 #include "server/gateway/session_replay.h"
 #include "server/gateway/session_return.h"
+#include "server/gateway/time_machine.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/welcome.h"
@@ -398,12 +399,15 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
         message.control.viewer_id = viewer->id;
         message.control.sequence = control->sequence;
         message.control.action = (uint8_t)control->action;
+        message.control.speed = control->action == TARN_CONTROL_SPEED ? control->speed : 0.0f;
     }
     if (tell_worker(session, &message, viewer->id) != TARN_OK) {
         too_fast(viewer);
     } else if (control->action == TARN_CONTROL_RESET) {
         session->epoch++;
         session->pending = true;
+    } else if (control->action == TARN_CONTROL_SPEED) {
+        tarn_time_machine_set_speed(session, control->speed); // for the next worker, and the next server
     }
 }
 
