@@ -27,6 +27,7 @@ import { replayLeftS } from "./state/past.js";
 import { QUALITIES } from "./state/quality.js";
 import { SceneTexts } from "./state/scene-texts.js";
 import type { Settings } from "./state/settings.js";
+import { nextSpeed } from "./state/speeds.js";
 import { ViewModel } from "./state/view-model.js";
 import { recallView, rememberView } from "./state/view-settings.js";
 import { carriedField, type WallWish } from "./state/wall-field.js";
@@ -338,6 +339,7 @@ export class App {
   private showState(state: SessionState): void {
     this.model.state = state;
     this.keeping.state(state);
+    this.pictures.clock.ask(state.speed);
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM, state.cellM);
     this.scenes.use(state.scene);
     this.drawAs(this.settings.values.draw);
@@ -595,6 +597,7 @@ export class App {
       orientation: (orientation) => void this.sent(this.conversation.orientation({ orientation })),
       togglePause: () => this.togglePause(),
       step: () => void this.conversation.control("step"),
+      changeSpeed: (way) => this.changeSpeed(way),
       reset: () => void this.conversation.control("reset"),
       toggleHelp: () => this.help.toggle(),
       begun: () => this.help.begun(),
@@ -608,6 +611,7 @@ export class App {
     return {
       load: (scene) => this.conversation.control("load", scene),
       togglePause: () => this.togglePause(),
+      speed: (speed) => this.conversation.speed(speed),
       step: () => this.conversation.control("step"),
       reset: () => this.conversation.control("reset"),
       parameter: (name, value) => this.conversation.parameter(name, value),
@@ -647,6 +651,11 @@ export class App {
       record: () => this.keeping.toggleRecording(),
       open: () => this.keeping.choose(),
     };
+  }
+
+  /** The next slower or faster speed of the tank's clock. */
+  private changeSpeed(way: 1 | -1): void {
+    if (!this.keeping.playing) this.conversation.speed(nextSpeed(this.model.state?.speed ?? 1, way));
   }
 
   private togglePause(): void {
