@@ -1,10 +1,10 @@
 // Pictures of all scenes: records each at a good moment and shows the page's picture of it, in several tiers.
 //
 //     node tests/browser/gallery.mjs [SCENE...] [--tiers high,low] [--size 1280x800] [--into build/gallery] [--headset]
-//     node tests/browser/gallery.mjs --kept
+//     node tests/browser/gallery.mjs [SCENE...] --kept
 //
-// With --headset the pictures are those of an emulated headset's two eyes. --kept makes the small ones of all scenes that
-// aren't liquid for server/scenes/README.md.
+// With --headset the pictures are those of an emulated headset's two eyes. --kept makes the small ones that the start page
+// and server/scenes/README.md show.
 // Needs the built page and the tests' build (TARN_BUILD). What was recorded stays in the folder, beside the pictures,
 // and is used again: removed, it is recorded anew.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +22,11 @@ import { enter, plugIn } from "./worn.mjs";
 const SCENES = join(ROOT, "server", "scenes");
 const KEPT = join(SCENES, "pictures");
 const KEPT_SIZE = { width: 480, height: 300 };
-const KEPT_QUALITY = 0.85;
+/** So near that the tank is most of what there is to see. */
+const KEPT_DISTANCE = 0.82;
+/** The first that makes a file small enough. */
+const KEPT_QUALITIES = [0.85, 0.7, 0.55, 0.4];
+const KEPT_BYTES_MAX = 12_000;
 /** The step to look at. */
 const MOMENT = 90;
 const EYES_MS = 60_000;
@@ -100,10 +104,15 @@ async function takeEyes(world, name, recording, { query, size }) {
 
 /** What a page with nothing but the tank shows of a scene, in a small file. */
 async function keep(world, name, recording) {
-  const query = "quality=high&panel=0&tools=0&readout=0&help=0";
+  const near = servedScene(name).cells[2] === 1 ? "" : `&distance=${KEPT_DISTANCE}`; // a flat tank fills it
+  const query = `quality=high&panel=0&tools=0&readout=0&help=0${near}`;
   const page = await showScene(world, name, recording, { query, size: KEPT_SIZE });
   const file = join(KEPT, `${name}.webp`);
-  writeFileSync(file, await takeCanvas(page, "image/webp", KEPT_QUALITY));
+  for (const quality of KEPT_QUALITIES) {
+    const webp = await takeCanvas(page, "image/webp", quality);
+    writeFileSync(file, webp);
+    if (webp.length <= KEPT_BYTES_MAX) break;
+  }
   return file;
 }
 
@@ -144,11 +153,10 @@ async function main() {
   }
   const into = resolve(values.into);
   mkdirSync(into, { recursive: true });
-  const shown = values.kept ? all.filter((name) => servedScene(name).model.model !== "liquid") : all;
   const browser = await launch();
   if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
   try {
-    for (const name of positionals.length > 0 ? positionals : shown) {
+    for (const name of positionals.length > 0 ? positionals : all) {
       const frames = recordScene(name, into);
       const still = () => new Still(frames, 0, sectionsOf(frames[0]).layers.length);
       for (const tier of values.kept ? ["high"] : values.tiers.split(",")) {
