@@ -40,6 +40,8 @@ const MOMENTS = {
   "dye-drops-collide": 210,
   "falling-block": 40,
   "floating-ducks": 150,
+  "lesson-buoyancy": 200,
+  "lesson-waves": 48,
   maze: 240,
   "oil-and-water": 150,
   plume: 360,

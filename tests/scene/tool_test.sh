@@ -305,7 +305,7 @@ says 'rest.json: warning: nothing moves by itself: the liquid lies 0.5 m deep fr
 # The shipped ones are as they were meant; one is still.
 for scene in "$(dirname "$0")"/../../server/scenes/[!s]*.json "$(dirname "$0")"/../../server/scenes/s[!c]*.json; do
     run 0 check -q "$scene"
-    [ "${scene##*/}" != still-pool.json ] || continue
+    case ${scene##*/} in still-pool.json | lesson-pressure.json) continue ;; esac
     grep -q "warning: \(solids\|blocks\|fluids\|nothing\|.*closed\)" "$folder/err" && fail "a doubt about $scene"
 done
 

@@ -5,7 +5,7 @@ import type { Arrival } from "./arrival.js";
 import { Controls } from "./controls.js";
 import type { Graphics } from "./graphics.js";
 import { Keeping } from "./keeping.js";
-import { withKey } from "./lobby/sessions.js";
+import { Lessons } from "./lessons.js";
 import { measure, noMeasurements } from "./measuring.js";
 import type { Link } from "./net/link.js";
 import { Pictures } from "./pictures.js";
@@ -14,6 +14,7 @@ import { sentence } from "./protocol/live.js";
 import type { FramePosition, ServerMessage, SessionState } from "./protocol/messages.js";
 import { changesTold, FREE, mayAct, maySetParameters, mayUse, type Standing } from "./protocol/standing.js";
 import { Stage } from "./render/stage.js";
+import { ownSceneFiles } from "./scene-files.js";
 import { SceneLoader } from "./scene-loader.js";
 import type { LightName } from "./shader/lights.js";
 import { readAdded } from "./state/added-solids.js";
@@ -78,6 +79,7 @@ export class App {
 
   private readonly scenes: SceneLoader;
   private readonly texts: SceneTexts;
+  private readonly lessons = new Lessons();
   private readonly link: Link;
   private readonly orbit = new Orbit();
   private readonly settings: Settings;
@@ -155,9 +157,11 @@ export class App {
     parts.tools.hidden = !values.tools;
     recallView(this.orbit, this.settings);
     this.texts = new SceneTexts(fetchScene, () => this.showNames());
-    this.scenes = new SceneLoader((path) => this.fetchOwnScene(path, fetchScene), {
+    const key = (): string => this.conversation.introduction.key;
+    this.scenes = new SceneLoader(ownSceneFiles(this.model, key, fetchScene), {
       onFile: (scene, file) => {
         this.texts.know(scene, file);
+        if (!isDisplay) this.lessons.know(scene, file);
         this.sceneLook = { scene, look: lookOfScene(file) };
         this.drawAs(this.settings.values.draw);
       },
@@ -323,25 +327,13 @@ export class App {
     }
   }
 
-  /** What the tank was made from; the folder has it for a recording, and for servers that don't keep it. */
-  private async fetchOwnScene(
-    path: string,
-    fetchScene: (path: string) => Promise<Response>,
-  ): Promise<Response> {
-    const { session, connection } = this.model;
-    if (connection === "playing") return fetchScene(path);
-    const own = `sessions/${encodeURIComponent(session)}/scene/${path}`;
-    const headers = withKey(this.conversation.introduction.key);
-    const response = await fetch(new URL(own, document.baseURI), { headers }).catch(() => null);
-    return response?.ok ? response : fetchScene(path);
-  }
-
   private showState(state: SessionState): void {
     this.model.state = state;
     this.keeping.state(state);
     this.pictures.clock.ask(state.speed);
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM, state.cellM);
     this.scenes.use(state.scene);
+    this.lessons.use(state.scene);
     this.drawAs(this.settings.values.draw);
     this.sayMisfits();
     this.stage.solids.add(readAdded(state.added));
