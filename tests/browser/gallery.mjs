@@ -106,7 +106,9 @@ async function takeEyes(world, name, recording, { query, size }) {
 
 /** What a page with nothing but the tank shows of a scene, in a small file. */
 async function keep(world, name, recording) {
-  const near = servedScene(name).cells[2] === 1 ? "" : `&distance=${KEPT_DISTANCE}`; // a flat tank fills it
+  const [width, height, depth] = servedScene(name).cells;
+  // A flat tank fills the picture already, and so does a high one.
+  const near = depth === 1 || height > 0.75 * width ? "" : `&distance=${KEPT_DISTANCE}`;
   const query = `quality=high&panel=0&tools=0&readout=0&help=0${near}`;
   const page = await showScene(world, name, recording, { query, size: KEPT_SIZE });
   const file = join(KEPT, `${name}.webp`);
