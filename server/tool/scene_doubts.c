@@ -136,22 +136,16 @@ static uint32_t open_edges(const tarn_mesh *mesh)
     return open;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t bytes = strlen(text), end_bytes = strlen(end);
-    return bytes >= end_bytes && strcmp(text + bytes - end_bytes, end) == 0;
-}
-
 static void doubt_meshes(const doubts *d, const tarn_scene_pack *pack)
 {
     tarn_scene_entry entry;
     for (size_t at = 0; tarn_scene_pack_next(pack->bytes, pack->byte_count, &at, &entry);) {
-        const bool is_obj = ends_with(entry.name, ".obj");
+        tarn_mesh_format format;
         tarn_mesh mesh = {0};
         char why[TARN_MESH_FILE_WHY_BYTES];
-        if ((is_obj || ends_with(entry.name, ".stl")) &&
-            tarn_mesh_bytes_read(entry.name, is_obj ? TARN_MESH_FORMAT_OBJ : TARN_MESH_FORMAT_STL, entry.bytes,
-                                 entry.byte_count, &mesh, why, sizeof why) == TARN_OK) {
+        if (tarn_mesh_format_of(entry.name, &format) &&
+            tarn_mesh_bytes_read(entry.name, format, entry.bytes, entry.byte_count, &mesh, why, sizeof why) ==
+                TARN_OK) {
             const uint32_t open = open_edges(&mesh);
             if (open > 0) {
                 fprintf(d->file,
