@@ -289,6 +289,17 @@ static void test_a_scene_named_by_its_file_is_listed_and_loaded_again(void **sta
     }
 }
 
+/// Waits for an owner's word about a scene, which begins so and names no folder.
+static void expect_fault(ws_client *client, const char *sentence)
+{
+    tarn_message message;
+    assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
+    assert_int_equal(message.error.code, TARN_ERROR_SCENE);
+    if (strncmp(message.error.text, sentence, strlen(sentence)) != 0 || strstr(message.error.text, "/tmp") != NULL) {
+        fail_msg("%s\ninstead of %s", message.error.text, sentence);
+    }
+}
+
 static void test_scenes_that_come_while_it_runs_can_be_loaded(void **state)
 {
     (void)state;
@@ -313,10 +324,18 @@ static void test_scenes_that_come_while_it_runs_can_be_loaded(void **state)
     assert_int_equal(ws_client_hello(&client), 0);
     assert_int_equal(ws_client_join(&client, ""), 0);
     assert_true(ws_client_wait(&client, TARN_MESSAGE_JOINED, &message));
+    assert_int_equal(message.joined.role, TARN_ROLE_OWN);
+    expect_fault(&client, "the scene \"broken\" isn't offered: size_m: the field is missing");
+    snprintf(copy, sizeof copy, "echo '{ ' >'%s/worse.json'", folder);
+    assert_int_equal(system(copy), 0);
+    expect_fault(&client, "the scene \"worse\" isn't offered (the log has 1 other): line ");
     load(&client, "come", 0.5);
     ws_client_close(&client);
     server_stop(&own);
     unlink(file);
+    assert_non_null(strstr(server_said(&own), "the scene \"broken\" isn't offered: "));
+    unlink(broken);
+    snprintf(broken, sizeof broken, "%s/worse.json", folder);
     unlink(broken);
     rmdir(folder);
 }
