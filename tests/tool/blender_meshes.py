@@ -1,6 +1,6 @@
 # For Blender: blender -b -P blender_meshes.py -- import FILE... | export FOLDER
 #
-#   import    reads meshes and says of each what it has: vertices, faces, edges without two faces, volume, seconds
+#   import    reads meshes and says of each what it has: vertices, faces, edges without two faces, volume, processor seconds
 #   export    writes one object in another, scaled, turned and mirrored, in the formats that scenes may name; says its
 #             volume
 import json
@@ -63,9 +63,9 @@ def import_all():
     said = {}
     for name in names:
         bpy.ops.wm.read_homefile(use_empty=True)
-        start = time.monotonic()
+        start = time.process_time()
         if read(name):
-            took = time.monotonic() - start
+            took = time.process_time() - start
             if ".usd" in name:  # solids and the tank's box besides
                 for thing in list(bpy.context.scene.objects):
                     if thing.type == "MESH" and "Liquid" not in thing.name:

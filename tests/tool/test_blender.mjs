@@ -71,7 +71,7 @@ function testSurfaces() {
     expect(mesh.gaps === 0, `${name}: ${mesh.gaps} edges without two faces`);
     const bytes = statSync(path).size;
     console.log(
-      `${name}: ${mesh.faces} faces, ${bytes} bytes, read by Blender in ${mesh.seconds.toFixed(3)} s`,
+      `${name}: ${mesh.faces} faces, ${bytes} bytes, read by Blender in ${mesh.seconds.toFixed(2)} s of a processor`,
     );
   }
   console.log(said.match(/\d+ surfaces in [^,;]*/)?.[0] ?? said);
