@@ -4,7 +4,7 @@
 //     node tests/browser/references.mjs [SCENE[:STEP]...] [--tiers high,low,spheres] [--samples 128] [--into build/references]
 //
 // Prints the similarity of each tier's picture (compare.mjs) and writes a sheet of all. Needs the built page, the tests'
-// build (TARN_BUILD) and Blender 3.4 or newer with numpy (BLENDER; default: blender). What was rendered stays in the folder and is used
+// build (TARN_BUILD), or another built page (TARN_PAGE), and Blender 3.4 or newer with numpy (BLENDER; default: blender). What was rendered stays in the folder and is used
 // again; the page's pictures are taken anew.
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
