@@ -436,9 +436,11 @@ static tarn_status add_roots(glb *g, const glb_place *place)
 {
     const size_t count = json_array_size(g->nodes);
     bool *is_child = calloc(count > 0 ? count : 1, sizeof *is_child);
-    tarn_status status =
-        is_child != NULL ? TARN_OK : tarn_text_refuse(g->builder->cursor, TARN_E_MEMORY, "out of memory");
-    for (size_t i = 0; i < count && status == TARN_OK; i++) {
+    tarn_status status = TARN_OK;
+    if (is_child == NULL) {
+        return tarn_text_refuse(g->builder->cursor, TARN_E_MEMORY, "out of memory for %zu nodes", count);
+    }
+    for (size_t i = 0; i < count; i++) {
         const json_t *children = json_object_get(json_array_get(g->nodes, i), "children");
         for (size_t k = 0; k < json_array_size(children); k++) {
             const json_int_t child = json_integer_value(json_array_get(children, k));

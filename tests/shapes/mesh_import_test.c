@@ -162,16 +162,16 @@ static size_t write_glb(char bytes[GLB_BYTES], const char *text)
     const size_t text_bytes = strlen(text), padded = (text_bytes + 3) / 4 * 4, own = sizeof corners + sizeof triangles;
     assert_true(28 + padded + own <= GLB_BYTES);
     memset(bytes, ' ', 28 + padded);
-    memcpy(bytes, "glTF", 4);
+    put_u32(bytes, 0x46546c67); // glTF
     put_u32(bytes + 4, 2);
     put_u32(bytes + 8, 28 + padded + own);
     put_u32(bytes + 12, padded);
-    memcpy(bytes + 16, "JSON", 4);
+    put_u32(bytes + 16, 0x4e4f534a); // JSON
     for (size_t i = 0; i < text_bytes; i++) {
         bytes[20 + i] = (char)(text[i] == '\'' ? '"' : text[i]);
     }
     put_u32(bytes + 20 + padded, own);
-    memcpy(bytes + 24 + padded, "BIN", 4);
+    put_u32(bytes + 24 + padded, 0x004e4942); // BIN
     memcpy(bytes + 28 + padded, corners, sizeof corners);
     memcpy(bytes + 28 + padded + sizeof corners, triangles, sizeof triangles);
     return 28 + padded + own;
