@@ -16,7 +16,6 @@
 #include "server/gateway/session_pulse.h"
 #include "server/gateway/session_replay.h"
 #include "server/gateway/session_return.h"
-#include "server/gateway/time_machine.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/welcome.h"
@@ -407,7 +406,7 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
         session->epoch++;
         session->pending = true;
     } else if (control->action == TARN_CONTROL_SPEED) {
-        tarn_time_machine_set_speed(session, control->speed); // for the next worker, and the next server
+        tarn_session_keep_speed(session, control->speed); // for the next worker, and the next server
     }
 }
 
