@@ -42,6 +42,7 @@ const INFO: FrameInfo = {
   lightDims: [4, 4, 4],
   lightCells: 2,
   crowding: 8,
+  secondaryCount: 0,
   decodeMs: 0,
 };
 
