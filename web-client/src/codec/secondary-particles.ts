@@ -17,9 +17,9 @@ export const SPRAY_BELOW = 0.26;
 export const BUBBLE_ABOVE = 0.66;
 
 /** Shares of the tank's top speed: from and up to where the potentials grow. */
-const ENERGY_LOW = 0.16;
+const ENERGY_LOW = 0.2;
 const ENERGY_HIGH = 0.5;
-const TRAPPED_LOW = 0.07;
+const TRAPPED_LOW = 0.09;
 const TRAPPED_HIGH = 0.26;
 /** How much the surface turns from a voxel to those beside it, and the least slope of the density that is a surface. */
 const CREST_LOW = 0.35;
@@ -35,6 +35,8 @@ const TRAPPED_PER_S = 70;
 const CREST_PER_S = 50;
 /** So many particles of a frame are asked whether they give birth. */
 const ASKED = 16384;
+/** Top speed of a tank from which on there are so many: small waves trap less, m/s. */
+const FOAMY_SPEED = 4;
 const BIRTHS_EACH_MAX = 5;
 
 const LIFE_LOW_S = 0.25;
@@ -94,6 +96,8 @@ export class SecondaryParticles {
   private readonly size = new Uint8Array(SECONDARY_MAX);
   private readonly normal = new Float32Array(3);
   private readonly otherNormal = new Float32Array(3);
+  /** Of the tank. */
+  private readonly tankM: [number, number, number] = [1, 1, 1];
   private epoch = -1;
   private timeS = 0;
   private random = 1;
@@ -112,6 +116,7 @@ export class SecondaryParticles {
     if (!follows) this.count = 0;
     this.count = Math.min(this.count, most);
     if (most === 0) return 0;
+    for (let axis = 0; axis < 3; axis++) this.tankM[axis] = (info.cells[axis] as number) * info.cellM;
     if (!follows || passedS > 0) {
       this.random = (Math.imul(info.step + 1, 0x9e3779b1) ^ Math.imul(info.epoch + 1, 0x85ebca6b)) | 1;
       this.grid.compute(info, views, follows ? passedS : Number.POSITIVE_INFINITY);
@@ -131,7 +136,7 @@ export class SecondaryParticles {
     const { grid, x, y, z, vx, vy, vz, age, left, wet } = this;
     const [gx, gy, gz] = info.gravity;
     const gravity = Math.max(1e-6, Math.hypot(gx, gy, gz));
-    const [sx, sy, sz] = info.cells.map((n) => n * info.cellM) as [number, number, number];
+    const [sx, sy, sz] = this.tankM;
     // A full tank ages faster: there is always room for what is new.
     const haste = 1 + 2 * (this.count / most) ** 3;
     const towards = 1 - Math.exp(-dt / WET_S);
@@ -218,8 +223,10 @@ export class SecondaryParticles {
     const stride = Math.max(1, Math.ceil(particleCount / ASKED));
     const quantum = cellM / 2 ** unitBits;
     const perVoxel = quantum / voxelM;
+    const foamy = Math.min(1, (top / FOAMY_SPEED) ** 2);
     // A particle stands for those that aren't asked or weren't sent; and where a voxel has more of them, for less water.
-    const each = (dt * stride * particlesTotal * 8) / Math.max(1, particleCount * Math.max(1, info.crowding));
+    const each =
+      (foamy * dt * stride * particlesTotal * 8) / Math.max(1, particleCount * Math.max(1, info.crowding));
     for (let at = 4 * Math.floor(this.draw() * stride); at < 4 * particleCount; at += 4 * stride) {
       const ux = (velocities[at] as number) * scale;
       const uy = (velocities[at + 1] as number) * scale;
@@ -241,7 +248,8 @@ export class SecondaryParticles {
       const px = ((positions[at] as number) + 0.5) * quantum;
       const py = ((positions[at + 1] as number) + 0.5) * quantum;
       const pz = ((positions[at + 2] as number) + 0.5) * quantum;
-      const life = LIFE_LOW_S + (LIFE_HIGH_S - LIFE_LOW_S) * Math.min(1, strength * (trapped + crest));
+      const lasting = Math.min(1, strength * (trapped + crest));
+      const life = LIFE_LOW_S + (LIFE_HIGH_S - LIFE_LOW_S) * lasting;
       for (; births > 0 && this.count < most; births--) this.add(px, py, pz, ux, uy, uz, dt, life);
     }
   }
@@ -364,16 +372,15 @@ export class SecondaryParticles {
     const along = this.draw() * dt;
     // Two directions across the velocity.
     const [dx, dy, dz] = [ux / speed, uy / speed, uz / speed];
-    const flat = Math.abs(dy) < 0.9;
-    let [ax, ay, az] = flat ? [dz, 0, -dx] : [0, -dz, dy];
+    let [ax, ay, az] = Math.abs(dy) < 0.9 ? [dz, 0, -dx] : [0, -dz, dy];
     const length = Math.hypot(ax, ay, az);
     [ax, ay, az] = [ax / length, ay / length, az / length];
     const [bx, by, bz] = [dy * az - dz * ay, dz * ax - dx * az, dx * ay - dy * ax];
     const [ca, cb] = [radius * Math.cos(angle), radius * Math.sin(angle)];
     const [ox, oy, oz] = [ca * ax + cb * bx, ca * ay + cb * by, ca * az + cb * bz];
-    this.x[i] = px + ox + along * ux;
-    this.y[i] = py + oy + along * uy;
-    this.z[i] = pz + oz + along * uz;
+    this.x[i] = Math.max(0, Math.min(this.tankM[0], px + ox + along * ux));
+    this.y[i] = Math.max(0, Math.min(this.tankM[1], py + oy + along * uy));
+    this.z[i] = Math.max(0, Math.min(this.tankM[2], pz + oz + along * uz));
     // What is farther out goes away from the middle, a little.
     this.vx[i] = ux + 3 * ox;
     this.vy[i] = uy + 3 * oy;
@@ -386,7 +393,7 @@ export class SecondaryParticles {
   }
 
   private pack(info: FrameInfo, { secondaryPlaces: places, secondaryMotions: motions }: SlotViews): void {
-    const longest = Math.max(...info.cells) * info.cellM;
+    const longest = Math.max(this.tankM[0], this.tankM[1], this.tankM[2]);
     const perM = 65535 / longest;
     const perSpeed = 1 / Math.max(1e-9, info.velocityScale);
     const byte = (v: number): number => Math.max(-127, Math.min(127, Math.round(v * perSpeed)));

@@ -72,6 +72,8 @@ export const besideSpheresVertex = /* glsl */ `
 ${secondaryPlace}
 void main() {
   secondary();
+  // Nothing smooths it there: it is finer.
+  gl_PointSize *= 1.0 - 0.45 * kind.y;
   // The spheres that it lies on bulge.
   vec4 nearer = projectionMatrix * vec4(0.0, 0.0, -distance_ + 0.8 * radius * length(modelViewMatrix[0].xyz), 1.0);
   gl_Position.z = nearer.z / nearer.w * gl_Position.w;

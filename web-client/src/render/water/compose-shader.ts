@@ -66,7 +66,7 @@ void main() {
   float solid = distanceOf(depth);
   vec4 whites = textureLod(white, at, 0.0);
   // A bubble by itself is clear: only many together are white.
-  whites.r = smoothstep(0.06, 0.85, whites.r);
+  whites.r = smoothstep(0.14, 0.85, whites.r);
   vec3 bright = vec3(0.84, 0.93, 0.97) * (skyFill * vec3(0.2, 0.26, 0.31) + sunFill * 0.62);
   vec4 spray = vec4(shown(0.9 * bright), 1.0);
   colour = mix(plain, spray, whites.b);

@@ -53,8 +53,10 @@ void main() {
   float on = max(0.0, 1.0 - r2 - off * off);
   float below = smoothstep(0.0, 2.0 * reach, behind);
   float seen = exp(-2.2 * max(behind, 0.0) / clearM);
-  float bubbles = lace((gl_PointCoord - 0.5) * 2.0 * wide / (0.22 * reach));
-  cover.r = kind.w * kind.y * on * mix(0.15, 0.70, bubbles);
+  vec2 off2 = (gl_PointCoord - 0.5) * 2.0 * wide;
+  // No finer than the picture's pixels.
+  float bubbles = lace(off2 / max(0.22 * reach, 1.2 * abs(dFdx(off2.x))));
+  cover.r = kind.w * kind.y * on * mix(0.14, 0.52, bubbles);
   cover.g = soft * seen * below * dot(kind.xyz, vec3(0.25, 0.3, 0.35));
   cover.b = soft * (1.0 - below) * kind.x * 0.75;
   cover.a = 0.0;
