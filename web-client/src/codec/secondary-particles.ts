@@ -40,7 +40,7 @@ const FOAMY_SPEED = 4;
 const BIRTHS_EACH_MAX = 5;
 
 const LIFE_LOW_S = 0.25;
-const LIFE_HIGH_S = 3.2;
+const LIFE_HIGH_S = 1.9;
 /** How fast each of them ages. */
 const SPRAY_AGES = 1.4;
 const BUBBLE_AGES = 1.2;

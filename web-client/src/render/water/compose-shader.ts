@@ -79,7 +79,7 @@ void main() {
   vec2 tank = tankAlong(ray);
   float ends = tank.y;
   // At the far walls the waterline is made of the tiles' edges: what sticks out of its mean is cut.
-  if (ends - d < 3.0 * radius) cover = min(cover, smoothstep(0.3, 0.6, coverAround(0.8 * radius / d * focal)));
+  if (ends - d < 3.0 * radius) cover = min(cover, smoothstep(0.2, 0.7, coverAround(1.3 * radius / d * focal)));
   if (cover == 0.0) return;
   vec3 place = ray * d;
   vec3 toEye = normalize(-place);

@@ -56,7 +56,7 @@ void main() {
   vec2 off2 = (gl_PointCoord - 0.5) * 2.0 * wide;
   // No finer than the picture's pixels.
   float bubbles = lace(off2 / max(0.22 * reach, 1.2 * abs(dFdx(off2.x))));
-  cover.r = kind.w * kind.y * on * mix(0.14, 0.52, bubbles);
+  cover.r = kind.w * kind.y * on * mix(0.08, 0.5, bubbles);
   cover.g = soft * seen * below * dot(kind.xyz, vec3(0.25, 0.3, 0.35));
   cover.b = soft * (1.0 - below) * kind.x * 0.75;
   cover.a = 0.0;
