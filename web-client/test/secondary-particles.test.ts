@@ -194,7 +194,7 @@ test("bubbles rise", () => {
 test("each lives for a while: in calm water all have gone after some seconds, and they fade", () => {
   const frames = new Frames();
   const born = frames.show(clash, { frames: 8 });
-  expect(frames.show(still, { frames: 15 })).toBeGreaterThan(0.2 * born);
+  expect(frames.show(still, { frames: 5 })).toBeGreaterThan(0.3 * born);
   expect(frames.show(still, { frames: 150 })).toBe(0);
   const other = new Frames();
   other.show(clash, { frames: 8 });
@@ -255,17 +255,21 @@ test("none leaves the tank, and what is packed says where it is", () => {
   const frames = new Frames();
   const size = CELLS.map((n) => n * CELL_M);
   const up: Water = { has: pool, velocity: (x) => [(x < 16 ? 0.6 : -0.6) * TOP, 0.5 * TOP, 0.2 * TOP] };
+  const out: number[][] = [];
+  const off: number[] = [];
   for (let i = 0; i < 20; i++) {
     frames.show(up);
     const { secondary, views } = frames;
     for (let at = 0; at < secondary.count; at++) {
       const place = [secondary.x[at], secondary.y[at], secondary.z[at]] as number[];
-      for (let axis = 0; axis < 3; axis++) {
-        expect(place[axis]).toBeGreaterThanOrEqual(0);
-        expect(place[axis]).toBeLessThanOrEqual((size[axis] as number) + 1e-6);
-        const packed = ((views.secondaryPlaces[4 * at + axis] as number) * Math.max(...size)) / 65535;
-        expect(Math.abs(packed - (place[axis] as number))).toBeLessThan(1e-4);
-      }
+      if (place.some((x, axis) => x < 0 || x > (size[axis] as number) + 1e-6)) out.push(place);
+      const packed = [...views.secondaryPlaces.subarray(4 * at, 4 * at + 3)];
+      off.push(
+        ...packed.map((x, axis) => Math.abs((x * Math.max(...size)) / 65535 - (place[axis] as number))),
+      );
     }
   }
+  expect(off.length).toBeGreaterThan(1000);
+  expect(out).toEqual([]);
+  expect(off.reduce((most, x) => Math.max(most, x), 0)).toBeLessThan(1e-4);
 });

@@ -248,7 +248,7 @@ export class SecondaryParticles {
       const px = ((positions[at] as number) + 0.5) * quantum;
       const py = ((positions[at + 1] as number) + 0.5) * quantum;
       const pz = ((positions[at + 2] as number) + 0.5) * quantum;
-      const lasting = Math.min(1, strength * (trapped + crest));
+      const lasting = Math.sqrt(Math.min(1, strength * (trapped + crest)));
       const life = LIFE_LOW_S + (LIFE_HIGH_S - LIFE_LOW_S) * lasting;
       for (; births > 0 && this.count < most; births--) this.add(px, py, pz, ux, uy, uz, dt, life);
     }
@@ -396,17 +396,16 @@ export class SecondaryParticles {
     const longest = Math.max(this.tankM[0], this.tankM[1], this.tankM[2]);
     const perM = 65535 / longest;
     const perSpeed = 1 / Math.max(1e-9, info.velocityScale);
-    const byte = (v: number): number => Math.max(-127, Math.min(127, Math.round(v * perSpeed)));
-    for (let i = 0, at = 0; i < this.count; i++, at += 4) {
-      places[at] = (this.x[i] as number) * perM;
-      places[at + 1] = (this.y[i] as number) * perM;
-      places[at + 2] = (this.z[i] as number) * perM;
-      places[at + 3] = (this.size[i] as number) | (Math.min(255, 255 * (this.wet[i] as number)) << 8);
-      motions[at] = byte(this.vx[i] as number);
-      motions[at + 1] = byte(this.vy[i] as number);
-      motions[at + 2] = byte(this.vz[i] as number);
-      const shown = Math.min(1, (this.age[i] as number) / COME_S, (this.left[i] as number) / GO_S);
-      motions[at + 3] = 127 * shown;
+    const { count, x, y, z, vx, vy, vz, wet, size, age, left } = this;
+    for (let i = 0, at = 0; i < count; i++, at += 4) {
+      places[at] = (x[i] as number) * perM;
+      places[at + 1] = (y[i] as number) * perM;
+      places[at + 2] = (z[i] as number) * perM;
+      places[at + 3] = (size[i] as number) | (Math.min(255, 255 * (wet[i] as number)) << 8);
+      motions[at] = toByte((vx[i] as number) * perSpeed);
+      motions[at + 1] = toByte((vy[i] as number) * perSpeed);
+      motions[at + 2] = toByte((vz[i] as number) * perSpeed);
+      motions[at + 3] = 127 * Math.min(1, (age[i] as number) / COME_S, (left[i] as number) / GO_S);
     }
   }
 
@@ -419,4 +418,8 @@ export class SecondaryParticles {
     this.random = r;
     return (r >>> 0) / 2 ** 32;
   }
+}
+
+function toByte(value: number): number {
+  return Math.max(-127, Math.min(127, Math.round(value)));
 }
