@@ -132,18 +132,17 @@ test("deep in the water there is no air to be trapped", () => {
   expect(new Frames().show(deep, { frames: 8 })).toBe(0);
 });
 
-test("a crest that goes where it faces gives birth, the same going back hardly does", () => {
-  const rising = new Frames();
-  rising.show(ridge([0, 0.4 * TOP, 0]), { frames: 6 });
-  const sinking = new Frames();
-  sinking.show(ridge([0, -0.4 * TOP, 0]), { frames: 6 });
-  // What sinks meets the pool at its foot, and traps air there: only what is at the top counts.
-  const above = ({ secondary }: Frames): number =>
-    Array.from({ length: secondary.count }, (_, i) => secondary.y[i] as number).filter(
-      (y) => y > 10.5 * CELL_M,
-    ).length;
-  expect(above(rising)).toBeGreaterThan(40);
-  expect(above(sinking)).toBeLessThan(0.3 * above(rising));
+test("a crest that goes where it faces gives birth, one that goes along itself hardly does", () => {
+  // Its foot shears over the pool, and traps air there: only what is at the top counts.
+  const above = (velocity: Vec): number => {
+    const frames = new Frames();
+    frames.show(ridge(velocity), { frames: 6 });
+    const { count, y } = frames.secondary;
+    return y.subarray(0, count).filter((height) => height > 10.5 * CELL_M).length;
+  };
+  const rising = above([0, 0.4 * TOP, 0]);
+  expect(rising).toBeGreaterThan(40);
+  expect(above([0, 0, 0.4 * TOP])).toBeLessThan(0.3 * rising);
 });
 
 test("the faster, the more: what is slower than the least energy gives none", () => {

@@ -22,10 +22,10 @@ uniform sampler2D sceneDepth;
 uniform vec2 mapSize;        // of what is drawn here, pixels
 uniform vec2 depthToDistance;
 uniform float clearM;        // metres through which water is clear
+uniform float pixelsPerUnit; // at distance 1
 ${secondaryShape}
 flat in float reach;
-uniform float radius;
-out vec4 cover;              // of foam on the surface, of bubbles below it, and of spray; how much of it is nearest
+out vec4 cover;              // of foam on the surface, of bubbles below it, and of spray; the last is free
 
 /** The lace of bubbles in a patch of foam, 0..1; it goes with the patch. @param p  in its bubbles */
 float lace(vec2 p) {
@@ -53,9 +53,8 @@ void main() {
   float on = max(0.0, 1.0 - r2 - off * off);
   float below = smoothstep(0.0, 2.0 * reach, behind);
   float seen = exp(-2.2 * max(behind, 0.0) / clearM);
-  vec2 off2 = (gl_PointCoord - 0.5) * 2.0 * wide;
-  // No finer than the picture's pixels.
-  float bubbles = lace(off2 / max(0.22 * reach, 1.2 * abs(dFdx(off2.x))));
+  // No finer than the map's pixels.
+  float bubbles = lace((2.0 * gl_PointCoord - 1.0) * wide / max(0.22 * reach, 1.2 * distance_ / pixelsPerUnit));
   cover.r = kind.w * kind.y * on * mix(0.08, 0.5, bubbles);
   cover.g = soft * seen * below * dot(kind.xyz, vec3(0.25, 0.3, 0.35));
   cover.b = soft * (1.0 - below) * kind.x * 0.75;
