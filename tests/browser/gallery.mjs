@@ -54,11 +54,16 @@ const MOMENTS = {
 /** Frames that lead to a moment, and the steps from one to the next. */
 const LEAD = { frames: 45, every: 2 };
 
-/** Records what leads to a scene's moment. @returns a tank that stands still there */
-function recordMoment(name, into, moment) {
+/**
+ * Records what leads to a scene's moment.
+ * @param skips  whether a page may leave frames out: one that draws meanwhile can't keep up
+ * @returns a tank that stands still there
+ */
+function recordMoment(name, into, moment, skips) {
   const { every } = LEAD;
   const frames = Math.min(LEAD.frames, Math.ceil(moment / every));
-  const led = recordScene(name, into, { first: moment - (frames - 1) * every, frames, every, key: frames });
+  const first = moment - (frames - 1) * every;
+  const led = recordScene(name, into, { first, frames, every, key: skips ? 1 : frames });
   return () => new Still(led, frames - 1, sectionsOf(led[0]).layers.length, 0);
 }
 
@@ -105,7 +110,7 @@ export async function showScene(world, name, recording, { query, size }) {
 }
 
 /** What both eyes of a headset see of a tank that stands still. @returns a PNG */
-async function takeEyes(world, name, recording, { query, size }) {
+async function takeEyes(world, name, recording, moment, { query, size }) {
   const { solids, ...served } = servedScene(name);
   const server = await world.fake({ recording, ...served });
   const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&${query}`, {
@@ -113,8 +118,8 @@ async function takeEyes(world, name, recording, { query, size }) {
     prepare: plugIn,
   });
   await page.waitForFunction(
-    ([frames, bodies]) => window.tarn?.framesDecoded === frames && window.tarn.solids === bodies,
-    [recording.frames.length, solids],
+    ([step, bodies]) => window.tarn?.step === step && window.tarn.solids === bodies,
+    [moment, solids],
     { timeout: EYES_MS },
   );
   await enter(page);
@@ -130,10 +135,10 @@ async function keep(world, name, recording) {
   return file;
 }
 
-async function take(world, name, recording, { tier, values, into, size, label }) {
+async function take(world, name, recording, { tier, values, into, size, label, step }) {
   const wanted = { query: `quality=${tier}&${values.query}`, size };
   const png = values.headset
-    ? await takeEyes(world, name, recording, wanted)
+    ? await takeEyes(world, name, recording, step, wanted)
     : await takeCanvas(await showScene(world, name, recording, wanted));
   const file = join(into, `${label}-${tier}${values.headset ? "-eyes" : ""}.png`);
   writeFileSync(file, png);
@@ -179,13 +184,14 @@ async function main() {
   if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
   try {
     for (const { label, name, moment } of wanted.length > 0 ? wanted : shown) {
-      const still = recordMoment(name, into, Number(moment ?? MOMENTS[name] ?? MOMENT));
+      const step = Number(moment ?? MOMENTS[name] ?? MOMENT);
+      const still = recordMoment(name, into, step, values.headset);
       for (const tier of values.kept ? ["high"] : values.tiers.split(",")) {
         const { world, check, end } = await World.make(browser);
         try {
           const file = values.kept
             ? await keep(world, name, still())
-            : await take(world, name, still(), { tier, values, into, size: { width, height }, label });
+            : await take(world, name, still(), { tier, values, into, size: { width, height }, label, step });
           check();
           console.log(file);
         } finally {

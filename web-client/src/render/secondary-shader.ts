@@ -75,7 +75,7 @@ void main() {
   // Nothing smooths it there: it is finer.
   gl_PointSize *= 1.0 - 0.45 * kind.y;
   // The spheres that it lies on bulge.
-  vec4 nearer = projectionMatrix * vec4(0.0, 0.0, -distance_ + 0.8 * radius * length(modelViewMatrix[0].xyz), 1.0);
+  vec4 nearer = projectionMatrix * vec4(0.0, 0.0, -distance_ + 2.0 * (1.0 - kind.z) * radius * length(modelViewMatrix[0].xyz), 1.0);
   gl_Position.z = nearer.z / nearer.w * gl_Position.w;
 }
 `;
