@@ -145,6 +145,10 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n].scenes.count = 2;
     strcpy(samples[n].scenes.names[0], "a");
     strcpy(samples[n++].scenes.names[1], "b");
+    samples[n] = sample_of(TARN_IPC_SCENE_FAULTS);
+    samples[n].scene_faults.count = TARN_SCENES_MAX;
+    memset(samples[n].scene_faults.newest, 'c', TARN_NAME_BYTES_MAX);
+    memset(samples[n++].scene_faults.why, 'w', TARN_TEXT_BYTES_MAX);
     samples[n] = sample_of(TARN_IPC_FAULT);
     memset(samples[n++].fault.text, 'x', TARN_TEXT_BYTES_MAX);
     return n;
