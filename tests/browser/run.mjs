@@ -37,6 +37,7 @@ import "./cases/memory.mjs";
 import "./cases/programs.mjs";
 import "./cases/motion.mjs";
 import "./cases/water.mjs";
+import "./cases/foam.mjs";
 import "./cases/gas.mjs";
 import "./cases/light.mjs";
 import "./cases/wall.mjs";

@@ -62,6 +62,8 @@ export interface TarnHook {
   readonly drawnStep: number;
   readonly simTimeS: number;
   readonly particles: number;
+  /** Particles of spray, foam and bubbles in the newest frame. */
+  readonly secondary: number;
   readonly paused: boolean;
   readonly workerReady: boolean;
   readonly sequence: number;
@@ -178,6 +180,9 @@ export function installHook(app: App): void {
     },
     get particles() {
       return info()?.particleCount ?? 0;
+    },
+    get secondary() {
+      return info()?.secondaryCount ?? 0;
     },
     get paused() {
       return model.state?.paused ?? false;
