@@ -112,7 +112,10 @@ function servePage(base, files, request, response) {
     return;
   }
   try {
-    const file = join(process.env.TARN_PAGE ?? join(web, "dist"), normalize(`/${inside === "" ? "index.html" : inside}`));
+    const file = join(
+      process.env.TARN_PAGE ?? join(web, "dist"),
+      normalize(`/${inside === "" ? "index.html" : inside}`),
+    );
     const body = readFileSync(file);
     response.writeHead(200, {
       "content-type": TYPES[extname(file)] ?? "application/octet-stream",

@@ -146,6 +146,7 @@ export class App {
       say: (text) => this.announcer.say(text),
     });
     this.pictures.tiers.pin(QUALITIES[values.quality] ?? null);
+    this.stream.secondaryRoom = this.stage.secondaryRoom;
     this.readout = new Readout(parts.readout);
     this.legend = new Legend(parts.legend);
     this.colourBy(values.channel);
@@ -471,6 +472,7 @@ export class App {
     const idle = this.idle?.tick(pictures.elapsedS, this.together.idleMs()) ?? 0;
     this.stage.stir(pictures.elapsedS, idle, Date.now() / 1000);
     pictures.end(!isWorn);
+    this.stream.secondaryRoom = this.stage.secondaryRoom;
     keeping.drawn();
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (timeMs - this.readoutMs > READOUT_EVERY_MS) {

@@ -64,6 +64,8 @@ export interface TarnHook {
   /** Simulated time that the last picture shows. */
   readonly shownS: number;
   readonly particles: number;
+  /** Particles of spray, foam and bubbles in the newest frame. */
+  readonly secondary: number;
   readonly paused: boolean;
   /** That the tank's clock is to have. */
   readonly speed: number;
@@ -185,6 +187,9 @@ export function installHook(app: App): void {
     },
     get particles() {
       return info()?.particleCount ?? 0;
+    },
+    get secondary() {
+      return info()?.secondaryCount ?? 0;
     },
     get speed() {
       return model.state?.speed ?? 1;
