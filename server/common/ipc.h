@@ -47,7 +47,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_GATEWAY_HELLO = 1, ///< first
     TARN_IPC_LOAD = 2,          ///< make the tank, or make it anew from another scene
     TARN_IPC_RESET = 3,
-    TARN_IPC_CONTROL = 4,  ///< pause, resume, single step
+    TARN_IPC_CONTROL = 4,  ///< pause, resume, single step, speed
     TARN_IPC_AUDIENCE = 5, ///< how many watch, and what they ask for; with none the tank rests
     TARN_IPC_INPUT = 6,
     TARN_IPC_VIEWER_GONE = 7,
@@ -132,7 +132,8 @@ typedef struct tarn_ipc_reset {
 
 typedef struct tarn_ipc_control {
     uint32_t viewer_id, sequence;
-    uint8_t action; ///< tarn_control_action: PAUSE, RESUME or STEP
+    uint8_t action; ///< tarn_control_action: PAUSE, RESUME, STEP or SPEED
+    float speed;    ///< of SPEED, as there; else 0
 } tarn_ipc_control;
 
 typedef struct tarn_ipc_audience {

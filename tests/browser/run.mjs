@@ -37,6 +37,7 @@ import "./cases/memory.mjs";
 import "./cases/programs.mjs";
 import "./cases/motion.mjs";
 import "./cases/water.mjs";
+import "./cases/foam.mjs";
 import "./cases/gas.mjs";
 import "./cases/light.mjs";
 import "./cases/wall.mjs";
@@ -44,6 +45,7 @@ import "./cases/xr.mjs";
 import "./cases/eyes.mjs";
 import "./cases/together.mjs";
 import "./cases/owners.mjs";
+import "./cases/lessons.mjs";
 import "./cases/tls.mjs";
 
 if (process.argv.includes("--help")) {
