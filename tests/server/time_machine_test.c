@@ -1,6 +1,5 @@
 // When a tank may be gone back with, with doubles for everything around it.
 #include "server/gateway/session_box.h"
-#include "server/gateway/session_keep.h"
 #include "server/gateway/session_replay.h"
 #include "server/gateway/session_return.h"
 #include "server/gateway/tank_store.h"
@@ -98,11 +97,6 @@ bool tarn_session_place(tarn_session *session)
 }
 
 void tarn_session_make_tank(tarn_session *session)
-{
-    (void)session;
-}
-
-void tarn_session_keep_anew(tarn_session *session)
 {
     (void)session;
 }
