@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const tarn_probe_shows_names[TARN_SHOWS_COUNT] = {"point",  "pressure", "velocity",
-                                                              "liquid", "gauge",    "flux"};
-
 __attribute__((format(printf, 3, 4))) static bool refuse(char *why, size_t why_bytes, const char *format, ...)
 {
     va_list arguments;

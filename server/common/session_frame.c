@@ -45,7 +45,7 @@ static void about_fields(byte_codec *codec, tarn_session_about *about)
         return; // of a server before there were locks
     }
     uint8_t open_parameters = about->open_parameters;
-    count_up_to(codec, &about->locked, (1u << TARN_LOCKS_MAX) - 1);
+    count_up_to(codec, &about->locked, (1u << TARN_LOCK_BITS) - 1);
     u8_up_to(codec, &open_parameters, 1);
     about->open_parameters = open_parameters != 0;
     if (!codec->writing && codec->at == codec->end) {

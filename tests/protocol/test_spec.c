@@ -196,6 +196,10 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_FIELDS_MAX),
         LIMIT(TARN_ADDED_MAX),
         LIMIT(TARN_LOCKS_MAX),
+        LIMIT(TARN_LIVE_PROBES_MAX),
+        LIMIT(TARN_PROBE_VALUES_MAX),
+        LIMIT(TARN_READINGS_ROWS_MAX),
+        LIMIT(TARN_READINGS_BYTES_MAX),
         LIMIT(TARN_BROWSER_BYTES_MAX),
         LIMIT(TARN_HAND_JOINTS),
         LIMIT(TARN_FRAMES_UNACKNOWLEDGED_MAX),
@@ -266,6 +270,9 @@ static void type_text(const tarn_field *field, char text[CELL_BYTES])
         [TARN_FIELD_VIEWERS] = "map[0..%u]",
         [TARN_FIELD_POINTS] = "map[0..%u]",
         [TARN_FIELD_PRESENCES] = "map[0..%u]",
+        [TARN_FIELD_PROBES] = "map[0..%u]",
+        [TARN_FIELD_COLUMNS] = "string[0..%u]",
+        [TARN_FIELD_VALUES] = "bytes",
         [TARN_FIELD_STATE] = "map",
     };
     const char *form = types[field->type], *mark = strstr(form, "%u");
@@ -335,6 +342,7 @@ static void fields_are_those_of_the_code(void **context)
     check_shape("#### viewer map", &tarn_viewer_shape);
     check_shape("#### point map", &tarn_point_shape);
     check_shape("#### presence map", &tarn_presence_shape);
+    check_shape("#### probe map", &tarn_probe_shape);
 }
 
 static void every_heading_of_a_message_is_one_that_the_code_knows(void **context)
@@ -344,7 +352,7 @@ static void every_heading_of_a_message_is_one_that_the_code_knows(void **context
     for (const char *at = spec; (at = strstr(at, "\n#### ")) != NULL; at++) {
         headings++;
     }
-    assert_int_equal(headings, (int)tarn_message_shape_count + TARN_INPUT_COUNT + 6);
+    assert_int_equal(headings, (int)tarn_message_shape_count + TARN_INPUT_COUNT + 7);
 }
 
 // ---- errors ----
