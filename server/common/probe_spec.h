@@ -33,7 +33,7 @@ void tarn_probe_spec_name(tarn_probe_spec *spec, uint32_t number);
 bool tarn_probe_spec_fit(const tarn_probe_spec *spec, const tarn_tank_desc *desc, tarn_probe *probe, char *why,
                          size_t why_bytes);
 
-/// The columns of a table that a probe has in tanks of a model: "NAME_depth_m".
+/// The columns of a table that a probe has in tanks of a model: "NAME_depth_m", without a name "depth_m".
 /// @return how many
 uint32_t tarn_probe_spec_columns(const tarn_probe_spec *spec, const tarn_model *model,
                                  char names[TARN_PROBE_COLUMNS_MAX][TARN_PROBE_COLUMN_BYTES]);
