@@ -18,6 +18,7 @@ static tarn_session_about about_of(const tarn_session *session)
     memcpy(about.title, session->title, sizeof about.title);
     memcpy(about.begun_as, session->begun_as, sizeof about.begun_as);
     memcpy(about.salt, session->salt, sizeof about.salt);
+    tarn_session_probes_keep(session, &about);
     return about;
 }
 

@@ -99,7 +99,7 @@ static void place(tarn_session *session, tarn_viewer *viewer, const tarn_probe_w
         return;
     }
     tarn_probe_wanted *probe = add(probes);
-    probe->viewer_id = viewer->id;
+    probe->viewer_id = probe->asker_id = viewer->id;
     probe->shows = wish->shows;
     memcpy(probe->label, wish->label, sizeof probe->label);
     put_place(probe, wish->at_m, wish->to_m);
@@ -142,6 +142,7 @@ void tarn_session_probes_wish(tarn_session *session, tarn_viewer *viewer, const 
     }
     if (wish->action == TARN_PROBE_ACT_MOVE) {
         put_place(probe, wish->at_m, wish->to_m);
+        probe->asker_id = viewer->id;
     } else {
         take_out(&session->probes.wanted, wish->id);
     }
@@ -286,7 +287,7 @@ static void refuse(tarn_session *session, const tarn_probe_wanted *sent, const c
     tarn_text text;
     snprintf(text, sizeof text, "probe: %.*s", TARN_IPC_PROBE_WHY_BYTES, why);
     for (uint32_t i = 0; i < session->viewer_count; i++) {
-        if (session->viewers[i]->id == sent->viewer_id) {
+        if (session->viewers[i]->id == sent->asker_id) {
             tarn_viewer_error(session->viewers[i], TARN_ERROR_INPUT, text);
         }
     }
@@ -387,4 +388,36 @@ tarn_status tarn_session_probes_read(tarn_session *session, const tarn_ipc_readi
         }
     }
     return TARN_OK;
+}
+
+// ------------------------------------------------------------------------------------------------------------- keeping
+
+void tarn_session_probes_keep(const tarn_session *session, tarn_session_about *about)
+{
+    const tarn_session_probes *probes = &session->probes;
+    memcpy(about->probes_scene, probes->scene, sizeof about->probes_scene);
+    about->probe_count = probes->wanted.count;
+    for (uint32_t i = 0; i < about->probe_count; i++) {
+        const tarn_probe_wanted *from = &probes->wanted.of[i];
+        tarn_session_probe *probe = &about->probes[i];
+        probe->shows = (uint32_t)from->shows;
+        probe->is_scenes = from->is_scenes;
+        memcpy(probe->at_m, from->at_m, sizeof probe->at_m);
+        memcpy(probe->to_m, from->to_m, sizeof probe->to_m);
+        memcpy(probe->label, from->label, sizeof probe->label);
+    }
+}
+
+void tarn_session_probes_back(tarn_session *session, const tarn_session_about *about)
+{
+    tarn_session_probes *probes = &session->probes;
+    memcpy(probes->scene, about->probes_scene, sizeof probes->scene);
+    for (uint32_t i = 0; i < about->probe_count; i++) {
+        const tarn_session_probe *from = &about->probes[i];
+        tarn_probe_wanted *probe = add(probes);
+        probe->shows = (tarn_probe_shows)from->shows;
+        probe->is_scenes = from->is_scenes != 0;
+        memcpy(probe->label, from->label, sizeof probe->label);
+        put_place(probe, from->at_m, from->to_m);
+    }
 }

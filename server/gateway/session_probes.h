@@ -11,6 +11,7 @@
 #define TARN_SERVER_GATEWAY_SESSION_PROBES_H
 
 #include "server/common/ipc.h"
+#include "server/common/session_frame.h"
 
 #include <libwebsockets.h>
 #include <stdbool.h>
@@ -21,6 +22,7 @@ struct tarn_viewer;
 typedef struct tarn_probe_wanted {
     uint32_t id;
     uint32_t viewer_id; ///< whose; 0: nobody's who is there
+    uint32_t asker_id;  ///< who placed or moved it last, and is told where that can't be
     bool is_scenes;     ///< the scene has it
     tarn_probe_shows shows;
     float at_m[3], to_m[3];
@@ -60,6 +62,10 @@ void tarn_session_probes_again(struct tarn_session *session);
 
 /// Whether readings are to come: somebody asks for them, and something is measured.
 bool tarn_session_probes_are_watched(const struct tarn_session *session);
+
+/// Puts the list into what is kept of the session, and takes it from there: whose they are isn't known any more.
+void tarn_session_probes_keep(const struct tarn_session *session, tarn_session_about *about);
+void tarn_session_probes_back(struct tarn_session *session, const tarn_session_about *about);
 
 // What a worker says. Those that return a status end it with anything but TARN_OK.
 void tarn_session_probes_of_scene(struct tarn_session *session, const tarn_ipc_scene_probes *scene);
