@@ -155,6 +155,7 @@ static void tell(tarn_session *session)
 {
     session->probes.told.list++;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
+        session->viewers[i]->readings_due = false; // of another list
         if (!session->viewers[i]->is_preview) {
             tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_PROBES);
         }

@@ -213,6 +213,7 @@ static void on_view(tarn_viewer *viewer, const tarn_view *view)
     // Frames until now were cut before a field's cells, which follow one another from a key frame on.
     viewer->wants_key |= view->field[0] != 0 && strcmp(view->field, viewer->view.field) != 0;
     viewer->view = *view;
+    viewer->readings_due = viewer->readings_due && view->probes && !view->hidden;
     if (view->hidden && !was_hidden) {
         viewer->hidden_since_ns = tarn_clock_monotonic_ns();
         viewer->reference = 0;

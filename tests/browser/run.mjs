@@ -43,6 +43,7 @@ import "./cases/xr.mjs";
 import "./cases/eyes.mjs";
 import "./cases/together.mjs";
 import "./cases/owners.mjs";
+import "./cases/probes.mjs";
 import "./cases/tls.mjs";
 
 if (process.argv.includes("--help")) {
