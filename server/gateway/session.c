@@ -40,20 +40,6 @@ static bool is_served(const tarn_session *session)
     return session->worker != NULL && tarn_worker_process_is_ready(session->worker);
 }
 
-tarn_status tarn_session_post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                              bool is_move)
-{
-    const bool is_theirs = tarn_worker_sent_keeps(message->kind);
-    if (session->held != NULL && is_theirs) {
-        return tarn_worker_queue_push(session->held, message, key, is_move);
-    }
-    if (is_theirs && tarn_session_waits(session)) {
-        (void)tarn_worker_queue_push(&session->worker->waiting, message, key, is_move); // what is too much is left out
-        return TARN_OK;
-    }
-    return session->worker != NULL ? tarn_worker_process_send(session->worker, message, key, is_move) : TARN_E_STATE;
-}
-
 /// Where the gateway's own messages find no place the worker hangs, which its pings will show.
 static tarn_status tell_worker(const tarn_session *session, const tarn_ipc_message *message, uint32_t viewer_id)
 {

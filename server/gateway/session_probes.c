@@ -160,7 +160,6 @@ static void tell(tarn_session *session)
             tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_PROBES);
         }
     }
-    tarn_session_view_changed(session); // with the first somebody may begin to be interested in readings
 }
 
 void tarn_session_probes_left(tarn_session *session, uint32_t viewer_id)
@@ -391,23 +390,7 @@ tarn_status tarn_session_probes_read(tarn_session *session, const tarn_ipc_readi
     return TARN_OK;
 }
 
-// ------------------------------------------------------------------------------------------------------------- keeping
-
-void tarn_session_probes_keep(const tarn_session *session, tarn_session_about *about)
-{
-    const tarn_session_probes *probes = &session->probes;
-    memcpy(about->probes_scene, probes->scene, sizeof about->probes_scene);
-    about->probe_count = probes->wanted.count;
-    for (uint32_t i = 0; i < about->probe_count; i++) {
-        const tarn_probe_wanted *from = &probes->wanted.of[i];
-        tarn_session_probe *probe = &about->probes[i];
-        probe->shows = (uint32_t)from->shows;
-        probe->is_scenes = from->is_scenes;
-        memcpy(probe->at_m, from->at_m, sizeof probe->at_m);
-        memcpy(probe->to_m, from->to_m, sizeof probe->to_m);
-        memcpy(probe->label, from->label, sizeof probe->label);
-    }
-}
+// ------------------------------------------------------------------------------------------------------ from the store
 
 void tarn_session_probes_back(tarn_session *session, const tarn_session_about *about)
 {

@@ -63,8 +63,7 @@ void tarn_session_probes_again(struct tarn_session *session);
 /// Whether readings are to come: somebody asks for them, and something is measured.
 bool tarn_session_probes_are_watched(const struct tarn_session *session);
 
-/// Puts the list into what is kept of the session, and takes it from there: whose they are isn't known any more.
-void tarn_session_probes_keep(const struct tarn_session *session, tarn_session_about *about);
+/// The list as it was kept: whose they are isn't known any more.
 void tarn_session_probes_back(struct tarn_session *session, const tarn_session_about *about);
 
 // What a worker says. Those that return a status end it with anything but TARN_OK.

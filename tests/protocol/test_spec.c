@@ -1,4 +1,4 @@
-// Holds protocol/SPEC.md and STREAM.md to the code: its byte tables, its table of limits, its fields with types and
+// Holds protocol/SPEC.md, STREAM.md and PROBES.md to the code: its byte tables, its table of limits, its fields with types and
 // ranges, its error codes and statuses are compared with the headers and tables that the code is compiled from, both
 // ways.
 #include "protocol/message_fields.h"
@@ -22,14 +22,14 @@ static char *spec;
 
 enum { SPEC_BYTES_MAX = 1 << 20 };
 
-/// The document and, behind it, its sections 8 and 9, which are a file of their own.
+/// The document and, behind it, its sections 8 and 9, and 11, which are files of their own.
 static int load_spec(void **context)
 {
     (void)context;
-    static const char *const paths[] = {TARN_SPEC_PATH, TARN_STREAM_SPEC_PATH};
+    static const char *const paths[] = {TARN_SPEC_PATH, TARN_STREAM_SPEC_PATH, TARN_PROBES_SPEC_PATH};
     size_t used = 0;
     spec = calloc(1, SPEC_BYTES_MAX);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         FILE *file = fopen(paths[i], "rb");
         if (file == NULL) {
             return -1;
