@@ -9,6 +9,7 @@
 #include "server/gateway/viewer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static tarn_probe_wanted *find(tarn_probes_wanted *list, uint32_t id)
@@ -30,6 +31,28 @@ static void take_out(tarn_probes_wanted *list, uint32_t id)
         }
     }
     list->count = kept;
+}
+
+uint32_t tarn_session_probes_told(const tarn_session *session)
+{
+    return session->probes.shown != NULL ? session->probes.shown->told.probe_count : 0;
+}
+
+void tarn_session_probes_begin(tarn_session *session, tarn_probes_shown *shown)
+{
+    session->probes.shown = shown;
+    if (shown != NULL) {
+        memset(shown, 0, offsetof(tarn_probes_shown, bytes));
+    }
+}
+
+/// Whether there is memory for what viewers get of them.
+static bool has_memory(tarn_session_probes *probes)
+{
+    if (probes->shown == NULL) {
+        probes->shown = calloc(1, sizeof *probes->shown);
+    }
+    return probes->shown != NULL;
 }
 
 static void changed(tarn_session *session)
@@ -98,6 +121,10 @@ static void place(tarn_session *session, tarn_viewer *viewer, const tarn_probe_w
         tarn_viewer_error(viewer, TARN_ERROR_INPUT, why);
         return;
     }
+    if (!has_memory(probes)) {
+        tarn_viewer_error(viewer, TARN_ERROR_INPUT, "probe: there is no memory for it; try again in a moment");
+        return;
+    }
     tarn_probe_wanted *probe = add(probes);
     probe->viewer_id = probe->asker_id = viewer->id;
     probe->shows = wish->shows;
@@ -153,7 +180,7 @@ void tarn_session_probes_wish(tarn_session *session, tarn_viewer *viewer, const 
 
 static void tell(tarn_session *session)
 {
-    session->probes.told.list++;
+    session->probes.shown->told.list++;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         session->viewers[i]->readings_due = false; // of another list
         if (!session->viewers[i]->is_preview) {
@@ -171,9 +198,9 @@ void tarn_session_probes_left(tarn_session *session, uint32_t viewer_id)
             probes->wanted.of[i].viewer_id = 0;
         }
     }
-    for (uint32_t i = 0; i < probes->told.probe_count; i++) {
-        if (probes->told.probes[i].viewer_id == viewer_id) {
-            probes->told.probes[i].viewer_id = 0;
+    for (uint32_t i = 0; i < tarn_session_probes_told(session); i++) {
+        if (probes->shown->told.probes[i].viewer_id == viewer_id) {
+            probes->shown->told.probes[i].viewer_id = 0;
             is_told = true;
         }
     }
@@ -184,7 +211,7 @@ void tarn_session_probes_left(tarn_session *session, uint32_t viewer_id)
 
 bool tarn_session_probes_are_watched(const tarn_session *session)
 {
-    for (uint32_t i = 0; i < session->viewer_count && session->probes.told.probe_count > 0; i++) {
+    for (uint32_t i = 0; i < session->viewer_count && tarn_session_probes_told(session) > 0; i++) {
         const tarn_viewer *viewer = session->viewers[i];
         if (viewer->view.probes && !viewer->view.hidden && !viewer->is_preview) {
             return true;
@@ -223,7 +250,7 @@ void tarn_session_probes_send(tarn_session *session)
 void tarn_session_probes_again(tarn_session *session)
 {
     session->probes.awaits = false;
-    session->probes.is_changed = session->probes.wanted.count > 0 || session->probes.told.probe_count > 0;
+    session->probes.is_changed = session->probes.wanted.count > 0 || tarn_session_probes_told(session) > 0;
     tarn_session_probes_send(session);
 }
 
@@ -237,7 +264,7 @@ void tarn_session_probes_of_scene(tarn_session *session, const tarn_ipc_scene_pr
     memcpy(probes->scene, scene->scene, sizeof probes->scene);
     const tarn_probes_wanted before = probes->wanted;
     probes->wanted.count = 0;
-    for (uint32_t i = 0; i < scene->of.count; i++) {
+    for (uint32_t i = 0; i < scene->of.count && has_memory(probes); i++) {
         const tarn_ipc_probe *from = &scene->of.probes[i];
         tarn_probe_wanted *probe = add(probes);
         probe->is_scenes = true;
@@ -275,7 +302,7 @@ static bool is_there(const tarn_probe_wanted *probe, const tarn_probe_info *told
 static void refuse(tarn_session *session, const tarn_probe_wanted *sent, const char *why)
 {
     tarn_session_probes *probes = &session->probes;
-    const tarn_probe_info *told = find_told(&probes->told, sent->id);
+    const tarn_probe_info *told = find_told(&probes->shown->told, sent->id);
     tarn_probe_wanted *wanted = find(&probes->wanted, sent->id);
     if (wanted != NULL && told != NULL && !is_there(sent, told)) {
         memcpy(wanted->at_m, told->at_m, sizeof wanted->at_m);
@@ -331,8 +358,12 @@ tarn_status tarn_session_probes_answered(tarn_session *session, const tarn_ipc_p
     if (answer->count != probes->sent.count) {
         return TARN_E_MALFORMED;
     }
+    if (probes->shown == NULL) { // there never was one
+        probes->awaits = false;
+        return TARN_OK;
+    }
     memset(&list, 0, sizeof list);
-    list.list = probes->told.list;
+    list.list = probes->shown->told.list;
     for (uint32_t i = 0; i < answer->count; i++) {
         if (answer->of[i].why[0] == 0) {
             fill_info(probes, i, answer, &list.probes[list.probe_count++]);
@@ -347,8 +378,8 @@ tarn_status tarn_session_probes_answered(tarn_session *session, const tarn_ipc_p
             refuse(session, &probes->sent.of[i], answer->of[i].why);
         }
     }
-    if (memcmp(&probes->told, &list, sizeof list) != 0) {
-        probes->told = list;
+    if (memcmp(&probes->shown->told, &list, sizeof list) != 0) {
+        probes->shown->told = list;
         tell(session);
         tarn_session_keep_anew(session);
     }
@@ -360,10 +391,11 @@ tarn_status tarn_session_probes_read(tarn_session *session, const tarn_ipc_readi
 {
     tarn_session_probes *probes = &session->probes;
     uint32_t columns = 0;
-    for (uint32_t i = 0; i < probes->told.probe_count; i++) {
-        columns += probes->told.probes[i].column_count;
+    for (uint32_t i = 0; i < tarn_session_probes_told(session); i++) {
+        columns += probes->shown->told.probes[i].column_count;
     }
-    if (readings->revision != probes->revision || probes->awaits || readings->epoch != session->epoch_served) {
+    if (probes->shown == NULL || readings->revision != probes->revision || probes->awaits ||
+        readings->epoch != session->epoch_served) {
         return TARN_OK; // of what was measured before
     }
     if (readings->byte_count != readings->row_count * columns * sizeof(float)) {
@@ -371,14 +403,15 @@ tarn_status tarn_session_probes_read(tarn_session *session, const tarn_ipc_readi
     }
     static tarn_message message; // large
     message.kind = TARN_MESSAGE_READINGS;
-    message.readings = (tarn_readings){.list = probes->told.list,
+    message.readings = (tarn_readings){.list = probes->shown->told.list,
                                        .epoch = readings->epoch,
                                        .step = readings->step,
                                        .dt_s = readings->dt_s,
                                        .row_count = readings->row_count,
                                        .byte_count = readings->byte_count,
                                        .values = readings->values};
-    if (tarn_message_write(&message, probes->bytes + LWS_PRE, TARN_MESSAGE_SERVER_BYTES_MAX, &probes->byte_count)) {
+    if (tarn_message_write(&message, probes->shown->bytes + LWS_PRE, TARN_MESSAGE_SERVER_BYTES_MAX,
+                           &probes->shown->byte_count)) {
         return TARN_E_MALFORMED;
     }
     for (uint32_t i = 0; i < session->viewer_count; i++) {
@@ -396,7 +429,7 @@ void tarn_session_probes_back(tarn_session *session, const tarn_session_about *a
 {
     tarn_session_probes *probes = &session->probes;
     memcpy(probes->scene, about->probes_scene, sizeof probes->scene);
-    for (uint32_t i = 0; i < about->probe_count; i++) {
+    for (uint32_t i = 0; i < about->probe_count && has_memory(probes); i++) {
         const tarn_session_probe *from = &about->probes[i];
         tarn_probe_wanted *probe = add(probes);
         probe->shows = (tarn_probe_shows)from->shows;

@@ -34,19 +34,30 @@ typedef struct tarn_probes_wanted {
     tarn_probe_wanted of[TARN_LIVE_PROBES_MAX];
 } tarn_probes_wanted;
 
+/// What viewers get: most sessions never have any, so that it is taken with the first probe.
+typedef struct tarn_probes_shown {
+    tarn_probe_list told; ///< the newest list
+    size_t byte_count;
+    uint8_t bytes[LWS_PRE + TARN_MESSAGE_SERVER_BYTES_MAX]; ///< the newest `readings`, behind LWS_PRE
+} tarn_probes_shown;
+
 typedef struct tarn_session_probes {
     uint32_t id_last;
     tarn_probes_wanted wanted;
-    tarn_probes_wanted sent; ///< as the worker's newest answer is about them, or will be
-    uint32_t revision;       ///< of those
-    bool awaits;             ///< the answer
-    bool is_changed;         ///< since they were sent
-    tarn_probe_list told;    ///< what viewers know
-    tarn_name scene;         ///< whose own ones are in the list; empty: none has been yet
-    bool is_scene_due;       ///< it was loaded just now: those of the tank that comes count, whatever its name
-    size_t byte_count;
-    uint8_t bytes[LWS_PRE + TARN_MESSAGE_SERVER_BYTES_MAX]; ///< the newest `readings`, behind LWS_PRE
+    tarn_probes_wanted sent;  ///< as the worker's newest answer is about them, or will be
+    uint32_t revision;        ///< of those
+    bool awaits;              ///< the answer
+    bool is_changed;          ///< since they were sent
+    tarn_probes_shown *shown; ///< owned; NULL: there never was a probe. It serves every session of this place
+    tarn_name scene;          ///< whose own ones are in the list; empty: none has been yet
+    bool is_scene_due;        ///< it was loaded just now: those of the tank that comes count, whatever its name
 } tarn_session_probes;
+
+/// How many viewers know of.
+uint32_t tarn_session_probes_told(const struct tarn_session *session);
+
+/// For a session that begins in a place: what is there goes on, without what was in it.
+void tarn_session_probes_begin(struct tarn_session *session, tarn_probes_shown *shown);
 
 /// Does what a viewer wants that may, or tells it why not.
 void tarn_session_probes_wish(struct tarn_session *session, struct tarn_viewer *viewer, const tarn_probe_wish *wish);

@@ -134,7 +134,7 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
     tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
     connection->is_joined = true;
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_JOINED);
-    if (session->probes.told.probe_count > 0 && !viewer->is_preview) {
+    if (tarn_session_probes_told(session) > 0 && !viewer->is_preview) {
         tarn_viewer_tell(viewer, TARN_VIEWER_TELL_PROBES);
     }
     tarn_viewer_frame_ready(viewer);

@@ -137,7 +137,7 @@ static bool next_message(tarn_viewer *viewer)
         break;
     case TARN_VIEWER_TELL_PROBES:
         outgoing.kind = TARN_MESSAGE_PROBES;
-        outgoing.probes = viewer->session->probes.told;
+        outgoing.probes = viewer->session->probes.shown->told;
         break;
     case TARN_VIEWER_TELL_PONG:
         outgoing.kind = TARN_MESSAGE_PONG;
@@ -178,9 +178,9 @@ static int send_presence(tarn_viewer *viewer)
 /// The same of what was measured, which the list that it is of goes before.
 static int send_readings(tarn_viewer *viewer)
 {
-    tarn_session_probes *probes = &viewer->session->probes;
+    tarn_probes_shown *probes = viewer->session->probes.shown;
     viewer->readings_due = false;
-    TARN_ASSERT(probes->byte_count > 0 && probes->byte_count <= TARN_MESSAGE_SERVER_BYTES_MAX);
+    TARN_ASSERT(probes != NULL && probes->byte_count > 0 && probes->byte_count <= TARN_MESSAGE_SERVER_BYTES_MAX);
     return write_bytes(viewer, probes->bytes + LWS_PRE, probes->byte_count);
 }
 

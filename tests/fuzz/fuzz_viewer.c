@@ -277,7 +277,7 @@ static void answer_probes(uint8_t how)
         snprintf(answer.of[i].columns[0], sizeof answer.of[i].columns[0], "pressure_pa");
     }
     (void)tarn_session_probes_answered(&session, &answer); // places outside the tank can't be told
-    const uint32_t count = session.probes.told.probe_count;
+    const uint32_t count = tarn_session_probes_told(&session);
     const tarn_ipc_readings readings = {.revision = asked.revision,
                                         .epoch = session.epoch_served,
                                         .row_count = 3,
@@ -614,7 +614,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
     session.traffic = (tarn_stream_traffic){0};
     session.board.changed = false;
     session.board.due_ns = 0;
-    memset(&session.probes, 0, offsetof(tarn_session_probes, bytes));
+    tarn_probes_shown *shown = session.probes.shown;
+    memset(&session.probes, 0, sizeof session.probes);
+    tarn_session_probes_begin(&session, shown);
     asked.revision = asked.count = 0;
     tarn_fanout_clear(&session.fanout);
     for (int i = 0; i < VIEWERS; i++) {

@@ -1,5 +1,6 @@
 // Probes in a live tank, as people place them: what they measure, who sees and may move them, where they may be, and
 // what stays of them when the worker, the tank or the server is another one.
+#include "server/common/clock.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROWS_MAX = 4096 };
+enum { ROWS_MAX = 4096, TEST_S_MAX = 60 };
 
 static server_process server;
 static char store[64];
@@ -38,6 +39,7 @@ typedef struct watcher {
 } watcher;
 
 static watcher ada, bob, eve[4];
+static uint64_t until_ns; ///< when what a test waits for has come
 
 static void take_readings(watcher *w, const tarn_readings *readings)
 {
@@ -71,6 +73,7 @@ static void look(watcher *w)
     ws_message raw;
     ws_frame frame;
     static tarn_message message;
+    assert_true(tarn_clock_monotonic_ns() < until_ns);
     assert_int_equal(ws_client_next(&w->ws, &raw, WS_CLIENT_WAIT_MS), 1);
     if (raw.opcode != WS_BINARY) {
         return;
@@ -244,6 +247,7 @@ static void load(watcher *w, const char *scene)
 static int begin(void **state)
 {
     (void)state;
+    until_ns = tarn_clock_monotonic_ns() + TEST_S_MAX * (uint64_t)1000000000;
     enter_by(&ada, own_key, true);
     while (ada.shown_epoch == 0) {
         look(&ada);
