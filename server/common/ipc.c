@@ -39,6 +39,13 @@ static void scenes(byte_codec *codec, tarn_ipc_scenes *message)
     }
 }
 
+static void scene_faults(byte_codec *codec, tarn_ipc_scene_faults *message)
+{
+    count_up_to(codec, &message->count, TARN_SCENES_MAX);
+    text(codec, message->newest, sizeof message->newest);
+    text(codec, message->why, sizeof message->why);
+}
+
 static void worker_hello(byte_codec *codec, tarn_ipc_worker_hello *hello)
 {
     u32(codec, &hello->version);
@@ -363,6 +370,9 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_READINGS:
         readings(codec, &message->readings);
+        return true;
+    case TARN_IPC_SCENE_FAULTS:
+        scene_faults(codec, &message->scene_faults);
         return true;
     case TARN_IPC_FAULT:
         text(codec, message->fault.text, sizeof message->fault.text);

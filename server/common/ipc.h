@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 18, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 19, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -75,9 +75,10 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_MADE = 40,          ///< the tank waits for its state
     TARN_IPC_REPLAY_WANTED = 41, ///< a piece is to come
     TARN_IPC_SCENES = 42,        ///< other scenes than it said are in its folder
-    TARN_IPC_SCENE_PROBES = 43,  ///< those of the scene that the tank was made from
-    TARN_IPC_PROBED = 44,        ///< which of the newest PROBES measure; again where the tank is another one
-    TARN_IPC_READINGS = 45,      ///< what they measured behind some steps
+    TARN_IPC_SCENE_FAULTS = 43,  ///< other ones than it said can't be read
+    TARN_IPC_SCENE_PROBES = 44,  ///< those of the scene that the tank was made from
+    TARN_IPC_PROBED = 45,        ///< which of the newest PROBES measure; again where the tank is another one
+    TARN_IPC_READINGS = 46,      ///< what they measured behind some steps
     // both ways
     TARN_IPC_STATE_HEAD = 64,
     TARN_IPC_STATE_CHUNK = 65,
@@ -93,6 +94,13 @@ typedef struct tarn_ipc_scenes {
     uint32_t count;
     tarn_name names[TARN_SCENES_MAX];
 } tarn_ipc_scenes;
+
+/// Of a folder's scenes that no tank can be made from.
+typedef struct tarn_ipc_scene_faults {
+    uint32_t count;   ///< 0..TARN_SCENES_MAX
+    tarn_name newest; ///< of them; empty: none
+    tarn_text why;    ///< what is wrong with it, where and what is allowed
+} tarn_ipc_scene_faults;
 
 typedef struct tarn_ipc_worker_hello {
     uint32_t version;
@@ -296,6 +304,7 @@ typedef struct tarn_ipc_message {
         tarn_ipc_gateway_hello gateway_hello;
         tarn_ipc_worker_hello worker_hello;
         tarn_ipc_scenes scenes;
+        tarn_ipc_scene_faults scene_faults;
         tarn_ipc_load load;
         tarn_ipc_reset reset;
         tarn_ipc_control control;

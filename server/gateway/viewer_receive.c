@@ -7,6 +7,7 @@
 #include "server/gateway/listener.h"
 #include "server/gateway/moderation.h"
 #include "server/gateway/presence.h"
+#include "server/gateway/scene_faults.h"
 #include "server/gateway/session.h"
 #include "server/gateway/viewer_path.h"
 #include "server/gateway/viewer_profile.h"
@@ -137,6 +138,7 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
     if (tarn_session_probes_told(session) > 0 && !viewer->is_preview) {
         tarn_viewer_tell(viewer, TARN_VIEWER_TELL_PROBES);
     }
+    tarn_scene_faults_tell(viewer->all->workers, tarn_session_find(viewer->all->sessions, ""), viewer);
     tarn_viewer_frame_ready(viewer);
     tarn_session_ask_for_key(session);
 }

@@ -180,6 +180,10 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n++] = sample_probed();
     samples[n] = sample_of(TARN_IPC_READINGS);
     samples[n++].readings = (tarn_ipc_readings){1, 2, 1ull << 40, 0.5f, 4, TARN_READINGS_BYTES_MAX, reading_bytes};
+    samples[n] = sample_of(TARN_IPC_SCENE_FAULTS);
+    samples[n].scene_faults.count = TARN_SCENES_MAX;
+    memset(samples[n].scene_faults.newest, 'c', TARN_NAME_BYTES_MAX);
+    memset(samples[n++].scene_faults.why, 'w', TARN_TEXT_BYTES_MAX);
     samples[n] = sample_of(TARN_IPC_FAULT);
     memset(samples[n++].fault.text, 'x', TARN_TEXT_BYTES_MAX);
     return n;

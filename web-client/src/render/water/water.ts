@@ -37,11 +37,11 @@ import { distanceFragment, distanceVertex, thicknessFragment, thicknessVertex } 
 import { Targets, type WaterTier } from "./targets.js";
 
 /** Of a colourless liquid, linear. */
-const WATER_COLOUR = [0.06, 0.5, 0.72] as const;
+export const WATER_COLOUR = [0.06, 0.5, 0.72] as const;
 /** Taps to either side when the surface is smoothed along an axis. */
 const TAPS: Readonly<Record<WaterTier, number>> = { "water-low": 6, water: 9 };
 /** Light comes through so many edges of a cube as large as the tank, coloured once. */
-const CLEAR = 0.5;
+export const CLEAR = 0.5;
 /** The same where colours say something: what is behind the water mixes in less. */
 const CLEAR_SCALED = 0.08;
 
