@@ -17,7 +17,10 @@ struct cuda_chain {
 
 cudaError_t cuda_chain_setup(cuda_device *device)
 {
-    return cudaDeviceGetAttribute(&device->chains_possible, cudaDevAttrCooperativeLaunch, device->index);
+    const cudaError_t error =
+        cudaDeviceGetAttribute(&device->chains_possible, cudaDevAttrCooperativeLaunch, device->index);
+    device->chains_in_loops = device->chains_possible; // until a driver refuses them
+    return error;
 }
 
 void cuda_chain_destroy(cuda_queue *queue, cuda_chain *chain)
@@ -122,7 +125,8 @@ static void capture(cuda_queue *queue, void (*body)(void *), void *context)
     cuda_device *device = cuda_queue_device(queue);
     cuda_chain *chain = *queue->chain_at;
     queue->chain_at = &chain->next;
-    if (chain->memory == NULL || !device->chains_possible) {
+    const bool is_in_loop = queue->target != queue->stream;
+    if (chain->memory == NULL || !device->chains_possible || (is_in_loop && !device->chains_in_loops)) {
         body(context);
         return;
     }

@@ -23,7 +23,7 @@ bool cuda_mark(tarn_queue *base, uint32_t mark)
     if (queue->mode == CUDA_MODE_LOAD) {
         return make_event(device, &queue->marks[mark]); // as the capture will: whoever counts marks comes to the same
     }
-    if (queue->depth > 0 || (queue->mode == CUDA_MODE_DIRECT && !make_event(device, &queue->marks[mark])) ||
+    if (queue->target != queue->stream || (queue->mode == CUDA_MODE_DIRECT && !make_event(device, &queue->marks[mark])) ||
         queue->marks[mark] == NULL) {
         return false;
     }

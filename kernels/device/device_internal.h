@@ -55,6 +55,7 @@ struct tarn_device {
 /// The first member of every queue kind's own structure.
 struct tarn_queue {
     tarn_device *device;
+    bool in_repeat, in_chain; // whose body is being called
     double mark_s[TARN_QUEUE_MARKS_MAX]; // where the device has no `mark`
 };
 

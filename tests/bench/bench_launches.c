@@ -437,5 +437,5 @@ int main(int argc, char **argv)
         return run(options.particles, options.steps != 0 ? options.steps : 60, &options);
     }
     const int first = run(PARTICLES, options.steps != 0 ? options.steps : 60, &options);
-    return first != EXIT_SUCCESS ? first : run(MANY_PARTICLES, options.steps != 0 ? options.steps : 6, &options);
+    return first != EXIT_SUCCESS ? first : run(MANY_PARTICLES, options.steps != 0 ? options.steps : 5, &options);
 }

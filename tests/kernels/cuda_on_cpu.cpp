@@ -446,7 +446,8 @@ void execute(tarn_queue *queue, const std::vector<operation> &operations)
         } else if (o.to != nullptr) {
             memset(o.to, 0, o.bytes);
         } else {
-            for (uint32_t round = 0; round < o.count_max && *o.count != 0; round++) {
+            const bool is_unrolled = (device->without & TARN_DEVICE_WITHOUT_LOOPS) != 0;
+            for (uint32_t round = 0; round < o.count_max && (is_unrolled || *o.count != 0); round++) {
                 execute(queue, o.body);
             }
         }
