@@ -5,8 +5,8 @@
 //     ... ── loop_begin ──▶ WHILE { body's launches ── loop_next } ──▶ ...
 //
 // loop_begin and loop_next set the node's condition: *go is not zero and rounds are left. The body is captured from a
-// second stream into the node's own graph. Where the driver cannot do that, the repeat is unrolled: kernels of a body do
-// nothing when *go is zero (device_work.h).
+// second stream into the node's own graph. Where the driver cannot do that, the repeat is unrolled: kernels of a body
+// do nothing when *go is zero (device_work.h).
 //
 // Before a capture the sequence is walked once in CUDA_MODE_LOAD: code is loaded lazily, and loading may need to
 // synchronise, which a capture forbids.
