@@ -123,7 +123,8 @@ void cuda_marks_teardown(cuda_queue *queue);
 cudaError_t cuda_chain_setup(cuda_device *device);
 
 uint32_t cuda_chain_tiles(tarn_queue *base, const tarn_chain *chain);
-void cuda_chain_run(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), void *context);
+void cuda_chain_run(tarn_queue *base, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *),
+                    void *context);
 
 /// Takes NULL, and those behind it. What they launch has ended.
 void cuda_chain_destroy(cuda_queue *queue, cuda_chain *chain);

@@ -217,12 +217,13 @@ void tarn_queue_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, vo
     queue->in_repeat = false;
 }
 
-void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context)
+void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *),
+                      void *context)
 {
-    TARN_ASSERT(!queue->in_chain);
+    TARN_ASSERT(!queue->in_chain && blocks_max > 0);
     queue->in_chain = true;
     if (queue->device->ops->chain != NULL) {
-        queue->device->ops->chain(queue, chain, body, context);
+        queue->device->ops->chain(queue, chain, blocks_max, body, context);
     } else {
         body(context);
     }

@@ -153,7 +153,10 @@ void tarn_queue_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, vo
 /// Runs `body`, which only launches kernels of the chain, with arguments that differ in few words, and repeats. Where
 /// the device can it is one launch of a replay (tile_chain.h says by which rules); else its launches are launches. It
 /// may be in a repeat's body, but not in another chain's.
-void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context);
+/// @param blocks_max  how many of its blocks run at the same time at most: more than it has tiles only wait, and keep
+///                    other queues' work off the device
+void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *),
+                      void *context);
 
 /// On how many tiles the device works at once in a chain: launches over more of them are faster one by one.
 uint32_t tarn_queue_chain_tiles(tarn_queue *queue, const tarn_chain *chain);

@@ -16,6 +16,8 @@ static const struct {
 } sweeps_with[2][3] = {{{3, 0.4f}, {4, 0.3f}, {16, 1.0f / 30.0f}},
                        {{5, 0.2f}, {31, 0.004f}, {96, 0.0005f}}}; // where contrast is high
 
+enum { CHAIN_BLOCKS_MIN = 8 };
+
 tarn_status grid_refuse(const grid_complaint *why, tarn_status status, const char *format, ...)
 {
     if (why->text != NULL && why->bytes > 0) {
@@ -85,19 +87,27 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
 
 // -------------------------------------------------------------------------------------------------------------- solver
 
-uint32_t grid_chain_level(const grid_host *grid, const grid_counters *counters)
+void grid_choose_chain(grid_host *grid, const grid_counters *counters)
 {
-    uint32_t level = 0;
+    uint32_t level = 0, blocks = CHAIN_BLOCKS_MIN;
     while (level < grid->args->shape.level_count && counters->level_tiles[level] > grid->chain_tiles) {
         level++;
     }
-    return level;
+    const uint32_t tiles = level < grid->args->shape.level_count ? counters->level_tiles[level] : 0;
+    while (blocks < tiles) {
+        blocks *= 2;
+    }
+    grid->chain_level = level;
+    if (blocks > grid->chain_blocks || 4 * blocks <= grid->chain_blocks) {
+        grid->chain_blocks = blocks;
+        grid_forget_launches(grid);
+    }
 }
 
 static void launch_as_one(grid_host *grid, bool is_one, void (*body)(void *), void *context)
 {
     if (is_one) {
-        tarn_queue_chain(grid->queue, &tarn_grid_solver_chain, body, context);
+        tarn_queue_chain(grid->queue, &tarn_grid_solver_chain, grid->chain_blocks, body, context);
     } else {
         body(context);
     }

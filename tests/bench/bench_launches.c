@@ -132,9 +132,11 @@ static bool is_one_launch(const tarn_chain *chain, void (*body)(void *), void *c
 }
 
 /// Where a chain is one launch, what it does one after the other is counted.
-static void count_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context)
+static void count_chain(tarn_queue *queue, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *),
+                        void *context)
 {
     (void)queue;
+    (void)blocks_max;
     in_chain = is_one_launch(chain, body, context);
     chains += in_chain;
     body(context);

@@ -241,6 +241,7 @@ struct chain_launch {
     chain_record record;
     uint32_t meeting[2];
     tile_chain_program program;
+    uint32_t blocks_max;
     ~chain_launch()
     {
         chain_record_free(&record);
@@ -415,7 +416,7 @@ void launch_chain(emulated_device *device, const chain_launch &chain)
     }
     uint32_t args_bytes;
     const void *function = chain.record.chain->cuda(&blockDim.x, &args_bytes);
-    gridDim.x = std::min({chain.record.most, BLOCKS_MAX, TARN_TILE_LANES_MAX / blockDim.x});
+    gridDim.x = std::min({chain.record.most, chain.blocks_max, BLOCKS_MAX, TARN_TILE_LANES_MAX / blockDim.x});
     blockIdx.x = 0;
     running = {function, nullptr, nullptr, 0, &chain.program, gridDim.x};
     watch_launch(chain.record.chain->name);
@@ -567,7 +568,7 @@ void repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(v
     outer->push_back(loop);
 }
 
-void run_chain(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), void *context)
+void run_chain(tarn_queue *base, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *), void *context)
 {
     std::vector<operation> *outer = of(base)->recording;
     if (outer == nullptr || (device_of(base)->without & TARN_DEVICE_WITHOUT_CHAINS) != 0) {
@@ -576,6 +577,7 @@ void run_chain(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), 
     }
     operation made = {nullptr, {}, nullptr, 0, nullptr, 0, {}, true, std::make_shared<chain_launch>()};
     chain_launch &launch = *made.chain;
+    launch.blocks_max = blocks_max;
     if (!chain_record_begin(&launch.record, chain)) {
         abort();
     }

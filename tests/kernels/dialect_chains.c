@@ -15,7 +15,7 @@ typedef struct mixing {
     chained part;
     dialect_args there, back, rounds, few;
     const uint32_t *tiles; ///< device memory
-    uint32_t tiles_max, times, row;
+    uint32_t tiles_max, blocks_max, times, row;
     bool fills; ///< what no chain can
 } mixing;
 
@@ -45,8 +45,8 @@ static void one_round(void *context)
 {
     const mixing *m = context;
     if (m->part == CHAINED_IN_ROUNDS) {
-        tarn_queue_chain(m->queue, &dialect_mixing_chain, few_and_there, context);
-        tarn_queue_chain(m->queue, &dialect_mixing_chain, back_again, context);
+        tarn_queue_chain(m->queue, &dialect_mixing_chain, m->blocks_max, few_and_there, context);
+        tarn_queue_chain(m->queue, &dialect_mixing_chain, m->blocks_max, back_again, context);
     } else {
         few_and_there(context);
         back_again(context);
@@ -73,7 +73,7 @@ static void mix_in_chain(void *context)
 {
     const mixing *m = context;
     if (m->part == CHAINED_ALL) {
-        tarn_queue_chain(m->queue, &dialect_mixing_chain, mix, context);
+        tarn_queue_chain(m->queue, &dialect_mixing_chain, m->blocks_max, mix, context);
     } else {
         mix(context);
     }
@@ -115,6 +115,7 @@ static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bo
         dialect_arrays_upload(&all);
     }
     mixing m = {.queue = queue, .part = part, .tiles_max = tiles + 7, .times = times, .fills = fills};
+    m.blocks_max = times == 2 ? 1 : 2 + tiles / 2; // fewer than there are tiles, of many
     m.row = tiles > 2 ? ROW : LONG_ROW;
     m.there = dialect_to_device(&all, (dialect_args){.key = a, .u = b, .n = count, .limit = 3});
     m.back = dialect_to_device(&all, (dialect_args){.key = b, .u = a, .n = count, .limit = 5});
