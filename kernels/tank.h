@@ -420,6 +420,9 @@ tarn_status tarn_tank_particle_colours(tarn_tank *tank, uint8_t *liquids, uint8_
 /// @return TARN_OK, TARN_E_SPACE, TARN_E_STATE (before the first step), TARN_E_MEMORY or TARN_E_DEVICE
 tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t cells_max);
 
+/// What that pressure is over, kg/m^3. 0: the model's pressure is nobody's
+float tarn_tank_pressure_density(const tarn_tank *tank);
+
 /// How many particles fit.
 uint32_t tarn_tank_particles_max(const tarn_tank *tank);
 

@@ -202,12 +202,17 @@ typedef struct tarn_input {
     };
 } tarn_input;
 
+/// How fast a tank's clock may go: seconds of its time in a second.
+#define TARN_SPEED_MIN 0.05f
+#define TARN_SPEED_MAX 4.0f
+
 typedef enum tarn_control_action {
     TARN_CONTROL_PAUSE = 0,
     TARN_CONTROL_RESUME = 1,
     TARN_CONTROL_STEP = 2, ///< one step, while paused
     TARN_CONTROL_RESET = 3,
-    TARN_CONTROL_LOAD = 4, ///< another scene
+    TARN_CONTROL_LOAD = 4,  ///< another scene
+    TARN_CONTROL_SPEED = 5, ///< of the tank's clock
     TARN_CONTROL_COUNT
 } tarn_control_action;
 
@@ -215,6 +220,7 @@ typedef struct tarn_control {
     uint32_t sequence; ///< shares the numbering of inputs
     tarn_control_action action;
     tarn_name scene; ///< for TARN_CONTROL_LOAD
+    float speed;     ///< for TARN_CONTROL_SPEED: TARN_SPEED_MIN..TARN_SPEED_MAX
 } tarn_control;
 
 /// The newest frame that the client has decoded.
@@ -346,10 +352,6 @@ typedef struct tarn_added_info {
     float rotation[4];   ///< unit quaternion x y z w, |x| <= 1.01
     uint32_t colour;     ///< 0..TARN_COLOUR_MAX
 } tarn_added_info;
-
-/// How fast a tank's clock may go: seconds of its time in a second.
-#define TARN_SPEED_MIN 0.05f
-#define TARN_SPEED_MAX 4.0f
 
 /// State of the session. Sent as part of `joined`, and as `state` whenever it changes.
 typedef struct tarn_session_state {

@@ -31,7 +31,7 @@
 static const char *const tool_words[] = {TARN_TOOLS(TOOL_WORD) NULL};
 static const char *const phase_words[] = {"down", "move", "up", NULL};
 static const char *const side_words[] = {"left", "right", NULL};
-static const char *const action_words[] = {"pause", "resume", "step", "reset", "load", NULL};
+static const char *const action_words[] = {"pause", "resume", "step", "reset", "load", "speed", NULL};
 
 static const char *const moderation_words[] = {"mute", "unmute", "remove", "own", "play", "watch", NULL};
 static const char *const role_words[] = {"watch", "play", "own", NULL};
@@ -69,6 +69,7 @@ static const tarn_field control_fields[] = {
     FIELD("seq", U32, REQUIRED, 1, control.sequence, 1, U32_MAX),
     WORD("action", REQUIRED, control.action, action_words),
     FIELD("scene", STRING, OPTIONAL, 1, control.scene, 0, TARN_NAME_BYTES_MAX),
+    FIELD("speed", F32, SPARSE, 1, control.speed, 0, 4),
 };
 
 static const tarn_field ack_fields[] = {

@@ -609,6 +609,26 @@ static tarn_status read_input_kind(reader *r, const tarn_map_view *map, tarn_mes
                                                                          : status;
 }
 
+/// What an action needs besides.
+static tarn_status check_control(const reader *r, const tarn_control *control)
+{
+    if (control->action == TARN_CONTROL_LOAD && control->scene[0] == 0) {
+        tarn_sentence(r->why, "control: the field scene is missing or empty; the action load needs a scene's name");
+        return TARN_E_MALFORMED;
+    }
+    if (control->action == TARN_CONTROL_SPEED && control->speed == 0.0f) {
+        tarn_sentence(r->why, "control: the field speed is missing or 0; the action speed needs a number from %g to %g",
+                      (double)TARN_SPEED_MIN, (double)TARN_SPEED_MAX);
+        return TARN_E_MALFORMED;
+    }
+    if (control->action == TARN_CONTROL_SPEED && control->speed < TARN_SPEED_MIN) {
+        tarn_sentence(r->why, "control: speed is %g; allowed are %g to %g", (double)control->speed,
+                      (double)TARN_SPEED_MIN, (double)TARN_SPEED_MAX);
+        return TARN_E_LIMIT;
+    }
+    return TARN_OK;
+}
+
 static tarn_status read_kind(reader *r, const tarn_map_view *map, size_t byte_count, tarn_message *message)
 {
     const tarn_shape *shape;
@@ -629,12 +649,7 @@ static tarn_status read_kind(reader *r, const tarn_map_view *map, size_t byte_co
     if (message->kind == TARN_MESSAGE_INPUT) {
         return read_input_kind(r, map, message);
     }
-    if (message->kind == TARN_MESSAGE_CONTROL && message->control.action == TARN_CONTROL_LOAD &&
-        message->control.scene[0] == 0) {
-        tarn_sentence(r->why, "control: the field scene is missing or empty; the action load needs a scene's name");
-        return TARN_E_MALFORMED;
-    }
-    return TARN_OK;
+    return message->kind == TARN_MESSAGE_CONTROL ? check_control(r, &message->control) : TARN_OK;
 }
 
 /// Scans the bytes and opens the map on top.

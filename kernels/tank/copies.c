@@ -177,6 +177,11 @@ float tank_pressure_m2_s2(const tarn_tank *tank)
     return tank->grid.desc.cell_m * tank->grid.desc.cell_m / (kick * tank->grid.desc.dt_s * tank->grid.desc.dt_s);
 }
 
+float tarn_tank_pressure_density(const tarn_tank *tank)
+{
+    return tank->model->pressure_density != NULL ? tank->model->pressure_density(tank) : 0.0f;
+}
+
 tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t cells_max)
 {
     const uint16_t *cells = tank->grid.desc.cells;

@@ -306,9 +306,12 @@ tarn_status tarn_input_replay_fits(tarn_input_replay *replay, const tarn_input_l
 
 // ----------------------------------------------------------------------------------------------------------- replaying
 
-/// Does an input to the tank; all of it or nothing.
+/// Does an input to the tank; all of it or nothing. Without a tank, nothing.
 static tarn_status do_input(tarn_input_replay *replay, tarn_tank *tank)
 {
+    if (tank == NULL) {
+        return TARN_OK;
+    }
     tarn_step_refusals refusals;
     const unsigned long long step = replay->at.step;
     tarn_status status = tarn_tank_admit(tank, &replay->input, &refusals);
@@ -364,6 +367,11 @@ static tarn_status do_due_input(tarn_input_replay *replay, tarn_tank *tank)
 
 static tarn_status do_reset(tarn_input_replay *replay, tarn_tank *tank)
 {
+    if (tank == NULL) {
+        return REFUSE(replay, TARN_E_LIMIT,
+                      "found a reset behind step %" PRIu64 ", allowed is none in the steps that are passed over",
+                      replay->at.step);
+    }
     const tarn_status status = tarn_tank_reset(tank);
     replay->at.step = 0;
     return status == TARN_OK ? status : REFUSE(replay, status, "the reset: %s", tarn_status_text(status));
@@ -390,7 +398,7 @@ static tarn_status do_due(tarn_input_replay *replay, tarn_tank *tank)
     return status;
 }
 
-tarn_status tarn_input_replay_step(tarn_input_replay *replay, tarn_tank *tank)
+static tarn_status replay_step(tarn_input_replay *replay, tarn_tank *tank)
 {
     TARN_ASSERT(replay->at.steps < replay->steps);
     tarn_status status = do_due(replay, tank);
@@ -399,6 +407,22 @@ tarn_status tarn_input_replay_step(tarn_input_replay *replay, tarn_tank *tank)
     }
     replay->at.step += status == TARN_OK;
     replay->at.steps += status == TARN_OK;
+    return status;
+}
+
+tarn_status tarn_input_replay_step(tarn_input_replay *replay, tarn_tank *tank)
+{
+    TARN_ASSERT(tank != NULL);
+    return replay_step(replay, tank);
+}
+
+tarn_status tarn_input_replay_skip(tarn_input_replay *replay, uint64_t steps)
+{
+    TARN_ASSERT(steps <= replay->steps - replay->at.steps);
+    tarn_status status = TARN_OK;
+    for (uint64_t i = 0; i < steps && status == TARN_OK; i++) {
+        status = replay_step(replay, NULL);
+    }
     return status;
 }
 

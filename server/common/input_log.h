@@ -100,6 +100,11 @@ tarn_status tarn_input_replay_fits(tarn_input_replay *replay, const tarn_input_l
 /// @return TARN_OK, or with `why`: TARN_E_MALFORMED or TARN_E_IO of the file, or what the tank answered
 tarn_status tarn_input_replay_step(tarn_input_replay *replay, tarn_tank *tank);
 
+/// Passes over the first steps of the log instead, as a tank that goes on from its state behind them has them in it.
+/// @param steps  at most replay->steps
+/// @return as above; TARN_E_LIMIT: the tank was reset among them, and its own step then doesn't tell how far it is
+tarn_status tarn_input_replay_skip(tarn_input_replay *replay, uint64_t steps);
+
 /// Does what follows the last step, when that was made. @return as above
 tarn_status tarn_input_replay_finish(tarn_input_replay *replay, tarn_tank *tank);
 

@@ -39,6 +39,13 @@ static void scenes(byte_codec *codec, tarn_ipc_scenes *message)
     }
 }
 
+static void scene_faults(byte_codec *codec, tarn_ipc_scene_faults *message)
+{
+    count_up_to(codec, &message->count, TARN_SCENES_MAX);
+    text(codec, message->newest, sizeof message->newest);
+    text(codec, message->why, sizeof message->why);
+}
+
 static void worker_hello(byte_codec *codec, tarn_ipc_worker_hello *hello)
 {
     u32(codec, &hello->version);
@@ -75,6 +82,21 @@ static void load(byte_codec *codec, tarn_ipc_load *message)
     u8_up_to(codec, &message->resumes, TARN_IPC_GOES_BACK);
     box(codec, &message->box);
     text(codec, message->scene, sizeof message->scene);
+}
+
+static bool is_speed(float speed)
+{
+    return speed >= TARN_SPEED_MIN && speed <= TARN_SPEED_MAX;
+}
+
+static void control(byte_codec *codec, tarn_ipc_control *message)
+{
+    u32(codec, &message->viewer_id);
+    u32(codec, &message->sequence);
+    u8_up_to(codec, &message->action, TARN_CONTROL_SPEED);
+    f32(codec, &message->speed);
+    refuse_when(codec, message->action == TARN_CONTROL_RESET || message->action == TARN_CONTROL_LOAD);
+    refuse_when(codec, message->action == TARN_CONTROL_SPEED ? !is_speed(message->speed) : message->speed != 0.0f);
 }
 
 static void input(byte_codec *codec, tarn_ipc_input *message)
@@ -227,7 +249,7 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_SPEED:
         f32(codec, &message->speed.speed);
-        refuse_when(codec, !(message->speed.speed >= TARN_SPEED_MIN && message->speed.speed <= TARN_SPEED_MAX));
+        refuse_when(codec, !is_speed(message->speed.speed));
         return true;
     case TARN_IPC_REPLAY:
         replay(codec, &message->replay);
@@ -241,9 +263,7 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         u32(codec, &message->reset.sequence);
         return true;
     case TARN_IPC_CONTROL:
-        u32(codec, &message->control.viewer_id);
-        u32(codec, &message->control.sequence);
-        u8_up_to(codec, &message->control.action, TARN_CONTROL_STEP);
+        control(codec, &message->control);
         return true;
     case TARN_IPC_AUDIENCE:
         u32(codec, &message->audience.viewer_count);
@@ -298,6 +318,9 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_SCENES:
         scenes(codec, &message->scenes);
+        return true;
+    case TARN_IPC_SCENE_FAULTS:
+        scene_faults(codec, &message->scene_faults);
         return true;
     case TARN_IPC_FAULT:
         text(codec, message->fault.text, sizeof message->fault.text);

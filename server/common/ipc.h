@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 17, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 18, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -47,7 +47,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_GATEWAY_HELLO = 1, ///< first
     TARN_IPC_LOAD = 2,          ///< make the tank, or make it anew from another scene
     TARN_IPC_RESET = 3,
-    TARN_IPC_CONTROL = 4,  ///< pause, resume, single step
+    TARN_IPC_CONTROL = 4,  ///< pause, resume, single step, speed
     TARN_IPC_AUDIENCE = 5, ///< how many watch, and what they ask for; with none the tank rests
     TARN_IPC_INPUT = 6,
     TARN_IPC_VIEWER_GONE = 7,
@@ -74,6 +74,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_MADE = 40,          ///< the tank waits for its state
     TARN_IPC_REPLAY_WANTED = 41, ///< a piece is to come
     TARN_IPC_SCENES = 42,        ///< other scenes than it said are in its folder
+    TARN_IPC_SCENE_FAULTS = 43,  ///< other ones than it said can't be read
     // both ways
     TARN_IPC_STATE_HEAD = 64,
     TARN_IPC_STATE_CHUNK = 65,
@@ -89,6 +90,13 @@ typedef struct tarn_ipc_scenes {
     uint32_t count;
     tarn_name names[TARN_SCENES_MAX];
 } tarn_ipc_scenes;
+
+/// Of a folder's scenes that no tank can be made from.
+typedef struct tarn_ipc_scene_faults {
+    uint32_t count;   ///< 0..TARN_SCENES_MAX
+    tarn_name newest; ///< of them; empty: none
+    tarn_text why;    ///< what is wrong with it, where and what is allowed
+} tarn_ipc_scene_faults;
 
 typedef struct tarn_ipc_worker_hello {
     uint32_t version;
@@ -124,7 +132,8 @@ typedef struct tarn_ipc_reset {
 
 typedef struct tarn_ipc_control {
     uint32_t viewer_id, sequence;
-    uint8_t action; ///< tarn_control_action: PAUSE, RESUME or STEP
+    uint8_t action; ///< tarn_control_action: PAUSE, RESUME, STEP or SPEED
+    float speed;    ///< of SPEED, as there; else 0
 } tarn_ipc_control;
 
 typedef struct tarn_ipc_audience {
@@ -249,6 +258,7 @@ typedef struct tarn_ipc_message {
         tarn_ipc_gateway_hello gateway_hello;
         tarn_ipc_worker_hello worker_hello;
         tarn_ipc_scenes scenes;
+        tarn_ipc_scene_faults scene_faults;
         tarn_ipc_load load;
         tarn_ipc_reset reset;
         tarn_ipc_control control;

@@ -40,6 +40,21 @@ tarn_status tarn_mesh_builder_vertex(tarn_mesh_builder *builder, const float at_
     return status;
 }
 
+tarn_status tarn_mesh_builder_place(tarn_mesh_builder *builder, const double at_m[3])
+{
+    float rounded_m[3];
+    for (int a = 0; a < 3; a++) {
+        if (!(fabs(at_m[a]) <= (double)TARN_MESH_COORDINATE_M_MAX)) {
+            return tarn_text_refuse(builder->cursor, TARN_E_MALFORMED,
+                                    "vertex %u: found %g for %c, allowed is a number from -%g to %g",
+                                    builder->mesh.vertex_count, at_m[a], "xyz"[a], (double)TARN_MESH_COORDINATE_M_MAX,
+                                    (double)TARN_MESH_COORDINATE_M_MAX);
+        }
+        rounded_m[a] = (float)at_m[a] + 0.0f; // no -0: equal places have equal bytes
+    }
+    return tarn_mesh_builder_vertex(builder, rounded_m);
+}
+
 tarn_status tarn_mesh_builder_triangle(tarn_mesh_builder *builder, const uint32_t corners[3])
 {
     tarn_mesh *mesh = &builder->mesh;

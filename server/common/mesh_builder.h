@@ -1,4 +1,4 @@
-/// A mesh that grows while its file is read; for mesh_file.c and mesh_stl.c.
+/// A mesh that grows while its file is read; for the readers of mesh_formats.h.
 #ifndef TARN_SERVER_COMMON_MESH_BUILDER_H
 #define TARN_SERVER_COMMON_MESH_BUILDER_H
 
@@ -14,6 +14,9 @@ typedef struct tarn_mesh_builder {
 /// @return TARN_OK, TARN_E_LIMIT or TARN_E_MEMORY, with the sentence
 tarn_status tarn_mesh_builder_vertex(tarn_mesh_builder *builder, const float at_m[3]);
 tarn_status tarn_mesh_builder_triangle(tarn_mesh_builder *builder, const uint32_t corners[3]);
+
+/// A vertex whose coordinates are still to be looked at. @return as above, or TARN_E_MALFORMED
+tarn_status tarn_mesh_builder_place(tarn_mesh_builder *builder, const double at_m[3]);
 
 /// Reads three coordinates from the cursor's line, or from all lines.
 tarn_status tarn_mesh_builder_read_point(tarn_text_cursor *cursor, tarn_text_word (*next)(tarn_text_cursor *cursor),

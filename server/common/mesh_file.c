@@ -1,113 +1,21 @@
-// Meshes from files: what all formats share, and OBJ. mesh_stl.c has STL.
+// Meshes from files: what all formats share, and which a file has.
 #include "server/common/mesh_file.h"
 
 #include "server/common/file_bytes.h"
-#include "server/common/mesh_builder.h"
-#include "server/common/mesh_stl.h"
+#include "server/common/mesh_formats.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-// ---- OBJ ----
-
-/// Whether what follows a corner's first index is "/T", "//N" or "/T/N".
-static bool rest_of_corner_is_sound(tarn_text_word rest)
-{
-    int64_t unused;
-    if (rest.bytes == 0) {
-        return true;
-    }
-    tarn_text_word part = {rest.text + 1, rest.bytes - 1};
-    if (rest.text[0] != '/') {
-        return false;
-    }
-    if (part.bytes == 0 || (part.text[0] != '/' && !tarn_text_integer(part, &unused, &part))) {
-        return false;
-    }
-    if (part.bytes == 0) {
-        return true;
-    }
-    const tarn_text_word normal = {part.text + 1, part.bytes - 1};
-    return part.text[0] == '/' && tarn_text_integer(normal, &unused, &part) && part.bytes == 0;
-}
-
-static tarn_status read_corner(tarn_mesh_builder *builder, tarn_text_word word, uint32_t *vertex)
-{
-    const int64_t count = builder->mesh.vertex_count;
-    int64_t index;
-    tarn_text_word rest;
-    if (!tarn_text_integer(word, &index, &rest) || !rest_of_corner_is_sound(rest)) {
-        return tarn_text_refuse(builder->cursor, TARN_E_MALFORMED,
-                                "found %s in a face, allowed are V, V/T, V//N and V/T/N with whole numbers",
-                                tarn_text_show(word).text);
-    }
-    if (index == 0 || index > count || index < -count) {
-        return tarn_text_refuse(builder->cursor, TARN_E_MALFORMED,
-                                "found the vertex %lld in a face, allowed are 1 to %lld, the vertices above, and -1 to "
-                                "-%lld, counted back from here",
-                                (long long)index, (long long)count, (long long)count);
-    }
-    *vertex = (uint32_t)(index > 0 ? index - 1 : count + index);
-    return TARN_OK;
-}
-
-static tarn_status read_face(tarn_mesh_builder *builder)
-{
-    uint32_t corners[3] = {0, 0, 0}, corner_count = 0;
-    for (tarn_text_word word = tarn_text_next(builder->cursor); word.bytes > 0;
-         word = tarn_text_next(builder->cursor)) {
-        uint32_t vertex = 0;
-        tarn_status status = read_corner(builder, word, &vertex);
-        if (status != TARN_OK) {
-            return status;
-        }
-        corners[corner_count < 3 ? corner_count : 2] = vertex;
-        if (corner_count < 3) {
-            corner_count++;
-        }
-        if (corner_count < 3) {
-            continue;
-        }
-        status = tarn_mesh_builder_triangle(builder, corners);
-        if (status != TARN_OK) {
-            return status;
-        }
-        corners[1] = vertex;
-    }
-    if (corner_count < 3) {
-        return tarn_text_refuse(builder->cursor, TARN_E_MALFORMED,
-                                "found a face with %u corners, allowed are 3 or more", corner_count);
-    }
-    return TARN_OK;
-}
-
-static tarn_status read_obj(tarn_mesh_builder *builder)
-{
-    tarn_text_cursor *cursor = builder->cursor;
-    cursor->line = 1;
-    cursor->comment = '#';
-    do {
-        const tarn_text_word word = tarn_text_next(cursor);
-        tarn_status status = TARN_OK;
-        if (tarn_text_is(word, "v")) {
-            float at_m[3];
-            status = tarn_mesh_builder_read_point(cursor, tarn_text_next, at_m);
-            if (status == TARN_OK) {
-                status = tarn_mesh_builder_vertex(builder, at_m);
-            }
-        } else if (tarn_text_is(word, "f")) {
-            status = read_face(builder);
-        }
-        if (status != TARN_OK) {
-            return status;
-        }
-    } while (tarn_text_next_line(cursor));
-    cursor->line = 0;
-    return TARN_OK;
-}
-
-// ---- all formats ----
+static const struct {
+    const char *ending;
+    tarn_status (*read)(tarn_mesh_builder *builder);
+} formats[TARN_MESH_FORMAT_COUNT] = {
+    [TARN_MESH_FORMAT_OBJ] = {".obj", tarn_mesh_obj_read},
+    [TARN_MESH_FORMAT_STL] = {".stl", tarn_mesh_stl_read},
+    [TARN_MESH_FORMAT_PLY] = {".ply", tarn_mesh_ply_read},
+    [TARN_MESH_FORMAT_GLB] = {".glb", tarn_mesh_glb_read},
+};
 
 tarn_status tarn_mesh_bytes_read(const char *origin, tarn_mesh_format format, const void *bytes, size_t byte_count,
                                  tarn_mesh *mesh, char *why, size_t why_bytes)
@@ -122,7 +30,7 @@ tarn_status tarn_mesh_bytes_read(const char *origin, tarn_mesh_format format, co
     } else if (byte_count == 0) {
         status = tarn_text_refuse(&cursor, TARN_E_MALFORMED, "found an empty file, allowed is a mesh");
     } else {
-        status = format == TARN_MESH_FORMAT_OBJ ? read_obj(&builder) : tarn_mesh_stl_read(&builder);
+        status = formats[format].read(&builder);
     }
     if (status == TARN_OK && builder.mesh.triangle_count == 0) {
         status = tarn_text_refuse(&cursor, TARN_E_MALFORMED, "found no triangles, allowed are 1 to %d",
@@ -136,18 +44,29 @@ tarn_status tarn_mesh_bytes_read(const char *origin, tarn_mesh_format format, co
     return status;
 }
 
+bool tarn_mesh_format_of(const char *name, tarn_mesh_format *format)
+{
+    const size_t bytes = strlen(name);
+    for (int i = 0; i < TARN_MESH_FORMAT_COUNT; i++) {
+        const size_t ending_bytes = strlen(formats[i].ending);
+        if (bytes > ending_bytes && strcmp(name + bytes - ending_bytes, formats[i].ending) == 0) {
+            *format = (tarn_mesh_format)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 tarn_status tarn_mesh_file_read(const char *path, tarn_mesh *mesh, char *why, size_t why_bytes)
 {
     const tarn_text_cursor to = {.origin = path, .why = why, .why_bytes = why_bytes};
-    const size_t path_bytes = strlen(path);
-    const char *suffix = path + (path_bytes < 4 ? path_bytes : path_bytes - 4);
     char *bytes = NULL;
     size_t byte_count;
-    if (strcasecmp(suffix, ".obj") != 0 && strcasecmp(suffix, ".stl") != 0) {
+    tarn_mesh_format format;
+    if (!tarn_mesh_format_of(path, &format)) {
         return tarn_text_refuse(&to, TARN_E_MALFORMED,
-                                "found another kind of file name, allowed are NAME.obj and NAME.stl");
+                                "found another kind of file name, allowed is one that ends in " TARN_MESH_FILE_ENDINGS);
     }
-    const tarn_mesh_format format = strcasecmp(suffix, ".obj") == 0 ? TARN_MESH_FORMAT_OBJ : TARN_MESH_FORMAT_STL;
     tarn_status status =
         tarn_file_bytes_read(path, TARN_MESH_FILE_BYTES_MAX, "a mesh file", &bytes, &byte_count, why, why_bytes);
     if (status != TARN_OK) {

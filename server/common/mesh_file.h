@@ -1,12 +1,13 @@
-/// Triangle meshes and heights from files: OBJ, STL (binary and text), PGM. A file is read whole or not at all: on
-/// failure nothing is written but the sentence, which names the file, the line where there are lines, what was found
-/// and what is allowed. Nothing in a file reaches an assert, and memory follows the file's size.
+/// Triangle meshes and heights from files: OBJ, STL and PLY (binary and text), binary glTF, PGM. A file is read whole
+/// or not at all: on failure nothing is written but the sentence, which names the file, the line where there are lines,
+/// what was found and what is allowed. Nothing in a file reaches an assert, and memory follows the file's size.
 #ifndef TARN_SERVER_COMMON_MESH_FILE_H
 #define TARN_SERVER_COMMON_MESH_FILE_H
 
 #include "kernels/shapes/voxelize.h"
 #include "protocol/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -15,16 +16,31 @@ enum {
     TARN_MESH_FILE_WHY_BYTES = 512, ///< enough for every sentence of this module
 };
 
-typedef enum tarn_mesh_format { TARN_MESH_FORMAT_OBJ, TARN_MESH_FORMAT_STL } tarn_mesh_format;
+typedef enum tarn_mesh_format {
+    TARN_MESH_FORMAT_OBJ,
+    TARN_MESH_FORMAT_STL,
+    TARN_MESH_FORMAT_PLY,
+    TARN_MESH_FORMAT_GLB,
+    TARN_MESH_FORMAT_COUNT,
+} tarn_mesh_format;
+
+#define TARN_MESH_FILE_ENDINGS ".obj, .stl, .ply or .glb" ///< for sentences
+
+/// The format of a file by the ending of its name, in small letters. @return false: it is no mesh's
+bool tarn_mesh_format_of(const char *name, tarn_mesh_format *format);
 
 /// Reads a mesh. Its limits are those of voxelize.h: triangles, vertices, coordinates.
 ///
 /// OBJ: of `v` the first three numbers, of `f` each corner's first index, counted from 1, or from the last vertex back
 /// where negative, and always among the vertices above; a polygon becomes a fan from its first corner. All other
 /// statements are passed over. STL: the file is binary when its size fits the number of triangles that it declares,
-/// else text; corners at the very same place become one vertex, and normals are passed over.
+/// else text; corners at the very same place become one vertex, and normals are passed over. PLY (as text,
+/// little-endian and big-endian): of the element `vertex` the properties x, y, z, of `face` the list vertex_indices or
+/// vertex_index, polygons as fans; other elements and properties are passed over. glTF 2.0 as one .glb: the triangles
+/// of all meshes of its scene where their nodes put them, whatever they look like; not compressed, skinned, morphed or
+/// sparse ones. Its coordinates are metres, y up, as the tank's; those of the others are taken so.
 ///
-/// @param path  ends in .obj or .stl, in either case
+/// @param path  ends in TARN_MESH_FILE_ENDINGS
 /// @param mesh  written on success; free it with tarn_mesh_free
 /// @return TARN_OK, TARN_E_NOT_FOUND, TARN_E_IO, TARN_E_MALFORMED, TARN_E_LIMIT or TARN_E_MEMORY
 tarn_status tarn_mesh_file_read(const char *path, tarn_mesh *mesh, char *why, size_t why_bytes);

@@ -1,5 +1,5 @@
 // STL: triangles without shared corners, as text or in 50 bytes each. Equal corners become one vertex afterwards.
-#include "server/common/mesh_stl.h"
+#include "server/common/mesh_formats.h"
 
 #include <math.h>
 #include <stdlib.h>

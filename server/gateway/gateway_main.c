@@ -18,6 +18,7 @@
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/reload.h"
+#include "server/gateway/scene_faults.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_pulse.h"
 #include "server/gateway/session_retry.h"
@@ -200,6 +201,10 @@ static tarn_status on_worker_message(void *user, tarn_worker_process *worker, co
     tarn_status status;
     if (message->kind == TARN_IPC_SCENES) {
         return take_scenes(self, &message->scenes);
+    }
+    if (message->kind == TARN_IPC_SCENE_FAULTS) {
+        tarn_scene_faults_take(&self->workers, tarn_session_find(&self->sessions, ""), &message->scene_faults);
+        return TARN_OK;
     }
     if (tarn_move_worker_message(&self->move, worker, message, &status)) {
         return status;

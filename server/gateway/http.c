@@ -229,13 +229,13 @@ static int respond_page(tarn_http_response *response, struct lws *wsi, const tar
     return respond(response, wsi, 200, page->type, page->etag, cache);
 }
 
-/// A file that the server was started with comes before a scene of the directory that has the same name.
+/// The scene that the server was started with by its file comes before one of the directory that has the same name,
+/// and can be had whatever the tanks were made from since: it stays in the list of what may be loaded.
 static tarn_status open_scene(tarn_gateway *gateway, const char *path, tarn_scene_page **page)
 {
-    const tarn_session *session = tarn_session_find(&gateway->sessions, "");
     tarn_status status = TARN_E_NOT_FOUND;
-    if (session != NULL && !tarn_scene_name_valid(session->scene)) {
-        status = tarn_scene_page_open_own(&gateway->scene_pages, session->scene, path, page);
+    if (!tarn_scene_name_valid(gateway->options.scene)) {
+        status = tarn_scene_page_open_own(&gateway->scene_pages, gateway->options.scene, path, page);
     }
     if (status == TARN_E_NOT_FOUND) {
         status = tarn_scene_page_open(&gateway->scene_pages, gateway->scenes_dir, path, page);

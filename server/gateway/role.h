@@ -45,6 +45,7 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
     X(STEP, OWN)                                                                                                       \
     X(RESET, OWN)                                                                                                      \
     X(LOAD, OWN)                                                                                                       \
+    X(SPEED, OWN)                                                                                                      \
     X(MODERATE, OWN)                                                                                                   \
     X(LOCK, OWN)                                                                                                       \
     X(HTTP_READ, WATCH)  /* GET, HEAD */                                                                               \

@@ -21,6 +21,8 @@ static const struct {
     {".json", "application/json"},
     {".obj", "text/plain; charset=utf-8"},
     {".stl", "application/octet-stream"},
+    {".ply", "application/octet-stream"},
+    {".glb", "model/gltf-binary"},
     {".pgm", "application/octet-stream"},
 };
 

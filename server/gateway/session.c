@@ -398,12 +398,15 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
         message.control.viewer_id = viewer->id;
         message.control.sequence = control->sequence;
         message.control.action = (uint8_t)control->action;
+        message.control.speed = control->action == TARN_CONTROL_SPEED ? control->speed : 0.0f;
     }
     if (tell_worker(session, &message, viewer->id) != TARN_OK) {
         too_fast(viewer);
     } else if (control->action == TARN_CONTROL_RESET) {
         session->epoch++;
         session->pending = true;
+    } else if (control->action == TARN_CONTROL_SPEED) {
+        tarn_session_keep_speed(session, control->speed); // for the next worker, and the next server
     }
 }
 

@@ -1,5 +1,6 @@
 // What outlives a session's tank, as the store has it.
 #include "server/gateway/session_keep.h"
+#include "protocol/assert.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/tank_store.h"
@@ -53,4 +54,12 @@ void tarn_session_keep_anew(tarn_session *session)
         const tarn_session_about about = about_of(session);
         tarn_store_tell(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->id, &about);
     }
+}
+
+void tarn_session_keep_speed(tarn_session *session, float speed)
+{
+    TARN_ASSERT(speed >= TARN_SPEED_MIN && speed <= TARN_SPEED_MAX);
+    session->past.speed = speed == 1.0f ? 0.0f : speed;
+    session->past.speed_due_ns = 0;
+    tarn_session_keep_anew(session);
 }

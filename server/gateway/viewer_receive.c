@@ -7,6 +7,7 @@
 #include "server/gateway/listener.h"
 #include "server/gateway/moderation.h"
 #include "server/gateway/presence.h"
+#include "server/gateway/scene_faults.h"
 #include "server/gateway/session.h"
 #include "server/gateway/viewer_path.h"
 #include "server/gateway/viewer_profile.h"
@@ -134,6 +135,7 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
     tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
     connection->is_joined = true;
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_JOINED);
+    tarn_scene_faults_tell(viewer->all->workers, tarn_session_find(viewer->all->sessions, ""), viewer);
     tarn_viewer_frame_ready(viewer);
     tarn_session_ask_for_key(session);
 }

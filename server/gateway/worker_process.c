@@ -202,6 +202,7 @@ static tarn_status on_message(void *user, const tarn_ipc_message *message)
         note_step(worker, (double)message->report.step_s);
         return worker->events.message(worker->events.user, worker, message);
     case TARN_IPC_SCENES:
+    case TARN_IPC_SCENE_FAULTS:
     case TARN_IPC_STAMPS:
     case TARN_IPC_STATE_HEAD:
     case TARN_IPC_STATE_CHUNK:

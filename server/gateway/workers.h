@@ -11,7 +11,8 @@
 typedef struct tarn_workers {
     uint32_t count;
     tarn_worker_process workers[TARN_GATEWAY_WORKERS_MAX];
-    tarn_ipc_worker_hello told; ///< to viewers: the newest worker's scenes and the server's own, the devices
+    tarn_ipc_scene_faults faults; ///< of the scenes' folder, for owners of the first tank
+    tarn_ipc_worker_hello told;   ///< to viewers: the newest worker's scenes and the server's own, the devices
 } tarn_workers;
 
 /// Starts one for each device.

@@ -136,22 +136,16 @@ static uint32_t open_edges(const tarn_mesh *mesh)
     return open;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t bytes = strlen(text), end_bytes = strlen(end);
-    return bytes >= end_bytes && strcmp(text + bytes - end_bytes, end) == 0;
-}
-
 static void doubt_meshes(const doubts *d, const tarn_scene_pack *pack)
 {
     tarn_scene_entry entry;
     for (size_t at = 0; tarn_scene_pack_next(pack->bytes, pack->byte_count, &at, &entry);) {
-        const bool is_obj = ends_with(entry.name, ".obj");
+        tarn_mesh_format format;
         tarn_mesh mesh = {0};
         char why[TARN_MESH_FILE_WHY_BYTES];
-        if ((is_obj || ends_with(entry.name, ".stl")) &&
-            tarn_mesh_bytes_read(entry.name, is_obj ? TARN_MESH_FORMAT_OBJ : TARN_MESH_FORMAT_STL, entry.bytes,
-                                 entry.byte_count, &mesh, why, sizeof why) == TARN_OK) {
+        if (tarn_mesh_format_of(entry.name, &format) &&
+            tarn_mesh_bytes_read(entry.name, format, entry.bytes, entry.byte_count, &mesh, why, sizeof why) ==
+                TARN_OK) {
             const uint32_t open = open_edges(&mesh);
             if (open > 0) {
                 fprintf(d->file,
@@ -173,7 +167,7 @@ typedef struct solid_shapes {
 
 /// Which share of a box lies in solids, of what `within` (NULL: all of it) holds.
 static double share_in_solids(const doubts *d, const solid_shapes *solids, const double low[3], const double high[3],
-                              const tarn_fluid_shape *within)
+                              const tarn_shape *within, const tarn_pose *pose)
 {
     uint32_t all = 0, in_solids = 0;
     for (uint32_t i = 0; i < SAMPLES * SAMPLES * SAMPLES; i++) {
@@ -182,8 +176,7 @@ static double share_in_solids(const doubts *d, const solid_shapes *solids, const
         for (int a = 0; a < 3; a++) {
             point_m[a] = low[a] + (high[a] - low[a]) * (at[a] + 0.5) / SAMPLES;
         }
-        if (within != NULL &&
-            tarn_shapes_distance_m(&within->shape, &within->pose, 1, d->tank->fields, point_m, NULL) > 0) {
+        if (within != NULL && tarn_shapes_distance_m(within, pose, 1, d->tank->fields, point_m, NULL) > 0) {
             continue;
         }
         all++;
@@ -193,7 +186,7 @@ static double share_in_solids(const doubts *d, const solid_shapes *solids, const
     return all > 0 ? (double)in_solids / all : 0.0;
 }
 
-static void doubt_liquid(const doubts *d, const char *list, uint32_t number, double share)
+static void say_in_solids(const doubts *d, const char *list, uint32_t number, double share)
 {
     if (share > MOSTLY) {
         fprintf(d->file, "%s%s[%u]: %.0f %% of it lie in solids, where nothing is\n", d->before, list, number,
@@ -201,29 +194,45 @@ static void doubt_liquid(const doubts *d, const char *list, uint32_t number, dou
     }
 }
 
+/// Of what a shape holds, the part in the tank.
+static void doubt_region(const doubts *d, const solid_shapes *solids, const char *list, uint32_t number,
+                         const tarn_shape *shape, const tarn_pose *pose)
+{
+    double low[3], high[3];
+    tarn_shape_bounds_m(shape, pose, d->tank->fields, low, high);
+    for (int a = 0; a < 3; a++) {
+        low[a] = fmax(low[a], 0.0);
+        high[a] = fmin(high[a], d->size_m[a]);
+    }
+    say_in_solids(d, list, number, share_in_solids(d, solids, low, high, shape, pose));
+}
+
 static void doubt_liquids(const doubts *d)
 {
     static solid_shapes solids;
-    solids.count = d->tank->solid_count;
-    for (uint32_t i = 0; i < solids.count; i++) {
-        solids.shapes[i] = d->tank->solids[i].shape;
-        solids.poses[i] = d->tank->solids[i].pose;
+    const tarn_tank_desc *tank = d->tank;
+    solids.count = tank->solid_count;
+    if (solids.count == 0) {
+        return;
     }
-    for (uint32_t i = 0; i < d->tank->block_count && solids.count > 0; i++) {
-        const tarn_fluid_block *block = &d->tank->blocks[i];
+    for (uint32_t i = 0; i < solids.count; i++) {
+        solids.shapes[i] = tank->solids[i].shape;
+        solids.poses[i] = tank->solids[i].pose;
+    }
+    for (uint32_t i = 0; i < tank->block_count; i++) {
+        const tarn_fluid_block *block = &tank->blocks[i];
         const double low[3] = {block->min_m[0], block->min_m[1], block->min_m[2]},
                      high[3] = {block->max_m[0], block->max_m[1], block->max_m[2]};
-        doubt_liquid(d, "blocks", i, share_in_solids(d, &solids, low, high, NULL));
+        say_in_solids(d, "blocks", i, share_in_solids(d, &solids, low, high, NULL, NULL));
     }
-    for (uint32_t i = 0; i < d->tank->fluid_count && solids.count > 0; i++) {
-        const tarn_fluid_shape *fluid = &d->tank->fluids[i];
-        double low[3], high[3];
-        tarn_shape_bounds_m(&fluid->shape, &fluid->pose, d->tank->fields, low, high);
-        for (int a = 0; a < 3; a++) {
-            low[a] = fmax(low[a], 0.0);
-            high[a] = fmin(high[a], d->size_m[a]);
-        }
-        doubt_liquid(d, "fluids", i, share_in_solids(d, &solids, low, high, fluid));
+    for (uint32_t i = 0; i < tank->fluid_count; i++) {
+        doubt_region(d, &solids, "fluids", i, &tank->fluids[i].shape, &tank->fluids[i].pose);
+    }
+    for (uint32_t i = 0; i < tank->emitter_count; i++) {
+        doubt_region(d, &solids, "emitters", i, &tank->emitters[i].shape, &tank->emitters[i].pose);
+    }
+    for (uint32_t i = 0; i < tank->drain_count; i++) {
+        doubt_region(d, &solids, "drains", i, &tank->drains[i].shape, &tank->drains[i].pose);
     }
 }
 
@@ -241,18 +250,25 @@ static bool is_still_layer(const doubts *d, const tarn_fluid_block *block)
     return is_still;
 }
 
-/// Liquid that lies on the floor from wall to wall, and nothing that disturbs it.
-static void doubt_motion(const doubts *d, const tarn_scene *scene)
+/// Nothing but what flows could move.
+static bool holds_still(const tarn_scene *scene)
 {
-    const tarn_tank_desc *tank = d->tank;
-    const float *down = tank->gravity_direction, *spin = tank->spin_rad_s;
-    bool is_still = (tarn_model_at(tank->model)->can & TARN_MODEL_LIQUIDS) != 0 && tank->fluid_count == 0 &&
-                    tank->emitter_count == 0 && tank->drain_count == 0 && !tarn_scene_moves_tank(scene) &&
-                    down[0] == 0.0F && down[2] == 0.0F && down[1] < 0.0F && spin[0] == 0.0F && spin[1] == 0.0F &&
-                    spin[2] == 0.0F;
+    const tarn_tank_desc *tank = &scene->tank;
+    const float *spin = tank->spin_rad_s;
+    bool is_still = !tarn_scene_moves_tank(scene) && spin[0] == 0.0F && spin[1] == 0.0F && spin[2] == 0.0F;
     for (uint32_t i = 0; i < tank->solid_count; i++) {
         is_still &= tank->solids[i].motion == TARN_MOTION_STATIC;
     }
+    return is_still;
+}
+
+/// Liquid that lies on the floor from wall to wall, and nothing that disturbs it.
+static void doubt_liquid_motion(const doubts *d)
+{
+    const tarn_tank_desc *tank = d->tank;
+    const float *down = tank->gravity_direction;
+    bool is_still = tank->fluid_count == 0 && tank->emitter_count == 0 && tank->drain_count == 0 && down[0] == 0.0F &&
+                    down[2] == 0.0F && down[1] < 0.0F;
     double low_m = d->size_m[1], high_m = 0.0;
     for (uint32_t i = 0; i < tank->block_count; i++) {
         is_still &= is_still_layer(d, &tank->blocks[i]) && tank->blocks[i].liquid == tank->blocks[0].liquid;
@@ -267,6 +283,40 @@ static void doubt_motion(const doubts *d, const tarn_scene *scene)
     }
 }
 
+/// Whether what is put into a filled tank neither comes with a velocity nor, where there is gravity, with anything that
+/// makes it lighter or heavier.
+static bool is_inert(const doubts *d, const float velocity_m_s[3], const float carried[TARN_MODEL_CARRIED_MAX])
+{
+    const tarn_model *model = tarn_model_at(d->tank->model);
+    const int gravity = tarn_model_parameter_find(model, "gravity_m_s2");
+    bool is_inert = velocity_m_s[0] == 0.0F && velocity_m_s[1] == 0.0F && velocity_m_s[2] == 0.0F;
+    for (uint32_t k = 0; k < model->carried_count && gravity >= 0 && d->tank->parameters[gravity] != 0.0F; k++) {
+        is_inert &= carried[k] == 0.0F;
+    }
+    return is_inert;
+}
+
+/// Smoke or dye that nothing carries along.
+static void doubt_filled_motion(const doubts *d)
+{
+    const tarn_tank_desc *tank = d->tank;
+    bool is_still = true;
+    for (uint32_t i = 0; i < tank->block_count; i++) {
+        is_still &= is_inert(d, tank->blocks[i].velocity_m_s, tank->blocks[i].carried);
+    }
+    for (uint32_t i = 0; i < tank->fluid_count; i++) {
+        is_still &= is_inert(d, tank->fluids[i].velocity_m_s, tank->fluids[i].carried);
+    }
+    for (uint32_t i = 0; i < tank->emitter_count; i++) {
+        is_still &= is_inert(d, tank->emitters[i].velocity_m_s, tank->emitters[i].carried);
+    }
+    if (is_still) {
+        fprintf(d->file,
+                "%snothing moves by itself: no fluid has a velocity or a weight of its own, and no solid moves\n",
+                d->before);
+    }
+}
+
 void scene_doubts_tell(FILE *file, const char *before, const tarn_scene *scene, const tarn_scene_pack *pack)
 {
     doubts d = {.file = file, .before = before, .tank = &scene->tank};
@@ -278,5 +328,8 @@ void scene_doubts_tell(FILE *file, const char *before, const tarn_scene *scene, 
     }
     doubt_meshes(&d, pack);
     doubt_liquids(&d);
-    doubt_motion(&d, scene);
+    if (holds_still(scene)) {
+        (tarn_model_at(scene->tank.model)->can & TARN_MODEL_LIQUIDS) != 0 ? doubt_liquid_motion(&d)
+                                                                          : doubt_filled_motion(&d);
+    }
 }

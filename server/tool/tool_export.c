@@ -5,6 +5,7 @@
 #include "server/tool/mesh/mesh_liquid.h"
 #include "server/tool/render/render.h"
 #include "server/tool/tool_channel.h"
+#include "server/tool/tool_grid.h"
 
 #include <errno.h>
 #include <math.h>
@@ -32,8 +33,8 @@ enum {
 
 static const struct argp_option options[] = {
     {"export", KEY_EXPORT, "FILE", 0,
-     "write particles to FILE: .pvd for ParaView (a .vtp for each frame beside it; .vti: the grid's pressure and "
-     "velocity instead), .usda for USD as text, .usdc and "
+     "write particles to FILE: .pvd for ParaView (a .vtp for each frame beside it; .vti: the grid's pressure, "
+     "velocity and density instead), .usda for USD as text, .usdc and "
      ".usd as binary",
      0},
     {"render", KEY_RENDER, "FILE", 0,
@@ -218,8 +219,8 @@ struct tool_exports {
     float *positions_m, *velocities_m_s;
     uint32_t *ids;
     uint8_t *liquids, *colours; // NULL where particles have none of their own
-    float *pressure_pa;         // NULL where nobody wants it
-    size_t cell_count;
+    bool has_grid;              // somebody wants it
+    tool_grid grid;
     tool_channel channel;
     uint8_t *scaled; // its colours, for pictures; NULL where nobody wants them
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
@@ -316,6 +317,7 @@ static export_info describe(const tool_export_options *from, const tool_exports 
         .surface_detail = from->surface_detail != 0 ? from->surface_detail : MESH_DETAIL,
         .drawing = drawing_of(tarn_tank_model(exports->tank->tank)->name),
         .cell_m = desc->cell_m,
+        .cell_particles = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis),
         .is_flat = desc->cells[2] == 1,
         .solid_count = desc->solid_count,
         .solids = desc->solids,
@@ -362,17 +364,15 @@ static bool allocate(const tool_export_options *from, tool_exports *exports)
     const bool coloured = tarn_tank_has_colours(exports->tank->tank);
     exports->liquids = coloured ? malloc((size_t)exports->particles_max) : NULL;
     exports->colours = coloured ? malloc((size_t)exports->particles_max * 3) : NULL;
-    const uint16_t *cells = exports->tank->scene.tank.cells;
     bool wants_grid = false, wants_scaled = false;
     for (uint32_t i = 0; i < from->file_count; i++) {
         wants_grid |= from->files[i].format == &export_vti;
         wants_scaled |= from->files[i].format->kind == EXPORT_PICTURE && from->channel != NULL;
     }
     exports->scaled = wants_scaled ? malloc((size_t)exports->particles_max * 3) : NULL;
-    exports->cell_count = (size_t)cells[0] * cells[1] * cells[2];
-    exports->pressure_pa = wants_grid ? malloc(exports->cell_count * sizeof(float)) : NULL;
-    if ((wants_grid && exports->pressure_pa == NULL) || (wants_scaled && exports->scaled == NULL) ||
-        exports->positions_m == NULL || exports->velocities_m_s == NULL || exports->ids == NULL ||
+    exports->has_grid = wants_grid && tool_grid_open(&exports->grid, exports->tank);
+    if (wants_grid != exports->has_grid || (wants_scaled && exports->scaled == NULL) || exports->positions_m == NULL ||
+        exports->velocities_m_s == NULL || exports->ids == NULL ||
         (coloured && (exports->liquids == NULL || exports->colours == NULL))) {
         fprintf(stderr, "%s: out of memory for %u particles\n", exports->command, exports->particles_max);
         return false;
@@ -406,25 +406,6 @@ tool_exports *tool_exports_open(const char *command, const tool_export_options *
     return exports;
 }
 
-/// The pressure of the last substep; there is none before the first.
-static tarn_status read_pressure(tool_exports *exports)
-{
-    const tarn_tank_desc *desc = &exports->tank->scene.tank;
-    float density_kg_m3 = INFINITY;
-    for (uint32_t i = 0; i < desc->liquid_count; i++) { // what tarn_tank_pressure is over
-        density_kg_m3 = fminf(density_kg_m3, desc->liquids[i].density_kg_m3);
-    }
-    tarn_status status = tarn_tank_pressure(exports->tank->tank, exports->pressure_pa, exports->cell_count);
-    if (status == TARN_E_STATE) {
-        memset(exports->pressure_pa, 0, exports->cell_count * sizeof(float));
-        return TARN_OK;
-    }
-    for (size_t i = 0; i < exports->cell_count && status == TARN_OK; i++) {
-        exports->pressure_pa[i] *= density_kg_m3;
-    }
-    return status;
-}
-
 /// The one place where a frame gets its attributes from the tank.
 static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame *frame)
 {
@@ -441,17 +422,16 @@ static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame
         .scaled = exports->scaled,
         .body_count = tarn_tank_bodies(exports->tank->tank, exports->bodies),
         .bodies = exports->bodies,
-        .pressure_pa = exports->pressure_pa,
     };
     tarn_tank_pose(exports->tank->tank, &frame->pose);
-    tarn_status status = exports->pressure_pa != NULL ? read_pressure(exports) : TARN_OK;
-    if (status == TARN_OK) {
-        status = tarn_tank_particles(exports->tank->tank, exports->positions_m, exports->velocities_m_s, exports->ids,
-                                     exports->particles_max, &frame->particle_count);
-    }
+    tarn_status status = tarn_tank_particles(exports->tank->tank, exports->positions_m, exports->velocities_m_s,
+                                             exports->ids, exports->particles_max, &frame->particle_count);
     if (status == TARN_OK) {
         status = tarn_tank_particle_colours(exports->tank->tank, exports->liquids, exports->colours,
                                             exports->particles_max, &frame->particle_count);
+    }
+    if (status == TARN_OK && exports->has_grid) {
+        status = tool_grid_read(&exports->grid, exports->tank, frame);
     }
     if (status == TARN_OK && exports->channel.values != NULL) {
         status = tool_channel_read(&exports->channel, exports->tank, exports->positions_m, exports->velocities_m_s,
@@ -607,7 +587,7 @@ void tool_exports_free(tool_exports *exports)
         free(exports->ids);
         free(exports->liquids);
         free(exports->colours);
-        free(exports->pressure_pa);
+        tool_grid_close(&exports->grid);
         free(exports->scaled);
         tool_channel_close(&exports->channel);
         free(exports);

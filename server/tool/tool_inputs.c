@@ -64,6 +64,12 @@ bool tool_inputs_open(tool_inputs *inputs, const char *command, const char *repl
     return look_at_log(inputs, tarn_input_log_begin(&inputs->log, inputs->file.file, &head));
 }
 
+bool tool_inputs_skip(tool_inputs *inputs, uint32_t steps)
+{
+    return !inputs->replays || tarn_input_replay_skip(&inputs->replay, steps) == TARN_OK ||
+           say(inputs, inputs->replay.why);
+}
+
 bool tool_inputs_step(tool_inputs *inputs, tool_tank *tank, uint32_t step, progress *bar)
 {
     tarn_step_input input = {0};

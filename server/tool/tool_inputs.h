@@ -23,6 +23,10 @@ typedef struct tool_inputs {
 bool tool_inputs_open(tool_inputs *inputs, const char *command, const char *replay, const char *record,
                       tool_tank *tank);
 
+/// Passes over the steps that a tank which was resumed has behind it.
+/// @param steps  at most as many as the log has  @return false: a sentence went to stderr
+bool tool_inputs_skip(tool_inputs *inputs, uint32_t steps);
+
 /// Steps the tank once, not beyond the end of what is replayed. @return false: a sentence went to stderr
 bool tool_inputs_step(tool_inputs *inputs, tool_tank *tank, uint32_t step, progress *bar);
 

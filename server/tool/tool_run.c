@@ -225,9 +225,8 @@ static bool resume(run_arguments *arguments, tool_tank *tank)
     if (path == NULL) {
         return true;
     }
-    if (arguments->inputs != NULL || arguments->record != NULL) {
-        fprintf(stderr, "%s: --resume: found %s too, which begins at the scene's start\n", command,
-                arguments->inputs != NULL ? "--inputs" : "--record-inputs");
+    if (arguments->record != NULL) {
+        fprintf(stderr, "%s: --resume: found --record-inputs too, which begins at the scene's start\n", command);
         return false;
     }
     if (!tool_checkpoint_read(command, path, tank, &arguments->first)) {
@@ -241,25 +240,27 @@ static bool resume(run_arguments *arguments, tool_tank *tank)
     return true;
 }
 
+/// The files of a run, but for those of its inputs.
+static bool open_outputs(const run_arguments *arguments, tool_tank *tank, run_outputs *outputs)
+{
+    outputs->probes = tool_probes_open(arguments->command, &arguments->probes, tank);
+    outputs->exports = outputs->probes == NULL ? NULL
+                                               : tool_exports_open(arguments->command, &arguments->exports, tank,
+                                                                   arguments->device.cpu.threads);
+    return outputs->exports != NULL;
+}
+
 static int run(run_arguments *arguments, tool_tank *tank)
 {
     static tool_inputs inputs; // large
     int status = EXIT_FAILURE;
-    if (!resume(arguments, tank)) {
-        return EXIT_FAILURE;
-    }
+    // Inputs belong to the tank as it is at the scene's start, which it no longer is once it was resumed.
     if (!tool_inputs_open(&inputs, arguments->command, arguments->inputs, arguments->record, tank)) {
         return EXIT_FAILURE;
     }
     run_outputs outputs = {NULL, NULL};
-    if (settle_steps(arguments, &inputs)) {
-        outputs.probes = tool_probes_open(arguments->command, &arguments->probes, tank);
-    }
-    if (outputs.probes != NULL) {
-        outputs.exports =
-            tool_exports_open(arguments->command, &arguments->exports, tank, arguments->device.cpu.threads);
-    }
-    if (outputs.exports != NULL) {
+    if (settle_steps(arguments, &inputs) && resume(arguments, tank) && tool_inputs_skip(&inputs, arguments->first) &&
+        open_outputs(arguments, tank, &outputs)) {
         status = run_all(arguments, tank, &inputs, &outputs);
     } else {
         tool_inputs_drop(&inputs);

@@ -30,6 +30,8 @@ typedef struct watched_scene {
     file_stamp stamp;
     uint64_t read_ns; ///< 0: it was never read
     bool is_right;
+    uint64_t wrong_ns; ///< since when it has this fault
+    tarn_text why;     ///< the fault
 } watched_scene;
 
 struct tarn_scene_watch {
@@ -40,8 +42,9 @@ struct tarn_scene_watch {
     pthread_mutex_t lock; ///< of all up to `ends`
     pthread_cond_t end;
     tarn_ipc_scenes offered;
+    tarn_ipc_scene_faults faults;
     bool is_reading, ends;
-    atomic_bool has_news;
+    atomic_bool has_news, has_faults_news;
     // The thread's.
     uint32_t count;
     watched_scene scenes[TARN_SCENES_MAX];
@@ -93,12 +96,20 @@ static void read_scene(tarn_scene_watch *watch, const char *path, const watched_
     if (scene->is_right) {
         tarn_scene_free(watch->scene);
     }
+    // A path is the operator's business; the log has it.
+    const size_t path_bytes = strlen(path);
+    const bool has_path = strncmp(why, path, path_bytes) == 0 && strncmp(why + path_bytes, ": ", 2) == 0;
     const bool is_new = before == NULL || (before->read_ns == 0 && !before->is_right),
                was_wrong = !is_new && !before->is_right;
+    const bool is_news = !scene->is_right && !(was_wrong && is_same(&before->stamp, &scene->stamp));
+    if (is_news) {
+        scene->wrong_ns = scene->read_ns;
+        snprintf(scene->why, sizeof scene->why, "%s", why + (has_path ? path_bytes + 2 : 0));
+    }
     if (!watch->says) {
         return;
     }
-    if (!scene->is_right && !(was_wrong && is_same(&before->stamp, &scene->stamp))) {
+    if (is_news) {
         tarn_log_warn("the scene \"%s\" isn't offered: %s", scene->name, why);
     } else if (scene->is_right && (is_new || was_wrong)) {
         tarn_log_info("the scene \"%s\" is offered", scene->name);
@@ -161,6 +172,24 @@ static void offer(tarn_scene_watch *watch, tarn_ipc_scenes *offered)
     }
 }
 
+/// What can't be read, and the newest fault.
+static void find_faults(const tarn_scene_watch *watch, tarn_ipc_scene_faults *faults)
+{
+    const watched_scene *newest = NULL;
+    *faults = (tarn_ipc_scene_faults){0};
+    for (uint32_t i = 0; i < watch->count; i++) {
+        const watched_scene *scene = &watch->scenes[i];
+        if (!scene->is_right && scene->read_ns > 0) {
+            faults->count++;
+            newest = newest == NULL || scene->wrong_ns > newest->wrong_ns ? scene : newest;
+        }
+    }
+    if (newest != NULL) {
+        memcpy(faults->newest, newest->name, sizeof faults->newest);
+        memcpy(faults->why, newest->why, sizeof faults->why);
+    }
+}
+
 /// @return false: it is to end
 static bool wait_ms(tarn_scene_watch *watch, uint32_t ms)
 {
@@ -179,6 +208,7 @@ static void *watch_folder(void *context)
 {
     tarn_scene_watch *watch = context;
     static tarn_ipc_scenes offered;
+    static tarn_ipc_scene_faults faults;
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), TARN_SCENE_WATCH_NICE); // a thread's on Linux
     pthread_mutex_lock(&watch->lock);
     for (uint32_t ms = watch->first_ms; wait_ms(watch, ms); ms = TARN_SCENE_WATCH_MS) {
@@ -186,11 +216,17 @@ static void *watch_folder(void *context)
         pthread_mutex_unlock(&watch->lock);
         look(watch);
         offer(watch, &offered);
+        find_faults(watch, &faults);
         pthread_mutex_lock(&watch->lock);
         watch->is_reading = false;
         if (memcmp(&offered, &watch->offered, sizeof offered) != 0) {
             watch->offered = offered;
             atomic_store(&watch->has_news, true);
+        }
+        if (watch->says && (faults.count != watch->faults.count || strcmp(faults.newest, watch->faults.newest) != 0 ||
+                            strcmp(faults.why, watch->faults.why) != 0)) {
+            watch->faults = faults;
+            atomic_store(&watch->has_faults_news, true);
         }
     }
     pthread_mutex_unlock(&watch->lock);
@@ -249,6 +285,17 @@ bool tarn_scene_watch_news(tarn_scene_watch *watch, tarn_ipc_scenes *scenes)
     }
     pthread_mutex_lock(&watch->lock);
     *scenes = watch->offered;
+    pthread_mutex_unlock(&watch->lock);
+    return true;
+}
+
+bool tarn_scene_watch_faults(tarn_scene_watch *watch, tarn_ipc_scene_faults *faults)
+{
+    if (!atomic_exchange(&watch->has_faults_news, false)) {
+        return false;
+    }
+    pthread_mutex_lock(&watch->lock);
+    *faults = watch->faults;
     pthread_mutex_unlock(&watch->lock);
     return true;
 }

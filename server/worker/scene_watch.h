@@ -1,6 +1,6 @@
 /// Which scenes of a folder a tank can be made from, while files come, change and go: a thread of its own looks at the
 /// folder every TARN_SCENE_WATCH_MS and reads what is new or other than it was, as whoever makes a tank would. One that
-/// can't be read is named in the log, with its fault, and not offered until its file is another one.
+/// can't be read is named in the log and to the gateway, with its fault, and not offered until its file is another one.
 #ifndef TARN_SERVER_WORKER_SCENE_WATCH_H
 #define TARN_SERVER_WORKER_SCENE_WATCH_H
 
@@ -12,13 +12,16 @@ typedef struct tarn_scene_watch tarn_scene_watch;
 
 /// @param first     what is offered until the first look
 /// @param first_ms  until then
-/// @param says      whether the log is written to: of several workers one does
+/// @param says      whether the log is written to, and the gateway told of faults: of several workers one does
 /// @return TARN_OK or TARN_E_MEMORY
 tarn_status tarn_scene_watch_open(const char *folder, const tarn_ipc_scenes *first, uint32_t first_ms, bool says,
                                   tarn_scene_watch **watch);
 
 /// What is offered now, where that is other than what was given last. Waits for nothing.
 bool tarn_scene_watch_news(tarn_scene_watch *watch, tarn_ipc_scenes *scenes);
+
+/// The same of those that can't be read. Only of a watch that says.
+bool tarn_scene_watch_faults(tarn_scene_watch *watch, tarn_ipc_scene_faults *faults);
 
 /// Takes NULL. Waits for no file that is just being read: the thread then goes with the process.
 void tarn_scene_watch_close(tarn_scene_watch *watch);

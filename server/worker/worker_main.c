@@ -34,8 +34,10 @@ typedef struct worker {
     tarn_places places;
     tarn_ipc_scenes scenes; ///< that the gateway knows of
     tarn_scene_watch *watch;
-    bool has_news;    ///< it doesn't know of `scenes` yet
-    uint64_t read_ns; ///< when messages were read last
+    bool has_news; ///< it doesn't know of `scenes` yet
+    tarn_ipc_scene_faults faults;
+    bool has_faults_news; ///< the same of `faults`
+    uint64_t read_ns;     ///< when messages were read last
     bool greeted, ended;
 } worker;
 
@@ -133,6 +135,13 @@ static void tell_scenes(worker *self)
     if (self->has_news) {
         const tarn_ipc_message message = {.kind = TARN_IPC_SCENES, .scenes = self->scenes};
         self->has_news = tarn_worker_link_put(&self->link, &message) != TARN_OK;
+    }
+    if (self->watch != NULL && tarn_scene_watch_faults(self->watch, &self->faults)) {
+        self->has_faults_news = true;
+    }
+    if (self->has_faults_news) {
+        const tarn_ipc_message message = {.kind = TARN_IPC_SCENE_FAULTS, .scene_faults = self->faults};
+        self->has_faults_news = tarn_worker_link_put(&self->link, &message) != TARN_OK;
     }
 }
 

@@ -41,10 +41,14 @@ tarn_status tarn_worker_tank_look(tarn_worker_tank *tank)
     return tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes);
 }
 
+static float clock_speed(const tarn_worker_tank *tank)
+{
+    return tank->speed > 0.0f ? tank->speed : 1.0f;
+}
+
 static void start_pace(tarn_worker_tank *tank, uint64_t now_ns)
 {
-    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
-    tarn_pace_set_speed(&tank->pace, tank->speed > 0.0f ? tank->speed : 1.0f);
+    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, clock_speed(tank), now_ns);
 }
 
 void tarn_worker_tank_begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_t now_ns)
@@ -189,9 +193,13 @@ tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint6
     return tarn_worker_tank_look(tank);
 }
 
-void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control)
+void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns)
 {
     tarn_input_state_note(&tank->inputs, control->viewer_id, control->sequence);
+    if (control->action == TARN_CONTROL_SPEED) {
+        tarn_worker_tank_set_speed(tank, control->speed, now_ns);
+        return;
+    }
     if (control->action == TARN_CONTROL_STEP) {
         const bool is_paused =
             tank->pause_asked == TARN_STEP_PAUSE_KEEPS ? tank->paused : tank->pause_asked == TARN_STEP_PAUSE_BEGINS;
@@ -230,9 +238,10 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
 
 void tarn_worker_tank_set_speed(tarn_worker_tank *tank, float speed, uint64_t now_ns)
 {
+    const float before = tank->speed;
     tank->speed = speed == 1.0f ? 0.0f : speed;
-    if (tank->tank != NULL) { // or it begins with it
-        start_pace(tank, now_ns);
+    if (tank->tank != NULL && tank->speed != before) { // or it begins with it
+        tarn_pace_set_speed(&tank->pace, clock_speed(tank), now_ns);
         tank->state_changed = true;
     }
 }
@@ -330,6 +339,13 @@ static bool is_stepping(const tarn_worker_tank *tank)
     return (tank->paused ? tank->steps_asked > 0 : tank->viewer_count > 0) && !tarn_worker_replay_waits(tank);
 }
 
+/// When the next step is due: single ones don't wait for a slow clock.
+static uint64_t step_due_ns(const tarn_worker_tank *tank)
+{
+    const uint64_t single_ns = tank->pace.stepped_ns + tank->pace.dt_ns;
+    return tank->paused && single_ns < tank->pace.due_ns ? single_ns : tank->pace.due_ns;
+}
+
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 {
     uint64_t due = UINT64_MAX;
@@ -337,7 +353,7 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
         return due;
     }
     if (is_stepping(tank)) {
-        due = tank->pace.due_ns;
+        due = step_due_ns(tank);
     }
     if (tarn_encoder_is_begun(tank->encoder)) {
         return is_stepping(tank) ? due : 0;
@@ -351,7 +367,7 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 uint64_t tarn_worker_tank_late_ns(const tarn_worker_tank *tank)
 {
     const bool makes_steps = tank->tank != NULL && tank->handover.phase == TARN_HANDOVER_NONE && is_stepping(tank);
-    return makes_steps ? tank->pace.due_ns + tank->pace.period_ns : UINT64_MAX;
+    return makes_steps ? step_due_ns(tank) + tank->pace.period_ns : UINT64_MAX;
 }
 
 /// The solids that tools put in or take away.
@@ -609,7 +625,7 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const ta
         .step = tank->step,
         .has_stepped = stepped,
         .is_wanted = tank->frame_wanted,
-        .room_ns = !tank->is_crowded && tank->pace.due_ns > now_ns ? tank->pace.due_ns - now_ns : 0,
+        .room_ns = !tank->is_crowded && step_due_ns(tank) > now_ns ? step_due_ns(tank) - now_ns : 0,
         .is_paused = tank->paused,
         .awaits = !stepped && is_stepping(tank),
     };
@@ -632,7 +648,7 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const ta
 tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    const bool is_step = is_stepping(tank) && tank->pace.due_ns <= now_ns;
+    const bool is_step = is_stepping(tank) && step_due_ns(tank) <= now_ns;
     tarn_black_box_set_busy(&tank->snapshot.box, true);
     tarn_status status = is_step ? step(tank, link, jobs, now_ns) : TARN_OK;
     if (status == TARN_OK) {
@@ -643,7 +659,7 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
     }
     status = status == TARN_OK && is_step ? tarn_worker_tank_look(tank) : status;
     if (status == TARN_OK) {
-        status = tarn_worker_frame_await(tank, link, jobs, is_stepping(tank) ? tank->pace.due_ns : UINT64_MAX);
+        status = tarn_worker_frame_await(tank, link, jobs, is_stepping(tank) ? step_due_ns(tank) : UINT64_MAX);
     }
     tarn_black_box_set_busy(&tank->snapshot.box, false);
     return status;

@@ -27,7 +27,7 @@ export const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
  * @param options.behave  may answer a client's message itself: (message, socket, send) => true where it did
  * @param options.spoil   may change a frame's bytes before they are sent
  * @param options.recording  frames that are sent instead of the tank's: a Recording; its null is none for now
- * @param options.files   what lies in the scenes' folder besides the scenes: text by name; a scene that isn't there is empty
+ * @param options.files   what lies in the scenes' folder besides the scenes: text or bytes by name; a scene that isn't there is empty
  * @param options.bodies  the bodies at a time, as encodeFrame takes them
  * @param options.colour  a particle's colour by its seed
  * @param options.orientation  of the tank in the room
@@ -112,7 +112,10 @@ function servePage(base, files, request, response) {
     return;
   }
   try {
-    const file = join(web, "dist", normalize(`/${inside === "" ? "index.html" : inside}`));
+    const file = join(
+      process.env.TARN_PAGE ?? join(web, "dist"),
+      normalize(`/${inside === "" ? "index.html" : inside}`),
+    );
     const body = readFileSync(file);
     response.writeHead(200, {
       "content-type": TYPES[extname(file)] ?? "application/octet-stream",

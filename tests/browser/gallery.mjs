@@ -1,10 +1,11 @@
 // Pictures of all scenes: records each at a good moment and shows the page's picture of it, in several tiers.
 //
-//     node tests/browser/gallery.mjs [SCENE...] [--tiers high,low] [--size 1280x800] [--into build/gallery] [--headset]
-//     node tests/browser/gallery.mjs --kept
+//     node tests/browser/gallery.mjs [SCENE[@STEP]...] [--tiers high,low] [--size 1280x800] [--into build/gallery] [--headset]
+//     node tests/browser/gallery.mjs [SCENE...] --kept
 //
-// With --headset the pictures are those of an emulated headset's two eyes. --kept makes the small ones of all scenes that
-// aren't liquid for server/scenes/README.md.
+// Foam, spray and bubbles come from what went before: a page sees the last frames that lead to the moment.
+// With --headset the pictures are those of an emulated headset's two eyes. --kept makes the small ones that the start page
+// and server/scenes/README.md show.
 // Needs the built page and the tests' build (TARN_BUILD). What was recorded stays in the folder, beside the pictures,
 // and is used again: removed, it is recorded anew.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +23,11 @@ import { enter, plugIn } from "./worn.mjs";
 const SCENES = join(ROOT, "server", "scenes");
 const KEPT = join(SCENES, "pictures");
 const KEPT_SIZE = { width: 480, height: 300 };
-const KEPT_QUALITY = 0.85;
+/** So near that the tank is most of what there is to see. */
+const KEPT_DISTANCE = 0.82;
+/** The first that makes a file small enough. */
+const KEPT_QUALITIES = [0.85, 0.7, 0.55, 0.4];
+const KEPT_BYTES_MAX = 12_000;
 /** The step to look at. */
 const MOMENT = 90;
 const EYES_MS = 60_000;
@@ -36,6 +41,8 @@ const MOMENTS = {
   "dye-drops-collide": 210,
   "falling-block": 40,
   "floating-ducks": 150,
+  "lesson-buoyancy": 200,
+  "lesson-waves": 48,
   maze: 240,
   "oil-and-water": 150,
   plume: 360,
@@ -50,11 +57,38 @@ const MOMENTS = {
   "wave-tank": 300,
 };
 
-/** Records a scene's steps, each as a key frame with all layers. @returns the frames */
-export function recordScene(name, into, { first = MOMENTS[name] ?? MOMENT, frames = 1, every = 1 } = {}) {
-  const file = join(into, `${name}-${first}-${frames}x${every}.bin`);
+/** Frames that lead to a moment, and the steps from one to the next. */
+const LEAD = { frames: 45, every: 2 };
+
+/**
+ * Records what leads to a scene's moment.
+ * @param skips  whether a page may leave frames out: one that draws meanwhile can't keep up
+ * @returns a tank that stands still there
+ */
+export function recordMoment(name, into, moment, skips = false) {
+  const { every } = LEAD;
+  const frames = Math.min(LEAD.frames, Math.ceil(moment / every));
+  const first = moment - (frames - 1) * every;
+  const led = recordScene(name, into, { first, frames, every, key: skips ? 1 : frames });
+  return () => new Still(led, frames - 1, sectionsOf(led[0]).layers.length, 0);
+}
+
+/** Records a scene's steps with all layers, each as a key frame unless told otherwise. @returns the frames */
+export function recordScene(
+  name,
+  into,
+  { first = MOMENTS[name] ?? MOMENT, frames = 1, every = 1, key = 1 } = {},
+) {
+  const file = join(into, `${name}-${first}-${frames}x${every}-${key}.bin`);
   if (!existsSync(file)) {
-    const options = { "--first": first, "--frames": frames, "--every": every, "--key": 1, "--layers": 1 };
+    const options = {
+      "--first": first,
+      "--frames": frames,
+      "--every": every,
+      "--key": key,
+      "--base": 1,
+      "--layers": 1,
+    };
     recordStream(join(SCENES, `${name}.json`), file, options);
   }
   return framesOf(readFileSync(file));
@@ -82,7 +116,7 @@ export async function showScene(world, name, recording, { query, size }) {
 }
 
 /** What both eyes of a headset see of a tank that stands still. @returns a PNG */
-async function takeEyes(world, name, recording, { query, size }) {
+async function takeEyes(world, name, recording, moment, { query, size }) {
   const { solids, ...served } = servedScene(name);
   const server = await world.fake({ recording, ...served });
   const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&${query}`, {
@@ -90,8 +124,8 @@ async function takeEyes(world, name, recording, { query, size }) {
     prepare: plugIn,
   });
   await page.waitForFunction(
-    ([frames, bodies]) => window.tarn?.framesDecoded === frames && window.tarn.solids === bodies,
-    [recording.frames.length, solids],
+    ([step, bodies]) => window.tarn?.step === step && window.tarn.solids === bodies,
+    [moment, solids],
     { timeout: EYES_MS },
   );
   await enter(page);
@@ -100,19 +134,26 @@ async function takeEyes(world, name, recording, { query, size }) {
 
 /** What a page with nothing but the tank shows of a scene, in a small file. */
 async function keep(world, name, recording) {
-  const query = "quality=high&panel=0&tools=0&readout=0&help=0";
+  const [width, height, depth] = servedScene(name).cells;
+  // A flat tank fills the picture already, and so does a high one.
+  const near = depth === 1 || height > 0.75 * width ? "" : `&distance=${KEPT_DISTANCE}`;
+  const query = `quality=high&panel=0&tools=0&readout=0&help=0${near}`;
   const page = await showScene(world, name, recording, { query, size: KEPT_SIZE });
   const file = join(KEPT, `${name}.webp`);
-  writeFileSync(file, await takeCanvas(page, "image/webp", KEPT_QUALITY));
+  for (const quality of KEPT_QUALITIES) {
+    const webp = await takeCanvas(page, "image/webp", quality);
+    writeFileSync(file, webp);
+    if (webp.length <= KEPT_BYTES_MAX) break;
+  }
   return file;
 }
 
-async function take(world, name, recording, { tier, values, into, size }) {
+async function take(world, name, recording, { tier, values, into, size, label, step }) {
   const wanted = { query: `quality=${tier}&${values.query}`, size };
   const png = values.headset
-    ? await takeEyes(world, name, recording, wanted)
+    ? await takeEyes(world, name, recording, step, wanted)
     : await takeCanvas(await showScene(world, name, recording, wanted));
-  const file = join(into, `${name}-${tier}${values.headset ? "-eyes" : ""}.png`);
+  const file = join(into, `${label}-${tier}${values.headset ? "-eyes" : ""}.png`);
   writeFileSync(file, png);
   return file;
 }
@@ -132,7 +173,12 @@ async function main() {
   const all = readdirSync(SCENES)
     .filter((file) => file.endsWith(".json") && file !== "scene.schema.json")
     .map((file) => file.slice(0, -".json".length));
-  const unknown = positionals.find((name) => !all.includes(name));
+  const wanted = positionals.map((text) => ({
+    label: text,
+    name: text.split("@")[0],
+    moment: text.split("@")[1],
+  }));
+  const unknown = wanted.find(({ name, moment = "1" }) => !all.includes(name) || !(moment > 0))?.label;
   const [width, height] = values.size.split("x").map(Number);
   if (unknown !== undefined || !(width > 0 && height > 0)) {
     console.error(
@@ -144,19 +190,19 @@ async function main() {
   }
   const into = resolve(values.into);
   mkdirSync(into, { recursive: true });
-  const shown = values.kept ? all.filter((name) => servedScene(name).model.model !== "liquid") : all;
   const browser = await launch();
   if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
+  const shown = wanted.length > 0 ? wanted : all.map((name) => ({ label: name, name }));
   try {
-    for (const name of positionals.length > 0 ? positionals : shown) {
-      const frames = recordScene(name, into);
-      const still = () => new Still(frames, 0, sectionsOf(frames[0]).layers.length);
+    for (const { label, name, moment } of shown) {
+      const step = Number(moment ?? MOMENTS[name] ?? MOMENT);
+      const still = recordMoment(name, into, step, values.headset);
       for (const tier of values.kept ? ["high"] : values.tiers.split(",")) {
         const { world, check, end } = await World.make(browser);
         try {
           const file = values.kept
             ? await keep(world, name, still())
-            : await take(world, name, still(), { tier, values, into, size: { width, height } });
+            : await take(world, name, still(), { tier, values, into, size: { width, height }, label, step });
           check();
           console.log(file);
         } finally {

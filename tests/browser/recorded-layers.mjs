@@ -41,9 +41,12 @@ export function meanBytes(frames, layers, withExtra) {
 
 /** A tank that stands still at a frame of a recording, for startFakeServer; a viewer gets what leads to that frame. */
 export class Still {
-  /** @param layers  of the first ones, how many are sent */
-  constructor(frames, index, layers) {
-    const from = frames.findLastIndex((frame, i) => i <= index && sectionsOf(frame).isKey);
+  /**
+   * @param layers  of the first ones, how many are sent
+   * @param first   the frame to begin with, a key frame; without it the last one before
+   */
+  constructor(frames, index, layers, first = null) {
+    const from = first ?? frames.findLastIndex((frame, i) => i <= index && sectionsOf(frame).isKey);
     this.frames = frames
       .slice(from, index + 1)
       .filter((frame, i) => from + i === index || !sectionsOf(frame).isExtra)

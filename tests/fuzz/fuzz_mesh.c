@@ -72,11 +72,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
     if (byte_count == 0) {
         return 0;
     }
-    const int which = bytes[0] % 3;
-    if (which == 2) {
+    static const int which_of[] = {TARN_MESH_FORMAT_OBJ, TARN_MESH_FORMAT_STL, TARN_MESH_FORMAT_COUNT,
+                                   TARN_MESH_FORMAT_PLY, TARN_MESH_FORMAT_GLB};
+    const int which = which_of[bytes[0] % (sizeof which_of / sizeof which_of[0])];
+    if (which == TARN_MESH_FORMAT_COUNT) {
         read_heights(bytes + 1, byte_count - 1);
     } else {
-        read_mesh(which == 0 ? TARN_MESH_FORMAT_OBJ : TARN_MESH_FORMAT_STL, bytes + 1, byte_count - 1);
+        read_mesh((tarn_mesh_format)which, bytes + 1, byte_count - 1);
     }
     return 0;
 }

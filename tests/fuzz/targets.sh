@@ -32,6 +32,9 @@ fuzz_build() {
     grep -oE '"[a-z0-9_#$-]+"' "$root/server/scenes/scene.schema.json" | sort -u | sed 's/.*/"\\&/; s/"$/\\""/' \
         >"$build/scene.dict"
     grep -oE '"[a-z0-9_$-]+"' "$root/deploy/tarnd.schema.json" | sort -u | sed 's/.*/"\\&/; s/"$/\\""/' >"$build/config.dict"
+    printf '"%s"\n' 'element vertex' 'element face' 'property list ' 'property float ' vertex_index binary_big_endian \
+        '\"nodes\":[' '\"children\":[' '\"matrix\":[' '\"rotation\":[' '\"byteStride\":' '\"byteOffset\":' '\"sparse\":' \
+        '\"scenes\":[' '\"skin\":' '\"targets\":' '\"uri\":' '\"extensionsRequired\":[' >"$build/mesh.dict"
     printf '"%s"\n' scene name listed worker true false null '{' '}' '\"' ':' ',' '\\u0000' '\\ud83d' >"$build/post.dict"
 }
 
@@ -50,7 +53,8 @@ fuzz_start() {
         # Some thirty acts. Neither these, nor requests, meshes or logs begin as the bytes of messages and frames do.
         viewer) set -- "$@" -max_len=80 ;;
         http) set -- "$@" -max_len=20000 ;; # beyond the largest head
-        mesh | input_log) set -- "$@" -max_len=2000 ;;
+        mesh) set -- "$@" -max_len=2000 "-dict=$build/mesh.dict" ;;
+        input_log) set -- "$@" -max_len=2000 ;;
         *) set -- "$@" "$root/tests/protocol/golden" ;;
     esac
     # What is freed is used again soon: touching fresh memory costs more than a run. Where memory was taken is kept by two

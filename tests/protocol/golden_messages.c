@@ -163,6 +163,11 @@ static void control_load(tarn_message *m)
     m->control = (tarn_control){.sequence = 12, .action = TARN_CONTROL_LOAD, .scene = "dam-break"};
 }
 
+static void control_speed(tarn_message *m)
+{
+    m->control = (tarn_control){.sequence = 13, .action = TARN_CONTROL_SPEED, .speed = 0.25f};
+}
+
 static void ack(tarn_message *m)
 {
     m->ack = (tarn_ack){.epoch = 3, .step = 9007199254740991, .number = 4294967295u};
@@ -395,6 +400,7 @@ static const struct {
     {"message-input-motion-gone", TARN_MESSAGE_INPUT, motion_gone},
     {"message-control-pause", TARN_MESSAGE_CONTROL, control_pause},
     {"message-control-load", TARN_MESSAGE_CONTROL, control_load},
+    {"message-control-speed", TARN_MESSAGE_CONTROL, control_speed},
     {"message-ack", TARN_MESSAGE_ACK, ack},
     {"message-ack-key", TARN_MESSAGE_ACK, ack_key},
     {"message-ping", TARN_MESSAGE_PING, ping},

@@ -121,6 +121,8 @@ static void numbers_outside_their_range_are_refused_by_name(void **context)
     refused("{'t':'input','seq':0,'k':'parameter','name':'x','value':1}", limit, "input: seq is 0");
     refused("{'t':'input','seq':1,'k':'parameter','name':'x','value':1e39}", limit, "value is 1e+39");
     refused("{'t':'control','seq':4294967296,'action':'pause'}", limit, "control: seq is 4294967296");
+    refused("{'t':'control','seq':1,'action':'speed','speed':0.04}", limit, "control: speed is 0.04; allowed are 0.05");
+    refused("{'t':'control','seq':1,'action':'speed','speed':4.01}", limit, "control: speed is 4.01");
     refused("{'t':'ack','epoch':1,'step':9007199254740992}", limit, "ack: step is 9007199254740992");
     refused("{'t':'ping','id':1,'client_time_ms':1e16}", limit, "client_time_ms is 1e+16");
     refused("{'t':'hello','versions':[1,0]}", limit, "hello: versions[1] is 0");
@@ -153,6 +155,7 @@ static void wrong_types_and_missing_fields_are_refused_by_name(void **context)
     refused("{'t':'input','seq':1,'k':'hand','side':'left','tracked':1}", malformed, "tracked is 1; allowed is true");
     refused(HAND(",'joints_m':[0,0,0]"), malformed, "joints_m has 3 entries; allowed are 75 to 75");
     refused("{'t':'control','seq':1,'action':'load'}", malformed, "control: the field scene is missing or empty");
+    refused("{'t':'control','seq':1,'action':'speed'}", malformed, "control: the field speed is missing or 0");
     refused("{'t':'joined','session':'a','viewer_id':1,'viewer':'','state':[]}", malformed, "state is an array of 0");
     refused("{'t':'state','state':" STATE("'s'", "[1,1,1]", "[{'name':'x'}]") "}", malformed,
             "state: the field value is missing");
@@ -366,6 +369,8 @@ static void absent_optional_fields_are_zero(void **context)
     assert_int_equal(m.input.controller.tracked, 1);
     m = taken(HAND(",'joints_m':[]"));
     assert_int_equal(m.input.hand.joint_count, 0);
+    m = taken("{'t':'control','seq':5,'action':'speed','speed':0.05}");
+    assert_true(m.control.action == TARN_CONTROL_SPEED && m.control.speed == TARN_SPEED_MIN);
     m = taken("{'t':'control','seq':5,'action':'step'}");
     assert_int_equal(m.control.action, TARN_CONTROL_STEP);
     assert_string_equal(m.control.scene, "");
@@ -572,6 +577,8 @@ static void the_writer_refuses_what_a_reader_would_refuse(void **context)
     m = (tarn_message){.kind = TARN_MESSAGE_CONTROL, .control = {.sequence = 1, .action = TARN_CONTROL_COUNT}};
     assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
     m.control.action = TARN_CONTROL_LOAD; // without a scene
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
+    m.control.action = TARN_CONTROL_SPEED; // without one
     assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
 }
 

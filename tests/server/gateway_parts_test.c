@@ -437,6 +437,7 @@ static void test_scenes_are_read_from_their_folder_and_nothing_else_is(void **st
     put_file("no-ending", "no");
     put_file(".hidden.json", "no");
     put_file("assets/duck.obj", "v 0 0 0");
+    put_file("assets/fish.glb", "glTF");
     put_file("assets/.json", "no");
     const char *const links[][2] = {{"/etc/passwd", "out.json"}, {"pool.json", "in.json"}, {"/", "root"}};
     for (int i = 0; i < 3; i++) {
@@ -451,6 +452,7 @@ static void test_scenes_are_read_from_their_folder_and_nothing_else_is(void **st
     expect_scene_page("/scenes/pool.json", "application/json", "{}");
     expect_scene_page("/scenes/empty.json", "application/json", "");
     expect_scene_page("/scenes/assets/duck.obj", "text/plain; charset=utf-8", "v 0 0 0");
+    expect_scene_page("/scenes/assets/fish.glb", "model/gltf-binary", "glTF");
     put_file("pool.json", "{ }"); // as it is now, not as it was
     expect_scene_page("/scenes/pool.json", "application/json", "{ }");
     snprintf(path, sizeof path, "/scenes/../%s/pool.json", strrchr(folder, '/') + 1);

@@ -92,7 +92,9 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n] = sample_of(TARN_IPC_RESET);
     samples[n++].reset = (tarn_ipc_reset){1, 2, 3};
     samples[n] = sample_of(TARN_IPC_CONTROL);
-    samples[n++].control = (tarn_ipc_control){1, 2, TARN_CONTROL_STEP};
+    samples[n++].control = (tarn_ipc_control){1, 2, TARN_CONTROL_STEP, 0};
+    samples[n] = sample_of(TARN_IPC_CONTROL);
+    samples[n++].control = (tarn_ipc_control){1, 2, TARN_CONTROL_SPEED, 0.25f};
     samples[n] = sample_of(TARN_IPC_AUDIENCE);
     samples[n].audience.viewer_count = 44;
     strcpy(samples[n].audience.field, "cells");
@@ -145,6 +147,10 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n].scenes.count = 2;
     strcpy(samples[n].scenes.names[0], "a");
     strcpy(samples[n++].scenes.names[1], "b");
+    samples[n] = sample_of(TARN_IPC_SCENE_FAULTS);
+    samples[n].scene_faults.count = TARN_SCENES_MAX;
+    memset(samples[n].scene_faults.newest, 'c', TARN_NAME_BYTES_MAX);
+    memset(samples[n++].scene_faults.why, 'w', TARN_TEXT_BYTES_MAX);
     samples[n] = sample_of(TARN_IPC_FAULT);
     memset(samples[n++].fault.text, 'x', TARN_TEXT_BYTES_MAX);
     return n;
@@ -283,9 +289,20 @@ static void test_counts_and_texts_beyond_their_limit_are_refused(void **state)
     message.replay.byte_count = TARN_IPC_REPLAY_BYTES_MAX + 1;
     assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
     // An action that the worker does not know.
-    memset(bytes, 0, 9);
-    bytes[8] = TARN_CONTROL_STEP + 1;
-    assert_int_equal(tarn_ipc_read(TARN_IPC_CONTROL, 0, bytes, 9, &read), TARN_E_MALFORMED);
+    memset(bytes, 0, 13);
+    for (int action = 0; action <= TARN_CONTROL_COUNT; action++) {
+        const bool is_known =
+            action == TARN_CONTROL_PAUSE || action == TARN_CONTROL_RESUME || action == TARN_CONTROL_STEP;
+        bytes[8] = (uint8_t)action;
+        assert_int_equal(tarn_ipc_read(TARN_IPC_CONTROL, 0, bytes, 13, &read), is_known ? TARN_OK : TARN_E_MALFORMED);
+    }
+    // A speed out of range, and one that belongs to another action.
+    message = (tarn_ipc_message){.kind = TARN_IPC_CONTROL, .control = {1, 2, TARN_CONTROL_SPEED, 0.04f}};
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message.control.speed = TARN_SPEED_MIN;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_OK);
+    message.control.action = TARN_CONTROL_PAUSE;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
 }
 
 typedef struct collected {

@@ -69,6 +69,17 @@ static void expect(tarn_scene_watch *watch, const char *const *names)
     assert_false(tarn_scene_watch_news(watch, &scenes));
 }
 
+/// Whether the gateway is told of so many faults, the newest of them this scene's, without its folder's path.
+static void expect_faults(tarn_scene_watch *watch, uint32_t count, const char *newest, const char *why)
+{
+    tarn_ipc_scene_faults faults;
+    assert_true(tarn_scene_watch_faults(watch, &faults));
+    assert_int_equal(faults.count, count);
+    assert_string_equal(faults.newest, newest);
+    assert_int_equal(strncmp(faults.why, why, strlen(why)), 0);
+    assert_false(tarn_scene_watch_faults(watch, &faults));
+}
+
 static void test_what_is_offered_follows_the_folder(void **state)
 {
     (void)state;
@@ -79,6 +90,7 @@ static void test_what_is_offered_follows_the_folder(void **state)
     put("bad.json", wrong, 9);
     assert_int_equal(tarn_scene_watch_open(folder, &first, 0, true, &watch), TARN_OK);
     expect(watch, (const char *[]){"good", NULL});
+    expect_faults(watch, 1, "bad", "cell_m: found -1");
     put("new.json", right, 9);
     put("later.json", right, -3); // being written, as far as one can tell
     put("notes.txt", wrong, 9);
@@ -87,11 +99,14 @@ static void test_what_is_offered_follows_the_folder(void **state)
     put("good.json", wrong, 8);
     put("bad.json", right, 8);
     expect(watch, (const char *[]){"bad", "later", "new", NULL});
+    expect_faults(watch, 1, "good", "cell_m: found -1");
     put("late-mesh.json", without_mesh, 9);
     drop("new.json");
     expect(watch, (const char *[]){"bad", "later", NULL});
+    expect_faults(watch, 2, "late-mesh", "solids[0].shape.mesh.file: found \"box.obj\"");
     put("box.obj", box, 9); // which it lacked
     expect(watch, (const char *[]){"bad", "late-mesh", "later", NULL});
+    expect_faults(watch, 1, "good", "cell_m: found -1");
     tarn_scene_watch_close(watch);
     static const char *const files[] = {"good.json", "bad.json",       "later.json",
                                         "notes.txt", "late-mesh.json", "box.obj"};

@@ -254,13 +254,14 @@ static void test_a_scene_named_by_its_file_is_listed_and_loaded_again(void **sta
     // A copy elsewhere, under a name that sorts between the others, and one under the name of a listed scene.
     static const char *const names[] = {"small-mine", "small-pool"};
     for (int i = 0; i < 2; i++) {
-        char folder[] = "/tmp/tarn-own-XXXXXX", file[64], target[64], copy[600];
+        char folder[] = "/tmp/tarn-own-XXXXXX", file[64], picture[64], target[64], copy[600];
         tarn_message message;
         ws_client client;
         assert_non_null(mkdtemp(folder));
         snprintf(file, sizeof file, "%s/%s.json", folder, names[i]);
         snprintf(target, sizeof target, "/scenes/%s.json", names[i]);
-        snprintf(copy, sizeof copy, "cp '%s' '%s'", other_one, file);
+        snprintf(picture, sizeof picture, "%s/hill.pgm", folder);
+        snprintf(copy, sizeof copy, "cp '%s' '%s'; echo 'P2 2 2 9 0 0 9 9' >'%s'", other_one, file, picture);
         assert_int_equal(system(copy), 0);
         server_start(&own, (const char *[]){"--scenes", TARN_TEST_SCENES, "--scene", file, NULL});
         assert_int_equal(ws_client_open(&client, own.port, "/ws", "tarn.v1", NULL), 101);
@@ -272,13 +273,30 @@ static void test_a_scene_named_by_its_file_is_listed_and_loaded_again(void **sta
         assert_true(ws_client_wait(&client, TARN_MESSAGE_JOINED, &message));
         load(&client, "small-dam", 0.5);
         assert_int_equal(server_http(own.port, "GET", "/scenes/small-dam.json", NULL, answer, sizeof answer), 200);
+        // It and its files can be had while the tank is of another scene.
+        assert_int_equal(server_http(own.port, "GET", target, NULL, answer, sizeof answer), 200);
+        assert_says("Small dam");
+        assert_int_equal(server_http(own.port, "GET", "/scenes/hill.pgm", NULL, answer, sizeof answer), 200);
+        assert_says("P2 2 2");
         load(&client, names[i], 0.5);
         assert_int_equal(server_http(own.port, "GET", target, NULL, answer, sizeof answer), 200);
         assert_says("Small dam");
         ws_client_close(&client);
         server_stop(&own);
         unlink(file);
+        unlink(picture);
         rmdir(folder);
+    }
+}
+
+/// Waits for an owner's word about a scene, which begins so and names no folder.
+static void expect_fault(ws_client *client, const char *sentence)
+{
+    tarn_message message;
+    assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
+    assert_int_equal(message.error.code, TARN_ERROR_SCENE);
+    if (strncmp(message.error.text, sentence, strlen(sentence)) != 0 || strstr(message.error.text, "/tmp") != NULL) {
+        fail_msg("%s\ninstead of %s", message.error.text, sentence);
     }
 }
 
@@ -306,10 +324,18 @@ static void test_scenes_that_come_while_it_runs_can_be_loaded(void **state)
     assert_int_equal(ws_client_hello(&client), 0);
     assert_int_equal(ws_client_join(&client, ""), 0);
     assert_true(ws_client_wait(&client, TARN_MESSAGE_JOINED, &message));
+    assert_int_equal(message.joined.role, TARN_ROLE_OWN);
+    expect_fault(&client, "the scene \"broken\" isn't offered: size_m: the field is missing");
+    snprintf(copy, sizeof copy, "echo '{ ' >'%s/worse.json'", folder);
+    assert_int_equal(system(copy), 0);
+    expect_fault(&client, "the scene \"worse\" isn't offered (the log has 1 other): line ");
     load(&client, "come", 0.5);
     ws_client_close(&client);
     server_stop(&own);
     unlink(file);
+    assert_non_null(strstr(server_said(&own), "the scene \"broken\" isn't offered: "));
+    unlink(broken);
+    snprintf(broken, sizeof broken, "%s/worse.json", folder);
     unlink(broken);
     rmdir(folder);
 }

@@ -166,7 +166,7 @@ static void test_a_speed_waits_too(void **state)
 {
     (void)state;
     tarn_session *session = begin();
-    tarn_time_machine_set_speed(session, 2);
+    session->past.speed = 2;
     waits = true;
     tarn_time_machine_tick(&sessions, 1);
     assert_int_equal(speeds, 0);

@@ -1,6 +1,7 @@
 // Mesh and height files are read whole or refused with a sentence that says where, what was found and what is allowed.
 #include "server/common/mesh_file.h"
 #include "server/common/text_cursor.h"
+#include "tests/shapes/mesh_expect.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,38 +19,9 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-static tarn_mesh read_mesh(tarn_mesh_format format, const void *bytes, size_t byte_count)
-{
-    tarn_mesh mesh = {.vertex_count = 0};
-    char why[TARN_MESH_FILE_WHY_BYTES] = "";
-    if (tarn_mesh_bytes_read("a.file", format, bytes, byte_count, &mesh, why, sizeof why) != TARN_OK) {
-        fail_msg("%s", why);
-    }
-    return mesh;
-}
-
 static tarn_mesh read_obj(const char *text)
 {
-    return read_mesh(TARN_MESH_FORMAT_OBJ, text, strlen(text));
-}
-
-/// Nothing may be written on failure, and the sentence begins with the file's name. The bytes are copied to memory of
-/// their very size, for the sanitizers.
-static void expect_refusal(tarn_mesh_format format, const void *bytes, size_t byte_count, tarn_status status,
-                           const char *part)
-{
-    tarn_mesh mesh = {7, 7, NULL, NULL};
-    char why[TARN_MESH_FILE_WHY_BYTES] = "", *copy = malloc(byte_count + (byte_count == 0));
-    assert_non_null(copy);
-    memcpy(copy, bytes, byte_count);
-    const tarn_status found = tarn_mesh_bytes_read("a.file", format, copy, byte_count, &mesh, why, sizeof why);
-    if (found != status || strstr(why, part) == NULL || strncmp(why, "a.file: ", 8) != 0) {
-        fail_msg("%.60s\nwas answered with %s: %s\nwanted %s: %s", (const char *)bytes, tarn_status_name(found), why,
-                 tarn_status_name(status), part);
-    }
-    assert_int_equal(tarn_mesh_bytes_read("a.file", format, copy, byte_count, &mesh, NULL, 0), status);
-    assert_true(mesh.vertex_count == 7 && mesh.triangle_count == 7 && mesh.vertices_m == NULL);
-    free(copy);
+    return mesh_expect_read(TARN_MESH_FORMAT_OBJ, text, strlen(text));
 }
 
 // ---- OBJ ----
@@ -137,7 +109,8 @@ static void malformed_obj_is_refused(void **state)
         {CORNERS "f /1 2 3\n", "found \"/1\""},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        expect_refusal(TARN_MESH_FORMAT_OBJ, cases[i].text, strlen(cases[i].text), TARN_E_MALFORMED, cases[i].part);
+        mesh_expect_refusal(TARN_MESH_FORMAT_OBJ, cases[i].text, strlen(cases[i].text), TARN_E_MALFORMED,
+                            cases[i].part);
     }
 }
 
@@ -152,8 +125,8 @@ static void too_many_triangles_are_refused(void **state)
     for (size_t i = 0; i < corners; i++) {
         at = stpcpy(at, i % 2 ? " 1" : " 2");
     }
-    expect_refusal(TARN_MESH_FORMAT_OBJ, text, (size_t)(at - text), TARN_E_LIMIT,
-                   "line 5: found more than 1048576 triangles, allowed are 1048576");
+    mesh_expect_refusal(TARN_MESH_FORMAT_OBJ, text, (size_t)(at - text), TARN_E_LIMIT,
+                        "line 5: found more than 1048576 triangles, allowed are 1048576");
     at[-2] = '\0';
     tarn_mesh mesh = read_obj(text);
     assert_int_equal(mesh.triangle_count, TARN_MESH_TRIANGLES_MAX);
@@ -187,17 +160,6 @@ static void numbers_are_read_as_they_are_written(void **state)
 #define SOLID                                                                                                          \
     "solid a name of words\n" FACET("0 0 0", "1 0 0", "1 1 0") FACET("0 0 0", "1 1 0", "-0 1 0") "endsolid a name\n"
 
-static void assert_square(tarn_mesh *mesh)
-{
-    static const float corners[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0};
-    static const uint32_t triangles[] = {0, 1, 2, 0, 2, 3};
-    assert_int_equal(mesh->vertex_count, 4);
-    assert_int_equal(mesh->triangle_count, 2);
-    assert_memory_equal(mesh->vertices_m, corners, sizeof corners);
-    assert_memory_equal(mesh->triangles, triangles, sizeof triangles);
-    tarn_mesh_free(mesh);
-}
-
 /// @param bytes  84 + 50 * count of them
 static size_t write_binary_stl(char *bytes, const char *header, uint32_t count, const float *corners_m)
 {
@@ -218,17 +180,17 @@ static void both_forms_of_stl_are_read(void **state)
 {
     (void)state;
     char bytes[184];
-    tarn_mesh mesh = read_mesh(TARN_MESH_FORMAT_STL, SOLID, strlen(SOLID));
-    assert_square(&mesh);
-    mesh = read_mesh(TARN_MESH_FORMAT_STL, bytes, write_binary_stl(bytes, "made by hand", 2, square_m));
-    assert_square(&mesh);
+    tarn_mesh mesh = mesh_expect_read(TARN_MESH_FORMAT_STL, SOLID, strlen(SOLID));
+    mesh_expect_square(&mesh);
+    mesh = mesh_expect_read(TARN_MESH_FORMAT_STL, bytes, write_binary_stl(bytes, "made by hand", 2, square_m));
+    mesh_expect_square(&mesh);
     // Programs write this too, and it isn't text.
-    mesh = read_mesh(TARN_MESH_FORMAT_STL, bytes, write_binary_stl(bytes, "solid made by hand", 2, square_m));
-    assert_square(&mesh);
+    mesh = mesh_expect_read(TARN_MESH_FORMAT_STL, bytes, write_binary_stl(bytes, "solid made by hand", 2, square_m));
+    mesh_expect_square(&mesh);
     const char *two =
         "solid\n" FACET("0 0 0", "1 0 0", "1 1 0") "endsolid\nsolid b\n" FACET("0 0 0", "1 1 0", "0 1 0") "endsolid";
-    mesh = read_mesh(TARN_MESH_FORMAT_STL, two, strlen(two));
-    assert_square(&mesh);
+    mesh = mesh_expect_read(TARN_MESH_FORMAT_STL, two, strlen(two));
+    mesh_expect_square(&mesh);
 }
 
 static void malformed_stl_is_refused(void **state)
@@ -249,7 +211,8 @@ static void malformed_stl_is_refused(void **state)
         {"abc", "found 3 bytes that don't begin with \"solid\", allowed are 84 at least"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        expect_refusal(TARN_MESH_FORMAT_STL, cases[i].text, strlen(cases[i].text), TARN_E_MALFORMED, cases[i].part);
+        mesh_expect_refusal(TARN_MESH_FORMAT_STL, cases[i].text, strlen(cases[i].text), TARN_E_MALFORMED,
+                            cases[i].part);
     }
 }
 
@@ -259,21 +222,21 @@ static void binary_stl_must_be_as_long_as_it_says(void **state)
     char bytes[185];
     const size_t all = write_binary_stl(bytes, "made by hand", 2, square_m);
     for (size_t cut = 84; cut < all; cut++) {
-        expect_refusal(TARN_MESH_FORMAT_STL, bytes, cut, TARN_E_MALFORMED,
-                       "a declared number of 2 triangles, allowed are 184 bytes for so many");
+        mesh_expect_refusal(TARN_MESH_FORMAT_STL, bytes, cut, TARN_E_MALFORMED,
+                            "a declared number of 2 triangles, allowed are 184 bytes for so many");
     }
     bytes[184] = 0;
-    expect_refusal(TARN_MESH_FORMAT_STL, bytes, all + 1, TARN_E_MALFORMED, "found 185 bytes");
+    mesh_expect_refusal(TARN_MESH_FORMAT_STL, bytes, all + 1, TARN_E_MALFORMED, "found 185 bytes");
     memset(bytes + 80, 0xff, 4);
-    expect_refusal(TARN_MESH_FORMAT_STL, bytes, all, TARN_E_MALFORMED,
-                   "number of 4294967295 triangles, allowed are 214748364834 bytes");
+    mesh_expect_refusal(TARN_MESH_FORMAT_STL, bytes, all, TARN_E_MALFORMED,
+                        "number of 4294967295 triangles, allowed are 214748364834 bytes");
     memset(bytes + 80, 0, 4);
-    expect_refusal(TARN_MESH_FORMAT_STL, bytes, 84, TARN_E_MALFORMED, "found no triangles");
+    mesh_expect_refusal(TARN_MESH_FORMAT_STL, bytes, 84, TARN_E_MALFORMED, "found no triangles");
     float wrong_m[18];
     memcpy(wrong_m, square_m, sizeof wrong_m);
     wrong_m[10] = NAN;
-    expect_refusal(TARN_MESH_FORMAT_STL, bytes, write_binary_stl(bytes, "", 2, wrong_m), TARN_E_MALFORMED,
-                   "triangle 2: found nan for y");
+    mesh_expect_refusal(TARN_MESH_FORMAT_STL, bytes, write_binary_stl(bytes, "", 2, wrong_m), TARN_E_MALFORMED,
+                        "triangle 2: found nan for y");
 }
 
 // ---- heights ----
@@ -373,7 +336,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    static const char *const names[] = {"a.OBJ", "b.stl", "c.pgm", "pipe.obj", "large.stl", "a.txt"};
+    static const char *const names[] = {"a.obj", "b.stl", "c.pgm", "d.ply", "pipe.obj", "large.stl", "a.txt"};
     for (size_t i = 0; i < LENGTH(names); i++) {
         unlink(path_of(names[i]));
     }
@@ -387,13 +350,19 @@ static void files_are_read_by_their_suffix(void **state)
     tarn_mesh mesh;
     tarn_height_map map;
     char why[TARN_MESH_FILE_WHY_BYTES] = "";
-    write_file("a.OBJ", CORNERS "f 1 2 3 4\n");
+    write_file("a.obj", CORNERS "f 1 2 3 4\n");
     write_file("b.stl", SOLID);
+    write_file("d.ply",
+               "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+               "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+               "0 0 0\n1 0 0\n1 1 0\n0 1 0\n4 0 1 2 3\n");
     write_file("c.pgm", "P2 2 2 1 0 1 1 0");
-    assert_int_equal(tarn_mesh_file_read(path_of("a.OBJ"), &mesh, why, sizeof why), TARN_OK);
-    assert_square(&mesh);
+    assert_int_equal(tarn_mesh_file_read(path_of("a.obj"), &mesh, why, sizeof why), TARN_OK);
+    mesh_expect_square(&mesh);
     assert_int_equal(tarn_mesh_file_read(path_of("b.stl"), &mesh, why, sizeof why), TARN_OK);
-    assert_square(&mesh);
+    mesh_expect_square(&mesh);
+    assert_int_equal(tarn_mesh_file_read(path_of("d.ply"), &mesh, why, sizeof why), TARN_OK);
+    mesh_expect_square(&mesh);
     assert_int_equal(tarn_height_file_read(path_of("c.pgm"), 1.0f, 3.0f, &map, why, sizeof why), TARN_OK);
     assert_true(map.heights_m[1] == 3.0f);
     tarn_height_map_free(&map);
@@ -413,7 +382,7 @@ static void what_is_no_mesh_file_is_refused(void **state)
         tarn_status status;
         const char *part;
     } cases[] = {
-        {"a.txt", TARN_E_MALFORMED, "allowed are NAME.obj and NAME.stl"},
+        {"a.txt", TARN_E_MALFORMED, "allowed is one that ends in .obj, .stl, .ply or .glb"},
         {"none.obj", TARN_E_NOT_FOUND, "No such file or directory"},
         {"folder.obj", TARN_E_IO, "found something that isn't a file, allowed is a mesh file"},
         {"pipe.obj", TARN_E_IO, "found something that isn't a file"},

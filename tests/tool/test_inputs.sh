@@ -80,6 +80,19 @@ none=$(cat "$folder/out")
 run 0 "$turned" --quiet --hash --inputs "$folder/none"
 [ "$none" = "$(cat "$folder/out")" ] || fail "no steps are something"
 
+# A replay that goes on from a checkpoint comes to the recorded hash; with the wrong part of the log it wouldn't.
+run 0 "$turned" --quiet --inputs "$log" --steps 3 --checkpoint "$folder/third"
+run 0 "$turned" --hash --inputs "$log" --resume "$folder/third"
+says "turned.inputs: the hash at the end is the recorded one"
+whole=$(tail -n 1 "$folder/out")
+run 0 "$turned" --quiet --hash --steps 8
+[ "$whole" = "$(cat "$folder/out")" ] || fail "a replay that was resumed ends in another state"
+run 0 "$turned" --quiet --hash --inputs "$log" --steps 5 --resume "$folder/third"
+[ "$five" = "$(cat "$folder/out")" ] || fail "a part of a replay that was resumed ends in another state"
+run 0 "$turned" --quiet --steps 9 --checkpoint "$folder/ninth"
+run 1 "$turned" --inputs "$log" --resume "$folder/ninth"
+says "ninth: found the state of step 9, allowed is at most --steps, 8"
+
 # Logs of other tanks.
 run 1 "$folder/coarse.json" --inputs "$log"
 says 'turned.inputs: found inputs of "turned" with 8 x 8 x 8 cells of 0.0625 m'

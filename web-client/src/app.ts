@@ -5,7 +5,7 @@ import type { Arrival } from "./arrival.js";
 import { Controls } from "./controls.js";
 import type { Graphics } from "./graphics.js";
 import { Keeping } from "./keeping.js";
-import { withKey } from "./lobby/sessions.js";
+import { Lessons } from "./lessons.js";
 import { measure, noMeasurements } from "./measuring.js";
 import type { Link } from "./net/link.js";
 import { Pictures } from "./pictures.js";
@@ -14,6 +14,7 @@ import { sentence } from "./protocol/live.js";
 import type { FramePosition, ServerMessage, SessionState } from "./protocol/messages.js";
 import { changesTold, FREE, mayAct, maySetParameters, mayUse, type Standing } from "./protocol/standing.js";
 import { Stage } from "./render/stage.js";
+import { ownSceneFiles } from "./scene-files.js";
 import { SceneLoader } from "./scene-loader.js";
 import type { LightName } from "./shader/lights.js";
 import { readAdded } from "./state/added-solids.js";
@@ -27,6 +28,7 @@ import { replayLeftS } from "./state/past.js";
 import { QUALITIES } from "./state/quality.js";
 import { SceneTexts } from "./state/scene-texts.js";
 import type { Settings } from "./state/settings.js";
+import { nextSpeed } from "./state/speeds.js";
 import { ViewModel } from "./state/view-model.js";
 import { recallView, rememberView } from "./state/view-settings.js";
 import { carriedField, type WallWish } from "./state/wall-field.js";
@@ -77,6 +79,7 @@ export class App {
 
   private readonly scenes: SceneLoader;
   private readonly texts: SceneTexts;
+  private readonly lessons = new Lessons();
   private readonly link: Link;
   private readonly orbit = new Orbit();
   private readonly settings: Settings;
@@ -143,6 +146,7 @@ export class App {
       say: (text) => this.announcer.say(text),
     });
     this.pictures.tiers.pin(QUALITIES[values.quality] ?? null);
+    this.stream.secondaryRoom = this.stage.secondaryRoom;
     this.readout = new Readout(parts.readout);
     this.legend = new Legend(parts.legend);
     this.colourBy(values.channel);
@@ -154,9 +158,11 @@ export class App {
     parts.tools.hidden = !values.tools;
     recallView(this.orbit, this.settings);
     this.texts = new SceneTexts(fetchScene, () => this.showNames());
-    this.scenes = new SceneLoader((path) => this.fetchOwnScene(path, fetchScene), {
+    const key = (): string => this.conversation.introduction.key;
+    this.scenes = new SceneLoader(ownSceneFiles(this.model, key, fetchScene), {
       onFile: (scene, file) => {
         this.texts.know(scene, file);
+        if (!isDisplay) this.lessons.know(scene, file);
         this.sceneLook = { scene, look: lookOfScene(file) };
         this.drawAs(this.settings.values.draw);
       },
@@ -322,24 +328,13 @@ export class App {
     }
   }
 
-  /** What the tank was made from; the folder has it for a recording, and for servers that don't keep it. */
-  private async fetchOwnScene(
-    path: string,
-    fetchScene: (path: string) => Promise<Response>,
-  ): Promise<Response> {
-    const { session, connection } = this.model;
-    if (connection === "playing") return fetchScene(path);
-    const own = `sessions/${encodeURIComponent(session)}/scene/${path}`;
-    const headers = withKey(this.conversation.introduction.key);
-    const response = await fetch(new URL(own, document.baseURI), { headers }).catch(() => null);
-    return response?.ok ? response : fetchScene(path);
-  }
-
   private showState(state: SessionState): void {
     this.model.state = state;
     this.keeping.state(state);
+    this.pictures.clock.ask(state.speed);
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM, state.cellM);
     this.scenes.use(state.scene);
+    this.lessons.use(state.scene);
     this.drawAs(this.settings.values.draw);
     this.sayMisfits();
     this.stage.solids.add(readAdded(state.added));
@@ -477,6 +472,7 @@ export class App {
     const idle = this.idle?.tick(pictures.elapsedS, this.together.idleMs()) ?? 0;
     this.stage.stir(pictures.elapsedS, idle, Date.now() / 1000);
     pictures.end(!isWorn);
+    this.stream.secondaryRoom = this.stage.secondaryRoom;
     keeping.drawn();
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (timeMs - this.readoutMs > READOUT_EVERY_MS) {
@@ -595,6 +591,7 @@ export class App {
       orientation: (orientation) => void this.sent(this.conversation.orientation({ orientation })),
       togglePause: () => this.togglePause(),
       step: () => void this.conversation.control("step"),
+      changeSpeed: (way) => this.changeSpeed(way),
       reset: () => void this.conversation.control("reset"),
       toggleHelp: () => this.help.toggle(),
       begun: () => this.help.begun(),
@@ -608,6 +605,7 @@ export class App {
     return {
       load: (scene) => this.conversation.control("load", scene),
       togglePause: () => this.togglePause(),
+      speed: (speed) => this.conversation.speed(speed),
       step: () => this.conversation.control("step"),
       reset: () => this.conversation.control("reset"),
       parameter: (name, value) => this.conversation.parameter(name, value),
@@ -647,6 +645,11 @@ export class App {
       record: () => this.keeping.toggleRecording(),
       open: () => this.keeping.choose(),
     };
+  }
+
+  /** The next slower or faster speed of the tank's clock. */
+  private changeSpeed(way: 1 | -1): void {
+    if (!this.keeping.playing) this.conversation.speed(nextSpeed(this.model.state?.speed ?? 1, way));
   }
 
   private togglePause(): void {

@@ -36,6 +36,8 @@ export interface ControlsHost {
   orientation(orientation: Quaternion): void;
   togglePause(): void;
   step(): void;
+  /** The tank's clock is to go slower or faster. */
+  changeSpeed(way: 1 | -1): void;
   reset(): void;
   toggleHelp(): void;
   /** Somebody has used the tool. */
@@ -328,6 +330,7 @@ export class Controls {
     return {
       togglePause: () => host.togglePause(),
       step: () => host.step(),
+      changeSpeed: (way) => host.changeSpeed(way),
       reset: () => host.reset(),
       toggleHelp: () => host.toggleHelp(),
       toggleReadout: () => host.toggleReadout(),

@@ -61,8 +61,14 @@ export interface TarnHook {
   /** Of the frame that the last picture shows; -1: none. */
   readonly drawnStep: number;
   readonly simTimeS: number;
+  /** Simulated time that the last picture shows. */
+  readonly shownS: number;
   readonly particles: number;
+  /** Particles of spray, foam and bubbles in the newest frame. */
+  readonly secondary: number;
   readonly paused: boolean;
+  /** That the tank's clock is to have. */
+  readonly speed: number;
   readonly workerReady: boolean;
   readonly sequence: number;
   readonly decodeMs: number;
@@ -173,11 +179,20 @@ export function installHook(app: App): void {
     get drawnStep() {
       return app.pictures.shown?.info.step ?? -1;
     },
+    get shownS() {
+      return app.pictures.clock.shownS;
+    },
     get simTimeS() {
       return info()?.simTimeS ?? 0;
     },
     get particles() {
       return info()?.particleCount ?? 0;
+    },
+    get secondary() {
+      return info()?.secondaryCount ?? 0;
+    },
+    get speed() {
+      return model.state?.speed ?? 1;
     },
     get paused() {
       return model.state?.paused ?? false;

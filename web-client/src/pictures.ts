@@ -79,6 +79,7 @@ export class Pictures {
     this.stage.fitTank(this.size, info.cellM);
     this.stage.orient(info);
     this.stage.particles.show(frame);
+    this.stage.secondary.show(frame);
     this.recolour();
     const { field, slice } = this.fieldView;
     const levels = this.fieldView.scale(info) === null ? null : frame.field;

@@ -97,7 +97,9 @@ async function read(response: Response, file: string, white: number): Promise<So
     if (file.endsWith(".obj")) return readObj(await response.text());
     const bytes = await response.arrayBuffer();
     if (file.endsWith(".pgm")) return { rows: readPgm(new Uint8Array(bytes), white) };
-    // Few scenes have one, so that its reader is fetched only then.
+    // Few scenes have one of these, so that its reader is fetched only then.
+    if (file.endsWith(".ply")) return (await import("./state/mesh-ply.js")).readPly(new Uint8Array(bytes));
+    if (file.endsWith(".glb")) return (await import("./state/mesh-glb.js")).readGlb(new Uint8Array(bytes));
     const { STLLoader } = await import("three/addons/loaders/STLLoader.js");
     return { geometry: new STLLoader().parse(bytes) };
   } catch (error) {

@@ -51,7 +51,9 @@ class Showing {
 
   constructor(
     canvas: HTMLCanvasElement,
-    private readonly tank: Tank & { stream: { latest: DecodedFrame | null; curl: boolean } },
+    private readonly tank: Tank & {
+      stream: { latest: DecodedFrame | null; curl: boolean; secondaryRoom: number };
+    },
     private readonly interactive: () => boolean,
     say: (text: string, stays?: boolean) => void,
   ) {
@@ -113,8 +115,10 @@ class Showing {
     this.latest = latest;
     if (this.pictures.begin(timeMs, latest, this.orbit) && latest !== null)
       this.pictures.clock.onFrame(latest.info, latest.arrivedMs);
+    this.pictures.clock.ask(this.tank.state?.speed ?? 1);
     this.tool.flush();
     this.pictures.end(true);
+    this.tank.stream.secondaryRoom = this.stage.secondaryRoom;
   };
 
   private key(event: KeyboardEvent): void {

@@ -42,6 +42,7 @@ const INFO: FrameInfo = {
   lightDims: [4, 4, 4],
   lightCells: 2,
   crowding: 8,
+  secondaryCount: 0,
   decodeMs: 0,
 };
 
@@ -217,10 +218,13 @@ test("a refused frame is reported and the stream goes on", () => {
 
 test("a slot's arrays don't overlap and fill it", () => {
   const slot = new ArrayBuffer(slotBytes(slotCapacity(5000)));
-  const { positions, velocities, light, bodies, capacity } = slotViews(slot);
+  const { positions, velocities, light, bodies, secondaryPlaces, secondaryMotions, capacity } =
+    slotViews(slot);
   expect(capacity).toBe(slotCapacity(5000));
   expect(positions.byteOffset + positions.byteLength).toBe(velocities.byteOffset);
   expect(velocities.byteOffset + velocities.byteLength).toBe(light.byteOffset);
   expect(light.byteOffset + light.byteLength).toBe(bodies.byteOffset);
-  expect(bodies.byteOffset + bodies.byteLength).toBe(slot.byteLength);
+  expect(bodies.byteOffset + bodies.byteLength).toBe(secondaryPlaces.byteOffset);
+  expect(secondaryPlaces.byteOffset + secondaryPlaces.byteLength).toBe(secondaryMotions.byteOffset);
+  expect(secondaryMotions.byteOffset + secondaryMotions.byteLength).toBe(slot.byteLength);
 });

@@ -65,8 +65,8 @@ function read(meaning: Record<string, unknown>): unknown {
       locked: [],
       open_parameters: false,
       replay_until: 0,
+      speed: 1,
       ...state,
-      speed: undefined, // which the page asks its server for
       parameters: state.parameters.map((p) => ({
         ...people,
         whole: false,

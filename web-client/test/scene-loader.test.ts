@@ -42,6 +42,24 @@ test("a scene is fetched once, and each of its files", async () => {
   expect(problems).toEqual([]);
 });
 
+test("meshes of each kind have their reader", async () => {
+  const mesh = (file: string) => ({ shape: { mesh: { file } } });
+  const solids = [mesh("scan.ply"), mesh("fish.glb")];
+  const { made, shown, problems } = loader({
+    "pond.json": JSON.stringify({ solids: solids.slice(0, 1) }),
+    "sea.json": JSON.stringify({ solids }),
+    "scan.ply":
+      "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n" +
+      "element face 1\nproperty list uchar int vertex_index\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
+    "fish.glb": "solid fish",
+  });
+  made.use("pond");
+  await expect.poll(() => shown.at(-1)?.files).toEqual(["scan.ply"]);
+  made.use("sea");
+  await expect.poll(() => problems).toHaveLength(1);
+  expect(problems[0]).toContain("fish.glb: it is no binary glTF 2.0");
+});
+
 test("an answer that comes after another scene was loaded is worthless", async () => {
   let answer = (_: string) => {};
   const late = new Promise<string>((resolve) => {

@@ -30,14 +30,14 @@ bool scene_read_file_name(scene_reader *r, const char *path, const json_t *value
 {
     const bool is_mesh = rule == NULL;
     const char *name = json_string_value(value);
-    bool is_kind =
-        name != NULL && (is_mesh ? ends_with(name, ".obj") || ends_with(name, ".stl") : ends_with(name, ".pgm"));
+    tarn_mesh_format format;
+    bool is_kind = name != NULL && (is_mesh ? tarn_mesh_format_of(name, &format) : ends_with(name, ".pgm"));
     if (!is_kind || strlen(name) > TARN_SCENE_FILE_NAME_MAX || !tarn_scene_file_name_valid(name)) {
         char allowed[SCENE_ALLOWED_BYTES];
         snprintf(allowed, sizeof allowed,
                  "the name of a file in the scene's folder or below it that ends with %s, of up to %d letters, digits, "
                  "'.', '_' and '-'",
-                 is_mesh ? ".obj or .stl" : ".pgm", TARN_SCENE_FILE_NAME_MAX);
+                 is_mesh ? TARN_MESH_FILE_ENDINGS : ".pgm", TARN_SCENE_FILE_NAME_MAX);
         return scene_refuse_value(r, path, value, allowed);
     }
     *(const char **)into = name;
@@ -138,7 +138,8 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
         return false;
     }
     tarn_mesh mesh = {0};
-    const tarn_mesh_format format = ends_with(shape->file, ".obj") ? TARN_MESH_FORMAT_OBJ : TARN_MESH_FORMAT_STL;
+    tarn_mesh_format format = TARN_MESH_FORMAT_OBJ;
+    (void)tarn_mesh_format_of(shape->file, &format); // it has one: scene_read_file_name
     tarn_status status = tarn_mesh_bytes_read(shape->file, format, bytes, byte_count, &mesh, why, sizeof why);
     free(made);
     if (status != TARN_OK) {

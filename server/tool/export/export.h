@@ -28,6 +28,7 @@ typedef struct export_info {
     float reach_max_m[3];
     uint32_t cells[3];
     float cell_m;
+    float cell_particles;     ///< of a cell that is full, at rest
     bool is_flat;             ///< one cell deep: pictures show it from the front
     float spacing_m;          ///< between neighbouring particles at rest
     double frames_per_s;      ///< of simulated time, above 0
@@ -57,6 +58,8 @@ typedef struct export_frame {
     const tarn_body_state *bodies; ///< solids that are not where they were at the start
     tarn_pose pose;                ///< of the tank in the room, about its middle
     const float *pressure_pa;      ///< per cell, [z][y][x], 0 where there is no liquid; for export_vti, else NULL
+    const float *amounts;          ///< per particle, what it brings to the cells around; for export_vti, else NULL
+    const char *amount_name;       ///< its name: [a-z]+
 } export_frame;
 
 /// Values that go with the positions. A new one is one line in export_attributes().

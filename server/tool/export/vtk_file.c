@@ -3,7 +3,7 @@
 //
 //     run.pvd                  written last, so that it never names a file that isn't whole
 //     run/run-000000.vtp       positions, velocity, speed, id, where present liquid and colour; one vertex per particle
-//     run-000000.vti           pressure and velocity of the cells
+//     run-000000.vti           pressure, velocity and density of the cells
 //
 // The values lie behind the XML as they are ("appended", "raw"): a 64-bit byte count, then the values, array by array.
 // Format: "VTK XML Formats", https://docs.vtk.org/en/latest/design_documents/VTKFileFormats.html
@@ -239,19 +239,22 @@ const export_format export_vtk = {".pvd", EXPORT_PARTICLES, false, "frames", vtk
 // ---- the grid ----
 
 /// A cell's velocity is the mean of those of the particles less than a cell from its centre along each axis, weighed by
-/// one less the distance: what the liquid's transfer takes to its grid.
+/// one less the distance: what the liquid's transfer takes to its grid. What particles bring to a cell is their sum by
+/// the same weights, mirrored at the tank's walls, over how many fill one: half of the liquid's density is its surface.
 typedef struct vti_writer {
     const char *path; // FILE.vti; lives as long as the writer
     uint32_t cells[3];
     double cell_m;
     size_t cell_count;
-    float *velocity_m_s, *weight; // per cell
+    float cell_particles;
+    float *velocity_m_s, *weight, *amount; // per cell
 } vti_writer;
 
 static void vti_free(vti_writer *vti)
 {
     free(vti->velocity_m_s);
     free(vti->weight);
+    free(vti->amount);
     free(vti);
 }
 
@@ -265,8 +268,10 @@ static tarn_status vti_open(const char *path, const export_info *info, void **wr
         vti->cell_count = (size_t)info->cells[0] * info->cells[1] * info->cells[2];
         vti->velocity_m_s = malloc(vti->cell_count * 3 * sizeof(float));
         vti->weight = malloc(vti->cell_count * sizeof(float));
+        vti->amount = malloc(vti->cell_count * sizeof(float));
+        vti->cell_particles = info->cell_particles;
     }
-    if (vti == NULL || vti->velocity_m_s == NULL || vti->weight == NULL) {
+    if (vti == NULL || vti->velocity_m_s == NULL || vti->weight == NULL || vti->amount == NULL) {
         snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
         if (vti != NULL) {
             vti_free(vti);
@@ -277,8 +282,9 @@ static tarn_status vti_open(const char *path, const export_info *info, void **wr
     return TARN_OK;
 }
 
-/// Adds a particle to the eight cells whose centres are nearest; beyond a wall there are none.
-static void add_particle(vti_writer *vti, const float *position_m, const float *velocity_m_s)
+/// Adds a particle to the eight cells whose centres are nearest; beyond a wall there are none, but for its mirror
+/// image's part in the cell on this side.
+static void add_particle(vti_writer *vti, const float *position_m, const float *velocity_m_s, float amount)
 {
     int64_t first[3];
     float past[3];
@@ -293,12 +299,14 @@ static void add_particle(vti_writer *vti, const float *position_m, const float *
         bool is_inside = true;
         for (int a = 0; a < 3; a++) {
             const int above = corner >> a & 1;
-            cell[a] = first[a] + above;
+            const int64_t last = (int64_t)vti->cells[a] - 1, aimed = first[a] + above;
             weight *= above ? past[a] : 1.0F - past[a];
-            is_inside &= cell[a] >= 0 && cell[a] < vti->cells[a];
+            cell[a] = aimed < 0 ? 0 : aimed > last ? last : aimed;
+            is_inside &= cell[a] == aimed;
         }
+        const size_t at = ((size_t)cell[2] * vti->cells[1] + (size_t)cell[1]) * vti->cells[0] + (size_t)cell[0];
+        vti->amount[at] += weight * amount;
         if (is_inside) {
-            const size_t at = ((size_t)cell[2] * vti->cells[1] + (size_t)cell[1]) * vti->cells[0] + (size_t)cell[0];
             vti->weight[at] += weight;
             for (size_t c = 0; c < 3; c++) {
                 vti->velocity_m_s[3 * at + c] += weight * velocity_m_s[c];
@@ -307,12 +315,14 @@ static void add_particle(vti_writer *vti, const float *position_m, const float *
     }
 }
 
-static void find_velocities(vti_writer *vti, const export_frame *frame)
+static void find_cells(vti_writer *vti, const export_frame *frame)
 {
     memset(vti->velocity_m_s, 0, vti->cell_count * 3 * sizeof(float));
     memset(vti->weight, 0, vti->cell_count * sizeof(float));
+    memset(vti->amount, 0, vti->cell_count * sizeof(float));
     for (size_t i = 0; i < frame->particle_count; i++) {
-        add_particle(vti, frame->positions_m + 3 * i, frame->velocities_m_s + 3 * i);
+        add_particle(vti, frame->positions_m + 3 * i, frame->velocities_m_s + 3 * i,
+                     frame->amounts != NULL ? frame->amounts[i] / vti->cell_particles : 0.0F);
     }
     for (size_t i = 0; i < 3 * vti->cell_count; i++) {
         vti->velocity_m_s[i] /= vti->weight[i / 3] > 0.0F ? vti->weight[i / 3] : 1.0F;
@@ -331,21 +341,28 @@ static tarn_status vti_frame(void *writer, const export_frame *frame, char *why)
     if (status != TARN_OK) {
         return status;
     }
-    find_velocities(vti, frame);
+    find_cells(vti, frame);
     fprintf(out.file,
             "<?xml version=\"1.0\"?>\n"
             "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n"
             "  <ImageData WholeExtent=\"%s\" Origin=\"0 0 0\" Spacing=\"%.9g %.9g %.9g\">\n",
             extent, vti->cell_m, vti->cell_m, vti->cell_m);
     write_time(out.file, frame);
-    fprintf(out.file, "    <Piece Extent=\"%s\">\n      <CellData Scalars=\"pressure\" Vectors=\"velocity\">\n",
-            extent);
+    fprintf(out.file, "    <Piece Extent=\"%s\">\n      <CellData Vectors=\"velocity\">\n", extent);
     uint64_t offset_bytes = 0;
-    array_tag(out.file, "        ", "pressure", EXPORT_FLOAT32, 1, (uint32_t)vti->cell_count, &offset_bytes);
-    array_tag(out.file, "        ", "velocity", EXPORT_FLOAT32, 3, (uint32_t)vti->cell_count, &offset_bytes);
+    const uint32_t count = (uint32_t)vti->cell_count;
+    if (frame->pressure_pa != NULL) {
+        array_tag(out.file, "        ", "pressure", EXPORT_FLOAT32, 1, count, &offset_bytes);
+    }
+    array_tag(out.file, "        ", "velocity", EXPORT_FLOAT32, 3, count, &offset_bytes);
+    if (frame->amounts != NULL) {
+        array_tag(out.file, "        ", frame->amount_name, EXPORT_FLOAT32, 1, count, &offset_bytes);
+    }
     fprintf(out.file, "      </CellData>\n    </Piece>\n  </ImageData>\n  <AppendedData encoding=\"raw\">\n_");
-    const bool is_written = write_block(out.file, frame->pressure_pa, bytes) &&
-                            write_block(out.file, vti->velocity_m_s, 3 * bytes) && write_end(out.file);
+    const bool is_written = (frame->pressure_pa == NULL || write_block(out.file, frame->pressure_pa, bytes)) &&
+                            write_block(out.file, vti->velocity_m_s, 3 * bytes) &&
+                            (frame->amounts == NULL || write_block(out.file, vti->amount, bytes)) &&
+                            write_end(out.file);
     return is_written ? part_file_close(&out, why) : part_file_fail(&out, why);
 }
 

@@ -1,6 +1,3 @@
-// The viewer's own camera: a film that moves a known way, through a real browser's camera into what is sent.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FILM, WINDOW, writeFilm } from "../camera-film.mjs";
 import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
@@ -17,10 +14,8 @@ const OWN_MS_MAX = 2;
 
 /** A browser whose camera shows a film. @param step  pixels from picture to picture, right and down */
 async function useFilm(world, step) {
-  const folder = mkdtempSync(join(tmpdir(), "tarn-film-"));
-  const film = join(folder, "film.y4m");
+  const film = join(world.folder(), "film.y4m");
   writeFilm(film, step);
-  world.servers.push({ stop: async () => rmSync(folder, { recursive: true }), log: [] });
   await world.useFlags(...FAKE_CAMERA, `--use-file-for-fake-video-capture=${film}`);
 }
 

@@ -1,6 +1,5 @@
 // What stands and floats in the tank, and colours: from the fake server, whose bodies and dyes are known exactly.
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
@@ -107,6 +106,54 @@ test("a frame without colours is drawn as water, also after one with colours", a
   await until(async () => (await look(page, "coloured")).coloured, "colours come back");
 });
 
+test("meshes from scans and models are drawn, with readers that are fetched for them", async (world) => {
+  const cone = (z) => [0, 0, z, 1, 0, z, 0, 0, z + 1, 0, 1, z];
+  const json = JSON.stringify({
+    asset: { version: "2.0" },
+    nodes: [{ mesh: 0, translation: [0, 0, 1] }],
+    meshes: [{ primitives: [{ attributes: { POSITION: 0 }, indices: 1 }] }],
+    accessors: [
+      { bufferView: 0, componentType: 5126, type: "VEC3", count: 4 },
+      { bufferView: 1, componentType: 5121, type: "SCALAR", count: 12 },
+    ],
+    bufferViews: [
+      { buffer: 0, byteLength: 48 },
+      { buffer: 0, byteOffset: 48, byteLength: 12 },
+    ],
+    buffers: [{ byteLength: 60 }],
+  });
+  const faces = [0, 1, 2, 0, 3, 1, 0, 2, 3, 1, 3, 2];
+  const text = json.padEnd(Math.ceil(json.length / 4) * 4);
+  const words = (...numbers) => Buffer.from(Uint32Array.from(numbers).buffer);
+  const glb = Buffer.concat([
+    words(0x46546c67, 2, 28 + text.length + 60, text.length, 0x4e4f534a),
+    Buffer.from(text),
+    words(60, 0x004e4942),
+    Buffer.from(Float32Array.from(cone(-1)).buffer),
+    Buffer.from(faces),
+  ]);
+  const points = [0, 3, 6, 9].map((i) =>
+    cone(0)
+      .slice(i, i + 3)
+      .join(" "),
+  );
+  const triangles = [0, 3, 6, 9].map((i) => `3 ${faces.slice(i, i + 3).join(" ")}`);
+  const axes = ["x", "y", "z"].map((axis) => `property float ${axis}`);
+  const ply = ["ply", "format ascii 1.0", "element vertex 4", ...axes, "element face 4"];
+  const rest = ["property list uchar int vertex_indices", "end_header", ...points, ...triangles, ""];
+  const at = (file, x) => ({ shape: { mesh: { file, scale: 0.3 } }, position_m: [x, 0.5, 0.5] });
+  const server = await world.fake({
+    particles: 300,
+    files: {
+      "dam-break.json": JSON.stringify({ solids: [at("scan.ply", 0.5), at("parts/fish.glb", 1.2)] }),
+      "scan.ply": [...ply, ...rest].join("\n"),
+      "parts/fish.glb": glb,
+    },
+  });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+  await until(async () => (await look(page, "solids")).solids === 2, "both solids are there");
+});
+
 test("what can't be had of a scene is said, and the water goes on", async (world) => {
   world.expected.push(/404/);
   const server = await world.fake({
@@ -165,17 +212,12 @@ test("a solid that sticks out of the tank ends at its wall", async (world) => {
 });
 
 test("a tank whose scene's file has changed still shows what stands in it", async (world) => {
-  const folder = mkdtempSync(join(tmpdir(), "tarn-scene-"));
-  try {
-    const scene = join(folder, "walled.json");
-    const pool = JSON.parse(readFileSync(SMALL_POOL, "utf8"));
-    const wall = { shape: { box: { size_m: [0.1, 0.2, 0.1] } }, position_m: [0.3, 0.1, 0.2] };
-    writeFileSync(scene, JSON.stringify({ ...pool, title: "Walled", solids: [wall, wall] }));
-    const server = await world.tank({ scene });
-    copyFileSync(SMALL_POOL, scene); // which has no walls
-    const page = await world.watch(cheap(server.url));
-    await until(async () => (await look(page, "solids")).solids === 2, "both walls are there");
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const scene = join(world.folder(), "walled.json");
+  const pool = JSON.parse(readFileSync(SMALL_POOL, "utf8"));
+  const wall = { shape: { box: { size_m: [0.1, 0.2, 0.1] } }, position_m: [0.3, 0.1, 0.2] };
+  writeFileSync(scene, JSON.stringify({ ...pool, title: "Walled", solids: [wall, wall] }));
+  const server = await world.tank({ scene });
+  copyFileSync(SMALL_POOL, scene); // which has no walls
+  const page = await world.watch(cheap(server.url));
+  await until(async () => (await look(page, "solids")).solids === 2, "both walls are there");
 });

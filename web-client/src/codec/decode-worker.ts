@@ -3,6 +3,7 @@ import { byteHash } from "./byte-hash.js";
 import { copyFrame, lightFrame } from "./fill-slot.js";
 import { FrameCodec } from "./frame-codec.js";
 import { LightVolume } from "./light-volume.js";
+import { SecondaryParticles } from "./secondary-particles.js";
 import type { FromWorker, ToWorker } from "./worker-messages.js";
 
 const port = self as unknown as {
@@ -13,6 +14,8 @@ const port = self as unknown as {
 type FrameMessage = Extract<ToWorker, { kind: "frame" }>;
 
 const lightVolume = new LightVolume();
+/** Made when the first are wanted. */
+let secondary: SecondaryParticles | null = null;
 let codec: FrameCodec | null = null;
 
 port.onmessage = (event) => {
@@ -37,7 +40,7 @@ port.onmessage = (event) => {
 };
 
 function decode(c: FrameCodec, message: FrameMessage): void {
-  const { bytes, slot: offered, viewerId, hash, curl, slice, plane } = message;
+  const { bytes, slot: offered, viewerId, hash, curl, secondaryRoom, slice, plane } = message;
   const began = performance.now();
   if (!c.decode(new Uint8Array(bytes))) {
     port.postMessage({ kind: "unreferenced", slot: offered }, [offered]);
@@ -47,6 +50,8 @@ function decode(c: FrameCodec, message: FrameMessage): void {
   if (curl) c.showCurl(info);
   const { slot, views } = copyFrame(c, info, offered);
   lightFrame(lightVolume, info, views);
+  if (secondaryRoom > 0) secondary ??= new SecondaryParticles();
+  info.secondaryCount = secondary?.follow(info, views, secondaryRoom) ?? 0;
   info.decodeMs = performance.now() - began;
   const field = slice < 0 ? null : c.fieldPlane(info, slice, plane);
   port.postMessage(

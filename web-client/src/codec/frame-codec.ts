@@ -129,6 +129,7 @@ export class FrameCodec {
       lightDims: [1, 1, 1],
       lightCells: 1,
       crowding: 0,
+      secondaryCount: 0,
       decodeMs: 0,
     };
   }

@@ -5,7 +5,7 @@
 // when a tank outgrows them.
 //
 //     | positions: 4 x uint16 per particle | velocities: 4 x int8 per particle | light volume: 4 x uint8 per voxel |
-//     | bodies: 8 x float32 each |
+//     | bodies: 8 x float32 each | places of spray, foam and bubbles: 4 x uint16 each | their velocities: 4 x int8 each |
 //
 // The fourth value of a position is the particle's colour, red << 5 | green << 2 | blue, where the frame has colours; its
 // high byte is the level of a channel, where there is one.
@@ -20,9 +20,13 @@ export const LIGHT_VOXELS_MAX = 1 << 16;
 export const LIGHT_VALUES = 4;
 export const LIGHT_PRESENCE = 3;
 export const LIGHT_BYTES_MAX = LIGHT_VOXELS_MAX * LIGHT_VALUES;
+/** Spray, foam and bubbles, at most. */
+export const SECONDARY_MAX = 24576;
 /** The solid's index, position x y z in metres, rotation x y z w. */
 export const BODY_VALUES = 8;
 const BODIES_BYTES = FRAME_BODIES_MAX * BODY_VALUES * 4;
+const SECONDARY_BYTES = SECONDARY_MAX * (POSITION_BYTES + VELOCITY_BYTES);
+const REST_BYTES = LIGHT_BYTES_MAX + BODIES_BYTES + SECONDARY_BYTES;
 
 /** Levels of a field's cells in a plane of the tank, x fastest. Two wander as slots do, while a field is looked at. */
 export type FieldPlane = Uint8Array<ArrayBuffer>;
@@ -76,6 +80,8 @@ export interface FrameInfo {
   lightCells: number;
   /** Particles in a cell around the average particle, with those of the layers that were cut off. */
   crowding: number;
+  /** Spray, foam and bubbles. */
+  secondaryCount: number;
   decodeMs: number;
 }
 
@@ -97,7 +103,7 @@ export function topVorticity(info: Falls): number {
 }
 
 export function slotBytes(particlesMax: number): number {
-  return particlesMax * (POSITION_BYTES + VELOCITY_BYTES) + LIGHT_BYTES_MAX + BODIES_BYTES;
+  return particlesMax * (POSITION_BYTES + VELOCITY_BYTES) + REST_BYTES;
 }
 
 /** Capacity for a particle count, with room to grow so that small changes don't reallocate. */
@@ -111,18 +117,25 @@ export interface SlotViews {
   velocities: Int8Array<ArrayBuffer>;
   light: Uint8Array<ArrayBuffer>;
   bodies: Float32Array<ArrayBuffer>;
+  /** x y z in 1/65535 of the tank's longest edge; then size, and above it the water around one: 255 is the calm's density. */
+  secondaryPlaces: Uint16Array<ArrayBuffer>;
+  /** x y z in velocity units; then how much of it is shown, 0..127. */
+  secondaryMotions: Int8Array<ArrayBuffer>;
 }
 
 export function slotViews(slot: ArrayBuffer): SlotViews {
-  const rest = LIGHT_BYTES_MAX + BODIES_BYTES;
-  const capacity = Math.floor((slot.byteLength - rest) / (POSITION_BYTES + VELOCITY_BYTES));
+  const capacity = Math.floor((slot.byteLength - REST_BYTES) / (POSITION_BYTES + VELOCITY_BYTES));
   const velocitiesAt = capacity * POSITION_BYTES;
   const lightAt = velocitiesAt + capacity * VELOCITY_BYTES;
+  const bodiesAt = lightAt + LIGHT_BYTES_MAX;
+  const placesAt = bodiesAt + BODIES_BYTES;
   return {
     capacity,
     positions: new Uint16Array(slot, 0, capacity * 4),
     velocities: new Int8Array(slot, velocitiesAt, capacity * 4),
     light: new Uint8Array(slot, lightAt, LIGHT_BYTES_MAX),
-    bodies: new Float32Array(slot, lightAt + LIGHT_BYTES_MAX, FRAME_BODIES_MAX * BODY_VALUES),
+    bodies: new Float32Array(slot, bodiesAt, FRAME_BODIES_MAX * BODY_VALUES),
+    secondaryPlaces: new Uint16Array(slot, placesAt, SECONDARY_MAX * 4),
+    secondaryMotions: new Int8Array(slot, placesAt + SECONDARY_MAX * POSITION_BYTES, SECONDARY_MAX * 4),
   };
 }

@@ -12,6 +12,8 @@ export type ToWorker =
       hash: boolean;
       /** The particles' levels are to be those of the flow's vorticity. */
       curl: boolean;
+      /** Spray, foam and bubbles that are wanted, at most. */
+      secondaryRoom: number;
       /** Of the field the plane at this share of the tank's depth is wanted; below 0: none. */
       slice: number;
       /** For that plane, where the page has one to lend; one of another size is replaced. */

@@ -186,11 +186,17 @@ export class Conversation {
     return this.numbered((seq) => ({ t: "input", seq, k: "parameter", name, value }));
   }
 
-  control(action: Action, scene = ""): number {
+  control(action: Exclude<Action, "speed">, scene = ""): number {
     if (this.role !== "own") return 0;
     return this.numbered((seq) =>
       action === "load" ? { t: "control", seq, action, scene } : { t: "control", seq, action },
     );
+  }
+
+  /** Has the tank's clock go at another speed. */
+  speed(speed: number): number {
+    if (this.role !== "own") return 0;
+    return this.numbered((seq) => ({ t: "control", seq, action: "speed", speed }));
   }
 
   /** @param needsKey  nothing goes on here without a key frame */

@@ -114,7 +114,7 @@ export type ClientMessage =
   | ({ t: "input"; seq: number; k: "hand" } & HandInput)
   | ({ t: "input"; seq: number; k: "motion" } & MotionInput)
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
-  | { t: "control"; seq: number; action: Action; scene?: string }
+  | { t: "control"; seq: number; action: Action; scene?: string; speed?: number }
   | ({ t: "ack"; key?: boolean } & FramePosition)
   | { t: "ping"; id: number; client_time_ms: number }
   | { t: "presence"; points: readonly PresencePoint[] }
@@ -156,6 +156,8 @@ export interface SessionState {
   sizeM: [number, number, number];
   cellM: number;
   dtS: number;
+  /** Seconds of its time that the tank's clock is to have in one. */
+  speed: number;
   /** The last step of what is played back; 0: the tank is live. */
   replayUntil: number;
   parameters: ParameterInfo[];
@@ -251,6 +253,7 @@ export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
       size_m: state.sizeM,
       cell_m: state.cellM,
       dt_s: state.dtS,
+      speed: state.speed !== 1 ? state.speed : undefined,
       replay_until: state.replayUntil > 0 ? state.replayUntil : undefined,
       parameters: state.parameters,
       model: state.model,
@@ -382,6 +385,12 @@ export class MessageError extends Error {}
 
 type Fields = Record<string, unknown>;
 
+/** Told as 0 or not at all it is the world's; of a float32 what people wrote. */
+function speedOf(map: Fields): number {
+  const speed = map.speed === undefined ? 0 : number(map, "speed");
+  return speed > 0 ? Number(speed.toPrecision(6)) : 1;
+}
+
 function sessionState(map: Fields): SessionState {
   const size = list(map, "size_m");
   const [x, y, z] = size;
@@ -396,6 +405,7 @@ function sessionState(map: Fields): SessionState {
     sizeM: [x, y, z],
     cellM: number(map, "cell_m"),
     dtS: number(map, "dt_s"),
+    speed: speedOf(map),
     replayUntil: map.replay_until === undefined ? 0 : number(map, "replay_until"),
     parameters: list(map, "parameters").map((item) => {
       const p = fields(item, "parameters");

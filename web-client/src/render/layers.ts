@@ -6,6 +6,7 @@
 //     depth      the particles as the water's surface
 //     thickness  the particles as the water's thickness and colour
 //     glass      tinted solids: behind the water they are part of what is seen through it, before it they cover it
+//     secondary  spray, foam and bubbles beside water
 //     splat      the particles of a wall, added up cell by cell
 //     wall       a flat tank's fluid as a surface
 //     front      over everything: the near panes, the cursor, others' cursors and name tags
@@ -20,4 +21,5 @@ export const LAYER = {
   front: 7,
   splat: 8,
   wall: 9,
+  secondary: 10,
 } as const;

@@ -36,6 +36,12 @@ export const ADDED = {
   blendEquation: THREE.AddEquation,
 } as const;
 
+/** Of a material: what is drawn covers a share of what is not covered yet, in each channel. */
+export const COVERING = {
+  ...ADDED,
+  blendDst: THREE.OneMinusSrcColorFactor,
+} as const;
+
 /** What programs know of a view's camera. */
 export class Sight {
   readonly uniforms = {

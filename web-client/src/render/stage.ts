@@ -11,7 +11,7 @@ import type { BodyTrack } from "../state/body-track.js";
 import type { Drawing } from "../state/drawing.js";
 import { type Covers, distanceOf, type Framing, framingOf, MARGIN } from "../state/framing.js";
 import type { Orbit } from "../state/orbit.js";
-import { isWater, type Tier } from "../state/quality.js";
+import { isWater, SECONDARY_ROOM, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
 import { WallHands } from "../state/wall-hands.js";
 import type { WallLook } from "../state/wall-look.js";
@@ -25,6 +25,7 @@ import { Gas } from "./gas/gas.js";
 import { LAYER } from "./layers.js";
 import { Particles } from "./particles.js";
 import type { Fluid, View } from "./passes.js";
+import { Secondary } from "./secondary.js";
 import { isDrawnBySoftware } from "./software.js";
 import { Solids } from "./solids.js";
 import { TankBox } from "./tank-box.js";
@@ -44,6 +45,8 @@ const DIRECT = [LAYER.scene, LAYER.spheres, LAYER.glass, LAYER.front];
 
 export class Stage {
   readonly particles: Particles;
+  /** Spray, foam and bubbles. */
+  readonly secondary: Secondary;
   readonly light = new Room();
   readonly cursor = new Cursor(this.light.uniforms);
   readonly solids = new Solids(this.light.uniforms);
@@ -115,6 +118,7 @@ export class Stage {
     this.isSoftware = isDrawnBySoftware(context);
     this.particles = new Particles(context, this.light);
     const { uniforms } = this.particles;
+    this.secondary = new Secondary(context, uniforms);
     const shared = Object.fromEntries(SHARED.map((name) => [name, uniforms[name]])) as TankShared;
     this.box = new TankBox(shared, this.light.uniforms);
     this.table = new Table(this.light.uniforms, shared);
@@ -122,6 +126,7 @@ export class Stage {
       this.box.group,
       this.solids.group,
       this.particles.group,
+      this.secondary.group,
       this.cursor.mesh,
       this.fieldSlice.mesh,
     );
@@ -152,8 +157,10 @@ export class Stage {
   /** Draws a picture in which all programs are used that the first one of water takes: they are made by that. */
   warmUp(): void {
     this.particles.warmUp(true);
+    this.secondary.warmUp(true);
     this.drawCanvas(0);
     this.particles.warmUp(false);
+    this.secondary.warmUp(false);
   }
 
   /** Calls back, with the page's time in ms, before each picture of the display, or of the headset while one is worn. */
@@ -308,6 +315,7 @@ export class Stage {
     this.shownDrawing = drawing;
     this.shownLook = look;
     this.particles.flatten(tier === "points");
+    this.secondary.showBesideSpheres(this.secondaryRoom > 0 && !isWater(tier));
     // Of any tier they are the same, and know what a frame said that is gone.
     if (drawing === "arrows" && this.fluid instanceof Arrows) return;
     // What is under way on a wall goes on.
@@ -321,7 +329,7 @@ export class Stage {
   }
 
   private createFluid(tier: Tier, drawing: Drawing): Fluid | null {
-    const { renderer, scene, particles, smoothEdges, light, shownLook } = this;
+    const { renderer, scene, particles, secondary, smoothEdges, light, shownLook } = this;
     if (drawing === "arrows") return new Arrows(renderer, scene, particles);
     if (!this.hasWater || tier === "points") return null;
     if (shownLook !== null) {
@@ -330,7 +338,14 @@ export class Stage {
       return wall;
     }
     if (drawing !== "water") return new Gas(renderer, scene, particles, drawing, tier, smoothEdges);
-    return isWater(tier) ? new Water(renderer, scene, particles, tier, smoothEdges, light.uniforms) : null;
+    return isWater(tier)
+      ? new Water(renderer, scene, particles, secondary, tier, smoothEdges, light.uniforms)
+      : null;
+  }
+
+  /** So many particles of spray, foam and bubbles are drawn at most, as things are. */
+  get secondaryRoom(): number {
+    return this.shownDrawing === "water" && this.shownLook === null ? SECONDARY_ROOM[this.shownTier] : 0;
   }
 
   /** Lights the tank in another way from now on. */

@@ -214,7 +214,7 @@ export class TankBox {
                                  above(uv + vec2(0.0, off.y)) + above(uv - vec2(0.0, off.y)));
           float wet = smoothstep(0.02, 0.2, here);
           float gathered = clamp(6.0 * (here - around), -0.5, 1.5) * wet;
-          float light = mix(mix(0.45, 0.65, roomOpen), 1.0, exp(-0.5 * here)) * (1.0 + mix(0.8, 0.45, roomOpen) * gathered);
+          float light = mix(mix(0.45, 0.65, roomOpen), 1.0, exp(-0.5 * here)) * (1.0 + mix(0.8, 0.25, roomOpen) * gathered);
           // In a bright room the net is wide and soft.
           float net = mix(0.75 * web(1.3 * at / pitch) - 0.2, 0.4 * web(0.8 * at / pitch) - 0.08, roomOpen);
           return light * (1.0 + wet * exp(-0.35 * here) * net);

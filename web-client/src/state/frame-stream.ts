@@ -43,6 +43,8 @@ export class FrameStream {
   hashing = false;
   /** Whether it computes the flow's vorticity at the particles. */
   curl = false;
+  /** How many particles of spray, foam and bubbles it may make. */
+  secondaryRoom = 0;
   /** Where the plane lies that it cuts out of the field, as a share of the tank's depth; below 0: none is wanted. */
   slice = -1;
 
@@ -106,11 +108,11 @@ export class FrameStream {
     this.free = null;
     this.busy = true;
     this.decoding = next;
-    const { viewerId, hashing: hash, curl, slice } = this;
+    const { viewerId, hashing: hash, curl, secondaryRoom, slice } = this;
     const plane = slice < 0 ? null : this.freePlane;
     this.freePlane = null;
     this.port.postMessage(
-      { kind: "frame", bytes, slot, viewerId, hash, curl, slice, plane },
+      { kind: "frame", bytes, slot, viewerId, hash, curl, secondaryRoom, slice, plane },
       plane === null ? [bytes, slot] : [bytes, slot, plane.buffer],
     );
   }

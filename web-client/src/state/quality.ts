@@ -2,10 +2,19 @@
 // start chooses; afterwards the rate of pictures is watched: water that is late is measured again and left where its cost
 // is to blame, not where the display or the browser is slow. A finer tier is tried after a while of being quick, and each
 // time that this turned out too much the while gets longer.
+import { SECONDARY_MAX } from "../codec/frame-info.js";
 import { Detail } from "./detail.js";
 
 export const TIERS = ["points", "spheres", "water-low", "water"] as const;
 export type Tier = (typeof TIERS)[number];
+
+/** Particles of spray, foam and bubbles that each shows at most. */
+export const SECONDARY_ROOM: Readonly<Record<Tier, number>> = {
+  points: 0,
+  spheres: SECONDARY_MAX / 4,
+  "water-low": SECONDARY_MAX / 2,
+  water: SECONDARY_MAX,
+};
 
 /** What people may ask for, and the tier that it is. */
 export const QUALITIES: Readonly<Record<string, Tier>> = {

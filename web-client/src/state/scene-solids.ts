@@ -37,7 +37,7 @@ export interface Solid {
 type Json = Readonly<Record<string, unknown>>;
 
 const GREY = 0x9ea2a8;
-const FILE = /^([A-Za-z0-9_-][A-Za-z0-9._-]*\/)*[A-Za-z0-9_-][A-Za-z0-9._-]*\.(obj|stl|pgm)$/;
+const FILE = /^([A-Za-z0-9_-][A-Za-z0-9._-]*\/)*[A-Za-z0-9_-][A-Za-z0-9._-]*\.(obj|stl|ply|glb|pgm)$/;
 
 /** The solids of a scene; those that can't be understood are missing. */
 export function readSolids(scene: unknown): Solid[] {

@@ -1,4 +1,4 @@
-// The files that scenes name: triangles from OBJ, heights from PGM pictures.
+// The files that scenes name: triangles from OBJ, heights from PGM pictures. mesh-ply.ts and mesh-glb.ts have PLY and glTF.
 
 export interface Triangles {
   /** x y z each, in the file's units. */

@@ -23,7 +23,7 @@ export const INPUT_KINDS = ["pointer", "controller", "hand", "orientation", "par
 export const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye", "throw", "wall", "erase"] as const;
 export const PHASES = ["down", "move", "up"] as const;
 export const SIDES = ["left", "right"] as const;
-export const ACTIONS = ["pause", "resume", "step", "reset", "load"] as const;
+export const ACTIONS = ["pause", "resume", "step", "reset", "load", "speed"] as const;
 export const ROLES = ["watch", "play", "own"] as const;
 export const MODERATIONS = ["mute", "unmute", "remove", "own", "play", "watch"] as const;
 /** What may be locked: tools, and these. */

@@ -15,6 +15,7 @@ const MOUSE: readonly Row[] = [
   ["Space", "pour while held", "play"],
   ["[  ]", "size of the tool", "play"],
   ["P, S, R", "pause, single step, reset", "own"],
+  ["<  >", "slower, faster: slow motion", "own"],
   ["Arrows, +, −, V", "turn, zoom, centre the view"],
   ["F", "full screen"],
   ["M", "measurements"],

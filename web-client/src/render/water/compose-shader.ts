@@ -1,4 +1,4 @@
-// The picture: what is behind the water, bent and coloured by it, what it mirrors, the sun's glint and foam. Pixels
+// The picture: what is behind the water, bent and coloured by it, what it mirrors, the sun's glint, and what is white in it, on it and above it. Pixels
 // without water get the scene as it is. The depth is the nearest of both, for what is drawn over it.
 import { room } from "../../shader/room.js";
 import { tone } from "../../shader/tone.js";
@@ -13,6 +13,7 @@ uniform sampler2D sceneDepth;
 uniform sampler2D surface;    // normal-shader.ts
 uniform sampler2D colours;    // surface-shader.ts
 uniform sampler2D amounts;
+uniform sampler2D white;      // white-shader.ts
 uniform vec4 lens;
 uniform vec2 focal;           // places of the picture per unit of slope
 uniform vec2 depthToDistance;
@@ -30,7 +31,8 @@ ${room}
 ${tone}
 ${tankRay}
 
-const float MIRROR = 0.025;    // of light that falls straight onto water
+const float MIRROR = 0.02;     // of light that falls straight onto water
+const float PANE_MIRROR = 0.3; // of what water against a pane mirrors: the pane itself does it
 const float INDEX = 1.33;      // of refraction
 const float BACK_MIN = 0.2;    // a bent ray goes at least so steeply away from the eye
 
@@ -40,30 +42,13 @@ vec3 lightOf(vec2 uv) {
   return roomOpen > 0.0 ? lightShown(c) : pow(c, vec3(2.2));
 }
 
-float hash(vec3 p) {
-  p = fract(p * vec3(0.1031, 0.1030, 0.0973));
-  p += dot(p, p.yzx + 33.33);
-  return fract((p.x + p.y) * p.z);
-}
-/** 0..1, smooth over a unit. */
-float noise(vec3 p) {
-  vec3 i = floor(p);
-  vec3 f = p - i;
-  f *= f * (3.0 - 2.0 * f);
-  vec4 a = vec4(hash(i), hash(i + vec3(1, 0, 0)), hash(i + vec3(0, 1, 0)), hash(i + vec3(1, 1, 0)));
-  vec4 b = vec4(hash(i + vec3(0, 0, 1)), hash(i + vec3(1, 0, 1)), hash(i + vec3(0, 1, 1)), hash(i + vec3(1)));
-  vec4 z = mix(a, b, f.z);
-  return mix(mix(z.x, z.y, f.x), mix(z.z, z.w, f.x), f.y);
-}
-/** Bubbles: how much of a place foam covers, and how bright they are. */
-vec2 bubbles(float foam, vec3 place, float d) {
-  // No finer than the picture's pixels.
-  float size = max(0.55 * radius, 2.0 * d * dFdx(at.x) / focal.x);
-  vec3 p = (viewToTank * vec4(place, 1.0)).xyz / (size * length(viewToTank[0].xyz));
-  float fine = noise(p);
-  float grain = 0.62 * fine + 0.38 * noise(0.37 * p + 7.0);
-  float amount = smoothstep(0.10, 0.85, foam);
-  return vec2(smoothstep(0.80 - 0.75 * amount, 1.20 - 0.75 * amount, grain), 0.72 + 0.5 * fine);
+/** Share of a ring of places around that shows water. */
+float coverAround(vec2 reach) {
+  vec2 across = 0.707 * reach;
+  return 0.125 * (textureLod(surface, at + vec2(reach.x, 0.0), 0.0).a + textureLod(surface, at - vec2(reach.x, 0.0), 0.0).a +
+                  textureLod(surface, at + vec2(0.0, reach.y), 0.0).a + textureLod(surface, at - vec2(0.0, reach.y), 0.0).a +
+                  textureLod(surface, at + across, 0.0).a + textureLod(surface, at - across, 0.0).a +
+                  textureLod(surface, at + across * vec2(1, -1), 0.0).a + textureLod(surface, at + across * vec2(-1, 1), 0.0).a);
 }
 
 float distanceOf(float depth) { return depthToDistance.y / (depthToDistance.x - depth); }
@@ -79,14 +64,23 @@ void main() {
   float cover = smoothstep(0.25, 0.75, s.a);
   float d = s.z / max(s.a, 1e-3);
   float solid = distanceOf(depth);
-  colour = plain;
+  vec4 whites = textureLod(white, at, 0.0);
+  // A bubble by itself is clear: only many together are white.
+  whites.r = smoothstep(0.14, 0.85, whites.r);
+  vec3 bright = vec3(0.84, 0.93, 0.97) * (skyFill * vec3(0.2, 0.26, 0.31) + sunFill * 0.62);
+  vec4 spray = vec4(shown(0.9 * bright), 1.0);
+  colour = mix(plain, spray, whites.b);
   gl_FragDepth = depth;
   if (cover == 0.0 || d > solid) return;
 
   vec2 n = s.xy / s.a;
   vec3 normal = normalize(vec3(n, sqrt(max(0.02, 1.0 - dot(n, n)))));
   vec3 ray = vec3(lens.xy + lens.zw * at, -1.0);
-  float ends = tankAlong(ray).y;
+  vec2 tank = tankAlong(ray);
+  float ends = tank.y;
+  // At the far walls the waterline is made of the tiles' edges: what sticks out of its mean is cut.
+  if (ends - d < 3.0 * radius) cover = min(cover, smoothstep(0.2, 0.7, coverAround(1.3 * radius / d * focal)));
+  if (cover == 0.0) return;
   vec3 place = ray * d;
   vec3 toEye = normalize(-place);
 
@@ -94,8 +88,7 @@ void main() {
   vec4 tinted = textureLod(colours, at, 0.0);
   float weight = max(tinted.a, 1e-5);
   vec3 tint = clamp(tinted.rgb / weight, 0.012, 0.985);
-  float foam = amount.g / weight;
-  float daylight = amount.b / weight;
+  float daylight = amount.g / weight;
   float thick = min(amount.r, min(solid, ends) - d + radius);
 
   // What is behind, seen along the bent ray; where that ray would end before the water it isn't bent.
@@ -118,27 +111,25 @@ void main() {
   float cosine = clamp(dot(normal, toEye), 0.16, 1.0);
   behind *= 1.0 - 0.5 * roomOpen * pow(1.0 - cosine, 2.0);
   vec3 water = behind * through + body * turbid;
+  // Bubbles below the surface: what they scatter has gone through water twice.
+  water = mix(water, mix(bright, bright * pow(tint, vec3(0.4)), 0.75) * (0.35 + 0.65 * daylight), whites.g);
 
   // Never quite from its edge: at a silhouette the normal is a guess.
-  float mirror = (MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 4.2)) * (1.0 + 0.4 * roomOpen);
+  float mirror = MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 5.0);
+  mirror *= mix(PANE_MIRROR, 1.0, tank.x > 0.0 ? smoothstep(0.1, 0.8, (d - tank.x) / radius) : 1.0);
   vec3 to = viewToRoom * reflect(-toEye, normal);
   water = mix(water, roomLight(to), mirror * smoothstep(0.0, 0.3 * radius, thick));
   float toSun = max(dot(normal, normalize(sunDirection + toEye)), 0.0);
   water += skyColour * (1.4 * pow(toSun, 420.0) + 0.16 * pow(toSun, 48.0)) * (0.35 + 0.65 * daylight);
 
   // Bright light is scattered in foam until it comes from everywhere.
-  vec3 white = vec3(0.84, 0.93, 0.97) * mix(lamp, skyFill * vec3(0.2, 0.26, 0.31) + sunFill * 0.62, 0.8 * roomOpen) * 0.78;
-  float foamy = 0.0;
-  if (foam > 0.02) {
-    vec2 froth = bubbles(foam, place, d);
-    foamy = 0.88 * froth.x;
-    water = mix(water, white * froth.y, foamy);
-  }
+  vec3 foam = mix(vec3(0.84, 0.93, 0.97) * lamp, bright, 0.8 * roomOpen) * 0.86;
+  water = mix(water, foam, whites.r);
 
   // Where nothing is drawn behind the water a page or a real room is seen through it.
   float nothing = 1.0 - textureLod(scene, bent, 0.0).a;
-  float clear = nothing * seeThrough(water, through * (1.0 - mirror) * (1.0 - foamy), behind);
-  colour = mix(plain, vec4(shown(water), 1.0 - clear), cover);
+  float clear = nothing * seeThrough(water, through * (1.0 - mirror) * (1.0 - whites.r) * (1.0 - whites.g), behind);
+  colour = mix(mix(plain, vec4(shown(water), 1.0 - clear), cover), spray, whites.b);
   if (cover > 0.5) gl_FragDepth = clamp(depthToDistance.x - depthToDistance.y / d, 0.0, depth);
 }
 `;

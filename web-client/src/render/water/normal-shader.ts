@@ -1,6 +1,6 @@
 // Which way the water faces, from the smoothed distances. Of the two differences along an axis the smaller one counts
 // where they are far apart: the other one reaches over a silhouette. What is too narrow for one, a drop of a pixel or a
-// rag of the waterline, faces upwards: a guessed direction would glitter.
+// rag of the waterline, faces upwards, as does what is beside a pane's water: a guessed direction would glitter.
 export const normalFragment = /* glsl */ `
 precision highp float;
 precision highp sampler2D;
@@ -34,6 +34,9 @@ vec3 slope(ivec2 here, ivec2 step_, vec3 place, float d, float side, ivec2 last)
   return isB ? right : vec3(0.0);
 }
 
+/** Whether a place shows water that lies against a pane. */
+bool isPane(ivec2 at, ivec2 last) { return texelFetch(distances, clamp(at, ivec2(0), last), 0).r < 0.0; }
+
 void main() {
   ivec2 here = ivec2(gl_FragCoord.xy);
   ivec2 last = textureSize(distances, 0) - 1;
@@ -45,7 +48,9 @@ void main() {
   vec3 normal = cross(slope(here, ivec2(1, 0), place, d, signed_, last),
                       slope(here, ivec2(0, 1), place, d, signed_, last));
   float size = length(normal);
-  normal = size > 0.0 ? normal / size : upDirection;
+  bool isBesidePane = signed_ > 0.0 && (isPane(here + ivec2(2, 0), last) || isPane(here - ivec2(2, 0), last) ||
+                                        isPane(here + ivec2(0, 2), last) || isPane(here - ivec2(0, 2), last));
+  normal = size > 0.0 && !isBesidePane ? normal / size : upDirection;
   surface = vec4(normal.xy, d, 1.0);
 }
 `;

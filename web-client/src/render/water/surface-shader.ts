@@ -27,9 +27,13 @@ flat out vec3 facing;  // of the surface, view space
 flat out float flatness;
 flat out float bulge;  // of a tile, in its radii
 flat out float wide;   // view space
+flat out vec3 streak;  // of a drop: its way on the screen, and how much longer than wide it is drawn
 flat out float beside; // what is so near to a pane lies against it, view space; 0: no wall is near
 
 uniform vec3 level;    // upwards, tank coordinates
+
+/** Drops are drawn as long as the way that they make meanwhile. */
+const float SHUTTER_S = 0.014;
 
 /**
  * @param slow  1: it hardly moves; what rides a little higher than the rest is no drop then
@@ -51,7 +55,7 @@ void main() {
   p.at -= towardsSurface(p, slow) * normalize(p.rising + vec3(0.0, 1e-5, 0.0));
   vec3 walls = press(p.at);
   bool isBeside = any(greaterThan(abs(p.at - 0.5 * tankSize), 0.5 * tankSize - 2.2 * wide));
-  wide *= 1.12 * (1.0 - 0.45 * p.lone);
+  wide *= 1.12 * (1.0 - 0.5 * p.lone);
 
   vec4 view = modelViewMatrix * vec4(p.at, 1.0);
   // Walls that the water is seen through, where there is no surface of its own.
@@ -72,8 +76,14 @@ void main() {
   centre = view.xyz;
   wide *= scale;
   beside *= scale;
+  // Falling sheets tear into threads and drops along their way.
+  vec2 way = p.thin * SHUTTER_S * velocityScale * (modelViewMatrix * vec4(motion.xyz, 0.0)).xy;
+  float reach = length(way);
+  float longer = 1.0 + min(1.8, reach / wide);
+  streak = vec3(reach > 0.0 ? way / reach : vec2(1.0, 0.0), longer);
+  wide *= inversesqrt(longer);
   gl_Position = projectionMatrix * view;
-  gl_PointSize = max(2.0, 2.0 * wide * pixelsPerUnit / -view.z);
+  gl_PointSize = max(2.0, 2.0 * wide * longer * pixelsPerUnit / -view.z);
 }
 `;
 
@@ -87,6 +97,7 @@ flat in vec3 facing;
 flat in float flatness;
 flat in float bulge;
 flat in float wide;
+flat in vec3 streak;
 flat in float beside;
 out vec4 distance_;    // less than 0: of water that lies against a pane before it
 ${tankRay}
@@ -94,8 +105,9 @@ ${tankRay}
 const float TILE2 = 3.2;
 
 void main() {
-  vec2 disc = vec2(gl_PointCoord.x * 2.0 - 1.0, 1.0 - gl_PointCoord.y * 2.0);
-  float r2 = dot(disc, disc);
+  vec2 disc = vec2(gl_PointCoord.x * 2.0 - 1.0, 1.0 - gl_PointCoord.y * 2.0) * streak.z;
+  vec2 own = vec2(dot(disc, streak.xy) / streak.z, dot(disc, vec2(-streak.y, streak.x)));
+  float r2 = dot(own, own);
   if (r2 > 1.0) discard;
   float ball = sqrt(1.0 - r2);
   // A surface seen nearly from its edge would lean without end.
@@ -122,7 +134,7 @@ uniform vec3 waterColour;
 
 flat out float distance_;
 flat out vec3 tint;
-flat out vec3 content; // metres of water in the middle, foam, daylight
+flat out vec2 content; // metres of water in the middle, daylight
 flat out float deep;   // metres of water that hide what is behind them
 
 void main() {
@@ -138,10 +150,9 @@ void main() {
   tint = waterColour;
 #endif
   // Eight particles fill a cell; drawn over 1.7 radii and falling off as below, they add up to that.
-  // A drop by itself is clear.
   float scale = length(modelViewMatrix[0].xyz);
   wide *= scale;
-  content = vec3(0.557 * wide, p.foam * (1.0 - 0.85 * p.lone), p.daylight);
+  content = vec2(0.557 * wide, p.daylight);
   deep = 5.0 * radius * scale;
   vec4 view = modelViewMatrix * vec4(p.at, 1.0);
   distance_ = -view.z;
@@ -161,10 +172,10 @@ uniform vec2 depthToDistance;
 
 flat in float distance_;
 flat in vec3 tint;
-flat in vec3 content;
+flat in vec2 content;
 flat in float deep;
 layout(location = 0) out vec4 colour;  // what is near the surface: its colour, weighed, and the weights
-layout(location = 1) out vec4 amount;  // metres; foam and daylight, weighed as the colours
+layout(location = 1) out vec4 amount;  // metres; daylight, weighed as the colours
 
 void main() {
   vec2 disc = gl_PointCoord * 2.0 - 1.0;
@@ -177,6 +188,6 @@ void main() {
   float share = content.x * (1.0 - r2) * (1.0 - r2);
   float weight = share * (1.0 - r2) * exp(-behind / deep);
   colour = weight * vec4(tint, 1.0);
-  amount = vec4(share, weight * content.yz, 0.0);
+  amount = vec4(share, weight * content.y, 0.0, 0.0);
 }
 `;

@@ -4,7 +4,7 @@ import * as THREE from "three";
 import { sceneMap } from "../passes.js";
 
 export type WaterTier = "water-low" | "water";
-export type MapName = "scene" | "distances" | "smoothed" | "surface" | "volume";
+export type MapName = "scene" | "distances" | "smoothed" | "surface" | "volume" | "white";
 
 export interface MapPlan {
   name: MapName;
@@ -41,6 +41,7 @@ const KINDS: readonly MapKind[] = [
     formats: ["RGBA16F", "RGBA16F"],
     bytesPerPixel: 16,
   },
+  { name: "white", share: { "water-low": 0.5, water: 1 }, formats: ["RGBA8"], bytesPerPixel: 4 },
 ];
 
 /** The maps of a tier for a view of so many pixels. */
@@ -58,6 +59,7 @@ export class Targets {
   readonly smoothed: THREE.WebGLRenderTarget;
   readonly surface: THREE.WebGLRenderTarget;
   readonly volume: THREE.WebGLRenderTarget;
+  readonly white: THREE.WebGLRenderTarget;
 
   /** @param samples  of the scene, for smooth edges */
   constructor(
@@ -83,11 +85,12 @@ export class Targets {
     this.smoothed = make("smoothed", distances);
     this.surface = make("surface", { ...smooth, type: THREE.HalfFloatType });
     this.volume = make("volume", { ...smooth, type: THREE.HalfFloatType, count: 2 });
+    this.white = make("white", smooth);
   }
 
   dispose(): void {
     this.scene.depthTexture?.dispose();
-    for (const target of [this.scene, this.distances, this.smoothed, this.surface, this.volume])
+    for (const target of [this.scene, this.distances, this.smoothed, this.surface, this.volume, this.white])
       target.dispose();
   }
 }

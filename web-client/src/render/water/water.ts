@@ -2,9 +2,10 @@
 //
 //     distances ─▶ smoothed along x, y, y, x ─┬─▶ surface ──────────────────────────┐
 //                                             ├─▶ scene, what is behind the water ──┼─▶ picture ─▶ what is before the
-//                                             └─▶ volume: thickness, colour, foam ──┘              water, panes, cursor
+//                                             ├─▶ volume: thickness, colour ────────┤              water, panes, cursor
+//                                             └─▶ white: foam, bubbles, spray ──────┘
 //
-// The scene's depth bounds the volume. All of them take the smoothed distances: what is parted at the water's surface
+// The scene's depth bounds the volume and what is white. All of them take the smoothed distances: what is parted at the water's surface
 // is parted at the one that is seen.
 //
 // A view is a camera and a part of a target: the canvas, or an eye of a headset. Maps are made for a view's size and
@@ -17,6 +18,7 @@ import type { Particles } from "../particles.js";
 import {
   ADDED,
   aim,
+  COVERING,
   clear,
   type Fluid,
   Maps,
@@ -28,6 +30,7 @@ import {
   set,
   type View,
 } from "../passes.js";
+import type { Secondary } from "../secondary.js";
 import { PART, waterBeside } from "./beside-water.js";
 import { composeFragment } from "./compose-shader.js";
 import { filterFragment } from "./filter-shader.js";
@@ -35,13 +38,14 @@ import { type Kernel, ROUNDS, setKernel } from "./kernel.js";
 import { normalFragment } from "./normal-shader.js";
 import { distanceFragment, distanceVertex, thicknessFragment, thicknessVertex } from "./surface-shader.js";
 import { Targets, type WaterTier } from "./targets.js";
+import { whiteFragment, whiteVertex } from "./white-shader.js";
 
 /** Of a colourless liquid, linear. */
-const WATER_COLOUR = [0.06, 0.5, 0.72] as const;
+export const WATER_COLOUR = [0.06, 0.5, 0.72] as const;
 /** Taps to either side when the surface is smoothed along an axis. */
 const TAPS: Readonly<Record<WaterTier, number>> = { "water-low": 6, water: 9 };
 /** Light comes through so many edges of a cube as large as the tank, coloured once. */
-const CLEAR = 0.5;
+export const CLEAR = 0.5;
 /** The same where colours say something: what is behind the water mixes in less. */
 const CLEAR_SCALED = 0.08;
 
@@ -51,12 +55,15 @@ export class Water implements Fluid {
   private readonly kernel: Kernel = { tapsMax: 1, reachPx: 1, range: 1, pull: 1 };
   private readonly focal = new THREE.Vector2();
   private readonly mapSize = new THREE.Vector2();
+  private readonly whiteSize = new THREE.Vector2();
   private readonly rotation = new THREE.Matrix3();
   private readonly distance: THREE.ShaderMaterial;
   private readonly thickness: THREE.ShaderMaterial;
+  private readonly white: THREE.ShaderMaterial;
   private readonly filter: THREE.ShaderMaterial;
   private readonly normal: THREE.ShaderMaterial;
   private readonly compose: THREE.ShaderMaterial;
+  private readonly clear: { value: number };
   private readonly quad = new FullScreenQuad();
   private readonly axisX = new THREE.Vector2(1, 0);
   private readonly axisY = new THREE.Vector2(0, 1);
@@ -69,6 +76,7 @@ export class Water implements Fluid {
     private readonly renderer: THREE.WebGLRenderer,
     private readonly scene: THREE.Scene,
     private readonly particles: Particles,
+    private readonly secondary: Secondary,
     tier: WaterTier,
     smoothEdges: boolean,
     light: RoomUniforms,
@@ -89,6 +97,16 @@ export class Water implements Fluid {
       depthToDistance,
     });
     Object.assign(this.thickness, ADDED);
+    this.clear = { value: 1 };
+    this.white = program(whiteVertex, whiteFragment, {
+      ...secondary.uniforms,
+      surface: { value: null },
+      sceneDepth: { value: null },
+      mapSize: { value: this.whiteSize },
+      depthToDistance,
+      clearM: this.clear,
+    });
+    Object.assign(this.white, COVERING);
     this.filter = passProgram(filterFragment, {
       distances: { value: null },
       axis: { value: this.axisX },
@@ -113,17 +131,19 @@ export class Water implements Fluid {
       surface: { value: null },
       colours: { value: null },
       amounts: { value: null },
+      white: { value: null },
       focal: { value: this.focal },
       viewToRoom: { value: this.rotation },
       sunDirection: own.sunDirection as THREE.IUniform,
       upDirection: own.upDirection as THREE.IUniform,
       ...light,
-      clearM: { value: 1 },
+      clearM: this.clear,
       radius: { value: 1 },
     });
     Object.assign(this.compose, { depthTest: true, depthFunc: THREE.AlwaysDepth, depthWrite: true });
     particles.add(this.distance, LAYER.depth);
     particles.add(this.thickness, LAYER.thickness);
+    secondary.add(this.white, LAYER.secondary);
   }
 
   draw(view: View, tankM: number): void {
@@ -145,6 +165,7 @@ export class Water implements Fluid {
     clear(renderer, targets.scene);
     renderer.render(this.scene, camera);
     pass(renderer, this.scene, this.particles, targets.volume, camera, LAYER.thickness);
+    pass(renderer, this.scene, this.particles, targets.white, camera, LAYER.secondary);
 
     this.full(this.normal, targets.surface);
 
@@ -165,7 +186,15 @@ export class Water implements Fluid {
   dispose(): void {
     this.particles.remove(this.distance);
     this.particles.remove(this.thickness);
-    for (const material of [this.distance, this.thickness, this.filter, this.normal, this.compose])
+    this.secondary.remove(this.white);
+    for (const material of [
+      this.distance,
+      this.thickness,
+      this.white,
+      this.filter,
+      this.normal,
+      this.compose,
+    ])
       material.dispose();
     this.quad.dispose();
     this.targets.dispose();
@@ -177,12 +206,16 @@ export class Water implements Fluid {
     set(this.thickness, "surface", targets.distances.texture);
     set(this.thickness, "sceneDepth", targets.scene.depthTexture);
     this.mapSize.set(targets.volume.width, targets.volume.height);
+    set(this.white, "surface", targets.distances.texture);
+    set(this.white, "sceneDepth", targets.scene.depthTexture);
+    this.whiteSize.set(targets.white.width, targets.white.height);
     set(this.normal, "distances", targets.distances.texture);
     set(this.compose, "scene", targets.scene.texture);
     set(this.compose, "sceneDepth", targets.scene.depthTexture);
     set(this.compose, "surface", targets.surface.texture);
     set(this.compose, "colours", targets.volume.textures[0]);
     set(this.compose, "amounts", targets.volume.textures[1]);
+    set(this.compose, "white", targets.white.texture);
     return targets;
   }
 
@@ -198,7 +231,9 @@ export class Water implements Fluid {
     set(this.filter, "range", this.kernel.range);
     set(this.filter, "pull", this.kernel.pull);
     set(this.normal, "range", this.kernel.range);
-    set(this.compose, "clearM", (this.particles.isScaled ? CLEAR_SCALED : CLEAR) * tankM * scale);
+    this.clear.value = (this.particles.isScaled ? CLEAR_SCALED : CLEAR) * tankM * scale;
+    // They would hide the colours.
+    this.white.visible = !this.particles.isScaled;
     set(this.compose, "radius", radius);
     this.focal.set(0.5 * fx, 0.5 * fy);
   }

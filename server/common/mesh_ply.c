@@ -1,0 +1,389 @@
+// PLY: a head that declares elements and their properties, then the elements, as text or as bytes in either order.
+// Begin at tarn_mesh_ply_read. The format: G. Turk, "The PLY Polygon File Format", Stanford University, 1994.
+#include "server/common/mesh_formats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ELEMENTS_MAX = 16, PROPERTIES_MAX = 64 };
+
+typedef enum ply_form { FORM_TEXT, FORM_LITTLE_ENDIAN, FORM_BIG_ENDIAN, FORM_COUNT } ply_form;
+static const char *const form_names[FORM_COUNT] = {"ascii", "binary_little_endian", "binary_big_endian"};
+
+typedef enum ply_type { INT8, UINT8, INT16, UINT16, INT32, UINT32, FLOAT32, FLOAT64, TYPE_COUNT } ply_type;
+static const struct {
+    const char *name, *other_name;
+    size_t bytes;
+} types[TYPE_COUNT] = {
+    [INT8] = {"char", "int8", 1},        [UINT8] = {"uchar", "uint8", 1},      [INT16] = {"short", "int16", 2},
+    [UINT16] = {"ushort", "uint16", 2},  [INT32] = {"int", "int32", 4},        [UINT32] = {"uint", "uint32", 4},
+    [FLOAT32] = {"float", "float32", 4}, [FLOAT64] = {"double", "float64", 8},
+};
+
+/// What is wanted of a property. The first three are numbers of a vertex.
+typedef enum ply_role { ROLE_X, ROLE_Y, ROLE_Z, ROLE_CORNERS, ROLE_NONE } ply_role;
+
+typedef struct ply_property {
+    ply_role role;
+    bool is_list;
+    ply_type count_type, type;
+} ply_property;
+
+typedef enum ply_kind { KIND_VERTEX, KIND_FACE, KIND_OTHER } ply_kind;
+
+typedef struct ply_element {
+    ply_kind kind;
+    tarn_text_shown name;
+    uint32_t count, property_count;
+    ply_property properties[PROPERTIES_MAX];
+} ply_element;
+
+typedef struct ply {
+    tarn_mesh_builder *builder;
+    tarn_text_cursor *cursor;
+    ply_form form;
+    uint32_t vertex_count; ///< as declared
+    uint32_t element_count;
+    ply_element elements[ELEMENTS_MAX];
+} ply;
+
+#define REFUSE(p, ...) tarn_text_refuse((p)->cursor, TARN_E_MALFORMED, __VA_ARGS__)
+
+// ---- the head ----
+
+static tarn_status read_form(ply *p)
+{
+    const tarn_text_word name = tarn_text_next(p->cursor), version = tarn_text_next(p->cursor);
+    p->form = FORM_COUNT;
+    for (int i = 0; i < FORM_COUNT; i++) {
+        p->form = tarn_text_is(name, form_names[i]) ? (ply_form)i : p->form;
+    }
+    if (p->form == FORM_COUNT || !tarn_text_is(version, "1.0")) {
+        return REFUSE(p, "found the format %s %s, allowed are ascii, binary_little_endian and binary_big_endian 1.0",
+                      tarn_text_show(name).text, tarn_text_show(version).text);
+    }
+    return TARN_OK;
+}
+
+static tarn_status check_count(ply *p, const ply_element *element, uint32_t max)
+{
+    return element->count <= max
+               ? TARN_OK
+               : tarn_text_refuse(p->cursor, TARN_E_LIMIT, "found %u elements %s, allowed are at most %u",
+                                  element->count, element->name.text, max);
+}
+
+static tarn_status read_element(ply *p)
+{
+    const tarn_text_word name = tarn_text_next(p->cursor), number = tarn_text_next(p->cursor);
+    tarn_text_word rest;
+    int64_t count;
+    if (name.bytes == 0 || !tarn_text_integer(number, &count, &rest) || rest.bytes > 0 || count < 0) {
+        return REFUSE(p, "found the element %s %s, allowed is a name and a whole number", tarn_text_show(name).text,
+                      tarn_text_show(number).text);
+    }
+    if (p->element_count == ELEMENTS_MAX) {
+        return tarn_text_refuse(p->cursor, TARN_E_LIMIT, "found more than %d kinds of elements, allowed are %d",
+                                ELEMENTS_MAX, ELEMENTS_MAX);
+    }
+    if (tarn_text_is(name, "tristrips")) {
+        return REFUSE(p, "found triangles as \"tristrips\", allowed are faces");
+    }
+    ply_element *element = &p->elements[p->element_count++];
+    element->kind = tarn_text_is(name, "vertex") ? KIND_VERTEX : tarn_text_is(name, "face") ? KIND_FACE : KIND_OTHER;
+    element->name = tarn_text_show(name);
+    element->count = (uint32_t)count;
+    for (uint32_t i = 0; i + 1 < p->element_count; i++) {
+        if (element->kind != KIND_OTHER && p->elements[i].kind == element->kind) {
+            return REFUSE(p, "found the element %s twice", element->name.text);
+        }
+    }
+    if (element->kind == KIND_VERTEX) {
+        p->vertex_count = element->count;
+        return check_count(p, element, TARN_MESH_VERTICES_MAX);
+    }
+    return element->kind == KIND_FACE ? check_count(p, element, TARN_MESH_TRIANGLES_MAX) : TARN_OK;
+}
+
+static tarn_status read_type(ply *p, tarn_text_word word, ply_type *type)
+{
+    for (int i = 0; i < TYPE_COUNT; i++) {
+        if (tarn_text_is(word, types[i].name) || tarn_text_is(word, types[i].other_name)) {
+            *type = (ply_type)i;
+            return TARN_OK;
+        }
+    }
+    return REFUSE(p, "found the type %s, allowed are char, uchar, short, ushort, int, uint, float and double",
+                  tarn_text_show(word).text);
+}
+
+static ply_role role_of(ply_kind kind, bool is_list, tarn_text_word name)
+{
+    static const char *const axes[] = {"x", "y", "z"};
+    for (int axis = 0; axis < 3 && kind == KIND_VERTEX && !is_list; axis++) {
+        if (tarn_text_is(name, axes[axis])) {
+            return (ply_role)axis;
+        }
+    }
+    const bool is_corners = tarn_text_is(name, "vertex_indices") || tarn_text_is(name, "vertex_index");
+    return kind == KIND_FACE && is_list && is_corners ? ROLE_CORNERS : ROLE_NONE;
+}
+
+static tarn_status read_property(ply *p)
+{
+    if (p->element_count == 0) {
+        return REFUSE(p, "found a property before the first element");
+    }
+    ply_element *element = &p->elements[p->element_count - 1];
+    ply_property property = {.is_list = false};
+    if (element->property_count == PROPERTIES_MAX) {
+        return tarn_text_refuse(p->cursor, TARN_E_LIMIT, "found more than %d properties of %s, allowed are %d",
+                                PROPERTIES_MAX, element->name.text, PROPERTIES_MAX);
+    }
+    tarn_text_word word = tarn_text_next(p->cursor);
+    property.is_list = tarn_text_is(word, "list");
+    if (property.is_list) {
+        const tarn_status status = read_type(p, tarn_text_next(p->cursor), &property.count_type);
+        if (status != TARN_OK) {
+            return status;
+        }
+        word = tarn_text_next(p->cursor);
+    }
+    const tarn_status status = read_type(p, word, &property.type);
+    property.role = role_of(element->kind, property.is_list, tarn_text_next(p->cursor));
+    for (uint32_t i = 0; i < element->property_count && status == TARN_OK; i++) {
+        if (property.role != ROLE_NONE && element->properties[i].role == property.role) {
+            return REFUSE(p, "found a property of %s twice", element->name.text);
+        }
+    }
+    element->properties[element->property_count++] = property;
+    return status;
+}
+
+/// Whether what was declared can be a mesh.
+static tarn_status check_head(ply *p)
+{
+    if (p->form == FORM_COUNT) {
+        return REFUSE(p, "found no format, allowed is a line \"format ascii 1.0\" or of a binary one");
+    }
+    for (uint32_t i = 0; i < p->element_count; i++) {
+        const ply_element *element = &p->elements[i];
+        uint32_t roles = 0;
+        for (uint32_t k = 0; k < element->property_count; k++) {
+            roles |= 1U << element->properties[k].role;
+        }
+        const uint32_t axes = 1U << ROLE_X | 1U << ROLE_Y | 1U << ROLE_Z;
+        if (element->property_count == 0 && element->count > 0) {
+            return REFUSE(p, "found no properties of the element %s, allowed are 1 to %d", element->name.text,
+                          PROPERTIES_MAX);
+        }
+        if (element->kind == KIND_VERTEX && element->count > 0 && (roles & axes) != axes) {
+            return REFUSE(p, "found vertices without x, y or z, allowed are properties of these names");
+        }
+        if (element->kind == KIND_FACE && element->count > 0 && (roles & 1U << ROLE_CORNERS) == 0) {
+            return REFUSE(p, "found faces without corners, allowed is a property list vertex_indices or vertex_index");
+        }
+    }
+    return TARN_OK;
+}
+
+/// To the byte behind its end.
+static tarn_status read_head(ply *p)
+{
+    tarn_text_cursor *cursor = p->cursor;
+    cursor->line = 1;
+    if (!tarn_text_is(tarn_text_next(cursor), "ply")) {
+        return REFUSE(p, "found something else than \"ply\", with which such files begin");
+    }
+    tarn_status status = TARN_OK;
+    while (status == TARN_OK) {
+        const bool has_line = tarn_text_next_line(cursor);
+        const tarn_text_word word = tarn_text_next(cursor);
+        if (!has_line || (word.bytes == 0 && cursor->at == cursor->end)) {
+            return REFUSE(p, "found the end of the file, allowed is \"end_header\"");
+        }
+        if (tarn_text_is(word, "end_header")) {
+            break;
+        }
+        if (tarn_text_is(word, "format")) {
+            status = read_form(p);
+        } else if (tarn_text_is(word, "element")) {
+            status = read_element(p);
+        } else if (tarn_text_is(word, "property")) {
+            status = read_property(p);
+        } else if (!tarn_text_is(word, "comment") && !tarn_text_is(word, "obj_info")) {
+            return REFUSE(p, "found %s, allowed are format, element, property, comment, obj_info and end_header",
+                          tarn_text_show(word).text);
+        }
+    }
+    if (status == TARN_OK) {
+        status = check_head(p);
+    }
+    (void)tarn_text_next_line(cursor);
+    return status;
+}
+
+// ---- the elements ----
+
+static tarn_status refuse_end(ply *p, const ply_element *element, uint32_t number)
+{
+    return REFUSE(p, "found the end of the file in %s %u, allowed are %u as the head says", element->name.text, number,
+                  element->count);
+}
+
+/// A value of bytes, whose order the file names.
+static double value_of(const ply *p, const uint8_t *bytes, ply_type type)
+{
+    const size_t count = types[type].bytes;
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++) {
+        bits = bits << 8 | bytes[p->form == FORM_BIG_ENDIAN ? i : count - 1 - i];
+    }
+    const uint32_t half = (uint32_t)bits;
+    float single;
+    double number;
+    switch (type) {
+    case INT8:
+        return (int8_t)half;
+    case INT16:
+        return (int16_t)half;
+    case INT32:
+        return (int32_t)half;
+    case FLOAT32:
+        memcpy(&single, &half, sizeof single);
+        return (double)single;
+    case FLOAT64:
+        memcpy(&number, &bits, sizeof number);
+        return number;
+    default:
+        return (double)half;
+    }
+}
+
+/// The next value. @param number  NULL: it is passed over, whatever it is
+static tarn_status read_value(ply *p, const ply_element *element, uint32_t index, ply_type type, double *number)
+{
+    tarn_text_cursor *cursor = p->cursor;
+    if (p->form == FORM_TEXT) {
+        const tarn_text_word word = tarn_text_next_of_all(cursor);
+        if (word.bytes == 0) {
+            return refuse_end(p, element, index);
+        }
+        if (number != NULL && !tarn_text_number(word, number)) {
+            return REFUSE(p, "found %s in %s %u, allowed is a number", tarn_text_show(word).text, element->name.text,
+                          index);
+        }
+        return TARN_OK;
+    }
+    if ((size_t)(cursor->end - cursor->at) < types[type].bytes) {
+        return refuse_end(p, element, index);
+    }
+    if (number != NULL) {
+        *number = value_of(p, (const uint8_t *)cursor->at, type);
+    }
+    cursor->at += types[type].bytes;
+    return TARN_OK;
+}
+
+/// A whole number from 0 to max.
+static tarn_status read_whole(ply *p, const ply_element *element, uint32_t index, ply_type type, uint32_t max,
+                              const char *what, uint32_t *whole)
+{
+    double number = 0.0;
+    const tarn_status status = read_value(p, element, index, type, &number);
+    if (status == TARN_OK && !(number >= 0.0 && number <= (double)max && number == floor(number))) {
+        return REFUSE(p, "%s %u: found %g for %s, allowed is a whole number from 0 to %u", element->name.text, index,
+                      number, what, max);
+    }
+    *whole = (uint32_t)number;
+    return status;
+}
+
+static tarn_status read_corners(ply *p, const ply_element *element, uint32_t index, const ply_property *property,
+                                uint32_t count)
+{
+    uint32_t corners[3] = {0, 0, 0};
+    if (count < 3) {
+        return REFUSE(p, "%s %u: found %u corners, allowed are 3 or more", element->name.text, index, count);
+    }
+    if (p->vertex_count == 0) {
+        return REFUSE(p, "found faces and no vertices");
+    }
+    tarn_status status = TARN_OK;
+    for (uint32_t i = 0; i < count && status == TARN_OK; i++) { // a fan from the first
+        status =
+            read_whole(p, element, index, property->type, p->vertex_count - 1, "a corner", &corners[i < 3 ? i : 2]);
+        if (i >= 2 && status == TARN_OK) {
+            status = tarn_mesh_builder_triangle(p->builder, corners);
+            corners[1] = corners[2];
+        }
+    }
+    return status;
+}
+
+static tarn_status read_list(ply *p, const ply_element *element, uint32_t index, const ply_property *property)
+{
+    uint32_t count = 0;
+    tarn_status status = read_whole(p, element, index, property->count_type, INT32_MAX, "a list's length", &count);
+    if (status == TARN_OK && property->role == ROLE_CORNERS) {
+        return read_corners(p, element, index, property, count);
+    }
+    for (uint32_t i = 0; i < count && status == TARN_OK; i++) {
+        status = read_value(p, element, index, property->type, NULL);
+    }
+    return status;
+}
+
+static tarn_status read_one(ply *p, const ply_element *element, uint32_t index)
+{
+    double at_m[3] = {0.0, 0.0, 0.0};
+    tarn_status status = TARN_OK;
+    for (uint32_t i = 0; i < element->property_count && status == TARN_OK; i++) {
+        const ply_property *property = &element->properties[i];
+        const bool is_axis = property->role <= ROLE_Z;
+        status = property->is_list
+                     ? read_list(p, element, index, property)
+                     : read_value(p, element, index, property->type, is_axis ? &at_m[property->role - ROLE_X] : NULL);
+    }
+    return status == TARN_OK && element->kind == KIND_VERTEX ? tarn_mesh_builder_place(p->builder, at_m) : status;
+}
+
+static tarn_status read_elements(ply *p)
+{
+    tarn_text_cursor *cursor = p->cursor;
+    tarn_status status = TARN_OK;
+    for (uint32_t i = 0; i < p->element_count; i++) {
+        for (uint32_t k = 0; k < p->elements[i].count && status == TARN_OK; k++) {
+            status = read_one(p, &p->elements[i], k);
+        }
+    }
+    if (status != TARN_OK) {
+        return status;
+    }
+    const bool is_text = p->form == FORM_TEXT;
+    const tarn_text_word rest = is_text ? tarn_text_next_of_all(cursor) : (tarn_text_word){cursor->at, 0};
+    if (is_text ? rest.bytes > 0 : cursor->at < cursor->end) {
+        return REFUSE(p, "found more behind the last element, allowed is what the head declares");
+    }
+    return TARN_OK;
+}
+
+tarn_status tarn_mesh_ply_read(tarn_mesh_builder *builder)
+{
+    ply *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return tarn_text_refuse(builder->cursor, TARN_E_MEMORY, "out of memory for the head");
+    }
+    p->builder = builder;
+    p->cursor = builder->cursor;
+    p->form = FORM_COUNT;
+    tarn_status status = read_head(p);
+    if (status == TARN_OK) {
+        p->cursor->line = p->form == FORM_TEXT ? p->cursor->line : 0;
+        status = read_elements(p);
+        p->cursor->line = 0;
+    }
+    free(p);
+    return status;
+}

@@ -1,0 +1,164 @@
+// Triangles from PLY, as text and as bytes in either order: what the server takes of such a file
+// (server/common/mesh_ply.c), which has checked it before it simulates it.
+import type { Triangles } from "./solid-files.js";
+
+type Take = () => number;
+
+interface Property {
+  name: string;
+  type: string;
+  /** Of a list's length; "": a single number. */
+  countType: string;
+}
+
+interface Element {
+  name: string;
+  count: number;
+  properties: Property[];
+}
+
+interface Head {
+  form: string;
+  elements: Element[];
+  /** Where the elements begin. */
+  end: number;
+}
+
+/** Of which a value has so many bytes; the same under two names. */
+const BYTES: Readonly<Record<string, number>> = {
+  char: 1,
+  uchar: 1,
+  short: 2,
+  ushort: 2,
+  int: 4,
+  uint: 4,
+  float: 4,
+  double: 8,
+};
+const SAME: Readonly<Record<string, string>> = {
+  int8: "char",
+  uint8: "uchar",
+  int16: "short",
+  uint16: "ushort",
+  int32: "int",
+  uint32: "uint",
+  float32: "float",
+  float64: "double",
+};
+const HEAD_BYTES_MAX = 65536;
+
+/** Of the vertices x, y, z; of the faces the corners, polygons as fans. */
+export function readPly(bytes: Uint8Array): Triangles {
+  const head = readHead(bytes);
+  const take = head.form === "ascii" ? takeWords(bytes, head.end) : null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset + head.end, bytes.byteLength - head.end);
+  const little = head.form === "binary_little_endian";
+  let at = 0;
+  const number = (type: string): number => {
+    if (take !== null) return take();
+    const size = BYTES[type] as number;
+    if (at + size > view.byteLength) throw new Error("it ends early");
+    at += size;
+    return valueAt(view, at - size, type, little);
+  };
+  const positions: number[] = [];
+  const indices: number[] = [];
+  for (const element of head.elements) {
+    const axes = ["x", "y", "z"].map((axis) => element.properties.findIndex(({ name }) => name === axis));
+    if (element.name === "vertex" && axes.some((axis) => axis < 0))
+      throw new Error("a vertex has no x, y or z");
+    for (let i = 0; i < element.count; i++) {
+      const values = element.properties.map((property) => {
+        if (property.countType === "") return number(property.type);
+        const count = number(property.countType);
+        const isFace = element.name === "face" && /^vertex_ind(ices|ex)$/.test(property.name);
+        if (isFace) takeFan(indices, count, () => number(property.type));
+        else for (let k = 0; k < count; k++) number(property.type);
+        return 0;
+      });
+      if (element.name === "vertex") for (const axis of axes) positions.push(values[axis] as number);
+    }
+  }
+  const count = positions.length / 3;
+  if (indices.length === 0) throw new Error("it has no faces");
+  if (!positions.every(Number.isFinite)) throw new Error("a corner isn't three numbers");
+  const beyond = indices.find((index) => !(Number.isInteger(index) && index >= 0 && index < count));
+  if (beyond !== undefined) throw new Error(`a face names corner ${beyond} of ${count}`);
+  return { positions: new Float32Array(positions), indices: new Uint32Array(indices) };
+}
+
+function takeFan(indices: number[], count: number, take: Take): void {
+  const first = count > 0 ? take() : 0;
+  let before = count > 1 ? take() : 0;
+  for (let i = 2; i < count; i++) {
+    const corner = take();
+    indices.push(first, before, corner);
+    before = corner;
+  }
+}
+
+function readHead(bytes: Uint8Array): Head {
+  const text = new TextDecoder("latin1").decode(bytes.subarray(0, HEAD_BYTES_MAX));
+  const end = /(^|[\r\n])end_header(\r\n|\n|\r|$)/.exec(text);
+  if (!/^ply[\r\n]/.test(text) || end === null) throw new Error("it is no PLY file");
+  const head: Head = { form: "", elements: [], end: end.index + end[0].length };
+  for (const line of text.slice(0, end.index).split(/[\r\n]+/)) {
+    const words = line.trim().split(/\s+/);
+    const last = head.elements.at(-1);
+    if (words[0] === "format") head.form = words[1] ?? "";
+    if (words[0] === "element")
+      head.elements.push({ name: words[1] ?? "", count: Number(words[2]), properties: [] });
+    if (words[0] === "property" && last !== undefined) last.properties.push(readProperty(words));
+  }
+  const sound = head.elements.every(
+    ({ count, properties }) =>
+      Number.isInteger(count) && count >= 0 && (count === 0 || properties.length > 0),
+  );
+  if (!sound || !["ascii", "binary_little_endian", "binary_big_endian"].includes(head.form))
+    throw new Error("its head can't be understood");
+  return head;
+}
+
+function readProperty(words: string[]): Property {
+  const isList = words[1] === "list";
+  const type = typeOf(words[isList ? 3 : 1]);
+  return { name: words[isList ? 4 : 2] ?? "", type, countType: isList ? typeOf(words[2]) : "" };
+}
+
+function typeOf(word = ""): string {
+  const type = SAME[word] ?? word;
+  if (!(type in BYTES)) throw new Error(`it has values of an unknown type, ${word}`);
+  return type;
+}
+
+/** The words of a text, as numbers. */
+function takeWords(bytes: Uint8Array, start: number): Take {
+  const words = new TextDecoder().decode(bytes.subarray(start)).match(/\S+/g) ?? [];
+  let at = 0;
+  return () => {
+    const word = words[at++];
+    if (word === undefined) throw new Error("it ends early");
+    return Number(word);
+  };
+}
+
+function valueAt(view: DataView, at: number, type: string, little: boolean): number {
+  switch (type) {
+    case "char":
+      return view.getInt8(at);
+    case "uchar":
+      return view.getUint8(at);
+    case "short":
+      return view.getInt16(at, little);
+    case "ushort":
+      return view.getUint16(at, little);
+    case "int":
+      return view.getInt32(at, little);
+    case "uint":
+      return view.getUint32(at, little);
+    case "float":
+      return view.getFloat32(at, little);
+    default:
+      return view.getFloat64(at, little);
+  }
+}

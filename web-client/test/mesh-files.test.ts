@@ -1,0 +1,155 @@
+import { expect, test } from "vitest";
+import { readGlb } from "../src/state/mesh-glb.js";
+import { readPly } from "../src/state/mesh-ply.js";
+
+const CORNERS = [
+  [0, 0, 0],
+  [1, 0, 0],
+  [1, 1, 0],
+  [0, 1, 0],
+];
+const FAN = [0, 1, 2, 0, 2, 3];
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+const HEAD = "element vertex 4\nproperty float x\nproperty float y\nproperty float z\n";
+const FACES = "element face 1\nproperty list uchar int vertex_indices\nend_header\n";
+const ply = (body: string) => readPly(bytes(`ply\nformat ascii 1.0\n${HEAD}${FACES}${body}`));
+const TEXT = `${CORNERS.map((corner) => corner.join(" ")).join("\n")}\n`;
+
+/** The square as bytes, with values that nobody asks for around it, in a buffer that begins before it. */
+function binaryPly(little: boolean): Uint8Array {
+  const form = little ? "little" : "big";
+  const head = bytes(
+    `ply\r\nformat binary_${form}_endian 1.0\r\ncomment end_header comes later\r\nelement face 1\r\nproperty list uint8 float32 uv\r\n` +
+      "property list uchar ushort vertex_index\r\nelement vertex 4\r\nproperty uchar red\r\nproperty double x\r\n" +
+      "property short y\r\nproperty float z\r\nend_header\r\n",
+  );
+  const view = new DataView(new ArrayBuffer(128));
+  let at = 0;
+  view.setUint8(at++, 1);
+  view.setFloat32(at, 7, little);
+  at += 4;
+  view.setUint8(at++, 4);
+  for (let i = 0; i < 4; i++, at += 2) view.setUint16(at, i, little);
+  for (const [x = 0, y = 0, z = 0] of CORNERS) {
+    view.setUint8(at, 255);
+    view.setFloat64(at + 1, x, little);
+    view.setInt16(at + 9, y, little);
+    view.setFloat32(at + 11, z, little);
+    at += 15;
+  }
+  const whole = new Uint8Array([9, ...head, ...new Uint8Array(view.buffer, 0, at)]);
+  return whole.subarray(1);
+}
+
+test("PLY becomes triangles, as text and as bytes in either order", () => {
+  for (const { positions, indices } of [
+    ply(`${TEXT}4 0 1 2 3\n`),
+    readPly(binaryPly(true)),
+    readPly(binaryPly(false)),
+  ]) {
+    expect([...positions]).toEqual(CORNERS.flat());
+    expect([...indices]).toEqual(FAN);
+  }
+});
+
+test("a PLY file that isn't whole is refused", () => {
+  const whole = binaryPly(true);
+  for (let cut = 0; cut < whole.length; cut++) expect(() => readPly(whole.subarray(0, cut))).toThrow();
+  expect(() => ply(`${TEXT}4 0 1 2`)).toThrow("ends early");
+  expect(() => ply(`${TEXT}3 0 1 4`)).toThrow("corner 4 of 4");
+  expect(() => ply(`${TEXT}3 0 1 -1`)).toThrow("corner -1 of 4");
+  expect(() => ply(`${TEXT.replace("1", "x")}3 0 1 2`)).toThrow("three numbers");
+  expect(() => ply(`${TEXT}2 0 1`)).toThrow("no faces");
+  expect(() => readPly(bytes("solid"))).toThrow("no PLY");
+  expect(() =>
+    readPly(bytes("ply\nformat ascii 1.0\nelement vertex 1\nproperty half x\nend_header\n1")),
+  ).toThrow("half");
+  expect(() =>
+    readPly(bytes("ply\nformat ascii 1.0\nelement vertex 1\nproperty int x\nend_header\n1")),
+  ).toThrow("no x, y or z");
+  expect(() => readPly(bytes("ply\nformat ascii 1.0\nelement edge 9999999999\nend_header\n1"))).toThrow(
+    "head",
+  );
+});
+
+/** A binary glTF with the square in it. */
+function glb(json: Record<string, unknown>, cut = 0): Uint8Array {
+  const text = bytes(
+    JSON.stringify({
+      meshes: [{ primitives: [{ attributes: { POSITION: 0 }, indices: 1 }] }],
+      accessors: [
+        { bufferView: 0, componentType: 5126, type: "VEC3", count: 4 },
+        { bufferView: 1, componentType: 5123, type: "SCALAR", count: 6 },
+      ],
+      buffers: [{ byteLength: 60 }],
+      bufferViews: [
+        { buffer: 0, byteLength: 48 },
+        { buffer: 0, byteOffset: 48, byteLength: 12 },
+      ],
+      ...json,
+    }),
+  );
+  const padded = Math.ceil(text.length / 4) * 4;
+  const view = new DataView(new ArrayBuffer(28 + padded + 60));
+  const words = [0x46546c67, 2, view.byteLength, padded, 0x4e4f534a];
+  words.forEach((word, i) => {
+    view.setUint32(4 * i, word, true);
+  });
+  const all = new Uint8Array(view.buffer);
+  all.fill(32, 20, 20 + padded).set(text, 20);
+  view.setUint32(20 + padded, 60, true);
+  view.setUint32(24 + padded, 0x004e4942, true);
+  CORNERS.flat().forEach((number, i) => {
+    view.setFloat32(28 + padded + 4 * i, number, true);
+  });
+  FAN.forEach((index, i) => {
+    view.setUint16(76 + padded + 2 * i, index, true);
+  });
+  return all.subarray(0, all.length - cut);
+}
+
+test("binary glTF becomes triangles, where its nodes stand", () => {
+  const still = readGlb(glb({ scene: 0, scenes: [{ nodes: [0] }], nodes: [{ mesh: 0 }, { mesh: 0 }] }));
+  expect([...still.positions]).toEqual(CORNERS.flat());
+  expect([...still.indices]).toEqual(FAN);
+  const nodes = [
+    { translation: [10, 0, 3], rotation: [0, 0, 1, 1], children: [1] },
+    { mesh: 0, translation: [2, 0, 0], scale: [2, 3, 1] },
+  ];
+  const turned = readGlb(glb({ nodes, extensionsRequired: ["KHR_materials_unlit"] }));
+  expect([...turned.positions]).toEqual([10, 2, 3, 10, 4, 3, 7, 4, 3, 7, 2, 3]);
+  const matrix = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 2, 3, 1];
+  expect([...readGlb(glb({ nodes: [{ mesh: 0, matrix }] })).positions].slice(0, 3)).toEqual([1, 2, 3]);
+  expect([...readGlb(glb({ nodes: [{ mesh: 0, scale: [-1, 1, 1] }] })).indices]).toEqual([2, 1, 0, 3, 2, 0]);
+  const two = readGlb(glb({ nodes: [{ mesh: 0 }, { mesh: 0 }] }));
+  expect([...two.indices].slice(6)).toEqual(FAN.map((index) => index + 4));
+});
+
+test("glTF that can't be shown as it is meant is refused", () => {
+  const nodes = [{ mesh: 0 }];
+  expect(() => readGlb(bytes("glTF"))).toThrow("no binary glTF");
+  expect(() => readGlb(glb({ nodes }, 4))).toThrow("ends early");
+  expect(() => readGlb(glb({}))).toThrow("no triangles");
+  expect(() => readGlb(glb({ nodes: [{ mesh: 1 }] }))).toThrow("missing");
+  expect(() => readGlb(glb({ nodes: [{ mesh: 0, skin: 0 }] }))).toThrow("bones");
+  expect(() => readGlb(glb({ nodes: [{ children: [0] }], scenes: [{ nodes: [0] }] }))).toThrow(
+    "in each other",
+  );
+  expect(() => readGlb(glb({ nodes, extensionsRequired: ["KHR_draco_mesh_compression"] }))).toThrow("draco");
+  const accessor = { bufferView: 0, componentType: 5126, type: "VEC3", count: 4 };
+  const meshes = [{ primitives: [{ attributes: { POSITION: 0 } }] }];
+  expect(() => readGlb(glb({ nodes, meshes, accessors: [{ ...accessor, sparse: {} }] }))).toThrow("sparse");
+  expect(() => readGlb(glb({ nodes, meshes, accessors: [{ ...accessor, count: 99 }] }))).toThrow(
+    "ends early",
+  );
+  expect(() => readGlb(glb({ nodes, meshes, accessors: [{ ...accessor, componentType: 5123 }] }))).toThrow(
+    "type",
+  );
+  expect(() => readGlb(glb({ nodes, meshes: [{ primitives: [{ mode: 5 }] }] }))).toThrow("single");
+  const few = [
+    { ...accessor, count: 3 },
+    { bufferView: 1, componentType: 5123, type: "SCALAR", count: 6 },
+  ];
+  expect(() => readGlb(glb({ nodes, accessors: few }))).toThrow("corner 3 of 3");
+});
