@@ -77,6 +77,8 @@ tarn_act tarn_act_of(const tarn_message *message)
         return TARN_ACT_MODERATE;
     case TARN_MESSAGE_LOCK:
         return TARN_ACT_LOCK;
+    case TARN_MESSAGE_PROBE:
+        return TARN_ACT_PROBE;
     case TARN_MESSAGE_INPUT:
         return act_of_input(message->input.kind);
     default:

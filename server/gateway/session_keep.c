@@ -7,6 +7,22 @@
 
 #include <string.h>
 
+static void put_probes(const tarn_session *session, tarn_session_about *about)
+{
+    const tarn_session_probes *probes = &session->probes;
+    memcpy(about->probes_scene, probes->scene, sizeof about->probes_scene);
+    about->probe_count = probes->wanted.count;
+    for (uint32_t i = 0; i < about->probe_count; i++) {
+        const tarn_probe_wanted *from = &probes->wanted.of[i];
+        tarn_session_probe *probe = &about->probes[i];
+        probe->shows = (uint32_t)from->shows;
+        probe->is_scenes = from->is_scenes;
+        memcpy(probe->at_m, from->at_m, sizeof probe->at_m);
+        memcpy(probe->to_m, from->to_m, sizeof probe->to_m);
+        memcpy(probe->label, from->label, sizeof probe->label);
+    }
+}
+
 static tarn_session_about about_of(const tarn_session *session)
 {
     tarn_session_about about = {.guests = (uint32_t)session->guests,
@@ -19,6 +35,7 @@ static tarn_session_about about_of(const tarn_session *session)
     memcpy(about.title, session->title, sizeof about.title);
     memcpy(about.begun_as, session->begun_as, sizeof about.begun_as);
     memcpy(about.salt, session->salt, sizeof about.salt);
+    put_probes(session, &about);
     return about;
 }
 

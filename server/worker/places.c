@@ -397,6 +397,9 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
     case TARN_IPC_SPEED:
         tarn_worker_tank_set_speed(&place->tank, message->speed.speed, now_ns);
         return TARN_OK;
+    case TARN_IPC_PROBES:
+        tarn_worker_probes_ask(&place->tank, &message->probes);
+        return TARN_OK;
     case TARN_IPC_PRESENT:
         present(place, &message->present);
         return TARN_OK;

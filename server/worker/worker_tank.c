@@ -63,6 +63,7 @@ void tarn_worker_tank_begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t ste
     tarn_frame_plan_start(&tank->plan, &tank->rates, now_ns);
     tank->too_large_told = false;
     tank->added_changed = false;
+    tank->probes.is_due = true;
     list_bodies(tank);
     start_pace(tank, now_ns);
 }
@@ -139,6 +140,7 @@ static tarn_status hold(tarn_worker_tank *tank)
 void tarn_worker_tank_unmake(tarn_worker_tank *tank)
 {
     tarn_worker_replay_drop(tank);
+    tarn_worker_probes_unmake(tank);
     tarn_encoder_destroy(tank->encoder);
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
@@ -260,6 +262,7 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *
         tarn_frame_plan_ask(&tank->plan);
     }
     tank->viewer_count = audience->viewer_count;
+    tarn_worker_probes_watch(tank, audience->readings != 0);
 }
 
 /// Keeps a change of a parameter for the next step; while there is none, it comes as soon as the tank settles.
@@ -354,6 +357,10 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
     }
     if (is_stepping(tank)) {
         due = step_due_ns(tank);
+    }
+    const uint64_t probes_ns = tarn_worker_probes_due_ns(tank, is_stepping(tank));
+    if (probes_ns < due) {
+        return probes_ns;
     }
     if (tarn_encoder_is_begun(tank->encoder)) {
         return is_stepping(tank) ? due : 0;
@@ -650,9 +657,13 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     const bool is_step = is_stepping(tank) && step_due_ns(tank) <= now_ns;
     tarn_black_box_set_busy(&tank->snapshot.box, true);
-    tarn_status status = is_step ? step(tank, link, jobs, now_ns) : TARN_OK;
+    tarn_status status = tarn_worker_probes_make(tank, link);
+    status = status == TARN_OK && is_step ? step(tank, link, jobs, now_ns) : status;
     if (status == TARN_OK) {
         status = tarn_worker_frame_finish(tank, link, jobs); // that was coded beside the step
+    }
+    if (status == TARN_OK) {
+        status = tarn_worker_probes_measure(tank, link, is_step);
     }
     if (status == TARN_OK && tank->viewer_count > 0) {
         status = show(tank, link, jobs, is_step, tarn_clock_monotonic_ns());
@@ -696,7 +707,9 @@ uint64_t tarn_worker_tank_tell_ns(const tarn_worker_tank *tank)
         tank->state_changed || tank->notice[0] || tank->handover.phase != TARN_HANDOVER_NONE) {
         return 0;
     }
-    return tank->added_changed && tank->added_due_ns < tank->report_due_ns ? tank->added_due_ns : tank->report_due_ns;
+    const uint64_t probes_ns = tarn_worker_probes_tell_ns(tank);
+    const uint64_t first_ns = probes_ns < tank->report_due_ns ? probes_ns : tank->report_due_ns;
+    return tank->added_changed && tank->added_due_ns < first_ns ? tank->added_due_ns : first_ns;
 }
 
 void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)
@@ -709,6 +722,7 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
     }
     tell_state(tank, link);
     tarn_worker_replay_ask(tank, link, now_ns);
+    tarn_worker_probes_tell(tank, link, now_ns);
     // After the state, whose epoch it belongs to.
     if (tank->notice[0] && !tank->state_changed) {
         memset(&message, 0, sizeof message);

@@ -32,6 +32,7 @@
 #include "server/worker/snapshot.h"
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
+#include "server/worker/worker_probes.h"
 
 #include <stdbool.h>
 
@@ -97,6 +98,7 @@ typedef struct tarn_worker_tank {
     tarn_worker_frame frame;     ///< that is being made
     uint32_t step_count, encode_count;
     tarn_worker_replay replay;
+    tarn_worker_probes probes;
     tarn_handover handover; ///< while there is one, the tank stands
 } tarn_worker_tank;
 

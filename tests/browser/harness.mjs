@@ -40,10 +40,13 @@ export async function settled(look, what, stillMs = 300) {
 const cases = [];
 
 /**
- * Registers a case; `run` gets the world: browser, servers, and the means to make pages.
- * @param options.alone  it runs when no other case does: it holds how fast something is against something
+ * Registers a case: test(name, run), or test(name, options, run). `run` gets the world: browser, servers, and the means
+ * to make pages.
+ * @param options.alone  it runs when no other case does: it follows something in real time
  */
-export function test(name, run, { alone = false } = {}) {
+export function test(name, ...rest) {
+  const run = rest.pop();
+  const [{ alone = false } = {}] = rest;
   cases.push({ name, run, alone });
 }
 

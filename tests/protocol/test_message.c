@@ -502,6 +502,44 @@ static void added_solids_are_checked(void **context)
     refused(ADDED("7"), TARN_E_MALFORMED, "an array");
 }
 
+#define READINGS(rows, rest) "{'t':'readings','list':1,'epoch':2,'step':3,'dt_s':0.01,'rows':" rows ",'values':" rest "}"
+#define PROBE_OF(rest) "{'t':'probes','list':1,'probes':[{'id':1,'kind':'point'," rest "}]}"
+
+static tarn_status write_status(const tarn_message *message);
+
+static void probes_and_readings_are_checked(void **context)
+{
+    (void)context;
+    tarn_message m = taken("{'t':'probe','action':'move','id':7,'at_m':[0.5,1,2]}");
+    assert_true(m.probe.action == TARN_PROBE_ACT_MOVE && m.probe.id == 7 && m.probe.at_m[2] == 2.0f);
+    refused("{'t':'probe','action':'move','at_m':[0,1,1001]}", TARN_E_LIMIT, "at_m[2]");
+    refused("{'t':'probe','action':'place','kind':'thermometer'}", TARN_E_UNKNOWN_KIND, "kind");
+    refused("{'t':'probe','action':'look'}", TARN_E_UNKNOWN_KIND, "action");
+    refused("{'t':'probe','id':1}", TARN_E_MALFORMED, "action");
+    m = taken(PROBE_OF("'at_m':[0,1,2],'to_m':[0,1,2],'columns':['pressure_pa','x']"));
+    assert_int_equal(m.probes.probe_count, 1);
+    assert_int_equal(m.probes.probes[0].column_count, 2);
+    assert_string_equal(m.probes.probes[0].columns[1], "x");
+    refused(PROBE_OF("'at_m':[-1,1,2],'to_m':[0,1,2],'columns':[]"), TARN_E_LIMIT, "at_m[0]");
+    refused(PROBE_OF("'at_m':[0,1,2],'to_m':[0,1,2],'columns':['']"), TARN_E_LIMIT, "columns");
+    refused(PROBE_OF("'at_m':[0,1,2],'to_m':[0,1,2],'columns':[1]"), TARN_E_MALFORMED, "columns");
+    refused(PROBE_OF("'at_m':[0,1,2],'to_m':[0,1,2]"), TARN_E_MALFORMED, "columns");
+    refused(READINGS("1", "1"), TARN_E_MALFORMED, "values");
+    refused(READINGS("0", "''"), TARN_E_LIMIT, "rows");
+    static uint8_t values[TARN_READINGS_BYTES_MAX + 4];
+    m = (tarn_message){.kind = TARN_MESSAGE_READINGS};
+    m.readings = (tarn_readings){.row_count = 3, .byte_count = 24, .values = values};
+    assert_int_equal(write_status(&m), TARN_OK);
+    m.readings.row_count = 4;
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT); // no whole rows
+    m.readings = (tarn_readings){.row_count = 1, .byte_count = sizeof values, .values = values};
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
+    const float nan_f32 = NAN;
+    memcpy(values + 4, &nan_f32, sizeof nan_f32);
+    m.readings = (tarn_readings){.row_count = 1, .byte_count = 8, .values = values};
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
+}
+
 static void the_largest_server_messages_fit_their_buffer(void **context)
 {
     (void)context;
@@ -527,6 +565,24 @@ static void the_largest_server_messages_fit_their_buffer(void **context)
     for (uint32_t i = 0; i < TARN_ADDED_MAX; i++) {
         m.joined.state.added[i].number = TARN_ADDED_NUMBER_MIN + i;
     }
+    assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &byte_count), TARN_OK);
+    memset(&m, 0, sizeof m);
+    m.kind = TARN_MESSAGE_PROBES;
+    m.probes.probe_count = TARN_LIVE_PROBES_MAX;
+    for (uint32_t i = 0; i < TARN_LIVE_PROBES_MAX; i++) {
+        tarn_probe_info *info = &m.probes.probes[i];
+        info->id = UINT32_MAX - i;
+        memset(info->label, 'l', TARN_NAME_BYTES_MAX);
+        info->column_count = TARN_PROBE_VALUES_MAX;
+        for (uint32_t k = 0; k < TARN_PROBE_VALUES_MAX; k++) {
+            memset(info->columns[k], 'c', TARN_NAME_BYTES_MAX);
+        }
+    }
+    assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &byte_count), TARN_OK);
+    static const uint8_t values[TARN_READINGS_BYTES_MAX];
+    memset(&m, 0, sizeof m);
+    m.kind = TARN_MESSAGE_READINGS;
+    m.readings = (tarn_readings){.row_count = 1, .byte_count = sizeof values, .values = values};
     assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &byte_count), TARN_OK);
 }
 
@@ -685,6 +741,7 @@ int main(void)
         cmocka_unit_test(the_largest_viewer_list_fits_and_comes_back),
         cmocka_unit_test(the_largest_list_of_points_fits_and_comes_back),
         cmocka_unit_test(what_viewers_say_of_themselves_is_checked),
+        cmocka_unit_test(probes_and_readings_are_checked),
         cmocka_unit_test(added_solids_are_checked),
         cmocka_unit_test(the_largest_server_messages_fit_their_buffer),
         cmocka_unit_test(the_writer_needs_room_for_every_byte),

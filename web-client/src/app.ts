@@ -1,6 +1,7 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
 import { Announcer, RELOAD } from "./announcer.js";
 import { createHeadset } from "./app-headset.js";
+import { createProbes } from "./app-probes.js";
 import type { Arrival } from "./arrival.js";
 import { Controls } from "./controls.js";
 import type { Graphics } from "./graphics.js";
@@ -9,6 +10,7 @@ import { Lessons } from "./lessons.js";
 import { measure, noMeasurements } from "./measuring.js";
 import type { Link } from "./net/link.js";
 import { Pictures } from "./pictures.js";
+import type { Probes } from "./probes.js";
 import type { Conversation, EndReason } from "./protocol/conversation.js";
 import { sentence } from "./protocol/live.js";
 import type { FramePosition, ServerMessage, SessionState } from "./protocol/messages.js";
@@ -23,6 +25,7 @@ import { drawingOf, drawingsOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { IdleStir } from "./state/idle-stir.js";
 import { LightShelf, lightOf } from "./state/light.js";
+import { misfitOf } from "./state/misfits.js";
 import { Orbit } from "./state/orbit.js";
 import { replayLeftS } from "./state/past.js";
 import { QUALITIES } from "./state/quality.js";
@@ -75,6 +78,7 @@ export class App {
   readonly conversation: Conversation;
   readonly pictures: Pictures;
   readonly together: Together;
+  readonly probes: Probes;
   readonly keeping: Keeping;
 
   private readonly scenes: SceneLoader;
@@ -184,6 +188,7 @@ export class App {
       pressing: (id, at) => this.stage.touch(id, at),
     });
     this.stage.add(this.together.markers.group);
+    this.probes = createProbes(this, parts, (text) => this.announcer.say(text));
     this.lightBy(lightOf(values.light, this.lights.kept));
     this.carryField();
     this.headset = createHeadset(this, this.controls.tool, {
@@ -262,6 +267,7 @@ export class App {
     this.stream.viewerId = message.viewerId;
     this.announcer.arrived();
     this.together.onJoined(message);
+    this.probes.onJoined();
     this.showState(message.state);
     if (message.role !== "watch") this.beginCamera();
     this.standing = this.conversation.standing;
@@ -301,6 +307,7 @@ export class App {
 
   private heard(message: ServerMessage): void {
     this.together.onMessage(message);
+    this.probes.onMessage(message);
     switch (message.t) {
       case "welcome":
         this.model.server = message.server;
@@ -469,6 +476,7 @@ export class App {
     if (isNew && this.controls.tilt.on) this.stage.standUpright();
     this.headset.tick(timeMs);
     this.controls.tick(pictures.elapsedS);
+    this.probes.tick(timeMs);
     const idle = this.idle?.tick(pictures.elapsedS, this.together.idleMs()) ?? 0;
     this.stage.stir(pictures.elapsedS, idle, Date.now() / 1000);
     pictures.end(!isWorn);
@@ -578,6 +586,7 @@ export class App {
 
   private createControls(): Controls {
     return new Controls({
+      grip: () => this.probes,
       canvas: this.parts.canvas,
       bar: this.parts.tools,
       stage: this.stage,
@@ -596,6 +605,7 @@ export class App {
       toggleHelp: () => this.help.toggle(),
       begun: () => this.help.begun(),
       toggleReadout: () => this.toggleReadout(),
+      toggleProbes: () => void this.probes.toggle(),
       toolChanged: () => this.panel.showTool(),
       say: (text) => this.announcer.say(text),
     });
@@ -745,21 +755,12 @@ export class App {
 
   /** Says once what the address asks for that this tank or this machine doesn't have. */
   private sayMisfits(): void {
-    const { look, view } = this.settings.values;
-    const { isFlat, hasWater } = this.stage;
     if (this.misfitsSaid) return;
     this.misfitsSaid = true;
-    const asks = look !== "auto" && look !== "particles";
-    if (view !== null && !isFlat)
-      this.announcer.say("The address has view, which is for flat tanks: this one is seen whole.");
-    else if (asks && !isWall(this.model.state?.model ?? "", isFlat))
-      this.announcer.say(
-        `The address has look=${look}, which is for flat tanks that are full: this one isn't.`,
-      );
-    else if (asks && !hasWater)
-      this.announcer.say(
-        "This machine can't draw a wall (its textures hold no fractions): it shows particles.",
-      );
+    const { isFlat, hasWater } = this.stage;
+    const { model = "" } = this.model.state ?? {};
+    const misfit = misfitOf(this.settings.values, { model, isFlat, hasWater });
+    if (misfit !== "") this.announcer.say(misfit);
   }
 
   private toggleReadout(): void {

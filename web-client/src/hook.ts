@@ -102,6 +102,15 @@ export interface TarnHook {
   readonly momentS: number;
   /** Whether the frame of that moment is yet to be decoded. */
   readonly seeking: boolean;
+  /** Those that are in the tank, and how many rows of what they measured have come. */
+  readonly probes: readonly {
+    id: number;
+    kind: string;
+    atM: readonly number[];
+    toM: readonly number[];
+    scene: boolean;
+  }[];
+  readonly readings: number;
   /** Of the tank in the room, x y z w, as the newest frame says. */
   readonly orientation: readonly number[];
   /** Gravity in the tank, m/s², as the newest frame says. */
@@ -246,6 +255,12 @@ export function installHook(app: App): void {
       return app.keeping.catchingUp;
     },
     bodyAt: (solid) => app.stage.solids.placeOf(solid)?.toArray() ?? null,
+    get probes() {
+      return app.probes.desk?.track.probes ?? [];
+    },
+    get readings() {
+      return app.probes.desk?.track.taken ?? 0;
+    },
     get orientation() {
       return [...(info()?.orientation ?? [0, 0, 0, 1])];
     },

@@ -219,8 +219,10 @@ export class Together {
 
   private async lock(): Promise<void> {
     const { openLocks } = await import("./ui/moderate.js");
-    openLocks([...this.parts.tools(), "tilt", "camera"], this.conversation.standing, (locked, open) =>
-      this.conversation.lock(locked, open),
+    openLocks(
+      [...this.parts.tools(), "tilt", "camera", "probe"],
+      this.conversation.standing,
+      (locked, open) => this.conversation.lock(locked, open),
     );
   }
 

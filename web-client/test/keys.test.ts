@@ -18,6 +18,7 @@ function press(key: string, change: Partial<KeyLike & { isReleased: boolean }> =
     reset: () => log.push("reset"),
     toggleHelp: () => log.push("help"),
     toggleReadout: () => log.push("readout"),
+    toggleProbes: () => log.push("probes"),
     goHome: () => log.push("home"),
     turn: (dx, dy) => log.push(`turn ${Math.sign(dx)} ${Math.sign(dy)}`),
     toggleFullScreen: () => log.push("full screen"),

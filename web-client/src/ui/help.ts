@@ -19,6 +19,7 @@ const MOUSE: readonly Row[] = [
   ["Arrows, +, −, V", "turn, zoom, centre the view"],
   ["F", "full screen"],
   ["M", "measurements"],
+  ["0", "probes: measure in the tank"],
   ["H, Esc", "this list"],
 ];
 const TOUCH: readonly Row[] = [
