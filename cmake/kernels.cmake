@@ -53,6 +53,8 @@ function(tarn_add_kernels target)
             cmake_path(GET source PARENT_PATH folder)
             cmake_path(GET folder FILENAME folder)
             list(APPEND folders ${folder})
+            # A name that is the same in every checkout lets ccache know the unit again.
+            cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${TARN_ROOT})
             string(APPEND text_${folder} "#include \"${source}\"\n")
         endforeach()
         list(REMOVE_DUPLICATES folders)

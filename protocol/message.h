@@ -38,7 +38,11 @@ enum {
     TARN_TOOLS_MAX = 16,                ///< of a session, those of newer servers included
     TARN_CHANNELS_MAX = 8,              ///< that particles can be coloured by
     TARN_FIELDS_MAX = 8,                ///< of cells
-    TARN_LOCKS_MAX = 18,                ///< in a list of what is locked: tools and two more
+    TARN_LOCKS_MAX = 18,                ///< in a list of what is locked, those of newer ends included
+    TARN_LIVE_PROBES_MAX = 16,          ///< of a session, its scene's included
+    TARN_PROBE_VALUES_MAX = 14,         ///< that one probe measures
+    TARN_READINGS_ROWS_MAX = 256,       ///< in one message
+    TARN_READINGS_BYTES_MAX = 28672,    ///< the same, of values
     TARN_BROWSER_BYTES_MAX = 32,        ///< of what a page calls its browser
     TARN_ADDED_MAX = 72,                ///< solids that people put into a tank
     TARN_ADDED_VALUES = 14,             ///< numbers of one on the wire
@@ -59,6 +63,7 @@ typedef enum tarn_message_kind {
     TARN_MESSAGE_VIEW = 7,
     TARN_MESSAGE_PRESENCE = 8,
     TARN_MESSAGE_PROFILE = 9,
+    TARN_MESSAGE_PROBE = 10,
     TARN_MESSAGE_MODERATE = 20,
     TARN_MESSAGE_LOCK = 21,
     // server to client
@@ -69,6 +74,8 @@ typedef enum tarn_message_kind {
     TARN_MESSAGE_ERROR = 36,
     TARN_MESSAGE_STATE = 37, ///< the session changed: scene, paused, parameters, worker lost or back
     TARN_MESSAGE_PRESENCES = 38,
+    TARN_MESSAGE_PROBES = 39,
+    TARN_MESSAGE_READINGS = 40,
 } tarn_message_kind;
 
 typedef char tarn_name[TARN_NAME_BYTES_MAX + 1]; ///< NUL-terminated UTF-8
@@ -202,12 +209,17 @@ typedef struct tarn_input {
     };
 } tarn_input;
 
+/// How fast a tank's clock may go: seconds of its time in a second.
+#define TARN_SPEED_MIN 0.05f
+#define TARN_SPEED_MAX 4.0f
+
 typedef enum tarn_control_action {
     TARN_CONTROL_PAUSE = 0,
     TARN_CONTROL_RESUME = 1,
     TARN_CONTROL_STEP = 2, ///< one step, while paused
     TARN_CONTROL_RESET = 3,
-    TARN_CONTROL_LOAD = 4, ///< another scene
+    TARN_CONTROL_LOAD = 4,  ///< another scene
+    TARN_CONTROL_SPEED = 5, ///< of the tank's clock
     TARN_CONTROL_COUNT
 } tarn_control_action;
 
@@ -215,6 +227,7 @@ typedef struct tarn_control {
     uint32_t sequence; ///< shares the numbering of inputs
     tarn_control_action action;
     tarn_name scene; ///< for TARN_CONTROL_LOAD
+    float speed;     ///< for TARN_CONTROL_SPEED: TARN_SPEED_MIN..TARN_SPEED_MAX
 } tarn_control;
 
 /// The newest frame that the client has decoded.
@@ -233,6 +246,7 @@ typedef struct tarn_view {
     uint32_t particles; ///< the same; what there is least of comes all the same
     tarn_name channel;  ///< that frames are to carry; empty: none
     tarn_name field;    ///< the same
+    uint8_t probes;     ///< `readings` come, of what is measured
 } tarn_view;
 
 typedef enum tarn_part {
@@ -285,7 +299,9 @@ typedef struct tarn_moderate {
 enum {
     TARN_LOCK_TILT = 1 << 16,   ///< inputs of orientation
     TARN_LOCK_CAMERA = 1 << 17, ///< those of motion
-    TARN_LOCKS_ALL = (int)TARN_TOOLS_ALL | TARN_LOCK_TILT | TARN_LOCK_CAMERA,
+    TARN_LOCK_PROBE = 1 << 18,  ///< probes
+    TARN_LOCK_BITS = 19,
+    TARN_LOCKS_ALL = (int)TARN_TOOLS_ALL | TARN_LOCK_TILT | TARN_LOCK_CAMERA | TARN_LOCK_PROBE,
 };
 
 /// What players may not do, and what they may, for now; replaces what was locked.
@@ -293,6 +309,36 @@ typedef struct tarn_lock {
     uint32_t locked;         ///< of these
     uint8_t open_parameters; ///< they may set parameters, which else only owners do
 } tarn_lock;
+
+/// What a probe measures.
+typedef enum tarn_probe_shows {
+    TARN_SHOWS_POINT,    ///< all that there is at a place
+    TARN_SHOWS_PRESSURE, ///< of that the pressure alone, and so on
+    TARN_SHOWS_VELOCITY,
+    TARN_SHOWS_LIQUID, ///< share and density
+    TARN_SHOWS_GAUGE,  ///< a rod: how much of it is in liquid
+    TARN_SHOWS_FLUX,   ///< through the rectangle between two corners, which lies across an axis; forward along that
+    TARN_SHOWS_COUNT
+} tarn_probe_shows;
+
+/// Their words, by tarn_probe_shows; behind them NULL.
+extern const char *const tarn_probe_shows_names[TARN_SHOWS_COUNT + 1];
+
+typedef enum tarn_probe_action {
+    TARN_PROBE_ACT_PLACE = 0,
+    TARN_PROBE_ACT_MOVE = 1,
+    TARN_PROBE_ACT_REMOVE = 2,
+    TARN_PROBE_ACT_COUNT
+} tarn_probe_action;
+
+/// What somebody wants of a probe.
+typedef struct tarn_probe_wish {
+    tarn_probe_action action;
+    uint32_t id;            ///< of the probe that it is about; unused to place one
+    tarn_probe_shows shows; ///< to place one
+    float at_m[3], to_m[3]; ///< each |x| <= 1000: where to place it, or to move it; see tarn_probe_info
+    tarn_name label;        ///< to place one; empty: none
+} tarn_probe_wish;
 
 typedef struct tarn_ping {
     uint32_t id;
@@ -346,10 +392,6 @@ typedef struct tarn_added_info {
     float rotation[4];   ///< unit quaternion x y z w, |x| <= 1.01
     uint32_t colour;     ///< 0..TARN_COLOUR_MAX
 } tarn_added_info;
-
-/// How fast a tank's clock may go: seconds of its time in a second.
-#define TARN_SPEED_MIN 0.05f
-#define TARN_SPEED_MAX 4.0f
 
 /// State of the session. Sent as part of `joined`, and as `state` whenever it changes.
 typedef struct tarn_session_state {
@@ -405,6 +447,37 @@ typedef struct tarn_presences {
     const tarn_presence_point *points; ///< writing: the caller's array; NULL after tarn_message_read
 } tarn_presences;
 
+typedef struct tarn_probe_info {
+    uint32_t id;        ///< in its session, from 1; none comes twice
+    uint32_t viewer_id; ///< whose it is; 0: nobody's, of those who are there
+    uint8_t scene;      ///< the scene has it: only owners move and remove it
+    tarn_probe_shows shows;
+    float at_m[3];   ///< the place, a rod's beginning or a corner
+    float to_m[3];   ///< a rod's end, or the other corner; of the rest the same place
+    tarn_name label; ///< empty: none
+    uint32_t column_count;
+    tarn_name columns[TARN_PROBE_VALUES_MAX]; ///< what it measures, in order: names that end with their units
+} tarn_probe_info;
+
+/// All that measure in a session's tank.
+typedef struct tarn_probe_list {
+    uint32_t list; ///< number of this one, by which readings name it
+    uint32_t probe_count;
+    tarn_probe_info probes[TARN_LIVE_PROBES_MAX];
+} tarn_probe_list;
+
+/// What they measured behind some steps, one after the other: a row for each.
+typedef struct tarn_readings {
+    uint32_t list;
+    uint32_t epoch;
+    uint64_t step; ///< behind which the first row was measured
+    float dt_s;    ///< of a step
+    uint32_t row_count;
+    uint32_t byte_count;   ///< 0..TARN_READINGS_BYTES_MAX, a multiple of 4 row_count
+    const uint8_t *values; ///< finite float32, little-endian, row by row, as the list has columns; read: in the
+                           ///< message's bytes
+} tarn_readings;
+
 enum { TARN_PONG_STAGES = 5 };
 
 typedef struct tarn_pong {
@@ -457,11 +530,14 @@ typedef struct tarn_message {
         tarn_profile profile;
         tarn_moderate moderate;
         tarn_lock lock;
+        tarn_probe_wish probe;
         tarn_welcome welcome;
         tarn_joined joined;
         tarn_session_state state;
         tarn_viewers viewers;
         tarn_presences presences;
+        tarn_probe_list probes;
+        tarn_readings readings;
         tarn_pong pong;
         tarn_error error;
     };

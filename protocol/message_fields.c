@@ -7,6 +7,7 @@
 #define COLOUR_MAX 16777215.0
 #define COORDINATE TARN_MESSAGE_COORDINATE_M_MAX
 #define SPEED TARN_MESSAGE_SPEED_MAX
+#define TANK_M_MAX 20480.0 // a tank's edge
 
 #define REQUIRED TARN_FIELD_REQUIRED
 #define OPTIONAL TARN_FIELD_OPTIONAL
@@ -31,10 +32,13 @@
 static const char *const tool_words[] = {TARN_TOOLS(TOOL_WORD) NULL};
 static const char *const phase_words[] = {"down", "move", "up", NULL};
 static const char *const side_words[] = {"left", "right", NULL};
-static const char *const action_words[] = {"pause", "resume", "step", "reset", "load", NULL};
+static const char *const action_words[] = {"pause", "resume", "step", "reset", "load", "speed", NULL};
 
 static const char *const moderation_words[] = {"mute", "unmute", "remove", "own", "play", "watch", NULL};
 static const char *const role_words[] = {"watch", "play", "own", NULL};
+static const char *const probe_action_words[] = {"place", "move", "remove", NULL};
+const char *const tarn_probe_shows_names[TARN_SHOWS_COUNT + 1] = {"point", "pressure", "velocity", "liquid",
+                                                                  "gauge", "flux",     NULL};
 static const char *const part_words[] = {"cursor", "head", "hand_left", "hand_right", NULL};
 
 _Static_assert((int)TARN_TOOL_COUNT <= (int)TARN_TOOLS_MAX, "a session may have all tools");
@@ -42,6 +46,7 @@ _Static_assert(COUNT(phase_words) == TARN_PHASE_COUNT + 1, "a word per phase");
 _Static_assert(COUNT(side_words) == TARN_SIDE_COUNT + 1, "a word per side");
 _Static_assert(COUNT(action_words) == TARN_CONTROL_COUNT + 1, "a word per action");
 _Static_assert(COUNT(moderation_words) == TARN_MODERATE_COUNT + 1, "a word per action of an owner");
+_Static_assert(COUNT(probe_action_words) == TARN_PROBE_ACT_COUNT + 1, "a word per action with a probe");
 _Static_assert(COUNT(role_words) == TARN_ROLE_COUNT + 1, "a word per role");
 _Static_assert(COUNT(part_words) == TARN_PART_COUNT + 1, "a word per part");
 
@@ -69,6 +74,7 @@ static const tarn_field control_fields[] = {
     FIELD("seq", U32, REQUIRED, 1, control.sequence, 1, U32_MAX),
     WORD("action", REQUIRED, control.action, action_words),
     FIELD("scene", STRING, OPTIONAL, 1, control.scene, 0, TARN_NAME_BYTES_MAX),
+    FIELD("speed", F32, SPARSE, 1, control.speed, 0, 4),
 };
 
 static const tarn_field ack_fields[] = {
@@ -90,6 +96,7 @@ static const tarn_field view_fields[] = {
     FIELD("particles", U32, OPTIONAL, 1, view.particles, 0, U32_MAX),
     FIELD("channel", STRING, SPARSE, 1, view.channel, 0, TARN_NAME_BYTES_MAX),
     FIELD("field", STRING, SPARSE, 1, view.field, 0, TARN_NAME_BYTES_MAX),
+    FIELD("probes", BOOL, SPARSE, 1, view.probes, 0, 1),
 };
 
 static const tarn_field presence_fields[] = {
@@ -109,6 +116,15 @@ static const tarn_field moderate_fields[] = {
 static const tarn_field lock_fields[] = {
     FIELD("locked", LOCKED, REQUIRED, TARN_LOCKS_MAX, lock.locked, 1, TARN_NAME_BYTES_MAX),
     FIELD("open_parameters", BOOL, OPTIONAL, 1, lock.open_parameters, 0, 1),
+};
+
+static const tarn_field probe_fields[] = {
+    WORD("action", REQUIRED, probe.action, probe_action_words),
+    FIELD("id", U32, OPTIONAL, 1, probe.id, 0, U32_MAX),
+    WORD("kind", OPTIONAL, probe.shows, tarn_probe_shows_names),
+    FIELD("at_m", VECTOR, OPTIONAL, 3, probe.at_m, -COORDINATE, COORDINATE),
+    FIELD("to_m", VECTOR, OPTIONAL, 3, probe.to_m, -COORDINATE, COORDINATE),
+    FIELD("label", STRING, SPARSE, 1, probe.label, 0, TARN_NAME_BYTES_MAX),
 };
 
 static const tarn_field pointer_fields[] = {
@@ -218,6 +234,20 @@ static const tarn_field presences_fields[] = {
     FIELD("points", PRESENCES, REQUIRED, TARN_PRESENCES_MAX, presences, 0, 0),
 };
 
+static const tarn_field probes_fields[] = {
+    FIELD("list", U32, REQUIRED, 1, probes.list, 0, U32_MAX),
+    FIELD("probes", PROBES, REQUIRED, TARN_LIVE_PROBES_MAX, probes, 0, 0),
+};
+
+static const tarn_field readings_fields[] = {
+    FIELD("list", U32, REQUIRED, 1, readings.list, 0, U32_MAX),
+    FIELD("epoch", U32, REQUIRED, 1, readings.epoch, 0, U32_MAX),
+    FIELD("step", U64, REQUIRED, 1, readings.step, 0, INTEGER_MAX),
+    FIELD("dt_s", F32, REQUIRED, 1, readings.dt_s, 0, 1),
+    FIELD("rows", U32, REQUIRED, 1, readings.row_count, 1, TARN_READINGS_ROWS_MAX),
+    FIELD("values", VALUES, REQUIRED, 1, readings, 0, TARN_READINGS_BYTES_MAX),
+};
+
 static const tarn_field pong_fields[] = {
     FIELD("id", U32, REQUIRED, 1, pong.id, 0, U32_MAX),
     FIELD("client_time_ms", F64, REQUIRED, 1, pong.client_time_ms, -INTEGER_MAX, INTEGER_MAX),
@@ -313,6 +343,18 @@ static const tarn_field presence_point_fields[] = {
 const tarn_shape tarn_point_shape = {"point", 0, COUNT(presence_point_fields) - 1, presence_point_fields + 1};
 const tarn_shape tarn_presence_shape = SHAPE("presence", 0, presence_point_fields);
 
+static const tarn_field probe_info_fields[] = {
+    {"id", TARN_FIELD_U32, REQUIRED, 1, offsetof(tarn_probe_info, id), 1, U32_MAX, NULL},
+    {"viewer_id", TARN_FIELD_U32, OPTIONAL, 1, offsetof(tarn_probe_info, viewer_id), 0, U32_MAX, NULL},
+    {"scene", TARN_FIELD_BOOL, SPARSE, 1, offsetof(tarn_probe_info, scene), 0, 1, NULL},
+    {"kind", TARN_FIELD_WORD, REQUIRED, 1, offsetof(tarn_probe_info, shows), 0, 0, tarn_probe_shows_names},
+    {"at_m", TARN_FIELD_VECTOR, REQUIRED, 3, offsetof(tarn_probe_info, at_m), 0, TANK_M_MAX, NULL},
+    {"to_m", TARN_FIELD_VECTOR, REQUIRED, 3, offsetof(tarn_probe_info, to_m), 0, TANK_M_MAX, NULL},
+    {"label", TARN_FIELD_STRING, SPARSE, 1, offsetof(tarn_probe_info, label), 0, TARN_NAME_BYTES_MAX, NULL},
+    {"columns", TARN_FIELD_COLUMNS, REQUIRED, TARN_PROBE_VALUES_MAX, 0, 1, TARN_NAME_BYTES_MAX, NULL},
+};
+
+const tarn_shape tarn_probe_shape = SHAPE("probe", 0, probe_info_fields);
 const tarn_shape tarn_viewer_shape = SHAPE("viewer", 0, viewer_info_fields);
 const tarn_shape tarn_state_shape = SHAPE("state", 0, state_fields);
 const tarn_shape tarn_parameter_shape = SHAPE("parameter", 0, parameter_info_fields);
@@ -330,10 +372,13 @@ const tarn_shape tarn_message_shapes[] = {
     SHAPE("profile", TARN_MESSAGE_PROFILE, profile_fields),
     SHAPE("moderate", TARN_MESSAGE_MODERATE, moderate_fields),
     SHAPE("lock", TARN_MESSAGE_LOCK, lock_fields),
+    SHAPE("probe", TARN_MESSAGE_PROBE, probe_fields),
     SHAPE("welcome", TARN_MESSAGE_WELCOME, welcome_fields),
     SHAPE("joined", TARN_MESSAGE_JOINED, joined_fields),
     SHAPE("viewers", TARN_MESSAGE_VIEWERS, viewers_fields),
     SHAPE("presences", TARN_MESSAGE_PRESENCES, presences_fields),
+    SHAPE("probes", TARN_MESSAGE_PROBES, probes_fields),
+    SHAPE("readings", TARN_MESSAGE_READINGS, readings_fields),
     SHAPE("pong", TARN_MESSAGE_PONG, pong_fields),
     SHAPE("error", TARN_MESSAGE_ERROR, error_fields),
     SHAPE("state", TARN_MESSAGE_STATE, state_message_fields),
@@ -362,6 +407,9 @@ const char *tarn_lock_word(int bit)
     }
     if (1 << bit == TARN_LOCK_CAMERA) {
         return "camera";
+    }
+    if (1 << bit == TARN_LOCK_PROBE) {
+        return "probe";
     }
     return bit < TARN_TOOL_COUNT ? tool_words[bit] : NULL;
 }

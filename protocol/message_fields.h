@@ -32,6 +32,9 @@ typedef enum tarn_field_type {
     TARN_FIELD_STATE,      ///< tarn_session_state
     TARN_FIELD_POINTS,     ///< tarn_presence
     TARN_FIELD_PRESENCES,  ///< tarn_presences
+    TARN_FIELD_PROBES,     ///< tarn_probe_list
+    TARN_FIELD_COLUMNS,    ///< tarn_probe_info
+    TARN_FIELD_VALUES,     ///< tarn_readings, behind its rows
 } tarn_field_type;
 
 typedef enum tarn_field_need {
@@ -65,16 +68,17 @@ extern const tarn_shape tarn_message_shapes[];
 extern const uint32_t tarn_message_shape_count;
 extern const tarn_shape tarn_input_shapes[TARN_INPUT_COUNT];
 
-/// Offsets in these are those in tarn_session_state, tarn_parameter_info, tarn_channel_info, tarn_viewer_info and
-/// tarn_presence_point.
+/// Offsets in these are those in tarn_session_state, tarn_parameter_info, tarn_channel_info, tarn_viewer_info,
+/// tarn_presence_point and tarn_probe_info.
 extern const tarn_shape tarn_state_shape;
 extern const tarn_shape tarn_parameter_shape;
 extern const tarn_shape tarn_channel_shape;
 extern const tarn_shape tarn_viewer_shape;
 extern const tarn_shape tarn_point_shape;    ///< as a viewer says it
 extern const tarn_shape tarn_presence_shape; ///< as the server says whose it is
+extern const tarn_shape tarn_probe_shape;
 
-/// The word of something that may be locked. @param bit  0..TARN_LOCKS_MAX - 1  @return NULL: nothing has this bit
+/// The word of something that may be locked. @param bit  0..TARN_LOCK_BITS - 1  @return NULL: nothing has this bit
 const char *tarn_lock_word(int bit);
 
 /// Absolute bound of coordinates in metres, and of speeds.

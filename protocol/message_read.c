@@ -2,202 +2,23 @@
 // names is looked up in the map, checked and stored. Fields that no table names are never looked at.
 //
 //     bytes -> scan -> "t" -> shape of the kind -> fields -> ("k" -> shape of the input kind -> fields) -> message
-#include "protocol/message_find.h"
 #include "protocol/message_text.h"
+#include "protocol/message_value.h"
 #include "protocol/motion_code.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-/// Where in the message the reader is, for sentences; `index` is that of an array's entry or -1.
-typedef struct reader {
-    tarn_text *why;
-    const char *message; ///< kind
-    const char *key;
-    int index;
-} reader;
-
-enum { PLACE_BYTES = 64 };
-
-/// The field that is being read: "versions[2]".
-static const char *place(const reader *r, char text[PLACE_BYTES])
-{
-    if (r->index < 0) {
-        return r->key;
-    }
-    snprintf(text, PLACE_BYTES, "%s[%d]", r->key, r->index);
-    return text;
-}
-
-static tarn_status refuse_item(const reader *r, tarn_status status, const tarn_item *item, const char *allowed)
-{
-    char found[TARN_DESCRIPTION_BYTES], where[PLACE_BYTES];
-    tarn_describe_item(item, found);
-    tarn_sentence(r->why, "%s: %s is %s; allowed is %s", r->message, place(r, where), found, allowed);
-    return status;
-}
-
-enum { INTEGER_DIGITS = 16, FLOAT_DIGITS = 9 };
-
-/// @param digits  of the bounds: as many as they have
-static tarn_status refuse_range(const reader *r, const tarn_item *item, const char *what, int digits, double min,
-                                double max)
-{
-    char found[TARN_DESCRIPTION_BYTES], where[PLACE_BYTES];
-    tarn_describe_item(item, found);
-    tarn_sentence(r->why, "%s: %s is %s; allowed is %s from %.*g to %.*g", r->message, place(r, where), found, what,
-                  digits, min, digits, max);
-    return TARN_E_LIMIT;
-}
-
-// ---- single values ----
-
-static tarn_status read_integer(const reader *r, const tarn_item *item, const tarn_field *field, uint64_t *value)
-{
-    if (item->type != TARN_ITEM_UINT && item->type != TARN_ITEM_INT) {
-        return refuse_item(r, TARN_E_MALFORMED, item, "an integer");
-    }
-    if (item->type == TARN_ITEM_INT || item->uint_value < (uint64_t)field->min ||
-        item->uint_value > (uint64_t)field->max) {
-        return refuse_range(r, item, "an integer", INTEGER_DIGITS, field->min, field->max);
-    }
-    *value = item->uint_value;
-    return TARN_OK;
-}
-
-static tarn_status read_number(const reader *r, const tarn_item *item, const tarn_field *field, double *value)
-{
-    switch (item->type) {
-    case TARN_ITEM_UINT:
-        *value = (double)item->uint_value;
-        break;
-    case TARN_ITEM_INT:
-        *value = (double)item->int_value;
-        break;
-    case TARN_ITEM_FLOAT:
-        *value = item->float_value;
-        break;
-    default:
-        return refuse_item(r, TARN_E_MALFORMED, item, "a number");
-    }
-    // Bounds such as 0.001 are no binary fractions: a float32 on the bound must pass, so that bound is rounded too.
-    bool low = *value < field->min && !((float)*value >= (float)field->min);
-    bool high = *value > field->max && !((float)*value <= (float)field->max);
-    if (isnan(*value) || isinf(*value) || fabs(*value) > 1e300 || low || high) {
-        return refuse_range(r, item, "a number", FLOAT_DIGITS, field->min, field->max);
-    }
-    return TARN_OK;
-}
-
-static tarn_status read_f32(const reader *r, const tarn_item *item, const tarn_field *field, float *value)
-{
-    double number;
-    tarn_status status = read_number(r, item, field, &number);
-    if (status == TARN_OK) {
-        *value = (float)number;
-    }
-    return status;
-}
-
-static tarn_status read_string(const reader *r, const tarn_item *item, const tarn_field *field, char *text)
-{
-    if (item->type != TARN_ITEM_STRING) {
-        return refuse_item(r, TARN_E_MALFORMED, item, "a string");
-    }
-    if (item->count < (uint32_t)field->min || item->count > (uint32_t)field->max) {
-        tarn_sentence(r->why, "%s: %s has %u bytes; allowed are %u to %u", r->message, r->key, (unsigned)item->count,
-                      (unsigned)field->min, (unsigned)field->max);
-        return TARN_E_LIMIT;
-    }
-    const char *fault = tarn_text_fault(item->data, item->count);
-    if (fault != NULL) {
-        tarn_sentence(r->why, "%s: %s %s; allowed is printable UTF-8", r->message, r->key, fault);
-        return TARN_E_MALFORMED;
-    }
-    memcpy(text, item->data, item->count);
-    text[item->count] = 0;
-    return TARN_OK;
-}
-
-static tarn_status read_word(const reader *r, const tarn_item *item, const char *const *words, int *value)
-{
-    tarn_text allowed = "one of";
-    size_t used = strlen(allowed);
-    for (int i = 0; words[i] != NULL; i++) {
-        if (tarn_key_equals(item, words[i])) {
-            *value = i;
-            return TARN_OK;
-        }
-        size_t bytes = strlen(words[i]);
-        if (bytes + 2 < sizeof allowed - used) {
-            allowed[used++] = ' ';
-            memcpy(allowed + used, words[i], bytes + 1);
-            used += bytes;
-        }
-    }
-    return refuse_item(r, item->type == TARN_ITEM_STRING ? TARN_E_UNKNOWN_KIND : TARN_E_MALFORMED, item, allowed);
-}
-
-// ---- arrays of numbers ----
-
-static tarn_status open_array(const reader *r, const tarn_item *item, uint32_t min, uint32_t max)
-{
-    if (item->type != TARN_ITEM_ARRAY) {
-        return refuse_item(r, TARN_E_MALFORMED, item, "an array");
-    }
-    if (item->count < min || item->count > max) {
-        tarn_sentence(r->why, "%s: %s has %u entries; allowed are %u to %u", r->message, r->key, (unsigned)item->count,
-                      (unsigned)min, (unsigned)max);
-        return min == max ? TARN_E_MALFORMED : TARN_E_LIMIT;
-    }
-    return TARN_OK;
-}
-
-static tarn_status read_vector(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
-                               float *values)
-{
-    tarn_status status = open_array(r, array, field->count, field->count);
-    for (uint32_t i = 0; status == TARN_OK && i < field->count; i++) {
-        tarn_item item;
-        tarn_cursor_next(cursor, &item);
-        r->index = (int)i;
-        status = read_f32(r, &item, field, &values[i]);
-    }
-    r->index = -1;
-    return status;
-}
-
-/// Scales to unit length. What is one already (to 1e-5) stays as it is, so that reading twice changes nothing.
-static tarn_status make_unit(const reader *r, float *values, uint32_t count)
-{
-    double square = 0.0;
-    for (uint32_t i = 0; i < count; i++) {
-        square += (double)values[i] * values[i];
-    }
-    if (square < 1e-6) {
-        tarn_sentence(r->why, "%s: %s has the length %.9g; allowed is 0.001 or more", r->message, r->key, sqrt(square));
-        return TARN_E_LIMIT;
-    }
-    if (fabs(square - 1.0) > 1e-5) {
-        double scale = 1.0 / sqrt(square);
-        for (uint32_t i = 0; i < count; i++) {
-            values[i] = (float)(values[i] * scale);
-        }
-    }
-    return TARN_OK;
-}
-
-static tarn_status read_versions(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+static tarn_status read_versions(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
                                  tarn_hello *hello)
 {
-    tarn_status status = open_array(r, array, 1, TARN_VERSIONS_MAX);
+    tarn_status status = tarn_open_array(r, array, 1, TARN_VERSIONS_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         tarn_item item;
         uint64_t version = 0;
         tarn_cursor_next(cursor, &item);
         r->index = (int)i;
-        status = read_integer(r, &item, field, &version);
+        status = tarn_read_integer(r, &item, field, &version);
         hello->versions[i] = (uint32_t)version;
     }
     r->index = -1;
@@ -205,22 +26,22 @@ static tarn_status read_versions(reader *r, tarn_cursor *cursor, const tarn_item
     return status;
 }
 
-static tarn_status read_joints(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+static tarn_status read_joints(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
                                tarn_input_hand *hand)
 {
     if (array->type == TARN_ITEM_ARRAY && array->count == 0) {
         return TARN_OK;
     }
     hand->joint_count = TARN_HAND_JOINTS;
-    return read_vector(r, cursor, array, field, &hand->joints_m[0][0]);
+    return tarn_read_vector(r, cursor, array, field, &hand->joints_m[0][0]);
 }
 
 /// What comes out is what the sender's grid holds, whole: nobody behind the reader has to look again.
-static tarn_status read_cells(const reader *r, const tarn_item *item, const tarn_field *field,
+static tarn_status read_cells(const tarn_reader *r, const tarn_item *item, const tarn_field *field,
                               tarn_input_motion *motion)
 {
     if (item->type != TARN_ITEM_BINARY) {
-        return refuse_item(r, TARN_E_MALFORMED, item, "bytes");
+        return tarn_refuse_item(r, TARN_E_MALFORMED, item, "bytes");
     }
     if (item->count > (uint32_t)field->max) {
         tarn_sentence(r->why, "%s: %s has %u bytes; allowed are up to %u", r->message, r->key, (unsigned)item->count,
@@ -238,14 +59,14 @@ static tarn_status read_cells(const reader *r, const tarn_item *item, const tarn
     return TARN_OK;
 }
 
-static tarn_status read_scenes(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+static tarn_status read_scenes(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
                                tarn_welcome *welcome)
 {
-    tarn_status status = open_array(r, array, 0, TARN_SCENES_MAX);
+    tarn_status status = tarn_open_array(r, array, 0, TARN_SCENES_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         tarn_item item;
         tarn_cursor_next(cursor, &item);
-        status = read_string(r, &item, field, welcome->scenes[i]);
+        status = tarn_read_string(r, &item, field, welcome->scenes[i]);
     }
     welcome->scene_count = array->count;
     return status;
@@ -253,19 +74,19 @@ static tarn_status read_scenes(reader *r, tarn_cursor *cursor, const tarn_item *
 
 // ---- maps ----
 
-static tarn_status read_fields(reader *r, const tarn_map_view *map, const tarn_shape *shape, void *base);
+static tarn_status read_fields(tarn_reader *r, const tarn_map_view *map, const tarn_shape *shape, void *base);
 
-static tarn_status open_map(const reader *r, const tarn_cursor *cursor, const tarn_item *item, tarn_map_view *map)
+static tarn_status open_map(const tarn_reader *r, const tarn_cursor *cursor, const tarn_item *item, tarn_map_view *map)
 {
     if (item->type != TARN_ITEM_MAP) {
-        return refuse_item(r, TARN_E_MALFORMED, item, "a map");
+        return tarn_refuse_item(r, TARN_E_MALFORMED, item, "a map");
     }
     *map = (tarn_map_view){*cursor, item->count};
     return TARN_OK;
 }
 
 /// Reads one map of an array and goes on behind it.
-static tarn_status read_entry(reader *r, tarn_cursor *cursor, const tarn_shape *shape, void *base)
+static tarn_status read_entry(tarn_reader *r, tarn_cursor *cursor, const tarn_shape *shape, void *base)
 {
     tarn_item item;
     tarn_cursor at = *cursor;
@@ -276,7 +97,7 @@ static tarn_status read_entry(reader *r, tarn_cursor *cursor, const tarn_shape *
     return status ? status : read_fields(r, &map, shape, base);
 }
 
-static tarn_status read_parameter(reader *r, tarn_cursor *cursor, tarn_parameter_info *info)
+static tarn_status read_parameter(tarn_reader *r, tarn_cursor *cursor, tarn_parameter_info *info)
 {
     tarn_status status = read_entry(r, cursor, &tarn_parameter_shape, info);
     if (status == TARN_OK && !(info->min <= info->max)) {
@@ -287,9 +108,10 @@ static tarn_status read_parameter(reader *r, tarn_cursor *cursor, tarn_parameter
     return status;
 }
 
-static tarn_status read_parameters(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_session_state *state)
+static tarn_status read_parameters(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array,
+                                   tarn_session_state *state)
 {
-    tarn_status status = open_array(r, array, 0, TARN_PARAMETERS_MAX);
+    tarn_status status = tarn_open_array(r, array, 0, TARN_PARAMETERS_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         status = read_parameter(r, cursor, &state->parameters[i]);
     }
@@ -298,15 +120,15 @@ static tarn_status read_parameters(reader *r, tarn_cursor *cursor, const tarn_it
 }
 
 /// A set of those that are known; a newer end may know more.
-static tarn_status read_tools(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+static tarn_status read_tools(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
                               tarn_session_state *state)
 {
-    tarn_status status = open_array(r, array, 0, TARN_TOOLS_MAX);
+    tarn_status status = tarn_open_array(r, array, 0, TARN_TOOLS_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         tarn_item item;
         tarn_name word;
         tarn_cursor_next(cursor, &item);
-        status = read_string(r, &item, field, word);
+        status = tarn_read_string(r, &item, field, word);
         for (int tool = 0; status == TARN_OK && tool < TARN_TOOL_COUNT; tool++) {
             state->tools |= strcmp(word, tarn_tool_name((tarn_tool)tool)) == 0 ? 1u << tool : 0;
         }
@@ -315,17 +137,17 @@ static tarn_status read_tools(reader *r, tarn_cursor *cursor, const tarn_item *a
 }
 
 /// The same of what is locked.
-static tarn_status read_locked(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+static tarn_status read_locked(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
                                uint32_t *locked)
 {
-    tarn_status status = open_array(r, array, 0, TARN_LOCKS_MAX);
+    tarn_status status = tarn_open_array(r, array, 0, TARN_LOCKS_MAX);
     *locked = 0;
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         tarn_item item;
         tarn_name word;
         tarn_cursor_next(cursor, &item);
-        status = read_string(r, &item, field, word);
-        for (int bit = 0; status == TARN_OK && bit < TARN_LOCKS_MAX; bit++) {
+        status = tarn_read_string(r, &item, field, word);
+        for (int bit = 0; status == TARN_OK && bit < TARN_LOCK_BITS; bit++) {
             const char *known = tarn_lock_word(bit);
             *locked |= known != NULL && strcmp(word, known) == 0 ? 1u << bit : 0;
         }
@@ -333,10 +155,10 @@ static tarn_status read_locked(reader *r, tarn_cursor *cursor, const tarn_item *
     return status;
 }
 
-static tarn_status read_channels(reader *r, tarn_cursor *cursor, const tarn_item *array, uint32_t max,
+static tarn_status read_channels(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, uint32_t max,
                                  tarn_channel_info *channels, uint32_t *count)
 {
-    tarn_status status = open_array(r, array, 0, max);
+    tarn_status status = tarn_open_array(r, array, 0, max);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         status = read_entry(r, cursor, &tarn_channel_shape, &channels[i]);
     }
@@ -358,27 +180,27 @@ static const struct {
     {-1.01, 1.01, false},   {0, TARN_COLOUR_MAX, true},
 };
 
-static tarn_status read_added_values(reader *r, tarn_cursor *cursor, float *values)
+static tarn_status read_added_values(tarn_reader *r, tarn_cursor *cursor, float *values)
 {
     tarn_item item;
     tarn_cursor_next(cursor, &item);
-    tarn_status status = open_array(r, &item, TARN_ADDED_VALUES, TARN_ADDED_VALUES);
+    tarn_status status = tarn_open_array(r, &item, TARN_ADDED_VALUES, TARN_ADDED_VALUES);
     for (int i = 0; status == TARN_OK && i < TARN_ADDED_VALUES; i++) {
         const tarn_field range = {.min = added_ranges[i].min, .max = added_ranges[i].max};
         tarn_cursor_next(cursor, &item);
         r->index = i;
-        status = read_f32(r, &item, &range, &values[i]);
+        status = tarn_read_f32(r, &item, &range, &values[i]);
         if (status == TARN_OK && added_ranges[i].is_whole && values[i] != floorf(values[i])) {
-            status = refuse_item(r, TARN_E_MALFORMED, &item, "a whole number");
+            status = tarn_refuse_item(r, TARN_E_MALFORMED, &item, "a whole number");
         }
     }
     r->index = -1;
     return status;
 }
 
-static tarn_status read_added(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_session_state *state)
+static tarn_status read_added(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_session_state *state)
 {
-    tarn_status status = open_array(r, array, 0, TARN_ADDED_MAX);
+    tarn_status status = tarn_open_array(r, array, 0, TARN_ADDED_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         float values[TARN_ADDED_VALUES] = {0};
         tarn_added_info *info = &state->added[i];
@@ -400,9 +222,9 @@ static tarn_status read_added(reader *r, tarn_cursor *cursor, const tarn_item *a
     return status;
 }
 
-static tarn_status read_viewers(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_viewers *viewers)
+static tarn_status read_viewers(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_viewers *viewers)
 {
-    tarn_status status = open_array(r, array, 0, TARN_VIEWERS_MAX);
+    tarn_status status = tarn_open_array(r, array, 0, TARN_VIEWERS_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         tarn_viewer_info info;
         status = read_entry(r, cursor, &tarn_viewer_shape, &info);
@@ -412,9 +234,9 @@ static tarn_status read_viewers(reader *r, tarn_cursor *cursor, const tarn_item 
     return status;
 }
 
-static tarn_status read_points(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_presence *presence)
+static tarn_status read_points(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_presence *presence)
 {
-    tarn_status status = open_array(r, array, 0, TARN_PRESENCE_POINTS_MAX);
+    tarn_status status = tarn_open_array(r, array, 0, TARN_PRESENCE_POINTS_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         status = read_entry(r, cursor, &tarn_point_shape, &presence->points[i]);
     }
@@ -422,9 +244,10 @@ static tarn_status read_points(reader *r, tarn_cursor *cursor, const tarn_item *
     return status;
 }
 
-static tarn_status read_presences(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_presences *presences)
+static tarn_status read_presences(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array,
+                                  tarn_presences *presences)
 {
-    tarn_status status = open_array(r, array, 0, TARN_PRESENCES_MAX);
+    tarn_status status = tarn_open_array(r, array, 0, TARN_PRESENCES_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         tarn_presence_point point;
         status = read_entry(r, cursor, &tarn_presence_shape, &point);
@@ -434,7 +257,60 @@ static tarn_status read_presences(reader *r, tarn_cursor *cursor, const tarn_ite
     return status;
 }
 
-static tarn_status read_state(reader *r, tarn_cursor *cursor, const tarn_item *item, tarn_session_state *state)
+static tarn_status read_probes(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_probe_list *list)
+{
+    tarn_status status = tarn_open_array(r, array, 0, TARN_LIVE_PROBES_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        status = read_entry(r, cursor, &tarn_probe_shape, &list->probes[i]);
+    }
+    list->probe_count = array->count;
+    return status;
+}
+
+static tarn_status read_columns(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+                                tarn_probe_info *info)
+{
+    tarn_status status = tarn_open_array(r, array, 0, TARN_PROBE_VALUES_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        tarn_item item;
+        tarn_cursor_next(cursor, &item);
+        status = tarn_read_string(r, &item, field, info->columns[i]);
+    }
+    info->column_count = array->count;
+    return status;
+}
+
+/// What comes out has whole rows of finite numbers; how many a row has the list says.
+static tarn_status read_values(const tarn_reader *r, const tarn_item *item, const tarn_field *field,
+                               tarn_readings *readings)
+{
+    if (item->type != TARN_ITEM_BINARY) {
+        return tarn_refuse_item(r, TARN_E_MALFORMED, item, "bytes");
+    }
+    if (item->count > (uint32_t)field->max) {
+        tarn_sentence(r->why, "%s: %s has %u bytes; allowed are up to %u", r->message, r->key, (unsigned)item->count,
+                      (unsigned)field->max);
+        return TARN_E_LIMIT;
+    }
+    if (item->count % (sizeof(float) * readings->row_count) != 0) {
+        tarn_sentence(r->why, "%s: %s has %u bytes; allowed is a multiple of 4 for each of %u rows", r->message, r->key,
+                      (unsigned)item->count, (unsigned)readings->row_count);
+        return TARN_E_MALFORMED;
+    }
+    for (uint32_t i = 0; i < item->count; i += sizeof(float)) {
+        float value;
+        memcpy(&value, item->data + i, sizeof value);
+        if (!isfinite(value)) {
+            tarn_sentence(r->why, "%s: %s has a number at %u that isn't finite", r->message, r->key, (unsigned)i);
+            return TARN_E_LIMIT;
+        }
+    }
+    readings->byte_count = item->count;
+    readings->values = item->data;
+    return TARN_OK;
+}
+
+static tarn_status read_state(tarn_reader *r, tarn_cursor *cursor, const tarn_item *item, tarn_session_state *state)
 {
     tarn_map_view map;
     tarn_status status = open_map(r, cursor, item, &map);
@@ -443,7 +319,7 @@ static tarn_status read_state(reader *r, tarn_cursor *cursor, const tarn_item *i
 
 // ---- fields ----
 
-static tarn_status read_scalar(reader *r, const tarn_item *item, const tarn_field *field, void *to)
+static tarn_status read_scalar(tarn_reader *r, const tarn_item *item, const tarn_field *field, void *to)
 {
     tarn_status status = TARN_OK;
     uint64_t integer = 0;
@@ -451,47 +327,47 @@ static tarn_status read_scalar(reader *r, const tarn_item *item, const tarn_fiel
     int word = 0;
     switch (field->type) {
     case TARN_FIELD_U32:
-        status = read_integer(r, item, field, &integer);
+        status = tarn_read_integer(r, item, field, &integer);
         *(uint32_t *)to = (uint32_t)integer;
         return status;
     case TARN_FIELD_COLOUR:
-        status = read_integer(r, item, field, &integer);
+        status = tarn_read_integer(r, item, field, &integer);
         *(uint32_t *)to = (uint32_t)integer | TARN_COLOUR_GIVEN;
         return status;
     case TARN_FIELD_U64:
-        status = read_integer(r, item, field, &integer);
+        status = tarn_read_integer(r, item, field, &integer);
         *(uint64_t *)to = integer;
         return status;
     case TARN_FIELD_F64:
-        status = read_number(r, item, field, &number);
+        status = tarn_read_number(r, item, field, &number);
         *(double *)to = number;
         return status;
     case TARN_FIELD_F32:
-        return read_f32(r, item, field, to);
+        return tarn_read_f32(r, item, field, to);
     case TARN_FIELD_BOOL:
         *(uint8_t *)to = item->uint_value != 0;
-        return item->type == TARN_ITEM_BOOL ? TARN_OK : refuse_item(r, TARN_E_MALFORMED, item, "true or false");
+        return item->type == TARN_ITEM_BOOL ? TARN_OK : tarn_refuse_item(r, TARN_E_MALFORMED, item, "true or false");
     case TARN_FIELD_WORD:
-        status = read_word(r, item, field->words, &word);
+        status = tarn_read_word(r, item, field->words, &word);
         memcpy(to, &word, sizeof word);
         return status;
     default:
-        return read_string(r, item, field, to);
+        return tarn_read_string(r, item, field, to);
     }
 }
 
-static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *field, void *to)
+static tarn_status read_field(tarn_reader *r, tarn_cursor *cursor, const tarn_field *field, void *to)
 {
     tarn_item item;
     tarn_cursor_next(cursor, &item);
     tarn_status status;
     switch (field->type) {
     case TARN_FIELD_VECTOR:
-        return read_vector(r, cursor, &item, field, to);
+        return tarn_read_vector(r, cursor, &item, field, to);
     case TARN_FIELD_DIRECTION:
     case TARN_FIELD_QUATERNION:
-        status = read_vector(r, cursor, &item, field, to);
-        return status ? status : make_unit(r, to, field->count);
+        status = tarn_read_vector(r, cursor, &item, field, to);
+        return status ? status : tarn_make_unit(r, to, field->count);
     case TARN_FIELD_VERSIONS:
         return read_versions(r, cursor, &item, field, to);
     case TARN_FIELD_SCENES:
@@ -520,6 +396,12 @@ static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *
         return read_points(r, cursor, &item, to);
     case TARN_FIELD_PRESENCES:
         return read_presences(r, cursor, &item, to);
+    case TARN_FIELD_PROBES:
+        return read_probes(r, cursor, &item, to);
+    case TARN_FIELD_COLUMNS:
+        return read_columns(r, cursor, &item, field, to);
+    case TARN_FIELD_VALUES:
+        return read_values(r, &item, field, to);
     case TARN_FIELD_STATE:
         return read_state(r, cursor, &item, to);
     default:
@@ -527,7 +409,7 @@ static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *
     }
 }
 
-static tarn_status read_fields(reader *r, const tarn_map_view *map, const tarn_shape *shape, void *base)
+static tarn_status read_fields(tarn_reader *r, const tarn_map_view *map, const tarn_shape *shape, void *base)
 {
     tarn_found_fields found;
     tarn_find_fields(map, shape, &found);
@@ -550,7 +432,7 @@ static tarn_status read_fields(reader *r, const tarn_map_view *map, const tarn_s
 }
 
 /// Finds which of `shapes` the word under `key` names.
-static tarn_status find_shape(reader *r, const tarn_map_view *map, const char *key, const tarn_shape *shapes,
+static tarn_status find_shape(tarn_reader *r, const tarn_map_view *map, const char *key, const tarn_shape *shapes,
                               uint32_t shape_count, const tarn_shape **shape)
 {
     tarn_cursor value;
@@ -573,13 +455,13 @@ static tarn_status find_shape(reader *r, const tarn_map_view *map, const char *k
     }
     r->key = key;
     r->index = -1;
-    return refuse_item(r, item.type == TARN_ITEM_STRING ? TARN_E_UNKNOWN_KIND : TARN_E_MALFORMED, &item,
-                       "a kind that SPEC.md lists");
+    return tarn_refuse_item(r, item.type == TARN_ITEM_STRING ? TARN_E_UNKNOWN_KIND : TARN_E_MALFORMED, &item,
+                            "a kind that SPEC.md lists");
 }
 
 #define MOTION_AREA_MIN_M2 1e-6
 
-static tarn_status check_rectangle(const reader *r, const tarn_input_motion *motion)
+static tarn_status check_rectangle(const tarn_reader *r, const tarn_input_motion *motion)
 {
     double square = 0.0;
     for (int a = 0; a < 3; a++) {
@@ -596,9 +478,9 @@ static tarn_status check_rectangle(const reader *r, const tarn_input_motion *mot
     return TARN_OK;
 }
 
-static tarn_status read_input_kind(reader *r, const tarn_map_view *map, tarn_message *message)
+static tarn_status read_input_kind(tarn_reader *r, const tarn_map_view *map, tarn_message *message)
 {
-    const tarn_shape *shape;
+    const tarn_shape *shape = NULL;
     tarn_status status = find_shape(r, map, "k", tarn_input_shapes, TARN_INPUT_COUNT, &shape);
     if (status) {
         return status;
@@ -609,9 +491,29 @@ static tarn_status read_input_kind(reader *r, const tarn_map_view *map, tarn_mes
                                                                          : status;
 }
 
-static tarn_status read_kind(reader *r, const tarn_map_view *map, size_t byte_count, tarn_message *message)
+/// What an action needs besides.
+static tarn_status check_control(const tarn_reader *r, const tarn_control *control)
 {
-    const tarn_shape *shape;
+    if (control->action == TARN_CONTROL_LOAD && control->scene[0] == 0) {
+        tarn_sentence(r->why, "control: the field scene is missing or empty; the action load needs a scene's name");
+        return TARN_E_MALFORMED;
+    }
+    if (control->action == TARN_CONTROL_SPEED && control->speed == 0.0f) {
+        tarn_sentence(r->why, "control: the field speed is missing or 0; the action speed needs a number from %g to %g",
+                      (double)TARN_SPEED_MIN, (double)TARN_SPEED_MAX);
+        return TARN_E_MALFORMED;
+    }
+    if (control->action == TARN_CONTROL_SPEED && control->speed < TARN_SPEED_MIN) {
+        tarn_sentence(r->why, "control: speed is %g; allowed are %g to %g", (double)control->speed,
+                      (double)TARN_SPEED_MIN, (double)TARN_SPEED_MAX);
+        return TARN_E_LIMIT;
+    }
+    return TARN_OK;
+}
+
+static tarn_status read_kind(tarn_reader *r, const tarn_map_view *map, size_t byte_count, tarn_message *message)
+{
+    const tarn_shape *shape = NULL;
     tarn_status status = find_shape(r, map, "t", tarn_message_shapes, tarn_message_shape_count, &shape);
     if (status) {
         return status;
@@ -629,12 +531,7 @@ static tarn_status read_kind(reader *r, const tarn_map_view *map, size_t byte_co
     if (message->kind == TARN_MESSAGE_INPUT) {
         return read_input_kind(r, map, message);
     }
-    if (message->kind == TARN_MESSAGE_CONTROL && message->control.action == TARN_CONTROL_LOAD &&
-        message->control.scene[0] == 0) {
-        tarn_sentence(r->why, "control: the field scene is missing or empty; the action load needs a scene's name");
-        return TARN_E_MALFORMED;
-    }
-    return TARN_OK;
+    return message->kind == TARN_MESSAGE_CONTROL ? check_control(r, &message->control) : TARN_OK;
 }
 
 /// Scans the bytes and opens the map on top.
@@ -660,7 +557,7 @@ tarn_status tarn_message_read(const uint8_t *bytes, size_t byte_count, tarn_mess
     }
     tarn_message read;
     memset(&read, 0, sizeof read);
-    reader r = {.why = why, .message = "message", .key = "t", .index = -1};
+    tarn_reader r = {.why = why, .message = "message", .key = "t", .index = -1};
     status = read_kind(&r, &map, byte_count, &read);
     if (status == TARN_OK) {
         *message = read;
@@ -701,7 +598,7 @@ static tarn_status read_list(const uint8_t *bytes, size_t byte_count, const list
                       (unsigned)list->entries_max);
         return TARN_E_SPACE;
     }
-    reader r = {.why = why, .message = name, .key = list->key, .index = -1};
+    tarn_reader r = {.why = why, .message = name, .key = list->key, .index = -1};
     tarn_map_view map;
     tarn_cursor cursor;
     tarn_item item;

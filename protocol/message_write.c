@@ -206,13 +206,13 @@ static void write_tools(writer *w, uint32_t tools)
 static void write_locked(writer *w, uint32_t locked)
 {
     uint32_t count = 0, known = 0;
-    for (int bit = 0; bit < TARN_LOCKS_MAX; bit++) {
+    for (int bit = 0; bit < TARN_LOCK_BITS; bit++) {
         known |= tarn_lock_word(bit) != NULL ? 1u << bit : 0;
         count += locked >> bit & 1;
     }
     w->wrong |= (locked & ~known) != 0;
     msgpack_pack_array(&w->packer, count);
-    for (int bit = 0; bit < TARN_LOCKS_MAX && !w->wrong; bit++) {
+    for (int bit = 0; bit < TARN_LOCK_BITS && !w->wrong; bit++) {
         if ((locked >> bit & 1) != 0) {
             write_word(w, tarn_lock_word(bit));
         }
@@ -266,6 +266,36 @@ static void write_points(writer *w, const tarn_shape *shape, const tarn_presence
     }
 }
 
+static void write_probes(writer *w, const tarn_probe_list *list)
+{
+    if (open_array(w, list->probe_count, TARN_LIVE_PROBES_MAX)) {
+        for (uint32_t i = 0; i < list->probe_count; i++) {
+            write_map(w, &tarn_probe_shape, &list->probes[i]);
+        }
+    }
+}
+
+static void write_columns(writer *w, const tarn_probe_info *info)
+{
+    if (open_array(w, info->column_count, TARN_PROBE_VALUES_MAX)) {
+        for (uint32_t i = 0; i < info->column_count; i++) {
+            write_string(w, info->columns[i], TARN_NAME_BYTES_MAX);
+        }
+    }
+}
+
+static void write_values(writer *w, const tarn_readings *readings)
+{
+    if (readings->byte_count > TARN_READINGS_BYTES_MAX) {
+        w->wrong = true;
+        return;
+    }
+    msgpack_pack_bin(&w->packer, readings->byte_count);
+    if (readings->byte_count > 0) {
+        msgpack_pack_bin_body(&w->packer, readings->values, readings->byte_count);
+    }
+}
+
 static void write_list(writer *w, const tarn_field *field, const void *from)
 {
     switch (field->type) {
@@ -303,6 +333,15 @@ static void write_list(writer *w, const tarn_field *field, const void *from)
         break;
     case TARN_FIELD_VIEWERS:
         write_viewers(w, from);
+        break;
+    case TARN_FIELD_PROBES:
+        write_probes(w, from);
+        break;
+    case TARN_FIELD_COLUMNS:
+        write_columns(w, from);
+        break;
+    case TARN_FIELD_VALUES:
+        write_values(w, from);
         break;
     case TARN_FIELD_STATE:
         write_map(w, &tarn_state_shape, from);

@@ -25,6 +25,7 @@ export default defineConfig({
   },
   worker: { format: "es" },
   server: {
+    fs: { allow: [".", "../server/scenes/pictures"] },
     // The host's name stays the page's: the server takes a page's wishes where both are one.
     proxy: {
       "/ws": { target: server.replace(/^http/, "ws"), ws: true },

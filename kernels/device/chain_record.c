@@ -102,9 +102,7 @@ void chain_record_launch(chain_record *record, const tarn_kernel *kernel, const 
 
 void chain_record_loop(chain_record *record, const uint32_t *go, uint32_t times)
 {
-    if (record->loop >= 0) {
-        chain_record_refuse(record, "a loop of it has a loop");
-    }
+    TARN_ASSERT(record->loop < 0);
     tile_chain_op *op = add(record);
     if (op != NULL) {
         *op = (tile_chain_op){.count = go, .what = TILE_CHAIN_LOOP, .most = times};

@@ -1,7 +1,8 @@
 // Chains of the CUDA device: when a replay is made each becomes a program in device memory (chain_record.h), which one
 // cooperative launch goes through (tile_chain.h): all its blocks run at the same time, or CUDA refuses it.
 //
-// A chain has no more blocks than its tank has tiles, so that it waits for no more of the device than it uses.
+// A chain has no more blocks than its tank had tiles when the replay was made, so that it waits for no more of the
+// device than it uses: none of them begins before there is room for all.
 #include "kernels/device/cuda_device.h"
 
 #include <stdlib.h>
@@ -17,7 +18,10 @@ struct cuda_chain {
 
 cudaError_t cuda_chain_setup(cuda_device *device)
 {
-    return cudaDeviceGetAttribute(&device->chains_possible, cudaDevAttrCooperativeLaunch, device->index);
+    const cudaError_t error =
+        cudaDeviceGetAttribute(&device->chains_possible, cudaDevAttrCooperativeLaunch, device->index);
+    device->chains_in_loops = device->chains_possible; // until a driver refuses them
+    return error;
 }
 
 void cuda_chain_destroy(cuda_queue *queue, cuda_chain *chain)
@@ -86,7 +90,7 @@ static void upload(cuda_queue *queue, cuda_chain *chain, const chain_record *rec
 }
 
 /// Loads the code of what the body launches, and makes the program.
-static void load(cuda_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context)
+static void load(cuda_queue *queue, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *), void *context)
 {
     cuda_device *device = cuda_queue_device(queue);
     cuda_chain *made = (cuda_chain *)calloc(1, sizeof *made);
@@ -106,7 +110,8 @@ static void load(cuda_queue *queue, const tarn_chain *chain, void (*body)(void *
     if (is_recorded && chain_record_end(record)) {
         uint32_t args_bytes;
         made->function = chain->cuda(&made->lanes, &args_bytes);
-        made->blocks = blocks_of(device, made->function, made->lanes, record->most);
+        made->blocks =
+            blocks_of(device, made->function, made->lanes, record->most < blocks_max ? record->most : blocks_max);
         if (made->blocks > 0) {
             upload(queue, made, record);
         }
@@ -122,7 +127,8 @@ static void capture(cuda_queue *queue, void (*body)(void *), void *context)
     cuda_device *device = cuda_queue_device(queue);
     cuda_chain *chain = *queue->chain_at;
     queue->chain_at = &chain->next;
-    if (chain->memory == NULL || !device->chains_possible) {
+    const bool is_in_loop = queue->target != queue->stream;
+    if (chain->memory == NULL || !device->chains_possible || (is_in_loop && !device->chains_in_loops)) {
         body(context);
         return;
     }
@@ -139,7 +145,7 @@ static void capture(cuda_queue *queue, void (*body)(void *), void *context)
     cuda_device_note(device, cudaLaunchKernelExC(&config, chain->function, parameters));
 }
 
-void cuda_chain_run(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), void *context)
+void cuda_chain_run(tarn_queue *base, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *), void *context)
 {
     cuda_queue *queue = (cuda_queue *)base;
     if (!cuda_device_ready(cuda_queue_device(queue))) {
@@ -150,7 +156,7 @@ void cuda_chain_run(tarn_queue *base, const tarn_chain *chain, void (*body)(void
         body(context);
         break;
     case CUDA_MODE_LOAD:
-        load(queue, chain, body, context);
+        load(queue, chain, blocks_max, body, context);
         break;
     case CUDA_MODE_CAPTURE:
         capture(queue, body, context);

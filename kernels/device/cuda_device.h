@@ -8,7 +8,6 @@
 #include <cuda_runtime.h>
 
 enum {
-    CUDA_LOOP_DEPTH_MAX = 3,      // repeats inside repeats, in a graph
     CUDA_LOOPS_MAX = 256,         // repeats in one graph; further ones are unrolled
     CUDA_STAGING_BYTES = 1 << 20, // pinned memory that transfers go through
     CUDA_STAGING_PIECES = 4,
@@ -27,6 +26,7 @@ typedef struct cuda_device {
     uint32_t multiprocessors;
     int loops_possible;  // whether this driver's graphs can loop
     int chains_possible; // whether it takes launches whose blocks all run at the same time
+    int chains_in_loops; // and takes them in its graphs' loops
     int marks_possible;  // whether graphs take events
     bool has_no_replays; // as it was asked for
     double memory_rate;  // bytes per second, by the device's attributes; 0: they don't say
@@ -52,9 +52,9 @@ typedef struct cuda_queue {
 
     // Capture
     cuda_mode mode;
-    cudaStream_t target; // where launches go: `stream`, or the stream that captures the innermost loop
-    cudaStream_t loop_streams[CUDA_LOOP_DEPTH_MAX];
-    uint32_t depth, loop_count;
+    cudaStream_t target; // where launches go: `stream`, or inside a loop `loop_stream`
+    cudaStream_t loop_stream;
+    uint32_t loop_count;
     uint32_t *rounds;                        // device memory: what is left of each loop's rounds
     chain_record *recording;                 // of the chain that is being loaded; NULL outside one
     cuda_chain **chain_at;                   // of the replay that is being made: where the next chain is, or is put
@@ -123,7 +123,8 @@ void cuda_marks_teardown(cuda_queue *queue);
 cudaError_t cuda_chain_setup(cuda_device *device);
 
 uint32_t cuda_chain_tiles(tarn_queue *base, const tarn_chain *chain);
-void cuda_chain_run(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), void *context);
+void cuda_chain_run(tarn_queue *base, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *),
+                    void *context);
 
 /// Takes NULL, and those behind it. What they launch has ended.
 void cuda_chain_destroy(cuda_queue *queue, cuda_chain *chain);

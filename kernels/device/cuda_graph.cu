@@ -5,8 +5,8 @@
 //     ... ── loop_begin ──▶ WHILE { body's launches ── loop_next } ──▶ ...
 //
 // loop_begin and loop_next set the node's condition: *go is not zero and rounds are left. The body is captured from a
-// second stream into the node's own graph; loops may contain loops. Where the driver cannot do that, the repeat is
-// unrolled: kernels of a body do nothing when *go is zero (device_work.h).
+// second stream into the node's own graph. Where the driver cannot do that, the repeat is unrolled: kernels of a body
+// do nothing when *go is zero (device_work.h).
 //
 // Before a capture the sequence is walked once in CUDA_MODE_LOAD: code is loaded lazily, and loading may need to
 // synchronise, which a capture forbids.
@@ -94,7 +94,7 @@ static cudaError_t create_condition(cudaStream_t stream, cudaGraphConditionalHan
 /// Captures a repeat as a loop of the graph.
 static void capture_loop(cuda_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
 {
-    cudaStream_t outer = queue->target, inner = queue->loop_streams[queue->depth];
+    cudaStream_t outer = queue->target, inner = queue->loop_stream;
     uint32_t *rounds = queue->rounds + queue->loop_count++;
     cudaGraphConditionalHandle condition;
     if (!note(queue, create_condition(outer, &condition))) {
@@ -114,11 +114,9 @@ static void capture_loop(cuda_queue *queue, const uint32_t *go, uint32_t times, 
         return;
     }
     queue->target = inner;
-    queue->depth++;
     body(context);
     loop_next<<<1, 1, 0, inner>>>(condition, go, rounds);
     note(queue, cudaGetLastError());
-    queue->depth--;
     queue->target = outer;
     cudaGraph_t ended; // the node's own
     note(queue, cudaStreamEndCapture(inner, &ended));
@@ -146,19 +144,14 @@ cudaError_t cuda_graph_queue_setup(cuda_queue *queue)
 {
     cudaError_t error =
         cuda_memory_take(cuda_queue_device(queue), (void **)&queue->rounds, CUDA_LOOPS_MAX * sizeof *queue->rounds);
-    for (int i = 0; i < CUDA_LOOP_DEPTH_MAX && error == cudaSuccess; i++) {
-        error = cudaStreamCreateWithFlags(&queue->loop_streams[i], cudaStreamNonBlocking);
-    }
-    return error;
+    return error == cudaSuccess ? cudaStreamCreateWithFlags(&queue->loop_stream, cudaStreamNonBlocking) : error;
 }
 
 void cuda_graph_queue_teardown(cuda_queue *queue)
 {
     cuda_memory_give(cuda_queue_device(queue), queue->rounds);
-    for (int i = 0; i < CUDA_LOOP_DEPTH_MAX; i++) {
-        if (queue->loop_streams[i] != NULL) {
-            (void)cudaStreamDestroy(queue->loop_streams[i]);
-        }
+    if (queue->loop_stream != NULL) {
+        (void)cudaStreamDestroy(queue->loop_stream);
     }
 }
 
@@ -189,10 +182,12 @@ void cuda_graph_repeat(tarn_queue *base, const uint32_t *go, uint32_t times, voi
         body(context);
     } else if (queue->mode == CUDA_MODE_DIRECT) {
         repeat_directly(queue, go, times, body, context);
-    } else if (device->loops_possible && queue->depth < CUDA_LOOP_DEPTH_MAX && queue->loop_count < CUDA_LOOPS_MAX) {
+    } else if (device->loops_possible && queue->loop_count < CUDA_LOOPS_MAX) {
         capture_loop(queue, go, times, body, context);
     } else {
+        cuda_chain **const first = queue->chain_at; // each round has the same chains
         for (uint32_t round = 0; round < times; round++) {
+            queue->chain_at = first;
             body(context);
         }
     }
@@ -255,6 +250,7 @@ static tarn_replay *make_replay(cuda_queue *queue, void (*body)(void *), void *c
     if (device->failure == cudaSuccess) {
         capture(queue, replay, body, context);
         capture_without(queue, &device->marks_possible, replay, body, context);
+        capture_without(queue, &device->chains_in_loops, replay, body, context);
         capture_without(queue, &device->chains_possible, replay, body, context);
         capture_without(queue, &device->loops_possible, replay, body, context);
     }

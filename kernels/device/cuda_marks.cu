@@ -23,8 +23,8 @@ bool cuda_mark(tarn_queue *base, uint32_t mark)
     if (queue->mode == CUDA_MODE_LOAD) {
         return make_event(device, &queue->marks[mark]); // as the capture will: whoever counts marks comes to the same
     }
-    if (queue->depth > 0 || (queue->mode == CUDA_MODE_DIRECT && !make_event(device, &queue->marks[mark])) ||
-        queue->marks[mark] == NULL) {
+    if (queue->target != queue->stream ||
+        (queue->mode == CUDA_MODE_DIRECT && !make_event(device, &queue->marks[mark])) || queue->marks[mark] == NULL) {
         return false;
     }
     const unsigned int how = queue->mode == CUDA_MODE_CAPTURE ? cudaEventRecordExternal : cudaEventRecordDefault;

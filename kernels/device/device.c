@@ -211,16 +211,23 @@ void tarn_queue_launch(tarn_queue *queue, const tarn_kernel *kernel, const void 
 
 void tarn_queue_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
 {
+    TARN_ASSERT(!queue->in_repeat);
+    queue->in_repeat = true;
     queue->device->ops->repeat(queue, go, times, body, context);
+    queue->in_repeat = false;
 }
 
-void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context)
+void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *),
+                      void *context)
 {
+    TARN_ASSERT(!queue->in_chain && blocks_max > 0);
+    queue->in_chain = true;
     if (queue->device->ops->chain != NULL) {
-        queue->device->ops->chain(queue, chain, body, context);
+        queue->device->ops->chain(queue, chain, blocks_max, body, context);
     } else {
         body(context);
     }
+    queue->in_chain = false;
 }
 
 uint32_t tarn_queue_chain_tiles(tarn_queue *queue, const tarn_chain *chain)

@@ -25,7 +25,7 @@ typedef struct tarn_device_ops {
                    uint32_t count_max);
     void (*repeat)(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
     /// NULL: what is launched in a chain is launched one by one.
-    void (*chain)(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context);
+    void (*chain)(tarn_queue *queue, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *), void *context);
     void (*run)(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context);
     void (*replay_destroy)(tarn_queue *queue, tarn_replay *replay);
     uint32_t (*lanes)(const tarn_device *device);              // NULL: it has none
@@ -55,6 +55,7 @@ struct tarn_device {
 /// The first member of every queue kind's own structure.
 struct tarn_queue {
     tarn_device *device;
+    bool in_repeat, in_chain;            // whose body is being called
     double mark_s[TARN_QUEUE_MARKS_MAX]; // where the device has no `mark`
 };
 

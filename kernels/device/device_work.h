@@ -146,12 +146,17 @@ void tarn_queue_launch(tarn_queue *queue, const tarn_kernel *kernel, const void 
                        uint32_t count_max);
 
 /// Runs body up to `times` times, as long as *go (device memory) is not zero before each. Kernels of the body must do
-/// nothing when *go is zero: a device that cannot look runs them all.
+/// nothing when *go is zero: a device that cannot look runs them all. Repeats are not nested: what stands in the outer
+/// one's body before the inner one would set a `go` anew.
 void tarn_queue_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
 
 /// Runs `body`, which only launches kernels of the chain, with arguments that differ in few words, and repeats. Where
-/// the device can it is one launch of a replay (tile_chain.h says by which rules); else its launches are launches.
-void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context);
+/// the device can it is one launch of a replay (tile_chain.h says by which rules); else its launches are launches. It
+/// may be in a repeat's body, but not in another chain's.
+/// @param blocks_max  how many of its blocks run at the same time at most: more than it has tiles only wait, and keep
+///                    other queues' work off the device
+void tarn_queue_chain(tarn_queue *queue, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *),
+                      void *context);
 
 /// On how many tiles the device works at once in a chain: launches over more of them are faster one by one.
 uint32_t tarn_queue_chain_tiles(tarn_queue *queue, const tarn_chain *chain);

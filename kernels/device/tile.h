@@ -239,6 +239,15 @@ TILE_FN uint32_t tile_look_u32(const uint32_t *p)
 }
 #endif
 
+/// The lane's number, of which the compiler knows nothing: it would keep what follows from the number in registers, or
+/// out of them, from one of a chain's kernels to the next.
+TILE_FN uint32_t tile_lane(void)
+{
+    uint32_t lane = threadIdx.x;
+    asm volatile("" : "+r"(lane));
+    return lane;
+}
+
 #ifndef TILE_LAST
 #define TILE_LAST() ((void)0) // for those who watch
 #endif

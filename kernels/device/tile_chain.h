@@ -17,8 +17,21 @@
 /// has tiles again: coarse levels are few blocks' business. All come behind the operation that follows a loop's begin
 /// or end, so that nobody still looks whether to go on when that changes.
 ///
-/// All blocks must run at the same time, or a barrier never ends: the launch is a cooperative one. On the CPU a chain
-/// is nothing: its launches are launches.
+/// That no block waits for ever, however many tanks' chains a device has, hangs on this:
+/// - all of a chain's blocks are resident at the same time, whatever else runs: the launch is a cooperative one, which
+///   CUDA promises that of, or refuses. It begins when there is room for all of its blocks and not for some, so that
+///   two chains don't each hold what the other one waits for.
+/// - a block waits for nothing but meetings of its own launch, and what is done between them doesn't wait.
+/// - how many come to a meeting, and so how many are waited for, follows from counts of tiles and the number of blocks,
+///   which nothing in the chain changes, and from where loops went, which is the same for all: a block reads `go`
+///   behind a meeting of all before it and in front of the next one of all, and nobody writes it in between.
+/// - blocks beyond those that take part return before the first meeting, and nobody counts them.
+/// - the counter of meetings is 0 again when the last block leaves, and launches of one program follow each other in
+///   their queue. It counts less than 2^32: that is 10^7 meetings of 400 blocks in one launch.
+/// A chain of many blocks may have to wait for room while smaller ones beside it come and go. Hence tarn_queue_chain's
+/// blocks_max, and no more blocks than tiles.
+///
+/// On the CPU a chain is nothing: its launches are launches.
 #ifndef TARN_KERNELS_TILE_CHAIN_H
 #define TARN_KERNELS_TILE_CHAIN_H
 

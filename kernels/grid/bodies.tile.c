@@ -16,6 +16,7 @@
 //
 // Contacts: points on the surface against the tank's walls and other solids' distances, one velocity constraint each,
 // solved in turn (projected Gauss-Seidel). A point that isn't there yet may come as close as it is far.
+#include "kernels/grid/lines.h"
 #include "kernels/grid/poisson.h"
 #include "kernels/grid/solids.h"
 
@@ -284,7 +285,7 @@ TILE_FN void put_force(body_gather_scratch *s, uint32_t c, const float *r, const
     }
 }
 
-/// J^T of args->gathered: force and moment on each body from a tile. One tile per listed tile.
+/// J^T of what acts on them: force and moment on each body from a tile. One tile per listed tile.
 TILE_KERNEL(grid_body_gather, CELL_LANES, grid_args, body_gather_scratch)
 {
     const grid_memory *m = &args->m;
@@ -293,13 +294,14 @@ TILE_KERNEL(grid_body_gather, CELL_LANES, grid_args, body_gather_scratch)
     }
     const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const line_values gathered = args->gathered != NULL ? values_of(args->gathered) : direction_of(args);
     find_owners(m, slot, s);
     const uint32_t near = free_near_tile(args, o) & s->owners;
     for (uint32_t b = 0; b < m->bodies->count; b++) {
         const int meets = (near >> b & 1) != 0;
         if (meets) {
             FOR_RANGE (c, 0, TILE_CELLS) {
-                const float p = args->gathered[(uint64_t)o * TILE_CELLS + c];
+                const float p = line_value(gathered, (uint64_t)o * TILE_CELLS + c);
                 float area[3], r[3], force[3];
                 const int owned = cover_of(args, (uint64_t)slot * TILE_CELLS + c, c, place, b, area, r);
                 for (int a = 0; a < 3; a++) {
@@ -474,12 +476,13 @@ TILE_KERNEL(grid_body_apply, CELL_LANES, grid_args, body_apply_scratch)
     const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const float *diagonal = m->level[0].diagonal + (uint64_t)o * TILE_CELLS;
+    const line_values direction = direction_of(args);
     const uint32_t cells = tile_rows(&args->shape) * TILE_EDGE;
     FOR_RANGE (c, 0, cells) {
         const uint64_t at = (uint64_t)o * TILE_CELLS + c, cell = (uint64_t)slot * TILE_CELLS + c;
         const float value = m->product[at] + (diagonal[c] > 0.0f ? flux_of_change(args, cell, c, place) : 0.0f);
         m->product[at] = value;
-        s->value[c] = value * m->direction[at];
+        s->value[c] = value * line_value(direction, at);
     }
     TILE_BARRIER();
     tile_sum_f32(s->value, cells);

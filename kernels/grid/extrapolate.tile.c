@@ -8,40 +8,15 @@
 typedef struct project_scratch {
     face_plan plan;
     float pressure[RIM_CELLS];
+    uint32_t solved[4]; ///< a GPU's: occupied indices of the tile, and of the lower one along each axis
 } project_scratch;
 
-/// What the solution does to a row of faces from `x` on.
-TILE_FN row_f32 face_change(const grid_args *args, const project_scratch *s, int axis, uint64_t own, int x, int y,
-                            int z)
+/// What the solution does to a row of faces from `x` on, where all liquids are equally heavy.
+TILE_FN row_f32 face_change(const project_scratch *s, int axis, int x, int y, int z)
 {
-    const float *beta = args->m.beta[axis], *p = s->pressure + rim_index(x, y, z);
+    const float *p = s->pressure + rim_index(x, y, z);
     const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
-    const row_f32 change = row_steepness(&s->plan, axis, x, y, z) * (row_load(p - stride) - row_load(p));
-    return beta != NULL ? change * row_load(beta + own + cell_index(x, y, z)) : change;
-}
-
-TILE_FN void project_velocity(const grid_args *args, const project_scratch *s, int axis, uint64_t own)
-{
-    float *u = args->m.u[axis] + own;
-    FOR_SET_ROWS (x, r, 0, TILE_EDGE * ROW_WORDS, s->plan.touching[axis], 0xff) {
-        const int y = r % ROW_WORDS, z = r / ROW_WORDS;
-        const uint32_t cell = cell_index(x, y, z);
-        row_store(u + cell, row_load(u + cell) + face_change(args, s, axis, own, x, y, z));
-    }
-}
-
-TILE_FN void project_shift(const grid_args *args, const project_scratch *s, int axis, uint64_t own)
-{
-    const float most = 0.5f * DENSITY_STEP_MAX;
-    const uint16_t *touching = s->plan.touching[axis];
-    float *shift = args->m.shift[axis] + own;
-    FOR_ROWS (x, row, 0, TILE_ROWS) {
-        const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE;
-        row_store(shift + row * TILE_EDGE + x,
-                  (touching[face_row(y, z)] & 0xff) != 0
-                      ? row_clamp(face_change(args, s, axis, own, (int)x, y, z), -most, most)
-                      : row_all(0.0f));
-    }
+    return row_steepness(&s->plan, axis, x, y, z) * (row_load(p - stride) - row_load(p));
 }
 
 /// The faces that touch liquid and are not shut by a solid, which pressure gives a velocity.
@@ -49,18 +24,37 @@ TILE_FN void mark_valid(const grid_args *args, const face_plan *plan, uint32_t t
 {
     const grid_memory *m = &args->m;
     const uint32_t rows = tile_rows(&args->shape);
-    for (int axis = 0; axis < 3; axis++) {
+    uint8_t *valid = m->face_rows + face_rows_of(tile, 0);
+    FOR_RANGE (n, 0, 3 * TILE_ROWS) {
+        const uint32_t axis = n / TILE_ROWS, row = n % TILE_ROWS;
         const uint8_t *open = m->open[axis] != NULL ? m->open[axis] + (uint64_t)tile * TILE_CELLS : NULL;
-        uint8_t *valid = m->face_rows + face_rows_of(tile, axis);
-        FOR_RANGE (row, rows, TILE_ROWS) {
-            valid[row] = 0;
+        uint32_t bits = row < rows ? plan->touching[axis][face_row((int)row % TILE_EDGE, (int)row / TILE_EDGE)] : 0;
+        bits &= open != NULL ? row_bits_from(open + row * TILE_EDGE, 1) : 0xffu;
+        valid[n] = (uint8_t)bits;
+    }
+}
+
+/// A tile that touches no liquid.
+TILE_FN void project_nothing(const grid_args *args, uint32_t tile)
+{
+    const grid_memory *m = &args->m;
+    const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    if (!args->is_density) {
+        FOR_RANGE (r, 0, 3 * TILE_ROWS) {
+            m->face_rows[face_rows_of(tile, 0) + r] = 0;
         }
-        FOR_BOX (y, z, once, TILE_EDGE, tile_planes(&args->shape), 1) {
-            const uint32_t row = (uint32_t)(z * TILE_EDGE + y + once), touching = plan->touching[axis][face_row(y, z)];
-            valid[row] = (uint8_t)(open != NULL ? touching & row_bits_from(open + row * TILE_EDGE, 1) : touching);
+    }
+    for (int axis = 0; axis < 3 && args->is_density; axis++) {
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            m->shift[axis][own + i] = 0.0f;
         }
     }
 }
+
+#define SHIFT_MAX (0.5f * DENSITY_STEP_MAX) ///< of the density correction
+
+/// project_tile(args, tile, place, dense, s) does it: velocities, or displacements.
+#include TILE_FORM(project)
 
 /// u -= grad p on the faces that touch liquid, which become the valid ones; or, for the density correction, the
 /// displacement -grad q. What failed is not applied. One tile per active tile.
@@ -68,7 +62,6 @@ TILE_KERNEL(grid_project, SOLVER_LANES, grid_args, project_scratch)
 {
     const grid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
     if (!args->is_density && tile == 0 && TILE_SINGLE()) {
         m->counters->unconverged += m->counters->go | m->counters->failed;
@@ -78,37 +71,7 @@ TILE_KERNEL(grid_project, SOLVER_LANES, grid_args, project_scratch)
             m->shift[0][own + i] = 0.0f;
         }
     }
-    if (!is_near_liquid(args, place, dense)) {
-        if (!args->is_density) {
-            FOR_RANGE (r, 0, 3 * TILE_ROWS) {
-                m->face_rows[face_rows_of(tile, 0) + r] = 0;
-            }
-        }
-        for (int axis = 0; axis < 3 && args->is_density; axis++) {
-            FOR_RANGE (i, 0, TILE_CELLS) {
-                m->shift[axis][own + i] = 0.0f;
-            }
-        }
-        return;
-    }
-    plan_faces(args, place, tile, 0, &s->plan);
-    load_lower_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
-    if (m->counters->failed != 0) {
-        FOR_RANGE (i, 0, RIM_CELLS) {
-            s->pressure[i] = 0.0f;
-        }
-        TILE_BARRIER();
-    }
-    for (int axis = 0; axis < 3; axis++) {
-        if (args->is_density) {
-            project_shift(args, s, axis, own);
-        } else {
-            project_velocity(args, s, axis, own);
-        }
-    }
-    if (!args->is_density) {
-        mark_valid(args, &s->plan, tile);
-    }
+    project_tile(args, tile, tile_place_of(&args->shape, 0, dense), dense, s);
 }
 
 // ------------------------------------------------------------------------------------------------------- extrapolation

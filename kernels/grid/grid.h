@@ -271,7 +271,7 @@ typedef struct grid_memory {
     float *body_partial;  ///< [k][BODIES_MAX][BODY_SUMS]
     // occupied
     uint8_t *cell_count;                   ///< [o][512] particles, saturated
-    float *residual, *direction, *product; ///< [o][512]
+    float *residual, *direction, *product; ///< [o][512]; the direction is the last iteration's until the update
     float *pressure, *potential;           ///< [o][512]: solutions of the two solves
     uint32_t *solved_tile;                 ///< [o]: dense tile, as it was when the pressure was solved
     float *partial;                        ///< [o]: of dot products and maxima
@@ -295,9 +295,10 @@ typedef struct grid_args {
     uint32_t is_alone;     ///< no density correction follows the pressure: what regions.h has of `shift` is zero again
     float *solution;       ///< of the solve: pressure or potential
     uint32_t colour;       ///< for grid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
+    uint32_t is_conjugate; ///< 1: the direction is level[0].y and beta times the last one; 0: `direction` has it
     uint32_t is_first;     ///< before the solver's first iteration
     uint32_t ends;         ///< the launch's last tile does what all of them lead to: alpha, or the check
-    const float *gathered; ///< for the bodies: the pressure that acts on them
+    const float *gathered; ///< for the bodies: the pressure that acts on them; NULL: the iteration's direction
     uint32_t walls_known;  ///< 1: faces in and beyond the tank's walls are 0 and need no extrapolated velocity
 } grid_args;
 
@@ -316,7 +317,6 @@ typedef struct grid_args {
     K(grid_mg_top)                                                                                                     \
     K(grid_mg_prolong)                                                                                                 \
     K(grid_mg_sweep)                                                                                                   \
-    K(grid_cg_direction)                                                                                               \
     K(grid_cg_apply)                                                                                                   \
     K(grid_body_gather)                                                                                                \
     K(grid_body_respond)                                                                                               \

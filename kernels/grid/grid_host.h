@@ -49,9 +49,9 @@ typedef struct wall_tiles {
     bool is_current; ///< these and the device's tables are those of grid_added's walls
 } wall_tiles;
 
-/// Sequences of launches that a substep can be: whose tank has events, births, pours, and so few tiles that the solver
-/// is a chain.
-enum { GRID_SUBSTEPS = 16 };
+/// Sequences of launches that a substep can be: whose tank has events, births, pours, and from which level on the
+/// solver is a chain.
+enum { GRID_SUBSTEPS = 8 * (LEVELS_MAX + 1) };
 
 typedef struct grid_host {
     tarn_device *device;
@@ -70,7 +70,8 @@ typedef struct grid_host {
     bool has_solids;                     ///< that move or stand still
     bool corrects_density;               ///< the model solves for that after the pressure
     uint32_t chain_tiles;                ///< that are worked on at once where the solver is a chain
-    bool is_chained;                     ///< it is one in this step
+    uint32_t chain_blocks;               ///< that run side by side where the device has room for them
+    uint32_t chain_level;                ///< of this step: from the first level on whose tiles are that few it is one
     bool high_contrast;                  ///< the model's densities differ by more than a factor of two
     grid_added added;
     uint32_t added_changes; ///< counts them
@@ -110,8 +111,13 @@ void grid_forget_launches(grid_host *grid);
 /// A force on the free bodies that their faces' pressure doesn't hold, before the pressure acts. `args` as above.
 void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *force);
 
+/// Before a step's launches: from which of the multigrid's levels on the solver is a chain, and of how many blocks, by
+/// the tiles that there are. Blocks are so many that a tank whose tiles come and go is seldom recorded anew.
+void grid_choose_chain(grid_host *grid, const grid_counters *counters);
+
 /// From the matrix to the projection, what doesn't launch anything else may be one launch: `body` with the context
-/// does them, in this order.
+/// does them, in this order. Where the finest level has too many tiles for that, the coarser levels' part of a matrix,
+/// and of each round, are one.
 void grid_launch_chain(grid_host *grid, void (*body)(void *), void *context);
 
 /// Brings the coefficients of the sweeps to the device, and asks it for how many tiles a chain is.

@@ -203,24 +203,9 @@ TILE_FN uint32_t cell_of_side(int side, int i, int j)
     return (uint32_t)(w.cell + i * w.i_cell + j * w.j_cell);
 }
 
-/// Loads an active field with one cell of the six neighbours; `missing` where there is no tile, and outside `outside`.
-#define LOAD_SIDES(name, type)                                                                                         \
-    TILE_FN void name(const grid_args *args, tile_place place, uint32_t slot, const type *field, type *rim,            \
-                      type missing, type outside)                                                                      \
-    {                                                                                                                  \
-        const type *own = field + (uint64_t)slot * TILE_CELLS;                                                         \
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)                                                             \
-            rim[rim_index(x, y, z)] = own[cell_index(x, y, z)];                                                        \
-        for (int side = 0; side < 6; side++) {                                                                         \
-            const uint32_t dense = side_tile(args, 0, place, side);                                                    \
-            const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;                               \
-            const type *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;                        \
-            const type none = dense != TILE_NONE ? missing : outside;                                                  \
-            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)                                                              \
-                rim[rim_of_side(side, i, j) + once] = other != TILE_NONE ? from[cell_of_side(side, i, j)] : none;      \
-        }                                                                                                              \
-        TILE_BARRIER();                                                                                                \
-    }
+/// LOAD_SIDES(name, type) makes a function that loads an active field with one cell of the six neighbours; `missing`
+/// where there is no tile, and outside `outside`. It ends with a barrier.
+#include TILE_FORM(sides)
 
 LOAD_SIDES(load_sides_f32, float)
 LOAD_SIDES(load_sides_u8, uint8_t)

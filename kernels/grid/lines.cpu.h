@@ -50,12 +50,14 @@ TILE_FN row_f32 held_row(held_rows rows, uint32_t row, uint32_t x)
     return row_load(rows + row * 8 + x);
 }
 
-/// Fills so many lines on a side from a neighbour's rows, or with zeros where `from` is NULL.
-TILE_FN void load_side_lines(const float *from, int from_step, float *to, int to_step, uint32_t count)
+/// Fills so many lines on a side from a neighbour's rows, or with zeros where `tile` is TILE_NONE.
+TILE_FN void load_side_lines(line_values of, uint32_t tile, uint32_t first, int from_step, float *to, int to_step,
+                             uint32_t count)
 {
-    if (from != NULL) {
+    if (tile != TILE_NONE) {
+        const uint64_t at = (uint64_t)tile * TILE_CELLS + first;
         FOR_ROWS (x, i, 0u, count) {
-            row_store(to + (int)i * to_step + x, row_load(from + (int)i * from_step + x));
+            row_store(to + (int)i * to_step + x, line_row(of, at + (uint64_t)i * (uint64_t)from_step + x));
         }
     } else {
         FOR_ROWS (x, i, 0u, count) {
@@ -64,33 +66,23 @@ TILE_FN void load_side_lines(const float *from, int from_step, float *to, int to
     }
 }
 
-/// A field of the tile on a side, or NULL.
-TILE_FN const float *beside(const grid_patch *patch, int side, const float *field)
+TILE_FN void load_values(tile_matrix a, line_values of, uint32_t tile, float *lines)
 {
-    return patch->beside[side] != TILE_NONE ? field + (uint64_t)patch->beside[side] * TILE_CELLS : NULL;
-}
-
-TILE_FN void load_lines(tile_matrix a, const float *field, uint32_t tile, float *lines)
-{
-    const grid_patch *patch = a.patch;
-    const float *own = field + (uint64_t)tile * TILE_CELLS;
-    const float *left = beside(patch, 0, field), *right = beside(patch, 1, field), *front = beside(patch, 2, field),
-                *back = beside(patch, 3, field), *below = beside(patch, 4, field), *above = beside(patch, 5, field);
+    const uint32_t *beside = a.patch->beside, left = beside[0], right = beside[1];
     FOR_FULL_ROWS (x, row, a) {
         float *to = lines + line_of_row(row);
-        row_store(to + x, row_load(own + row * 8 + x));
-        to[-1] = left != NULL ? left[row * 8 + 7] : 0.0f;
-        to[8] = right != NULL ? right[row * 8] : 0.0f;
+        row_store(to + x, line_row(of, (uint64_t)tile * TILE_CELLS + row * 8 + x));
+        to[-1] = left != TILE_NONE ? line_value(of, (uint64_t)left * TILE_CELLS + row * 8 + 7) : 0.0f;
+        to[8] = right != TILE_NONE ? line_value(of, (uint64_t)right * TILE_CELLS + row * 8) : 0.0f;
     }
     FOR_EMPTY_ROWS (x, row, a) {
         row_store(lines + line_of_row(row) + x, row_all(0.0f));
     }
-    const uint32_t planes = patch->row_end / TILE_EDGE;
-    load_side_lines(front != NULL ? front + cell_index(0, 7, 0) : NULL, 64, lines + line_of(-1, 0), LINES_Z, planes);
-    load_side_lines(back, 64, lines + line_of(8, 0), LINES_Z, planes);
-    load_side_lines(below != NULL ? below + cell_index(0, 0, 7) : NULL, 8, lines + line_of(0, -1), LINE_CELLS,
-                    TILE_EDGE);
-    load_side_lines(above, 8, lines + line_of(0, (int)planes), LINE_CELLS, TILE_EDGE);
+    const uint32_t planes = a.patch->row_end / TILE_EDGE;
+    load_side_lines(of, beside[2], cell_index(0, 7, 0), 64, lines + line_of(-1, 0), LINES_Z, planes);
+    load_side_lines(of, beside[3], 0, 64, lines + line_of(8, 0), LINES_Z, planes);
+    load_side_lines(of, beside[4], cell_index(0, 0, 7), 8, lines + line_of(0, -1), LINE_CELLS, TILE_EDGE);
+    load_side_lines(of, beside[5], 0, 8, lines + line_of(0, (int)planes), LINE_CELLS, TILE_EDGE);
 }
 
 #endif

@@ -89,17 +89,17 @@ TILE_FN side_cell side_cell_of(uint32_t i, uint32_t rows)
     return c;
 }
 
-TILE_FN void load_lines(tile_matrix a, const float *field, uint32_t tile, float *lines)
+TILE_FN void load_values(tile_matrix a, line_values of, uint32_t tile, float *lines)
 {
     float own = 0.0f, side = 0.0f;
     const side_cell c = side_cell_of(threadIdx.x, a.rows);
     const int has_side = threadIdx.x < SIDE_CELLS && c.is_there;
     FOR_FULL_ROWS (x, row, a) {
-        own = field[(uint64_t)tile * TILE_CELLS + row * 8 + x];
+        own = line_value(of, (uint64_t)tile * TILE_CELLS + row * 8 + x);
     }
     if (has_side) {
         const uint32_t other = a.patch->beside[c.side];
-        side = other != TILE_NONE ? field[(uint64_t)other * TILE_CELLS + c.cell] : 0.0f;
+        side = other != TILE_NONE ? line_value(of, (uint64_t)other * TILE_CELLS + c.cell) : 0.0f;
     }
     FOR_FULL_ROWS (x, row, a) {
         lines[line_of_row(row) + x] = own;

@@ -51,6 +51,43 @@ TILE_FN uint32_t line_of_row(uint32_t row)
     return row * LINE_CELLS + (row >> 3) * (LINES_Z - 8 * LINE_CELLS) + (uint32_t)line_of(0, 0);
 }
 
+/// What lines hold: a field, to which so many times another one is added if there is one.
+typedef struct line_values {
+    const float *field, *more;
+    float times;
+} line_values;
+
+TILE_FN line_values values_of(const float *field)
+{
+    line_values of;
+    of.field = field;
+    of.more = NULL;
+    of.times = 0.0f;
+    return of;
+}
+
+/// The solver's direction. With conjugate gradients whoever needs it finds it anew, until the update keeps it: it would
+/// be a launch of its own to store it for all tiles before they multiply it.
+TILE_FN line_values direction_of(const grid_args *args)
+{
+    line_values of = values_of(args->m.direction);
+    if (args->is_conjugate) {
+        of.more = of.field;
+        of.field = args->m.level[0].y;
+        of.times = args->m.counters->beta;
+    }
+    return of;
+}
+
+TILE_FN float line_value(line_values of, uint64_t at)
+{
+    return of.more != NULL ? of.field[at] + of.times * of.more[at] : of.field[at];
+}
+TILE_FN row_f32 line_row(line_values of, uint64_t at)
+{
+    return of.more != NULL ? row_load(of.field + at) + of.times * row_load(of.more + at) : row_load(of.field + at);
+}
+
 // A form of these for each device:
 //
 //     FOR_FULL_ROWS (x, row, a)     the rows that hold equations; on a GPU all, whose lanes would idle else: what there
@@ -59,8 +96,13 @@ TILE_FN uint32_t line_of_row(uint32_t row)
 //     held_rows, hold_rows(a, field)  the same of a tile's field, of which held_row(rows, row, x) is a row
 //     neighbour_sum(h, lines, row, x)  sum over the neighbours of coefficient times value
 //     matrix_times(h, lines, row, x)   a row of the matrix times a vector
-//     load_lines(a, field, tile, lines)  what the matrix needs of a level's field, a tile's cells and those around its
-//                                   rows; the field is zero in rows without equations. Ends with a barrier
+//     load_values(a, of, tile, lines)  what the matrix needs of a level's values, a tile's cells and those around its
+//                                   rows; they are zero in rows without equations. Ends with a barrier
 #include TILE_FORM(lines)
+
+TILE_FN void load_lines(tile_matrix a, const float *field, uint32_t tile, float *lines)
+{
+    load_values(a, values_of(field), tile, lines);
+}
 
 #endif

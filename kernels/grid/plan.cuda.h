@@ -3,16 +3,11 @@
 #ifndef TARN_KERNELS_GRID_PLAN_CUDA_H
 #define TARN_KERNELS_GRID_PLAN_CUDA_H
 
-/// By SOLVER_LANES lanes.
-TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, int upper, face_plan *to)
+/// plan_faces where to->types.beside is known and to->surface is 0. By SOLVER_LANES lanes.
+TILE_FN void plan_faces_beside(const grid_args *args, uint32_t slot, int upper, face_plan *to)
 {
     const int planes = tile_planes(&args->shape);
     uint32_t crossed = 0;
-    if (TILE_SINGLE()) {
-        to->surface = 0;
-    }
-    find_beside(args, place, to->types.beside);
-    TILE_BARRIER();
     const rim_values densities = fetch_densities(args, slot, to->types.beside, upper, threadIdx.x);
     put_type_rows(args, slot, &to->types);
     TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++)
@@ -39,6 +34,16 @@ TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, 
     if (threadIdx.x % 32 == 0) {
         tile_or_u32(&to->surface, crossed);
     }
+}
+
+TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, int upper, face_plan *to)
+{
+    if (TILE_SINGLE()) {
+        to->surface = 0;
+    }
+    find_beside(args, place, to->types.beside);
+    TILE_BARRIER();
+    plan_faces_beside(args, slot, upper, to);
 }
 
 TILE_FN row_f32 plan_distance(const face_plan *plan, int at)

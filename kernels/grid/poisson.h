@@ -66,7 +66,7 @@ TILE_FN float kind_of(uint8_t type)
     return (float)(liquid - 8 * solid);
 }
 
-/// Two functions that load a tile's cells with one cell of its neighbours; the rest of the rim stays untouched.
+/// Functions that load a tile's cells with one cell of its neighbours; the rest of the rim stays untouched.
 ///
 ///     load_lower_rim(args, level, place, tile, field, rim)
 ///         a level's field, and its three lower neighbours'; `tile` is the index in the level, TILE_NONE where the
@@ -74,32 +74,9 @@ TILE_FN float kind_of(uint8_t type)
 ///     load_densities(args, place, slot, upper, density, beside)
 ///         smoothed densities over what solids leave of the room, and the six neighbours', or the three lower ones'
 ///         unless `upper`; ends without a barrier. A GPU notes in `beside` what find_beside says
+///     load_cells(args, place, slot, to)
+///         kinds, and distances to the free surface; ends with a barrier
 #include TILE_FORM(rim)
-
-TILE_FN void load_cells(const grid_args *args, tile_place place, uint32_t slot, cell_rim *to)
-{
-    const grid_memory *m = &args->m;
-    const uint8_t *type = m->cell_type + (uint64_t)slot * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        to->kind[rim_index(x, y, z)] = kind_of(type[cell_index(x, y, z)]);
-    }
-    for (int side = 0; side < 6; side++) {
-        const uint32_t dense = side_tile(args, 0, place, side);
-        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
-        const float missing = dense == TILE_NONE ? KIND_SOLID : KIND_AIR;
-        type = m->cell_type + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
-            to->kind[rim_of_side(side, i, j) + once] =
-                other != TILE_NONE ? kind_of(type[cell_of_side(side, i, j)]) : missing;
-        }
-    }
-    load_densities(args, place, slot, 1, to->distance, to->beside);
-    TILE_BARRIER();
-    FOR_RANGE (i, 0, RIM_CELLS) {
-        to->distance[i] = surface_distance(to->distance[i]);
-    }
-    TILE_BARRIER();
-}
 
 /// By what the difference of two cells' pressures is to be multiplied for the gradient on the face between them: 1 in
 /// the liquid; where the free surface crosses, one over the share of the way to the air cell's centre at which it does

@@ -224,23 +224,6 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
     check_residual(args, s);
 }
 
-/// direction = z + beta direction. One tile per occupied tile.
-TILE_KERNEL(grid_cg_direction, SOLVER_LANES, grid_args, tile_no_scratch)
-{
-    const grid_memory *m = &args->m;
-    const uint32_t goes = m->counters->go;
-    const float beta = m->counters->beta;
-    const tile_matrix a = matrix_of(args, 0, tile);
-    float *direction = m->direction + (uint64_t)tile * TILE_CELLS;
-    const held_rows z = hold_rows(a, m->level[0].y + (uint64_t)tile * TILE_CELLS), before = hold_rows(a, direction);
-    if (goes == 0) {
-        return;
-    }
-    FOR_FULL_ROWS (x, row, a) {
-        row_store(direction + row * 8 + x, held_row(z, row, x) + beta * held_row(before, row, x));
-    }
-}
-
 /// direction = D^-1 residual in the cells of args->colour, of all where that is COLOUR_ALL, and alpha = relaxation: a
 /// step of Jacobi's iteration, or half a sweep of red-black Gauss-Seidel. One tile per occupied tile.
 TILE_KERNEL(grid_relax, SOLVER_LANES, grid_args, tile_no_scratch)
@@ -293,7 +276,7 @@ TILE_KERNEL(grid_cg_apply, SOLVER_LANES, grid_args, apply_scratch)
     const tile_matrix a = matrix_of(args, 0, tile);
     const held_matrix h = hold_matrix(a);
     float *product = m->product + (uint64_t)tile * TILE_CELLS;
-    load_lines(a, m->direction, tile, s->lines);
+    load_values(a, direction_of(args), tile, s->lines);
     if (goes == 0) {
         return;
     }
@@ -329,24 +312,28 @@ typedef struct update_scratch {
     uint32_t is_last;
 } update_scratch;
 
-/// pressure += alpha direction, residual -= alpha product, and whether to go on. One tile per occupied tile.
+/// pressure += alpha direction, residual -= alpha product, and whether to go on; the direction is kept for the next
+/// iteration. One tile per occupied tile.
 TILE_KERNEL(grid_cg_update, SOLVER_LANES, grid_args, update_scratch)
 {
     const grid_memory *m = &args->m;
     const uint32_t goes = m->counters->go;
-    const float alpha = m->counters->alpha;
+    const float alpha = m->counters->alpha, beta = m->counters->beta;
     const uint64_t base = (uint64_t)tile * TILE_CELLS;
     const tile_matrix a = matrix_of(args, 0, tile);
-    float *residual = m->residual + base, *solution = args->solution + base;
-    const held_rows product = hold_rows(a, m->product + base), direction = hold_rows(a, m->direction + base),
-                    was = hold_rows(a, residual), solved = hold_rows(a, solution);
+    float *residual = m->residual + base, *solution = args->solution + base, *kept = m->direction + base;
+    const held_rows product = hold_rows(a, m->product + base), was = hold_rows(a, residual),
+                    solved = hold_rows(a, solution), last = hold_rows(a, kept), z = hold_rows(a, m->level[0].y + base);
     if (goes == 0) {
         return;
     }
     FOR_FULL_ROWS (x, row, a) {
         const uint32_t at = row * 8 + x;
         const row_f32 left = held_row(was, row, x) - alpha * held_row(product, row, x);
-        row_store(solution + at, held_row(solved, row, x) + alpha * held_row(direction, row, x));
+        const row_f32 kept_row = held_row(last, row, x);
+        const row_f32 direction = args->is_conjugate ? held_row(z, row, x) + beta * kept_row : kept_row;
+        row_store(kept + at, direction);
+        row_store(solution + at, held_row(solved, row, x) + alpha * direction);
         row_store(residual + at, left);
         row_store(s->value + at, row_magnitude(left));
     }

@@ -61,4 +61,29 @@ TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t sl
     }
 }
 
+TILE_FN void load_cells(const grid_args *args, tile_place place, uint32_t slot, cell_rim *to)
+{
+    const grid_memory *m = &args->m;
+    const uint8_t *type = m->cell_type + (uint64_t)slot * TILE_CELLS;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        to->kind[rim_index(x, y, z)] = kind_of(type[cell_index(x, y, z)]);
+    }
+    for (int side = 0; side < 6; side++) {
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
+        const float missing = dense == TILE_NONE ? KIND_SOLID : KIND_AIR;
+        type = m->cell_type + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
+            to->kind[rim_of_side(side, i, j) + once] =
+                other != TILE_NONE ? kind_of(type[cell_of_side(side, i, j)]) : missing;
+        }
+    }
+    load_densities(args, place, slot, 1, to->distance, to->beside);
+    TILE_BARRIER();
+    FOR_RANGE (i, 0, RIM_CELLS) {
+        to->distance[i] = surface_distance(to->distance[i]);
+    }
+    TILE_BARRIER();
+}
+
 #endif

@@ -3,31 +3,7 @@
 #ifndef TARN_KERNELS_GRID_RIM_CUDA_H
 #define TARN_KERNELS_GRID_RIM_CUDA_H
 
-enum { RIM_TURNS = 2, RIM_SIDE = TILE_EDGE * TILE_EDGE };
 TILE_ASSERT((int)RIM_TURNS *(int)SOLVER_LANES >= (int)TILE_CELLS + 6 * (int)RIM_SIDE, "a tile and its sides");
-
-typedef struct rim_cell {
-    int side, rim; ///< -1: of the tile itself
-    uint32_t cell;
-} rim_cell;
-
-/// Cell number n of a tile (0..511) and of its sides, 64 each.
-/// @param sides  which of the six: 1: all, 2: the lower ones
-TILE_FN rim_cell rim_cell_of(uint32_t n, int sides)
-{
-    rim_cell c;
-    const int i = (int)n & 7, j = (int)n >> 3 & 7;
-    if (n < TILE_CELLS) {
-        c.side = -1;
-        c.rim = rim_index(i, j, (int)n >> 6);
-        c.cell = n;
-    } else {
-        c.side = (int)(n - TILE_CELLS) / RIM_SIDE * sides;
-        c.rim = rim_of_side(c.side, i, j);
-        c.cell = cell_of_side(c.side, i, j);
-    }
-    return c;
-}
 
 TILE_FN void load_lower_rim(const grid_args *args, uint32_t level, tile_place place, uint32_t tile, const float *field,
                             float *rim)
@@ -120,6 +96,32 @@ TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t sl
     find_beside(args, place, beside);
     TILE_BARRIER();
     put_densities(args, slot, beside, upper, density);
+}
+
+TILE_FN void load_cells(const grid_args *args, tile_place place, uint32_t slot, cell_rim *to)
+{
+    const uint8_t *const types = args->m.cell_type;
+    find_beside(args, place, to->beside);
+    TILE_BARRIER();
+    for (uint32_t first = threadIdx.x; first < rim_cells(1); first += RIM_TURNS * blockDim.x) {
+        const rim_values value = fetch_densities(args, slot, to->beside, 1, first);
+        uint8_t type[RIM_TURNS];
+        TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++)
+        {
+            const rim_cell c = rim_cell_of(tile_min_u32(first + k * blockDim.x, rim_cells(1) - 1), 1);
+            const uint32_t from = c.side < 0 ? slot : to->beside[tile_max_i32(c.side, 0)];
+            type[k] = types[(uint64_t)(from < RIM_OUTSIDE ? from : slot) * TILE_CELLS + c.cell];
+        }
+        TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++) if (first + k * blockDim.x < rim_cells(1))
+        {
+            const rim_cell c = rim_cell_of(first + k * blockDim.x, 1);
+            const uint32_t from = c.side < 0 ? slot : to->beside[tile_max_i32(c.side, 0)];
+            const float missing = from == RIM_OUTSIDE ? KIND_SOLID : KIND_AIR;
+            to->kind[c.rim] = from < RIM_OUTSIDE ? kind_of(type[k]) : missing;
+            to->distance[c.rim] = surface_distance(fetched_density(&args->m, &value, k));
+        }
+    }
+    TILE_BARRIER();
 }
 
 #endif

@@ -16,6 +16,8 @@ static const struct {
 } sweeps_with[2][3] = {{{3, 0.4f}, {4, 0.3f}, {16, 1.0f / 30.0f}},
                        {{5, 0.2f}, {31, 0.004f}, {96, 0.0005f}}}; // where contrast is high
 
+enum { CHAIN_BLOCKS_MIN = 8 };
+
 tarn_status grid_refuse(const grid_complaint *why, tarn_status status, const char *format, ...)
 {
     if (why->text != NULL && why->bytes > 0) {
@@ -62,10 +64,10 @@ void grid_forget_launches(grid_host *grid)
 
 // -------------------------------------------------------------------------------------------------------------- bodies
 
-/// M^-1 J^T of a field of pressures: what it does to the free bodies.
+/// M^-1 J^T of a field of pressures: what it does to the free bodies. NULL: of the iteration's direction.
 static void bodies_respond(grid_host *grid, grid_args *args, const float *pressure)
 {
-    TARN_ASSERT(args->m.bodies != NULL && pressure != NULL);
+    TARN_ASSERT(args->m.bodies != NULL);
     args->gathered = pressure;
     grid_launch(grid, args, GRID_KERNEL(body_gather), &args->m.bodies->tile_count, args->shape.tile_total[0]);
     grid_launch(grid, args, GRID_KERNEL(body_respond), NULL, 1);
@@ -85,21 +87,75 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
 
 // -------------------------------------------------------------------------------------------------------------- solver
 
-void grid_launch_chain(grid_host *grid, void (*body)(void *), void *context)
+void grid_choose_chain(grid_host *grid, const grid_counters *counters)
 {
-    if (grid->is_chained) {
-        tarn_queue_chain(grid->queue, &tarn_grid_solver_chain, body, context);
+    uint32_t level = 0, blocks = CHAIN_BLOCKS_MIN;
+    while (level < grid->args->shape.level_count && counters->level_tiles[level] > grid->chain_tiles) {
+        level++;
+    }
+    const uint32_t tiles = level < grid->args->shape.level_count ? counters->level_tiles[level] : 0;
+    while (blocks < tiles) {
+        blocks *= 2;
+    }
+    grid->chain_level = level;
+    if (blocks > grid->chain_blocks || 4 * blocks <= grid->chain_blocks) {
+        grid->chain_blocks = blocks;
+        grid_forget_launches(grid);
+    }
+}
+
+static void launch_as_one(grid_host *grid, bool is_one, void (*body)(void *), void *context)
+{
+    if (is_one) {
+        tarn_queue_chain(grid->queue, &tarn_grid_solver_chain, grid->chain_blocks, body, context);
     } else {
         body(context);
     }
+}
+
+void grid_launch_chain(grid_host *grid, void (*body)(void *), void *context)
+{
+    launch_as_one(grid, grid->chain_level == 0, body, context);
+}
+
+/// The first of the levels that are a chain in what else goes launch by launch; 0: there is none, or but one launch of
+/// it.
+static uint32_t first_in_chain(const grid_host *grid)
+{
+    return grid->chain_level + 1 < grid->args->shape.level_count ? grid->chain_level : 0;
+}
+
+typedef struct solve_context {
+    grid_host *grid;
+    grid_args args;
+    uint32_t from; ///< the finest level that a part has to do with
+    bool couples;  ///< free bodies feel the solution
+} solve_context;
+
+static void coarsen(void *context)
+{
+    solve_context *c = context;
+    for (uint32_t level = c->from; level < c->args.shape.level_count; level++) {
+        launch_level(c->grid, &c->args, GRID_KERNEL(coarsen), level);
+    }
+}
+
+static void launch_coarse_matrices(grid_host *grid)
+{
+    const uint32_t first = first_in_chain(grid);
+    solve_context c = {.grid = grid, .args = *grid->args, .from = 1};
+    for (; c.from < first; c.from++) {
+        launch_level(grid, &c.args, GRID_KERNEL(coarsen), c.from);
+    }
+    launch_as_one(grid, first > 0, coarsen, &c);
 }
 
 void grid_launch_matrix(grid_host *grid)
 {
     grid_args args = *grid->args;
     grid_launch_occupied(grid, &args, GRID_KERNEL(matrix));
-    for (uint32_t level = 1; level < args.shape.level_count && grid->desc.solver == TARN_SOLVER_MULTIGRID; level++) {
-        launch_level(grid, &args, GRID_KERNEL(coarsen), level);
+    if (grid->desc.solver == TARN_SOLVER_MULTIGRID) {
+        launch_coarse_matrices(grid);
     }
     if (grid->has_solids) {
         TARN_ASSERT((uint64_t)args.shape.active_max * TILE_CELLS <=
@@ -109,12 +165,6 @@ void grid_launch_matrix(grid_host *grid)
         grid_launch_occupied(grid, &args, GRID_KERNEL(regions_list));
     }
 }
-
-typedef struct solve_context {
-    grid_host *grid;
-    grid_args args;
-    bool couples; ///< free bodies feel the solution
-} solve_context;
 
 static grid_sweeps sweeps_of(int count, float lowest)
 {
@@ -157,29 +207,49 @@ static void sweep_level(grid_host *grid, grid_args *args, uint32_t level, bool i
 /// Where coefficients differ much, cells beside each other in two tiles can be one stiff pair in all that is around it,
 /// which smoothing tile by tile overshoots: the V-cycle would not be positive. So it smooths over tiles' borders, and
 /// more on the coarser levels, which see less of the blobs of a light liquid in a heavy one.
-static void v_cycle_contrast(grid_host *grid, grid_args *args)
+static void descend(grid_host *grid, grid_args *args, uint32_t level)
 {
-    const uint32_t top = args->shape.level_count - 1;
-    for (uint32_t level = 0; level < top; level++) {
+    if (grid->high_contrast) {
         sweep_level(grid, args, level, false);
-        launch_level(grid, args, GRID_KERNEL(mg_restrict), level);
+    } else {
+        launch_level(grid, args, GRID_KERNEL(mg_smooth), level);
     }
-    launch_level(grid, args, GRID_KERNEL(mg_top), top);
-    for (uint32_t level = top; level-- > 0;) {
+    launch_level(grid, args, GRID_KERNEL(mg_restrict), level);
+}
+
+static void ascend(grid_host *grid, grid_args *args, uint32_t level)
+{
+    if (grid->high_contrast) {
         sweep_level(grid, args, level, true);
+    } else {
+        launch_level(grid, args, GRID_KERNEL(mg_prolong), level);
     }
 }
 
-static void v_cycle(grid_host *grid, grid_args *args)
+/// The V-cycle's part from a level on.
+static void cycle_from(void *context)
 {
-    const uint32_t top = args->shape.level_count - 1;
-    for (uint32_t level = 0; level < top; level++) {
-        launch_level(grid, args, GRID_KERNEL(mg_smooth), level);
-        launch_level(grid, args, GRID_KERNEL(mg_restrict), level);
+    solve_context *c = context;
+    const uint32_t top = c->args.shape.level_count - 1;
+    for (uint32_t level = c->from; level < top; level++) {
+        descend(c->grid, &c->args, level);
     }
-    launch_level(grid, args, GRID_KERNEL(mg_top), top);
-    for (uint32_t level = top; level-- > 0;) {
-        launch_level(grid, args, GRID_KERNEL(mg_prolong), level);
+    launch_level(c->grid, &c->args, GRID_KERNEL(mg_top), top);
+    for (uint32_t level = top; level-- > c->from;) {
+        ascend(c->grid, &c->args, level);
+    }
+}
+
+static void v_cycle(solve_context *c)
+{
+    const uint32_t first = first_in_chain(c->grid);
+    for (uint32_t level = 0; level < first; level++) {
+        descend(c->grid, &c->args, level);
+    }
+    c->from = first;
+    launch_as_one(c->grid, first > 0, cycle_from, c);
+    for (uint32_t level = first; level-- > 0;) {
+        ascend(c->grid, &c->args, level);
     }
 }
 
@@ -187,16 +257,11 @@ static void iterate(void *context)
 {
     solve_context *c = context;
     grid_args *args = &c->args;
-    if (c->grid->high_contrast) {
-        v_cycle_contrast(c->grid, args);
-    } else {
-        v_cycle(c->grid, args);
-    }
-    grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_direction));
+    v_cycle(c);
     args->ends = !c->couples;
     grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_apply));
     if (c->couples) {
-        bodies_respond(c->grid, args, args->m.direction);
+        bodies_respond(c->grid, args, NULL);
         grid_launch(c->grid, args, GRID_KERNEL(body_apply), &args->m.bodies->tile_count, args->shape.tile_total[0]);
         grid_launch(c->grid, args, GRID_KERNEL(cg_alpha), NULL, 1);
     }
@@ -226,6 +291,7 @@ void grid_solve(grid_host *grid, bool is_density, uint32_t iterations)
     solve_context c = {.grid = grid, .args = *grid->args, .couples = grid->body_count > 0 && !is_density};
     c.args.is_density = (uint32_t)is_density;
     c.args.is_alone = !grid->corrects_density;
+    c.args.is_conjugate = grid->desc.solver == TARN_SOLVER_MULTIGRID;
     c.args.solution = is_density ? c.args.m.potential : c.args.m.pressure;
     grid_launch_occupied(grid, &c.args, GRID_KERNEL(solve_start));
     grid_launch_occupied(grid, &c.args, GRID_KERNEL(solve_closed));

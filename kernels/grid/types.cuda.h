@@ -2,17 +2,6 @@
 #ifndef TARN_KERNELS_GRID_TYPES_CUDA_H
 #define TARN_KERNELS_GRID_TYPES_CUDA_H
 
-#define RIM_OUTSIDE 0xfffffffeu ///< beside the tank
-
-/// Active indices of the tiles on the sides, or TILE_NONE, or RIM_OUTSIDE. Ends without a barrier.
-TILE_FN void find_beside(const grid_args *args, tile_place place, uint32_t *beside)
-{
-    FOR_RANGE (side, 0, 6) {
-        const uint32_t dense = side_tile(args, 0, place, (int)side);
-        beside[side] = dense != TILE_NONE ? args->m.slot[dense] : RIM_OUTSIDE;
-    }
-}
-
 /// Types of the tile on a side, or NULL; then `missing` is what its cells count as.
 TILE_FN const uint8_t *types_beside(const grid_args *args, uint32_t beside, uint32_t *missing)
 {

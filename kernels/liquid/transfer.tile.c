@@ -258,16 +258,21 @@ TILE_FN void fill_face(const liquid_args *args, const fill_scratch *s, tile_plac
     const int wall = args->tank.grid.shape.cells[axis];
     const int own = first + (axis == 0 ? x : axis == 1 ? y : z);
     float u[6], old[6];
-    int count = 0;
-    for (int side = 0; side < 6; side++) {
+    uint64_t from[6];
+    int known[6], count = 0;
+    TILE_UNROLL for (int side = 0; side < 6; side++)
+    {
         const int d = side % 2 == 0 ? -1 : 1;
         const int at[3] = {x + (side / 2 == 0 ? d : 0), y + (side / 2 == 1 ? d : 0), z + (side / 2 == 2 ? d : 0)};
         const int normal = first + at[axis];
-        const uint64_t from = active_place(s->neighbour, at[0], at[1], at[2]);
-        const int known = from != UINT64_MAX && normal > 0 && normal < wall && was_known(grid, axis, from);
-        u[side] = known ? grid->u[axis][from] : 0.0f;
-        old[side] = known ? grid->u_old[axis][from] : 0.0f;
-        count += known;
+        from[side] = active_place(s->neighbour, at[0], at[1], at[2]);
+        known[side] = from[side] != UINT64_MAX && normal > 0 && normal < wall && was_known(grid, axis, from[side]);
+    }
+    TILE_UNROLL for (int side = 0; side < 6; side++) // of all sides at once
+    {
+        u[side] = known[side] ? grid->u[axis][from[side]] : 0.0f;
+        old[side] = known[side] ? grid->u_old[axis][from[side]] : 0.0f;
+        count += known[side];
     }
     if (count > 0 && own > 0 && own < wall) {
         const uint64_t to = active_place(s->neighbour, x, y, z);
@@ -285,9 +290,7 @@ TILE_KERNEL(liquid_fill, CELL_LANES, liquid_args, fill_scratch)
     const uint32_t dense = grid->active_tile[tile];
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
     const uint8_t *unknown = grid->face_rows + face_rows_of(tile, 0);
-    if (!is_near_liquid(&args->tank.grid, place, dense)) {
-        return;
-    }
+    const int is_near = is_near_liquid(&args->tank.grid, place, dense); // comes while the rows do
     if (TILE_SINGLE()) {
         s->unknown = 0;
     }
@@ -296,7 +299,7 @@ TILE_KERNEL(liquid_fill, CELL_LANES, liquid_args, fill_scratch)
         tile_or_u32(&s->unknown, face_plane(unknown, plane) != 0);
     }
     TILE_BARRIER();
-    if (s->unknown == 0) {
+    if (!is_near || s->unknown == 0) {
         return;
     }
     halo_neighbours(&args->tank.grid, place, s->neighbour);

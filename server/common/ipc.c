@@ -84,6 +84,21 @@ static void load(byte_codec *codec, tarn_ipc_load *message)
     text(codec, message->scene, sizeof message->scene);
 }
 
+static bool is_speed(float speed)
+{
+    return speed >= TARN_SPEED_MIN && speed <= TARN_SPEED_MAX;
+}
+
+static void control(byte_codec *codec, tarn_ipc_control *message)
+{
+    u32(codec, &message->viewer_id);
+    u32(codec, &message->sequence);
+    u8_up_to(codec, &message->action, TARN_CONTROL_SPEED);
+    f32(codec, &message->speed);
+    refuse_when(codec, message->action == TARN_CONTROL_RESET || message->action == TARN_CONTROL_LOAD);
+    refuse_when(codec, message->action == TARN_CONTROL_SPEED ? !is_speed(message->speed) : message->speed != 0.0f);
+}
+
 static void input(byte_codec *codec, tarn_ipc_input *message)
 {
     u32(codec, &message->viewer_id);
@@ -193,6 +208,57 @@ static void state(byte_codec *codec, tarn_ipc_state *message)
     }
 }
 
+static void probes(byte_codec *codec, tarn_ipc_probes *message)
+{
+    u32(codec, &message->revision);
+    count_up_to(codec, &message->count, TARN_LIVE_PROBES_MAX);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < message->count; i++) {
+        tarn_ipc_probe *probe = &message->probes[i];
+        u32(codec, &probe->id);
+        count_up_to(codec, &probe->shows, TARN_SHOWS_COUNT - 1);
+        for (int axis = 0; axis < 3; axis++) {
+            f32(codec, &probe->at_m[axis]);
+        }
+        for (int axis = 0; axis < 3; axis++) {
+            f32(codec, &probe->to_m[axis]);
+        }
+        text(codec, probe->label, sizeof probe->label);
+    }
+}
+
+static void probed(byte_codec *codec, tarn_ipc_probed *message)
+{
+    u32(codec, &message->revision);
+    count_up_to(codec, &message->count, TARN_LIVE_PROBES_MAX);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < message->count; i++) {
+        text(codec, message->of[i].why, sizeof message->of[i].why);
+        count_up_to(codec, &message->of[i].column_count, TARN_PROBE_VALUES_MAX);
+        for (uint32_t k = 0; codec->status == TARN_OK && k < message->of[i].column_count; k++) {
+            text(codec, message->of[i].columns[k], sizeof message->of[i].columns[k]);
+            refuse_when(codec, message->of[i].columns[k][0] == 0);
+        }
+    }
+}
+
+static void readings(byte_codec *codec, tarn_ipc_readings *message)
+{
+    u32(codec, &message->revision);
+    u32(codec, &message->epoch);
+    u64(codec, &message->step);
+    f32(codec, &message->dt_s);
+    count_up_to(codec, &message->row_count, TARN_READINGS_ROWS_MAX);
+    count_up_to(codec, &message->byte_count, TARN_READINGS_BYTES_MAX);
+    refuse_when(codec, message->step > TARN_FRAME_INTEGER_MAX || !(message->dt_s >= 0.0f && message->dt_s <= 1.0f) ||
+                           message->row_count == 0 || message->byte_count == 0 ||
+                           message->byte_count % (message->row_count * sizeof(float)) != 0);
+    raw_bytes(codec, &message->values, message->byte_count);
+    for (uint32_t at = 0; codec->status == TARN_OK && at < message->byte_count; at += sizeof(float)) {
+        float value;
+        memcpy(&value, message->values + at, sizeof value);
+        refuse_when(codec, !isfinite(value));
+    }
+}
+
 static void refused(byte_codec *codec, tarn_ipc_refused *message)
 {
     u32(codec, &message->viewer_id);
@@ -234,7 +300,7 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_SPEED:
         f32(codec, &message->speed.speed);
-        refuse_when(codec, !(message->speed.speed >= TARN_SPEED_MIN && message->speed.speed <= TARN_SPEED_MAX));
+        refuse_when(codec, !is_speed(message->speed.speed));
         return true;
     case TARN_IPC_REPLAY:
         replay(codec, &message->replay);
@@ -248,14 +314,13 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         u32(codec, &message->reset.sequence);
         return true;
     case TARN_IPC_CONTROL:
-        u32(codec, &message->control.viewer_id);
-        u32(codec, &message->control.sequence);
-        u8_up_to(codec, &message->control.action, TARN_CONTROL_STEP);
+        control(codec, &message->control);
         return true;
     case TARN_IPC_AUDIENCE:
         u32(codec, &message->audience.viewer_count);
         text(codec, message->audience.channel, sizeof message->audience.channel);
         text(codec, message->audience.field, sizeof message->audience.field);
+        u8_up_to(codec, &message->audience.readings, 1);
         return true;
     case TARN_IPC_INPUT:
         input(codec, &message->input);
@@ -305,6 +370,19 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_SCENES:
         scenes(codec, &message->scenes);
+        return true;
+    case TARN_IPC_PROBES:
+        probes(codec, &message->probes);
+        return true;
+    case TARN_IPC_SCENE_PROBES:
+        text(codec, message->scene_probes.scene, sizeof message->scene_probes.scene);
+        probes(codec, &message->scene_probes.of);
+        return true;
+    case TARN_IPC_PROBED:
+        probed(codec, &message->probed);
+        return true;
+    case TARN_IPC_READINGS:
+        readings(codec, &message->readings);
         return true;
     case TARN_IPC_SCENE_FAULTS:
         scene_faults(codec, &message->scene_faults);

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 18, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 19, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -47,7 +47,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_GATEWAY_HELLO = 1, ///< first
     TARN_IPC_LOAD = 2,          ///< make the tank, or make it anew from another scene
     TARN_IPC_RESET = 3,
-    TARN_IPC_CONTROL = 4,  ///< pause, resume, single step
+    TARN_IPC_CONTROL = 4,  ///< pause, resume, single step, speed
     TARN_IPC_AUDIENCE = 5, ///< how many watch, and what they ask for; with none the tank rests
     TARN_IPC_INPUT = 6,
     TARN_IPC_VIEWER_GONE = 7,
@@ -62,6 +62,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_PRESENT = 16,      ///< who is there still, of those whose presses a tank was brought back with
     TARN_IPC_SPEED = 17,        ///< how fast the tank's clock goes
     TARN_IPC_REPLAY = 18,       ///< a piece of what is played back
+    TARN_IPC_PROBES = 19,       ///< what is measured in the tank from now on; answered with PROBED
     // worker to gateway
     TARN_IPC_WORKER_HELLO = 32, ///< first
     TARN_IPC_STATE = 33,        ///< the tank was made or changed
@@ -75,6 +76,9 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_REPLAY_WANTED = 41, ///< a piece is to come
     TARN_IPC_SCENES = 42,        ///< other scenes than it said are in its folder
     TARN_IPC_SCENE_FAULTS = 43,  ///< other ones than it said can't be read
+    TARN_IPC_SCENE_PROBES = 44,  ///< those of the scene that the tank was made from
+    TARN_IPC_PROBED = 45,        ///< which of the newest PROBES measure; again where the tank is another one
+    TARN_IPC_READINGS = 46,      ///< what they measured behind some steps
     // both ways
     TARN_IPC_STATE_HEAD = 64,
     TARN_IPC_STATE_CHUNK = 65,
@@ -132,13 +136,15 @@ typedef struct tarn_ipc_reset {
 
 typedef struct tarn_ipc_control {
     uint32_t viewer_id, sequence;
-    uint8_t action; ///< tarn_control_action: PAUSE, RESUME or STEP
+    uint8_t action; ///< tarn_control_action: PAUSE, RESUME, STEP or SPEED
+    float speed;    ///< of SPEED, as there; else 0
 } tarn_ipc_control;
 
 typedef struct tarn_ipc_audience {
     uint32_t viewer_count;
     tarn_name channel; ///< that frames are to carry; empty: none
     tarn_name field;   ///< the same
+    uint8_t readings;  ///< somebody asks for them
 } tarn_ipc_audience;
 
 typedef struct tarn_ipc_input {
@@ -160,6 +166,48 @@ typedef struct tarn_ipc_present {
 typedef struct tarn_ipc_speed {
     float speed; ///< TARN_SPEED_MIN..TARN_SPEED_MAX
 } tarn_ipc_speed;
+
+/// As people place them; of a gauge and a flux to_m counts.
+typedef struct tarn_ipc_probe {
+    uint32_t id;    ///< the gateway's; of a scene's own 0
+    uint32_t shows; ///< tarn_probe_shows
+    float at_m[3], to_m[3];
+    tarn_name label; ///< of a scene's own
+} tarn_ipc_probe;
+
+typedef struct tarn_ipc_probes {
+    uint32_t revision; ///< told again by PROBED and READINGS; SCENE_PROBES: 0
+    uint32_t count;
+    tarn_ipc_probe probes[TARN_LIVE_PROBES_MAX];
+} tarn_ipc_probes;
+
+typedef struct tarn_ipc_scene_probes {
+    tarn_name scene; ///< as the state names it
+    tarn_ipc_probes of;
+} tarn_ipc_scene_probes;
+
+enum { TARN_IPC_PROBE_WHY_BYTES = 256 };
+
+typedef struct tarn_ipc_probed {
+    uint32_t revision;
+    uint32_t count; ///< as many as there were in PROBES, in the same order
+    struct {
+        uint32_t column_count;
+        tarn_name columns[TARN_PROBE_VALUES_MAX];
+        char why[TARN_IPC_PROBE_WHY_BYTES]; ///< it can't be in this tank; empty: it measures
+    } of[TARN_LIVE_PROBES_MAX];
+} tarn_ipc_probed;
+
+/// As tarn_readings.
+typedef struct tarn_ipc_readings {
+    uint32_t revision; ///< of the PROBED that came last
+    uint32_t epoch;
+    uint64_t step;
+    float dt_s;
+    uint32_t row_count;    ///< 1..TARN_READINGS_ROWS_MAX
+    uint32_t byte_count;   ///< 4 row_count..TARN_READINGS_BYTES_MAX
+    const uint8_t *values; ///< float32, finite; read: as in tarn_ipc_input
+} tarn_ipc_readings;
 
 /// Where a piece of what is played back begins.
 typedef struct tarn_ipc_replay_wanted {
@@ -266,6 +314,10 @@ typedef struct tarn_ipc_message {
         tarn_ipc_viewer_gone viewer_gone;
         tarn_ipc_present present;
         tarn_ipc_speed speed;
+        tarn_ipc_probes probes;
+        tarn_ipc_scene_probes scene_probes;
+        tarn_ipc_probed probed;
+        tarn_ipc_readings readings;
         tarn_ipc_replay replay;
         tarn_ipc_replay_wanted replay_wanted;
         tarn_ipc_ping ping; ///< and pong

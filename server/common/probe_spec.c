@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const tarn_probe_shows_names[TARN_SHOWS_COUNT] = {"point",  "pressure", "velocity",
-                                                              "liquid", "gauge",    "flux"};
-
 __attribute__((format(printf, 3, 4))) static bool refuse(char *why, size_t why_bytes, const char *format, ...)
 {
     va_list arguments;
@@ -217,7 +214,8 @@ uint32_t tarn_probe_spec_columns(const tarn_probe_spec *spec, const tarn_model *
     column columns[TARN_PROBE_COLUMNS_MAX];
     const uint32_t count = list_columns(spec, model, &none, columns);
     for (uint32_t i = 0; i < count; i++) {
-        snprintf(names[i], TARN_PROBE_COLUMN_BYTES, "%s_%s", spec->name, columns[i].name);
+        snprintf(names[i], TARN_PROBE_COLUMN_BYTES, "%s%s%s", spec->name, spec->name[0] != '\0' ? "_" : "",
+                 columns[i].name);
     }
     return count;
 }

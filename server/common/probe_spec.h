@@ -10,30 +10,17 @@
 
 #include <stdbool.h>
 
-typedef enum tarn_probe_shows {
-    TARN_SHOWS_POINT,    ///< all that there is at a place
-    TARN_SHOWS_PRESSURE, ///< of that the pressure alone, and so on
-    TARN_SHOWS_VELOCITY,
-    TARN_SHOWS_LIQUID, ///< share and density
-    TARN_SHOWS_GAUGE,  ///< from at_m to to_m; without that straight up to the tank's ceiling
-    TARN_SHOWS_FLUX,   ///< through the rectangle between two corners, which lies across an axis; forward along that
-    TARN_SHOWS_COUNT
-} tarn_probe_shows;
-
 typedef struct tarn_probe_spec {
     tarn_name name; ///< empty: nobody named it
     uint32_t shows; ///< tarn_probe_shows
     double at_m[3], to_m[3];
-    bool has_to;
+    bool has_to; ///< a gauge without it reaches straight up to the tank's ceiling
 } tarn_probe_spec;
 
 enum {
     TARN_PROBE_COLUMNS_MAX = 6 + TARN_MODEL_CARRIED_MAX,
     TARN_PROBE_COLUMN_BYTES = 96,
 };
-
-/// Names by tarn_probe_shows.
-extern const char *const tarn_probe_shows_names[TARN_SHOWS_COUNT];
 
 /// Reads [NAME=]KIND:X,Y,Z[,X2,Y2,Z2]. @param why  on failure what was found and what is allowed
 bool tarn_probe_spec_parse(const char *text, tarn_probe_spec *spec, char *why, size_t why_bytes);
@@ -46,7 +33,7 @@ void tarn_probe_spec_name(tarn_probe_spec *spec, uint32_t number);
 bool tarn_probe_spec_fit(const tarn_probe_spec *spec, const tarn_tank_desc *desc, tarn_probe *probe, char *why,
                          size_t why_bytes);
 
-/// The columns of a table that a probe has in tanks of a model: "NAME_depth_m".
+/// The columns of a table that a probe has in tanks of a model: "NAME_depth_m", without a name "depth_m".
 /// @return how many
 uint32_t tarn_probe_spec_columns(const tarn_probe_spec *spec, const tarn_model *model,
                                  char names[TARN_PROBE_COLUMNS_MAX][TARN_PROBE_COLUMN_BYTES]);

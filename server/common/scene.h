@@ -55,11 +55,19 @@ typedef struct tarn_scene_motion {
     tarn_scene_keyframe keyframes[TARN_TANK_KEYFRAMES_MAX];
 } tarn_scene_motion;
 
+/// What a tank is there to teach, for people; all empty: nothing.
+typedef struct tarn_scene_lesson {
+    char text[TARN_SCENE_DESCRIPTION_MAX * 4 + 1];   ///< what stands beside the tank
+    char task[TARN_SCENE_DESCRIPTION_MAX * 4 + 1];   ///< to be done with it
+    char answer[TARN_SCENE_DESCRIPTION_MAX * 4 + 1]; ///< that is to be found
+} tarn_scene_lesson;
+
 typedef struct tarn_scene {
     tarn_name name;                                       ///< the file's name without ".json": [a-z0-9-]+
     tarn_text title;                                      ///< for people
     char description[TARN_SCENE_DESCRIPTION_MAX * 4 + 1]; ///< for people; may be empty
-    tarn_name liquid_names[TARN_TANK_LIQUIDS_MAX];        ///< empty: it has none
+    tarn_scene_lesson lesson;
+    tarn_name liquid_names[TARN_TANK_LIQUIDS_MAX]; ///< empty: it has none
     tarn_scene_motion tank_motion;
     uint32_t probe_count; ///< with names that differ; they can be in the tank
     tarn_probe_spec probes[TARN_PROBES_MAX];

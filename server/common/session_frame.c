@@ -16,22 +16,39 @@ static bool are_sound(const tarn_session_about *about)
            tarn_text_fault((const uint8_t *)about->title, strlen(about->title)) == NULL && about->begun_as[0] != 0;
 }
 
+static void text(byte_codec *codec, char *value, uint32_t room)
+{
+    uint32_t length = (uint32_t)strnlen(value, room);
+    count_up_to(codec, &length, room - 1);
+    uint8_t *at = advance(codec, codec->status == TARN_OK ? length : 0);
+    if (at != NULL && codec->writing) {
+        memcpy(at, value, length);
+    } else if (at != NULL) {
+        memcpy(value, at, length);
+        value[length] = 0;
+        refuse_when(codec, strlen(value) != length);
+    }
+}
+
+static void probe_fields(byte_codec *codec, tarn_session_probe *probe)
+{
+    count_up_to(codec, &probe->shows, TARN_SHOWS_COUNT - 1);
+    u8_up_to(codec, &probe->is_scenes, 1);
+    for (int axis = 0; axis < 3; axis++) {
+        f32(codec, &probe->at_m[axis]);
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        f32(codec, &probe->to_m[axis]);
+    }
+    text(codec, probe->label, sizeof probe->label);
+    refuse_when(codec, tarn_text_fault((const uint8_t *)probe->label, strlen(probe->label)) != NULL);
+}
+
 static void about_fields(byte_codec *codec, tarn_session_about *about)
 {
-    char *const texts[] = {about->name, about->title, about->begun_as};
-    const uint32_t rooms[] = {sizeof about->name, sizeof about->title, sizeof about->begun_as};
-    for (int i = 0; i < 3; i++) {
-        uint32_t length = (uint32_t)strnlen(texts[i], rooms[i]);
-        count_up_to(codec, &length, rooms[i] - 1);
-        uint8_t *at = advance(codec, codec->status == TARN_OK ? length : 0);
-        if (at != NULL && codec->writing) {
-            memcpy(at, texts[i], length);
-        } else if (at != NULL) {
-            memcpy(texts[i], at, length);
-            texts[i][length] = 0;
-            refuse_when(codec, strlen(texts[i]) != length);
-        }
-    }
+    text(codec, about->name, sizeof about->name);
+    text(codec, about->title, sizeof about->title);
+    text(codec, about->begun_as, sizeof about->begun_as);
     for (int i = 0; i < TARN_SESSION_SALT_BYTES; i++) {
         u8_up_to(codec, &about->salt[i], 255);
     }
@@ -45,7 +62,7 @@ static void about_fields(byte_codec *codec, tarn_session_about *about)
         return; // of a server before there were locks
     }
     uint8_t open_parameters = about->open_parameters;
-    count_up_to(codec, &about->locked, (1u << TARN_LOCKS_MAX) - 1);
+    count_up_to(codec, &about->locked, (1u << TARN_LOCK_BITS) - 1);
     u8_up_to(codec, &open_parameters, 1);
     about->open_parameters = open_parameters != 0;
     if (!codec->writing && codec->at == codec->end) {
@@ -53,6 +70,14 @@ static void about_fields(byte_codec *codec, tarn_session_about *about)
     }
     f32(codec, &about->speed);
     refuse_when(codec, about->speed != 0.0f && !(about->speed >= TARN_SPEED_MIN && about->speed <= TARN_SPEED_MAX));
+    if (!codec->writing && codec->at == codec->end) {
+        return; // of a server before probes were kept
+    }
+    text(codec, about->probes_scene, sizeof about->probes_scene);
+    count_up_to(codec, &about->probe_count, TARN_LIVE_PROBES_MAX);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < about->probe_count; i++) {
+        probe_fields(codec, &about->probes[i]);
+    }
 }
 
 size_t tarn_session_about_write(const tarn_session_about *about, uint8_t *bytes)

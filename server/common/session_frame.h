@@ -20,6 +20,14 @@ enum {
     TARN_SESSION_FRAME_BYTES_MAX = TARN_SESSION_HEAD_BYTES_MAX + TARN_IPC_STATE_BYTES_MAX, ///< unpacked
 };
 
+/// One of what is measured in its tank.
+typedef struct tarn_session_probe {
+    uint32_t shows;    ///< tarn_probe_shows
+    uint8_t is_scenes; ///< the scene has it
+    float at_m[3], to_m[3];
+    tarn_name label; ///< for people; empty: none
+} tarn_session_probe;
+
 /// What outlives its tank.
 typedef struct tarn_session_about {
     tarn_name name;
@@ -30,7 +38,10 @@ typedef struct tarn_session_about {
     bool is_kept, is_listed;
     uint32_t locked; ///< of tarn_lock
     bool open_parameters;
-    float speed; ///< TARN_SPEED_MIN..TARN_SPEED_MAX, that owners want of its tank's clock; 0: 1
+    float speed;            ///< TARN_SPEED_MIN..TARN_SPEED_MAX, that owners want of its tank's clock; 0: 1
+    tarn_name probes_scene; ///< whose own ones are among the probes; empty: there never were any
+    uint32_t probe_count;
+    tarn_session_probe probes[TARN_LIVE_PROBES_MAX];
 } tarn_session_about;
 
 /// What stands in front of a state or a batch.

@@ -96,6 +96,12 @@ static uint32_t use_of(const tarn_input *input, bool *is_end)
     }
 }
 
+static uint32_t use_of_probe(const tarn_probe_wish *wish, bool *is_end)
+{
+    *is_end = wish->action == TARN_PROBE_ACT_REMOVE;
+    return TARN_LOCK_PROBE;
+}
+
 /// @return NULL where the role may, or why not
 static const char *fault_of_role(const tarn_viewer *viewer, const tarn_message *message)
 {
@@ -115,13 +121,14 @@ bool tarn_moderation_allows(tarn_viewer *viewer, const tarn_message *message)
         tarn_viewer_error(viewer, TARN_ERROR_ROLE, fault);
         return false;
     }
-    if (message->kind != TARN_MESSAGE_INPUT) {
+    if (message->kind != TARN_MESSAGE_INPUT && message->kind != TARN_MESSAGE_PROBE) {
         return true;
     }
-    const uint32_t use = use_of(&message->input, &is_end);
+    const uint32_t use =
+        message->kind == TARN_MESSAGE_PROBE ? use_of_probe(&message->probe, &is_end) : use_of(&message->input, &is_end);
     const bool is_locked = viewer->role < TARN_ROLE_OWN && (use & session->state.lock.locked) != 0 && !is_end;
     if (!viewer->is_muted && !is_locked) {
-        viewer->used |= use;
+        viewer->used |= use & ~(uint32_t)TARN_LOCK_PROBE; // which nobody holds
         return true;
     }
     let_go(session, viewer); // it may hold something by what it used before

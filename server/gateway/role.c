@@ -50,7 +50,7 @@ static tarn_act act_of_control(tarn_control_action action)
     static const tarn_act acts[TARN_CONTROL_COUNT] = {
         [TARN_CONTROL_PAUSE] = TARN_ACT_PAUSE, [TARN_CONTROL_RESUME] = TARN_ACT_RESUME,
         [TARN_CONTROL_STEP] = TARN_ACT_STEP,   [TARN_CONTROL_RESET] = TARN_ACT_RESET,
-        [TARN_CONTROL_LOAD] = TARN_ACT_LOAD,
+        [TARN_CONTROL_LOAD] = TARN_ACT_LOAD,   [TARN_CONTROL_SPEED] = TARN_ACT_SPEED,
     };
     TARN_ASSERT(action < TARN_CONTROL_COUNT);
     return acts[action];
@@ -77,6 +77,8 @@ tarn_act tarn_act_of(const tarn_message *message)
         return TARN_ACT_MODERATE;
     case TARN_MESSAGE_LOCK:
         return TARN_ACT_LOCK;
+    case TARN_MESSAGE_PROBE:
+        return TARN_ACT_PROBE;
     case TARN_MESSAGE_INPUT:
         return act_of_input(message->input.kind);
     default:

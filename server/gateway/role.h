@@ -23,7 +23,7 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
 /// | | watch | play | own |
 /// |---|---|---|---|
 /// | hello, join, ack, ping, view, presence, profile; GET and HEAD | yes | yes | yes |
-/// | inputs but parameters; parameters where owners have opened them (moderation.h) | | yes | yes |
+/// | inputs but parameters, probe; parameters where owners have opened them (moderation.h) | | yes | yes |
 /// | parameters, controls, moderate, lock; POST /sessions where owners make tanks, DELETE, POST move | | | yes |
 /// | GET history, POST rewind, fork, marks, speed | | | yes |
 #define TARN_ACTS(X)                                                                                                   \
@@ -39,12 +39,14 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
     X(HAND, PLAY)                                                                                                      \
     X(ORIENTATION, PLAY)                                                                                               \
     X(MOTION, PLAY)                                                                                                    \
+    X(PROBE, PLAY)                                                                                                     \
     X(PARAMETER, OWN)                                                                                                  \
     X(PAUSE, OWN)                                                                                                      \
     X(RESUME, OWN)                                                                                                     \
     X(STEP, OWN)                                                                                                       \
     X(RESET, OWN)                                                                                                      \
     X(LOAD, OWN)                                                                                                       \
+    X(SPEED, OWN)                                                                                                      \
     X(MODERATE, OWN)                                                                                                   \
     X(LOCK, OWN)                                                                                                       \
     X(HTTP_READ, WATCH)  /* GET, HEAD */                                                                               \

@@ -13,6 +13,7 @@
 #include "server/gateway/session_latency.h"
 #include "server/gateway/session_older.h"
 #include "server/gateway/session_place.h"
+#include "server/gateway/session_probes.h"
 #include "server/gateway/session_pulse.h"
 #include "server/gateway/session_replay.h"
 #include "server/gateway/session_return.h"
@@ -39,25 +40,11 @@ static bool is_served(const tarn_session *session)
     return session->worker != NULL && tarn_worker_process_is_ready(session->worker);
 }
 
-static tarn_status post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                        bool is_move)
-{
-    const bool is_theirs = tarn_worker_sent_keeps(message->kind);
-    if (session->held != NULL && is_theirs) {
-        return tarn_worker_queue_push(session->held, message, key, is_move);
-    }
-    if (is_theirs && tarn_session_waits(session)) {
-        (void)tarn_worker_queue_push(&session->worker->waiting, message, key, is_move); // what is too much is left out
-        return TARN_OK;
-    }
-    return session->worker != NULL ? tarn_worker_process_send(session->worker, message, key, is_move) : TARN_E_STATE;
-}
-
 /// Where the gateway's own messages find no place the worker hangs, which its pings will show.
 static tarn_status tell_worker(const tarn_session *session, const tarn_ipc_message *message, uint32_t viewer_id)
 {
     tarn_worker_queue_key key = {.viewer_id = viewer_id, .kind = (uint16_t)message->kind};
-    return post(session, message, key, false);
+    return tarn_session_post(session, message, key, false);
 }
 
 static void too_fast(tarn_viewer *viewer)
@@ -106,7 +93,7 @@ static bool wants_others(const tarn_session *session)
     tarn_ipc_audience wanted;
     tarn_session_carried(session, &wanted);
     return strcmp(session->carried_told.channel, wanted.channel) != 0 ||
-           strcmp(session->carried_told.field, wanted.field) != 0;
+           strcmp(session->carried_told.field, wanted.field) != 0 || session->carried_told.readings != wanted.readings;
 }
 
 static void send_audience(tarn_session *session, uint32_t count)
@@ -116,65 +103,10 @@ static void send_audience(tarn_session *session, uint32_t count)
     message.audience.viewer_count = count;
     tarn_session_carried(session, &message.audience);
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (post(session, &message, key, true) == TARN_OK) {
+    if (tarn_session_post(session, &message, key, true) == TARN_OK) {
         session->audience_told = count;
         session->carried_told = message.audience;
     }
-}
-
-/// Whether a viewer that gets only some of the stream is due a key frame: what it goes on with, or what draws its
-/// layers anew and lets it have more.
-static bool is_due_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t age_ns)
-{
-    const tarn_viewer_rate *rate = &viewer->rate;
-    const uint64_t due_ms = viewer->is_preview ? TARN_GATEWAY_KEY_GLIMPSE_MS : TARN_GATEWAY_KEY_PART_MS;
-    return viewer->reference > 0 && (rate->keys_only || rate->layers < rate->layer_count) &&
-           viewer->flight.count < tarn_viewer_rate_in_flight_max(rate) && age_ns >= due_ms * 1000000 &&
-           session->fanout.serial - viewer->key_serial >= TARN_GATEWAY_KEY_PART_FRAMES;
-}
-
-/// Whether a key frame is to be asked for on behalf of a viewer: at once for whoever has just come; for whoever fell
-/// behind, looks again or can't decode what it gets once it takes frames, and not so often that the others notice.
-static bool needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
-{
-    if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden) {
-        return false;
-    }
-    const uint64_t age_ns = now_ns - session->key_ns;
-    if (is_due_key(session, viewer, age_ns)) {
-        return true;
-    }
-    if (viewer->wants_key) {
-        return age_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000;
-    }
-    if ((viewer->rate.keys_only && viewer->reference > 0) ||
-        !tarn_fanout_is_lost(&session->fanout, viewer->reference, viewer->frame_serial)) {
-        return false;
-    }
-    return viewer->frame_serial == 0 ||
-           (viewer->flight.count == 0 && age_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
-}
-
-void tarn_session_ask_for_key(tarn_session *session)
-{
-    const uint64_t now_ns = tarn_clock_monotonic_ns(), again_ns = TARN_GATEWAY_KEY_ASK_MS * (uint64_t)1000000;
-    bool is_needed = false;
-    if (session->key_asked_ns && now_ns - session->key_asked_ns < again_ns) {
-        return;
-    }
-    for (uint32_t i = 0; i < session->viewer_count && !is_needed; i++) {
-        is_needed = needs_key(session, session->viewers[i], now_ns);
-    }
-    if (!is_needed) {
-        return;
-    }
-    const tarn_ipc_message message = {.kind = TARN_IPC_KEY_WANTED, .tank = session->id};
-    const tarn_worker_queue_key key = {.kind = TARN_IPC_KEY_WANTED, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (post(session, &message, key, true) != TARN_OK) {
-        return; // the next tick asks again
-    }
-    session->key_asked_ns = now_ns;
-    session->all->metrics->keys_asked_total++;
 }
 
 tarn_status tarn_session_send_load(tarn_session *session, const tarn_ipc_load *load)
@@ -301,6 +233,7 @@ void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
     viewer->rate.layers = 0;
     viewer->session = NULL;
     viewer->fanout = NULL;
+    tarn_session_probes_left(session, viewer->id);
 }
 
 /// Fresh starts cost everybody their frames.
@@ -398,12 +331,15 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
         message.control.viewer_id = viewer->id;
         message.control.sequence = control->sequence;
         message.control.action = (uint8_t)control->action;
+        message.control.speed = control->action == TARN_CONTROL_SPEED ? control->speed : 0.0f;
     }
     if (tell_worker(session, &message, viewer->id) != TARN_OK) {
         too_fast(viewer);
     } else if (control->action == TARN_CONTROL_RESET) {
         session->epoch++;
         session->pending = true;
+    } else if (control->action == TARN_CONTROL_SPEED) {
+        tarn_session_keep_speed(session, control->speed); // for the next worker, and the next server
     }
 }
 
@@ -418,7 +354,7 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
     tarn_worker_queue_key key = {.viewer_id = viewer->id};
     bool is_move = tarn_input_is_move(input, &key);
     session->all->metrics->inputs_total++;
-    if (post(session, &message, key, is_move) == TARN_E_LIMIT) {
+    if (tarn_session_post(session, &message, key, is_move) == TARN_E_LIMIT) {
         too_fast(viewer);
     }
 }
@@ -445,6 +381,7 @@ void tarn_session_make_tank(tarn_session *session)
     }
     tarn_session_send_load(session, &load);
     send_audience(session, audience(session));
+    tarn_session_probes_again(session);
     tarn_session_keep(session);
 }
 
@@ -460,6 +397,7 @@ void tarn_session_moved(tarn_session *session, tarn_worker_process *worker, int 
     tarn_session_keep(session);
     session->key_asked_ns = 0;
     send_audience(session, audience(session));
+    tarn_session_probes_again(session);
 }
 
 void tarn_session_place_all(tarn_sessions *all)
@@ -542,6 +480,7 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
         session->pending = session->is_afresh_asked = false;
         if (session->scene_asked[0]) {
             memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
+            session->probes.is_scene_due = true;
         }
         session->scene_asked[0] = 0;
         tarn_session_past_arrives(session);
@@ -630,6 +569,13 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
     case TARN_IPC_STAMPS:
         session->stamps = message->stamps;
         return TARN_OK;
+    case TARN_IPC_SCENE_PROBES:
+        tarn_session_probes_of_scene(session, &message->scene_probes);
+        return TARN_OK;
+    case TARN_IPC_PROBED:
+        return tarn_session_probes_answered(session, &message->probed);
+    case TARN_IPC_READINGS:
+        return tarn_session_probes_read(session, &message->readings);
     case TARN_IPC_REPLAY_WANTED:
         tarn_session_replay_wanted(session, &message->replay_wanted);
         return TARN_OK;
@@ -779,6 +725,7 @@ void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
             send_audience(session, count);
         }
         tell_gone(session);
+        tarn_session_probes_send(session);
         bound_viewers(session, now_ns);
         tell_viewers(session);
         tarn_presence_beat(session, now_ns);

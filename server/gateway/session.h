@@ -21,6 +21,7 @@
 #include "server/gateway/secret.h"
 #include "server/gateway/session_counts.h"
 #include "server/gateway/session_past.h"
+#include "server/gateway/session_probes.h"
 #include "server/gateway/stages.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/workers.h"
@@ -97,6 +98,7 @@ typedef struct tarn_session {
     uint64_t report_ns;     ///< when that came; 0: none has
     double share;           ///< of its worker's time that it took before that
     tarn_presence_board board;
+    tarn_session_probes probes;
     uint64_t fresh_due_ns; ///< up to when fresh starts are used up
 } tarn_session;
 
@@ -178,6 +180,11 @@ void tarn_session_make_tank(tarn_session *session);
 /// Lets the worker make the tank anew. @param load  but for the epoch, which is the session's next
 /// @return TARN_OK, or why the worker isn't told
 tarn_status tarn_session_send_load(tarn_session *session, const tarn_ipc_load *load);
+
+/// Sends its worker a message, or keeps it for the worker that comes, where viewers' acts wait for that.
+/// @return as tarn_worker_process_send
+tarn_status tarn_session_post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                              bool is_move);
 
 /// Viewers that are there, without those who take a glimpse.
 uint32_t tarn_session_people(const tarn_session *session);

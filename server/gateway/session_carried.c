@@ -28,6 +28,7 @@ static bool has_field(const tarn_session_state *state, const tarn_view *view)
 void tarn_session_carried(const tarn_session *session, tarn_ipc_audience *wanted)
 {
     wanted->channel[0] = wanted->field[0] = 0;
+    wanted->readings = tarn_session_probes_are_watched(session);
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         const tarn_view *view = &session->viewers[i]->view;
         const bool looks = !view->hidden;

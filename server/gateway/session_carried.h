@@ -1,4 +1,5 @@
-/// Which channel and which field a tank's frames are to carry, one of each for all viewers.
+/// Which channel and which field a tank's frames are to carry, one of each for all viewers, and whether what is
+/// measured is to come.
 #ifndef TARN_SERVER_GATEWAY_SESSION_CARRIED_H
 #define TARN_SERVER_GATEWAY_SESSION_CARRIED_H
 

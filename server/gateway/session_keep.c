@@ -1,10 +1,27 @@
 // What outlives a session's tank, as the store has it.
 #include "server/gateway/session_keep.h"
+#include "protocol/assert.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/tank_store.h"
 
 #include <string.h>
+
+static void put_probes(const tarn_session *session, tarn_session_about *about)
+{
+    const tarn_session_probes *probes = &session->probes;
+    memcpy(about->probes_scene, probes->scene, sizeof about->probes_scene);
+    about->probe_count = probes->wanted.count;
+    for (uint32_t i = 0; i < about->probe_count; i++) {
+        const tarn_probe_wanted *from = &probes->wanted.of[i];
+        tarn_session_probe *probe = &about->probes[i];
+        probe->shows = (uint32_t)from->shows;
+        probe->is_scenes = from->is_scenes;
+        memcpy(probe->at_m, from->at_m, sizeof probe->at_m);
+        memcpy(probe->to_m, from->to_m, sizeof probe->to_m);
+        memcpy(probe->label, from->label, sizeof probe->label);
+    }
+}
 
 static tarn_session_about about_of(const tarn_session *session)
 {
@@ -18,6 +35,7 @@ static tarn_session_about about_of(const tarn_session *session)
     memcpy(about.title, session->title, sizeof about.title);
     memcpy(about.begun_as, session->begun_as, sizeof about.begun_as);
     memcpy(about.salt, session->salt, sizeof about.salt);
+    put_probes(session, &about);
     return about;
 }
 
@@ -53,4 +71,12 @@ void tarn_session_keep_anew(tarn_session *session)
         const tarn_session_about about = about_of(session);
         tarn_store_tell(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->id, &about);
     }
+}
+
+void tarn_session_keep_speed(tarn_session *session, float speed)
+{
+    TARN_ASSERT(speed >= TARN_SPEED_MIN && speed <= TARN_SPEED_MAX);
+    session->past.speed = speed == 1.0f ? 0.0f : speed;
+    session->past.speed_due_ns = 0;
+    tarn_session_keep_anew(session);
 }

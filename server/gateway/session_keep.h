@@ -20,4 +20,9 @@ void tarn_session_forget_box(tarn_session *session);
 /// What is kept of it besides its tank has changed.
 void tarn_session_keep_anew(tarn_session *session);
 
+/// Its tank's clock is to go so fast, whatever worker and server it has next. A worker that doesn't know is told by the
+/// next tick (time_machine.h).
+/// @param speed  TARN_SPEED_MIN..TARN_SPEED_MAX
+void tarn_session_keep_speed(tarn_session *session, float speed);
+
 #endif

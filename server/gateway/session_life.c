@@ -9,6 +9,7 @@
 #include "server/gateway/viewer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -31,8 +32,10 @@ static tarn_status draw_name(tarn_name name)
 static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint32_t place, tarn_session *session)
 {
     const tarn_fanout fanout = session->fanout; // its buffers serve every session of this place
+    tarn_probes_shown *shown = session->probes.shown;
     memset(session, 0, sizeof *session);
     session->fanout = fanout;
+    tarn_session_probes_begin(session, shown);
     session->all = all;
     tarn_status status = TARN_OK;
     if (plan->salt != NULL) {
@@ -90,6 +93,8 @@ void tarn_session_close(tarn_session *session)
     tarn_session_box_close(&session->box_fd);
     tarn_session_box_close(&session->past.box_fd);
     tarn_fanout_free(&session->fanout);
+    free(session->probes.shown);
+    session->probes.shown = NULL;
     session->id = 0;
 }
 

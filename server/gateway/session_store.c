@@ -49,6 +49,7 @@ static tarn_status open_found(tarn_sessions *all, const tarn_store_found *found,
     session->state.lock =
         (tarn_lock){.locked = about->locked & TARN_LOCKS_ALL, .open_parameters = about->open_parameters};
     session->past.speed = about->speed;
+    tarn_session_probes_back(session, about);
     session->epoch_served = found->epoch;
     tarn_log_info("the session \"%s\" is back", session->label);
     return TARN_OK;

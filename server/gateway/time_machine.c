@@ -144,14 +144,6 @@ tarn_status tarn_time_machine_unmark(tarn_session *session, uint32_t mark, tarn_
                                                        : TARN_E_STATE;
 }
 
-void tarn_time_machine_set_speed(tarn_session *session, float speed)
-{
-    TARN_ASSERT(speed >= TARN_SPEED_MIN && speed <= TARN_SPEED_MAX);
-    session->past.speed = speed == 1.0f ? 0.0f : speed;
-    session->past.speed_due_ns = 0;
-    tarn_session_keep_anew(session);
-}
-
 /// The tank goes on from a box. @param box_fd  the session's from now on
 static void go_back(tarn_session *session, const tarn_store_reply *reply)
 {

@@ -28,9 +28,6 @@ tarn_status tarn_time_machine_fork(tarn_session *session, double t_s, tarn_sessi
 tarn_status tarn_time_machine_mark(tarn_session *session, double t_s, const char *name, tarn_text why);
 tarn_status tarn_time_machine_unmark(tarn_session *session, uint32_t mark, tarn_text why);
 
-/// @param speed  TARN_SPEED_MIN..TARN_SPEED_MAX
-void tarn_time_machine_set_speed(tarn_session *session, float speed);
-
 /// Goes on with what the store has found, and tells workers how fast their tanks' clocks are to go.
 void tarn_time_machine_tick(tarn_sessions *all, uint64_t now_ns);
 

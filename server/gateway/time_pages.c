@@ -3,6 +3,7 @@
 #include "protocol/message_text.h"
 #include "server/common/log.h"
 #include "server/gateway/session_json.h"
+#include "server/gateway/session_keep.h"
 #include "server/gateway/time_machine.h"
 
 #include <jansson.h>
@@ -247,7 +248,7 @@ static void speed(tarn_session *session, const time_request *request, tarn_sessi
         tarn_session_pages_refuse(answer, 400, why);
         return;
     }
-    tarn_time_machine_set_speed(session, fmaxf((float)request->speed, TARN_SPEED_MIN));
+    tarn_session_keep_speed(session, fmaxf((float)request->speed, TARN_SPEED_MIN));
     answer_status(TARN_OK, "", answer);
 }
 

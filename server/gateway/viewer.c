@@ -42,6 +42,14 @@ void tarn_viewer_presence_ready(tarn_viewer *viewer)
     lws_callback_on_writable(viewer->wsi);
 }
 
+void tarn_viewer_readings_ready(tarn_viewer *viewer)
+{
+    if (viewer->phase == TARN_VIEWER_JOINED) {
+        viewer->readings_due = true;
+        lws_callback_on_writable(viewer->wsi);
+    }
+}
+
 void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what)
 {
     if (viewer->phase == TARN_VIEWER_CLOSING) {
@@ -67,7 +75,7 @@ static void close_with(tarn_viewer *viewer, uint16_t close_code, const char *rea
     viewer->close_reason = reason;
     viewer->closing_since_ns = tarn_clock_monotonic_ns();
     viewer->to_tell = 0;
-    viewer->presence_due = false;
+    viewer->presence_due = viewer->readings_due = false;
     lws_callback_on_writable(viewer->wsi);
 }
 

@@ -2,7 +2,8 @@
 ///
 /// What goes out is bounded by its kind and not by a queue: whether welcome, joined, state and viewers are due are
 /// flags, and each is made from what is true when the socket takes it; of pongs, presence and frames only the newest
-/// counts; errors have TARN_GATEWAY_ERRORS_QUEUED_MAX places. One message is written per writable callback.
+/// counts, and the same of readings; errors have TARN_GATEWAY_ERRORS_QUEUED_MAX places. One message is written per
+/// writable callback.
 ///
 ///     session, presence, viewer_receive --mark--> viewer <--drain-- viewer_send <-- web
 ///
@@ -48,6 +49,7 @@ typedef enum tarn_viewer_tell_what {
     TARN_VIEWER_TELL_STATE = 1 << 2,
     TARN_VIEWER_TELL_VIEWERS = 1 << 3,
     TARN_VIEWER_TELL_PONG = 1 << 4,
+    TARN_VIEWER_TELL_PROBES = 1 << 5,
 } tarn_viewer_tell_what;
 
 typedef struct tarn_viewer {
@@ -75,6 +77,8 @@ typedef struct tarn_viewer {
     tarn_presence presence;
     uint64_t presence_ns;    ///< when it changed
     bool presence_due;       ///< the session's board is to be sent
+    bool readings_due;       ///< the same of what its probes measured
+    uint64_t probe_due_ns;   ///< up to when changes of probes are used up
     uint64_t profile_due_ns; ///< up to when changes of name and colour are used up
 
     uint32_t to_tell; ///< tarn_viewer_tell_what bits
@@ -134,6 +138,9 @@ void tarn_viewer_error(tarn_viewer *viewer, tarn_error_code code, const char *se
 
 /// The session's board was written anew.
 void tarn_viewer_presence_ready(tarn_viewer *viewer);
+
+/// The session has newer readings.
+void tarn_viewer_readings_ready(tarn_viewer *viewer);
 
 /// Closes with a code and a reason, without an error before it.
 /// @param reason  lasts as long as the viewer

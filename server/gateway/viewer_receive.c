@@ -135,6 +135,9 @@ static void on_join(tarn_viewer *viewer, const tarn_join *join)
     tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
     connection->is_joined = true;
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_JOINED);
+    if (tarn_session_probes_told(session) > 0 && !viewer->is_preview) {
+        tarn_viewer_tell(viewer, TARN_VIEWER_TELL_PROBES);
+    }
     tarn_scene_faults_tell(viewer->all->workers, tarn_session_find(viewer->all->sessions, ""), viewer);
     tarn_viewer_frame_ready(viewer);
     tarn_session_ask_for_key(session);
@@ -212,6 +215,7 @@ static void on_view(tarn_viewer *viewer, const tarn_view *view)
     // Frames until now were cut before a field's cells, which follow one another from a key frame on.
     viewer->wants_key |= view->field[0] != 0 && strcmp(view->field, viewer->view.field) != 0;
     viewer->view = *view;
+    viewer->readings_due = viewer->readings_due && view->probes && !view->hidden;
     if (view->hidden && !was_hidden) {
         viewer->hidden_since_ns = tarn_clock_monotonic_ns();
         viewer->reference = 0;
@@ -234,7 +238,7 @@ static bool needs_session(tarn_message_kind kind)
 {
     return kind == TARN_MESSAGE_INPUT || kind == TARN_MESSAGE_CONTROL || kind == TARN_MESSAGE_ACK ||
            kind == TARN_MESSAGE_PRESENCE || kind == TARN_MESSAGE_PROFILE || kind == TARN_MESSAGE_MODERATE ||
-           kind == TARN_MESSAGE_LOCK;
+           kind == TARN_MESSAGE_LOCK || kind == TARN_MESSAGE_PROBE;
 }
 
 /// Messages that need a session.
@@ -258,6 +262,8 @@ static void on_joined(tarn_viewer *viewer, const tarn_message *message)
         tarn_moderation_act(viewer, &message->moderate);
     } else if (message->kind == TARN_MESSAGE_LOCK) {
         tarn_moderation_lock(viewer, &message->lock);
+    } else if (message->kind == TARN_MESSAGE_PROBE) {
+        tarn_session_probes_wish(viewer->session, viewer, &message->probe);
     } else if (check_sequence(viewer, message->control.sequence)) {
         tarn_session_control(viewer->session, viewer, &message->control);
     }

@@ -135,6 +135,10 @@ static bool next_message(tarn_viewer *viewer)
         outgoing.kind = TARN_MESSAGE_VIEWERS;
         fill_viewers(viewer->session, &outgoing.viewers);
         break;
+    case TARN_VIEWER_TELL_PROBES:
+        outgoing.kind = TARN_MESSAGE_PROBES;
+        outgoing.probes = viewer->session->probes.shown->told;
+        break;
     case TARN_VIEWER_TELL_PONG:
         outgoing.kind = TARN_MESSAGE_PONG;
         outgoing.pong.id = viewer->ping.id;
@@ -169,6 +173,15 @@ static int send_presence(tarn_viewer *viewer)
     viewer->presence_due = false;
     TARN_ASSERT(board->byte_count > 0 && board->byte_count <= TARN_MESSAGE_SERVER_BYTES_MAX);
     return write_bytes(viewer, board->bytes + LWS_PRE, board->byte_count);
+}
+
+/// The same of what was measured, which the list that it is of goes before.
+static int send_readings(tarn_viewer *viewer)
+{
+    tarn_probes_shown *probes = viewer->session->probes.shown;
+    viewer->readings_due = false;
+    TARN_ASSERT(probes != NULL && probes->byte_count > 0 && probes->byte_count <= TARN_MESSAGE_SERVER_BYTES_MAX);
+    return write_bytes(viewer, probes->bytes + LWS_PRE, probes->byte_count);
 }
 
 /// Bytes of a frame that this viewer gets: up to the end of a layer, and a field's details if it asks for a field.
@@ -260,9 +273,11 @@ int tarn_viewer_writable(tarn_viewer *viewer)
         result = send_frame(viewer, frame);
     } else if (viewer->presence_due) {
         result = send_presence(viewer);
+    } else if (viewer->readings_due) {
+        result = send_readings(viewer);
     }
-    if (viewer->presence_due || viewer->to_tell || viewer->error_count || viewer->phase == TARN_VIEWER_CLOSING ||
-        tarn_viewer_frame_is_due(viewer)) {
+    if (viewer->presence_due || viewer->readings_due || viewer->to_tell || viewer->error_count ||
+        viewer->phase == TARN_VIEWER_CLOSING || tarn_viewer_frame_is_due(viewer)) {
         lws_callback_on_writable(viewer->wsi);
     }
     return result;

@@ -207,6 +207,9 @@ static tarn_status on_message(void *user, const tarn_ipc_message *message)
     case TARN_IPC_STATE_HEAD:
     case TARN_IPC_STATE_CHUNK:
     case TARN_IPC_REPLAY_WANTED:
+    case TARN_IPC_SCENE_PROBES:
+    case TARN_IPC_PROBED:
+    case TARN_IPC_READINGS:
         return worker->events.message(worker->events.user, worker, message);
     default:
         return TARN_E_MALFORMED; // what only a gateway says

@@ -208,6 +208,9 @@ static void print_scene(const char *path, const tarn_scene *scene)
     printf("%s: right: %ux%ux%u cells of %.6g m, %" PRIu64 " particles, step %.6g s\n", path, tank->cells[0],
            tank->cells[1], tank->cells[2], (double)tank->cell_m, tarn_tank_desc_particles(tank), (double)tank->dt_s);
     printf("    %s%s%s\n", scene->title, scene->description[0] != '\0' ? ": " : "", scene->description);
+    if (scene->lesson.task[0] != '\0') {
+        printf("    lesson: %s\n", scene->lesson.task);
+    }
     print_model(tank);
     print_forces(tank);
     print_fluid(scene);

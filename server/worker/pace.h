@@ -12,21 +12,23 @@
 typedef struct tarn_pace {
     uint64_t dt_ns, due_ns;
     uint64_t period_ns;    ///< between steps: dt, through the speed
+    uint64_t stepped_ns;   ///< when the newest step was finished, or the clock began to go as it does
     uint64_t window_ns[2]; ///< when the previous and the present window of the measurement began
     uint32_t window_steps[2];
 } tarn_pace;
 
 /// Begins, or goes on after a pause: the first step is due now, nothing is owed.
-void tarn_pace_start(tarn_pace *pace, float dt_s, uint64_t now_ns);
+/// @param speed  seconds of the tank's time in one, 0.01..100
+void tarn_pace_start(tarn_pace *pace, float dt_s, float speed, uint64_t now_ns);
 
-/// Seconds of the tank's time in one, 0.01..100, from the next step on; 1 after each start.
-void tarn_pace_set_speed(tarn_pace *pace, float speed);
+/// Goes on at another speed: what is left until the next step becomes as much longer or shorter as steps do.
+void tarn_pace_set_speed(tarn_pace *pace, float speed, uint64_t now_ns);
 
 /// Notes that a step was finished.
 void tarn_pace_stepped(tarn_pace *pace, uint64_t now_ns);
 
-/// Simulated seconds per second, over the last half to one second since the start; what it is to be before the first
-/// step.
+/// Simulated seconds per second, over the last half to one second since the start or the last change of the speed, or,
+/// where steps are farther apart, over the last step or two; what it is to be before the first step.
 float tarn_pace_factor(const tarn_pace *pace, uint64_t now_ns);
 
 #endif

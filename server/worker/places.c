@@ -265,15 +265,15 @@ static void reset(tarn_place *place, const tarn_ipc_reset *message)
     tarn_input_state_note(&place->tank.inputs, message->viewer_id, message->sequence);
 }
 
-static void control(tarn_place *place, const tarn_ipc_control *message)
+static void control(tarn_place *place, const tarn_ipc_control *message, uint64_t now_ns)
 {
     if (tarn_input_state_has(&place->tank.inputs, message->viewer_id, message->sequence)) {
         return;
     }
-    if (message->action != TARN_CONTROL_STEP) { // also of the tank that is being made
+    if (message->action == TARN_CONTROL_PAUSE || message->action == TARN_CONTROL_RESUME) { // also of one being made
         place->load.paused = place->loading.paused = message->action == TARN_CONTROL_PAUSE;
     }
-    tarn_worker_tank_control(&place->tank, message);
+    tarn_worker_tank_control(&place->tank, message, now_ns);
 }
 
 /// Whether an input would be lost: what is done to a tank that another is about to take the place of. Moves may be.
@@ -386,7 +386,7 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
         place->is_ending = true;
         return TARN_OK;
     case TARN_IPC_CONTROL:
-        control(place, &message->control);
+        control(place, &message->control, now_ns);
         return TARN_OK;
     case TARN_IPC_AUDIENCE:
         tarn_worker_tank_audience(&place->tank, &message->audience, now_ns);
@@ -396,6 +396,9 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
         return TARN_OK;
     case TARN_IPC_SPEED:
         tarn_worker_tank_set_speed(&place->tank, message->speed.speed, now_ns);
+        return TARN_OK;
+    case TARN_IPC_PROBES:
+        tarn_worker_probes_ask(&place->tank, &message->probes);
         return TARN_OK;
     case TARN_IPC_PRESENT:
         present(place, &message->present);

@@ -22,6 +22,7 @@ static void parts_take(tarn_worker_tank *tank, tarn_tank_parts *parts)
     tank->snapshot = parts->snapshot;
     tank->scene = *parts->scene;
     free(parts->scene);
+    tank->probes.scene_is_due = true;
 }
 
 /// Begins with the tank as its scene has it.

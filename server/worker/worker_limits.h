@@ -41,6 +41,7 @@ enum {
     TARN_WORKER_POLL_US = 20,           ///< between two questions whether a GPU is done
     TARN_WORKER_AWAY_US = 1000,         ///< or whether a job that reads a file is back
     TARN_WORKER_REPORT_MS = 1000,
+    TARN_WORKER_READINGS_MS = 100,                ///< between what probes measured, at least
     TARN_WORKER_ADDED_MS = 100,                   ///< between lists of what was put into a tank
     TARN_WORKER_FDS_MAX = TARN_WORKER_PLACES_MAX, ///< that have come along with messages
     TARN_WORKER_READ_BYTES_MAX = 1 << 20,         ///< read from the gateway at a time

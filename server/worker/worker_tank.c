@@ -41,10 +41,14 @@ tarn_status tarn_worker_tank_look(tarn_worker_tank *tank)
     return tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes);
 }
 
+static float clock_speed(const tarn_worker_tank *tank)
+{
+    return tank->speed > 0.0f ? tank->speed : 1.0f;
+}
+
 static void start_pace(tarn_worker_tank *tank, uint64_t now_ns)
 {
-    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
-    tarn_pace_set_speed(&tank->pace, tank->speed > 0.0f ? tank->speed : 1.0f);
+    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, clock_speed(tank), now_ns);
 }
 
 void tarn_worker_tank_begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_t now_ns)
@@ -59,6 +63,7 @@ void tarn_worker_tank_begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t ste
     tarn_frame_plan_start(&tank->plan, &tank->rates, now_ns);
     tank->too_large_told = false;
     tank->added_changed = false;
+    tank->probes.is_due = true;
     list_bodies(tank);
     start_pace(tank, now_ns);
 }
@@ -135,6 +140,7 @@ static tarn_status hold(tarn_worker_tank *tank)
 void tarn_worker_tank_unmake(tarn_worker_tank *tank)
 {
     tarn_worker_replay_drop(tank);
+    tarn_worker_probes_unmake(tank);
     tarn_encoder_destroy(tank->encoder);
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
@@ -189,9 +195,13 @@ tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint6
     return tarn_worker_tank_look(tank);
 }
 
-void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control)
+void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns)
 {
     tarn_input_state_note(&tank->inputs, control->viewer_id, control->sequence);
+    if (control->action == TARN_CONTROL_SPEED) {
+        tarn_worker_tank_set_speed(tank, control->speed, now_ns);
+        return;
+    }
     if (control->action == TARN_CONTROL_STEP) {
         const bool is_paused =
             tank->pause_asked == TARN_STEP_PAUSE_KEEPS ? tank->paused : tank->pause_asked == TARN_STEP_PAUSE_BEGINS;
@@ -230,9 +240,10 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
 
 void tarn_worker_tank_set_speed(tarn_worker_tank *tank, float speed, uint64_t now_ns)
 {
+    const float before = tank->speed;
     tank->speed = speed == 1.0f ? 0.0f : speed;
-    if (tank->tank != NULL) { // or it begins with it
-        start_pace(tank, now_ns);
+    if (tank->tank != NULL && tank->speed != before) { // or it begins with it
+        tarn_pace_set_speed(&tank->pace, clock_speed(tank), now_ns);
         tank->state_changed = true;
     }
 }
@@ -251,6 +262,7 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *
         tarn_frame_plan_ask(&tank->plan);
     }
     tank->viewer_count = audience->viewer_count;
+    tarn_worker_probes_watch(tank, audience->readings != 0);
 }
 
 /// Keeps a change of a parameter for the next step; while there is none, it comes as soon as the tank settles.
@@ -330,6 +342,13 @@ static bool is_stepping(const tarn_worker_tank *tank)
     return (tank->paused ? tank->steps_asked > 0 : tank->viewer_count > 0) && !tarn_worker_replay_waits(tank);
 }
 
+/// When the next step is due: single ones don't wait for a slow clock.
+static uint64_t step_due_ns(const tarn_worker_tank *tank)
+{
+    const uint64_t single_ns = tank->pace.stepped_ns + tank->pace.dt_ns;
+    return tank->paused && single_ns < tank->pace.due_ns ? single_ns : tank->pace.due_ns;
+}
+
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 {
     uint64_t due = UINT64_MAX;
@@ -337,7 +356,11 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
         return due;
     }
     if (is_stepping(tank)) {
-        due = tank->pace.due_ns;
+        due = step_due_ns(tank);
+    }
+    const uint64_t probes_ns = tarn_worker_probes_due_ns(tank, is_stepping(tank));
+    if (probes_ns < due) {
+        return probes_ns;
     }
     if (tarn_encoder_is_begun(tank->encoder)) {
         return is_stepping(tank) ? due : 0;
@@ -351,7 +374,7 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 uint64_t tarn_worker_tank_late_ns(const tarn_worker_tank *tank)
 {
     const bool makes_steps = tank->tank != NULL && tank->handover.phase == TARN_HANDOVER_NONE && is_stepping(tank);
-    return makes_steps ? tank->pace.due_ns + tank->pace.period_ns : UINT64_MAX;
+    return makes_steps ? step_due_ns(tank) + tank->pace.period_ns : UINT64_MAX;
 }
 
 /// The solids that tools put in or take away.
@@ -609,7 +632,7 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const ta
         .step = tank->step,
         .has_stepped = stepped,
         .is_wanted = tank->frame_wanted,
-        .room_ns = !tank->is_crowded && tank->pace.due_ns > now_ns ? tank->pace.due_ns - now_ns : 0,
+        .room_ns = !tank->is_crowded && step_due_ns(tank) > now_ns ? step_due_ns(tank) - now_ns : 0,
         .is_paused = tank->paused,
         .awaits = !stepped && is_stepping(tank),
     };
@@ -632,18 +655,22 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const ta
 tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    const bool is_step = is_stepping(tank) && tank->pace.due_ns <= now_ns;
+    const bool is_step = is_stepping(tank) && step_due_ns(tank) <= now_ns;
     tarn_black_box_set_busy(&tank->snapshot.box, true);
-    tarn_status status = is_step ? step(tank, link, jobs, now_ns) : TARN_OK;
+    tarn_status status = tarn_worker_probes_make(tank, link);
+    status = status == TARN_OK && is_step ? step(tank, link, jobs, now_ns) : status;
     if (status == TARN_OK) {
         status = tarn_worker_frame_finish(tank, link, jobs); // that was coded beside the step
+    }
+    if (status == TARN_OK) {
+        status = tarn_worker_probes_measure(tank, link, is_step);
     }
     if (status == TARN_OK && tank->viewer_count > 0) {
         status = show(tank, link, jobs, is_step, tarn_clock_monotonic_ns());
     }
     status = status == TARN_OK && is_step ? tarn_worker_tank_look(tank) : status;
     if (status == TARN_OK) {
-        status = tarn_worker_frame_await(tank, link, jobs, is_stepping(tank) ? tank->pace.due_ns : UINT64_MAX);
+        status = tarn_worker_frame_await(tank, link, jobs, is_stepping(tank) ? step_due_ns(tank) : UINT64_MAX);
     }
     tarn_black_box_set_busy(&tank->snapshot.box, false);
     return status;
@@ -680,7 +707,9 @@ uint64_t tarn_worker_tank_tell_ns(const tarn_worker_tank *tank)
         tank->state_changed || tank->notice[0] || tank->handover.phase != TARN_HANDOVER_NONE) {
         return 0;
     }
-    return tank->added_changed && tank->added_due_ns < tank->report_due_ns ? tank->added_due_ns : tank->report_due_ns;
+    const uint64_t probes_ns = tarn_worker_probes_tell_ns(tank);
+    const uint64_t first_ns = probes_ns < tank->report_due_ns ? probes_ns : tank->report_due_ns;
+    return tank->added_changed && tank->added_due_ns < first_ns ? tank->added_due_ns : first_ns;
 }
 
 void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)
@@ -693,6 +722,7 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
     }
     tell_state(tank, link);
     tarn_worker_replay_ask(tank, link, now_ns);
+    tarn_worker_probes_tell(tank, link, now_ns);
     // After the state, whose epoch it belongs to.
     if (tank->notice[0] && !tank->state_changed) {
         memset(&message, 0, sizeof message);

@@ -32,6 +32,7 @@
 #include "server/worker/snapshot.h"
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
+#include "server/worker/worker_probes.h"
 
 #include <stdbool.h>
 
@@ -97,6 +98,7 @@ typedef struct tarn_worker_tank {
     tarn_worker_frame frame;     ///< that is being made
     uint32_t step_count, encode_count;
     tarn_worker_replay replay;
+    tarn_worker_probes probes;
     tarn_handover handover; ///< while there is one, the tank stands
 } tarn_worker_tank;
 
@@ -117,7 +119,8 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
 /// @param number  of the frame before the next one  @return TARN_OK or TARN_E_DEVICE
 tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint32_t number);
 
-void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control);
+void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns);
+
 /// Lets the tank's clock go at another speed. @param speed  TARN_SPEED_MIN..TARN_SPEED_MAX
 void tarn_worker_tank_set_speed(tarn_worker_tank *tank, float speed, uint64_t now_ns);
 

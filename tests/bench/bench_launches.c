@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNELS_MAX = 256, PARTICLES = 102400, MANY_PARTICLES = 2073600, WARM_UP_STEPS = 2 };
+enum { KERNELS_MAX = 256, PARTICLES = 102400, MANY_PARTICLES = 2073600, WARM_UP_STEPS = 3 };
+enum { AT_ONCE = 264 };                            ///< two blocks on each of 132 multiprocessors
 enum { FRAME_BYTES_MAX = 64 << 20, PRESSURE = 5 }; ///< the liquid's channel as frames number it
 
 #define LAUNCH_US 2.5      ///< that a launch takes which waits for the one before it
@@ -34,7 +35,7 @@ typedef struct counted {
 
 static counted kernels[KERNELS_MAX];
 static uint32_t kernel_count;
-static uint64_t rounds, fills, chains;
+static uint64_t rounds, fills, chains, turns; ///< turns: launches that say whether a loop of launches goes on
 static uint64_t downloads, downloaded_bytes, uploads, uploaded_bytes, waits;
 static bool in_chain;
 static chain_record *recording; ///< of a chain that is looked at: nothing is launched
@@ -106,8 +107,10 @@ static void count_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, 
         chain_record_loop_end(recording);
         return;
     }
+    turns += !in_chain; // before the first round
     for (uint32_t round = 0; round < times && *go != 0; round++) {
         rounds++;
+        turns += !in_chain;
         body(context);
     }
 }
@@ -129,13 +132,24 @@ static bool is_one_launch(const tarn_chain *chain, void (*body)(void *), void *c
 }
 
 /// Where a chain is one launch, what it does one after the other is counted.
-static void count_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context)
+static void count_chain(tarn_queue *queue, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *),
+                        void *context)
 {
     (void)queue;
+    (void)blocks_max;
     in_chain = is_one_launch(chain, body, context);
     chains += in_chain;
     body(context);
     in_chain = false;
+}
+
+static uint32_t blocks_at_once;
+
+static uint32_t count_chain_tiles(tarn_queue *queue, const tarn_chain *chain)
+{
+    (void)queue;
+    (void)chain;
+    return blocks_at_once;
 }
 
 /// Nothing is replayed: what a step launches is launched by it.
@@ -150,7 +164,7 @@ static void count_from_now(void)
 {
     memset(kernels, 0, sizeof kernels);
     kernel_count = 0;
-    rounds = fills = chains = 0;
+    rounds = fills = chains = turns = 0;
     downloads = downloaded_bytes = uploads = uploaded_bytes = waits = 0;
 #if TARN_WATCHED
     races_count_bytes_anew();
@@ -169,6 +183,7 @@ static void watch_device(tarn_device *device)
     counting.wait = count_wait;
     counting.repeat = count_repeat;
     counting.chain = count_chain;
+    counting.chain_tiles = count_chain_tiles;
     counting.run = count_run;
     device->ops = &counting;
 }
@@ -231,12 +246,14 @@ static void print_table(uint32_t particles, uint32_t steps, uint64_t substeps)
                (unsigned long long)k->most_tiles, (double)read * per_step * 1e-6, (double)written * per_step * 1e-6);
     }
     const double bytes = (double)(read_all + written_all) * per_step;
+    launches += turns;
     const double launch_us = ((double)launches + (double)fills) * per_step * LAUNCH_US,
                  phase_us = (double)phases * per_step * PHASE_US, memory_us = bytes / BYTES_PER_US;
     printf("\n%.1f launches and %.1f fills a step, one after the other: %.3f ms at %.1f us each\n",
            (double)launches * per_step, (double)fills * per_step, 1e-3 * launch_us, LAUNCH_US);
-    printf("of them %.1f chains, in which %.1f kernels follow each other: %.3f ms at %.1f us each\n",
-           (double)chains * per_step, (double)phases * per_step, 1e-3 * phase_us, PHASE_US);
+    printf("of them %.1f loops' own, %.1f chains, in which %.1f kernels follow each other: %.3f ms at %.1f us each; ",
+           (double)turns * per_step, (double)chains * per_step, (double)phases * per_step, 1e-3 * phase_us, PHASE_US);
+    printf("%.3f ms in all\n", 1e-3 * (launch_us + phase_us));
     if (refused != NULL) {
         printf("not all chains are one launch: %s\n", refused);
     }
@@ -330,7 +347,7 @@ static tarn_status count_frames(tarn_tank *tank)
 }
 
 typedef struct launch_options {
-    uint32_t particles, steps;
+    uint32_t particles, steps, at_once;
     bool per_particle, has_contrast;
 } launch_options;
 
@@ -344,6 +361,7 @@ static int run(uint32_t particles, uint32_t steps, const launch_options *options
     uint64_t substeps = 0;
     char why[256] = "";
     describe(&desc, particles, options->has_contrast);
+    blocks_at_once = options->at_once;
     tarn_status status = tarn_device_create(&on, &device);
     if (status != TARN_OK) {
         fprintf(stderr, "bench_launches: the device: %s\n", tarn_status_text(status));
@@ -351,8 +369,9 @@ static int run(uint32_t particles, uint32_t steps, const launch_options *options
     }
     watch_device(device);
     status = tarn_tank_create(device, &desc, &tank, why, sizeof why);
-    if (status == TARN_OK) {
-        tank->args->cuts = 1; // pieces as on a GPU
+    if (status == TARN_OK && tank->args->cuts == 0) {
+        tank->args->cuts = 1; // pieces as on a GPU, and seeded as such
+        status = tarn_tank_reset(tank);
     }
     for (uint32_t i = 0; i < WARM_UP_STEPS + steps && status == TARN_OK; i++) {
         if (i == WARM_UP_STEPS) {
@@ -389,6 +408,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case 's':
         options->steps = (uint32_t)tarn_option_number(state, "--steps", text, 1, 100000);
         return 0;
+    case 'o':
+        options->at_once = (uint32_t)tarn_option_number(state, "--at-once", text, 0, 1000000);
+        return 0;
     case 'b':
         options->per_particle = true;
         return 0;
@@ -404,17 +426,18 @@ int main(int argc, char **argv)
 {
     static const struct argp_option known[] = {
         {"particles", 'p', "N", 0, "of the dam break; default: 102400, and 2073600", 0},
-        {"steps", 's', "N", 0, "counted, after two others; default: 60, of the larger one 6", 0},
+        {"steps", 's', "N", 0, "counted, after three others; default: 60, of the larger one 5", 0},
+        {"at-once", 'o', "N", 0, "blocks of a chain that the device runs side by side; default: 264, of an H200", 0},
         {"contrast", 'c', NULL, 0, "with a liquid beside the water that is a thousandth as dense", 0},
         {"per-particle", 'b', NULL, 0, "bytes a particle and substep, as tests/gpu/gpu_bytes.inc has them", 0},
         {0}};
     static const struct argp argp = {
         .options = known, .parser = parse, .doc = "Counts what a step of a dam break launches."};
-    launch_options options = {0};
+    launch_options options = {.at_once = AT_ONCE};
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     if (options.particles != 0) {
         return run(options.particles, options.steps != 0 ? options.steps : 60, &options);
     }
     const int first = run(PARTICLES, options.steps != 0 ? options.steps : 60, &options);
-    return first != EXIT_SUCCESS ? first : run(MANY_PARTICLES, options.steps != 0 ? options.steps : 6, &options);
+    return first != EXIT_SUCCESS ? first : run(MANY_PARTICLES, options.steps != 0 ? options.steps : 5, &options);
 }

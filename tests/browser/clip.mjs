@@ -14,7 +14,7 @@ const STEPS_PER_S = 60;
 const STEPS = { first: 8, frames: 54, every: 4 };
 const SIZE = { width: 720, height: 405 };
 const QUALITY = 75;
-const SHOWN = join(WEB, "docs", `${SCENE}.webp`);
+const SHOWN = join(WEB, "docs", `${SCENE}-clip.webp`);
 
 export async function takeClip(browser) {
   const folder = mkdtempSync(join(tmpdir(), "tarn-clip-"));
@@ -45,7 +45,7 @@ export async function takeClip(browser) {
       "img2webp",
       ["-loop", "0", "-lossy", "-q", QUALITY, "-d", delay, ...pictures, "-o", SHOWN].map(String),
     );
-    console.log(`web-client/docs/${SCENE}.webp: ${frames.length} pictures`);
+    console.log(`web-client/docs/${SCENE}-clip.webp: ${frames.length} pictures`);
   } finally {
     rmSync(folder, { recursive: true });
     await end();

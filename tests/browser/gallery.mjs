@@ -1,11 +1,11 @@
 // Pictures of all scenes: records each at a good moment and shows the page's picture of it, in several tiers.
 //
 //     node tests/browser/gallery.mjs [SCENE[@STEP]...] [--tiers high,low] [--size 1280x800] [--into build/gallery] [--headset]
-//     node tests/browser/gallery.mjs --kept
+//     node tests/browser/gallery.mjs [SCENE...] --kept
 //
 // Foam, spray and bubbles come from what went before: a page sees the last frames that lead to the moment.
-// With --headset the pictures are those of an emulated headset's two eyes. --kept makes the small ones of all scenes that
-// aren't liquid for server/scenes/README.md.
+// With --headset the pictures are those of an emulated headset's two eyes. --kept makes the small ones that the start page
+// and server/scenes/README.md show.
 // Needs the built page and the tests' build (TARN_BUILD). What was recorded stays in the folder, beside the pictures,
 // and is used again: removed, it is recorded anew.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,7 +23,11 @@ import { enter, plugIn } from "./worn.mjs";
 const SCENES = join(ROOT, "server", "scenes");
 const KEPT = join(SCENES, "pictures");
 const KEPT_SIZE = { width: 480, height: 300 };
-const KEPT_QUALITY = 0.85;
+/** So near that the tank is most of what there is to see. */
+const KEPT_DISTANCE = 0.82;
+/** The first that makes a file small enough. */
+const KEPT_QUALITIES = [0.85, 0.7, 0.55, 0.4];
+const KEPT_BYTES_MAX = 12_000;
 /** The step to look at. */
 const MOMENT = 90;
 const EYES_MS = 60_000;
@@ -37,6 +41,8 @@ const MOMENTS = {
   "dye-drops-collide": 210,
   "falling-block": 40,
   "floating-ducks": 150,
+  "lesson-buoyancy": 200,
+  "lesson-waves": 48,
   maze: 240,
   "oil-and-water": 150,
   plume: 360,
@@ -59,7 +65,7 @@ const LEAD = { frames: 45, every: 2 };
  * @param skips  whether a page may leave frames out: one that draws meanwhile can't keep up
  * @returns a tank that stands still there
  */
-function recordMoment(name, into, moment, skips) {
+export function recordMoment(name, into, moment, skips = false) {
   const { every } = LEAD;
   const frames = Math.min(LEAD.frames, Math.ceil(moment / every));
   const first = moment - (frames - 1) * every;
@@ -128,10 +134,17 @@ async function takeEyes(world, name, recording, moment, { query, size }) {
 
 /** What a page with nothing but the tank shows of a scene, in a small file. */
 async function keep(world, name, recording) {
-  const query = "quality=high&panel=0&tools=0&readout=0&help=0";
+  const [width, height, depth] = servedScene(name).cells;
+  // A flat tank fills the picture already, and so does a high one.
+  const near = depth === 1 || height > 0.75 * width ? "" : `&distance=${KEPT_DISTANCE}`;
+  const query = `quality=high&panel=0&tools=0&readout=0&help=0${near}`;
   const page = await showScene(world, name, recording, { query, size: KEPT_SIZE });
   const file = join(KEPT, `${name}.webp`);
-  writeFileSync(file, await takeCanvas(page, "image/webp", KEPT_QUALITY));
+  for (const quality of KEPT_QUALITIES) {
+    const webp = await takeCanvas(page, "image/webp", quality);
+    writeFileSync(file, webp);
+    if (webp.length <= KEPT_BYTES_MAX) break;
+  }
   return file;
 }
 
@@ -177,13 +190,11 @@ async function main() {
   }
   const into = resolve(values.into);
   mkdirSync(into, { recursive: true });
-  const shown = (values.kept ? all.filter((name) => servedScene(name).model.model !== "liquid") : all).map(
-    (name) => ({ label: name, name }),
-  );
   const browser = await launch();
   if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
+  const shown = wanted.length > 0 ? wanted : all.map((name) => ({ label: name, name }));
   try {
-    for (const { label, name, moment } of wanted.length > 0 ? wanted : shown) {
+    for (const { label, name, moment } of shown) {
       const step = Number(moment ?? MOMENTS[name] ?? MOMENT);
       const still = recordMoment(name, into, step, values.headset);
       for (const tier of values.kept ? ["high"] : values.tiers.split(",")) {

@@ -1,4 +1,4 @@
-// The smallest test runner that does: cases run one after the other, each says what it needs to be true.
+// The smallest test runner that does: cases run in lanes beside each other, each says what it needs to be true.
 
 const CASE_MS = 90_000;
 
@@ -39,9 +39,15 @@ export async function settled(look, what, stillMs = 300) {
 
 const cases = [];
 
-/** Registers a case; `run` gets the world: browser, servers, and the means to make pages. */
-export function test(name, run) {
-  cases.push({ name, run });
+/**
+ * Registers a case: test(name, run), or test(name, options, run). `run` gets the world: browser, servers, and the means
+ * to make pages.
+ * @param options.alone  it runs when no other case does: it follows something in real time
+ */
+export function test(name, ...rest) {
+  const run = rest.pop();
+  const [{ alone = false } = {}] = rest;
+  cases.push({ name, run, alone });
 }
 
 /** Whether a case's name contains `filter`. */
@@ -50,28 +56,35 @@ export function hasCase(filter) {
 }
 
 const WORDS = { passed: "ok  ", failed: "FAIL", skipped: "skip" };
-const RUNS_MAX = 2;
 
 /**
- * Runs the cases whose names contain `filter`.
- * They run in real time against a server beside a browser that draws in software: one that fails is run again, and
- * passes as unsteady if it then does.
- * @param makeWorld  gives each case a world of its own: {world, check(), end()}
+ * Runs the cases whose names contain `filter`: beside each other, a lane of them for each maker of worlds, and in the end
+ * one after the other those that want to be alone.
+ * They run in real time against a server beside a browser that draws in software: one that fails is run again in the
+ * end, alone, and passes as unsteady if it then does.
+ * @param makers  each gives a case of its lane a world of its own: {world, check(), details(), end()}
  */
-export async function runCases(filter, makeWorld) {
+export async function runCases(filter, makers) {
   const counts = { passed: 0, failed: 0, skipped: 0 };
-  for (const { name, run } of cases.filter((one) => one.name.includes(filter))) {
-    let outcome;
-    for (let runs = 1; ; runs++) {
-      const began = Date.now();
-      outcome = await runCase(run, makeWorld);
-      const isAgain = outcome.result === "failed" && runs < RUNS_MAX;
-      const word = isAgain ? "unsteady:" : WORDS[outcome.result];
-      console.log(`${word} ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)${outcome.text}`);
-      if (!isAgain) break;
-    }
-    counts[outcome.result]++;
-  }
+  const wanted = cases.filter((one) => one.name.includes(filter));
+  const beside = wanted.filter((one) => !one.alone);
+  const alone = wanted.filter((one) => one.alone);
+  const again = [];
+  const run = async (one, makeWorld, isLast) => {
+    const began = Date.now();
+    const { result, text } = await runCase(one.run, makeWorld);
+    const isAgain = result === "failed" && !isLast;
+    const word = isAgain ? "unsteady:" : WORDS[result];
+    console.log(`${word} ${one.name} (${((Date.now() - began) / 1000).toFixed(1)} s)${text}`);
+    if (isAgain) again.push(one);
+    else counts[result]++;
+  };
+  const runLane = async (makeWorld) => {
+    for (let one = beside.shift(); one !== undefined; one = beside.shift()) await run(one, makeWorld, false);
+  };
+  await Promise.all(makers.map(runLane));
+  for (const one of alone) await run(one, makers[0], false);
+  for (const one of again) await run(one, makers[0], true);
   return counts;
 }
 

@@ -13,11 +13,10 @@ import { pathToFileURL } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { takeCanvas } from "./by-hand.mjs";
 import { brightness, compare, waterIn } from "./compare.mjs";
-import { recordScene, servedScene, showScene } from "./gallery.mjs";
+import { recordMoment, servedScene, showScene } from "./gallery.mjs";
 import { Missing, runProgram } from "./missing.mjs";
 import { HERE, ROOT, WEB, webRequire } from "./places.mjs";
 import { readPng, writePng } from "./png.mjs";
-import { Still, sectionsOf } from "./recorded-layers.mjs";
 import { bare, launch, World } from "./world.mjs";
 
 const SIZE = { width: 400, height: 250 };
@@ -266,8 +265,7 @@ async function renderCycles({ shader, page, light }, moment, matrix, { into, sam
 async function takePage(browser, scene, step, tier, into) {
   const { world, check, end } = await World.make(browser);
   try {
-    const frames = recordScene(scene, into, { first: step });
-    const still = new Still(frames, 0, sectionsOf(frames[0]).layers.length);
+    const still = recordMoment(scene, into, step)();
     const page = await showScene(world, scene, still, { query: `quality=${tier}&${BARE}`, size: SIZE });
     const png = await takeCanvas(page);
     const matrix = await matrixOf(page, await page.evaluate(() => [...window.tarn.sizeM]));

@@ -6,6 +6,7 @@
 // TARN_BUILD   the build with tarnd (default: build/release)
 // CHROMIUM     the browser (default: /usr/bin/chromium)
 import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { takeClip } from "./clip.mjs";
 import { hasCase, runCases } from "./harness.mjs";
@@ -44,6 +45,8 @@ import "./cases/xr.mjs";
 import "./cases/eyes.mjs";
 import "./cases/together.mjs";
 import "./cases/owners.mjs";
+import "./cases/lessons.mjs";
+import "./cases/probes.mjs";
 import "./cases/tls.mjs";
 
 if (process.argv.includes("--help")) {
@@ -56,6 +59,9 @@ const words = process.argv
   .slice(2)
   .filter((word) => !word.startsWith("--"))
   .join(" ");
+
+/** Cases beside each other. More of them would make each other late. */
+const LANES = Math.min(2, availableParallelism());
 
 async function main() {
   if (!process.argv.includes("--walls") && !hasCase(words)) {
@@ -72,6 +78,7 @@ async function main() {
     console.log("0 passed, 0 failed, 1 skipped");
     return 0;
   }
+  const browsers = [browser];
   try {
     if (process.argv.includes("--picture")) {
       await takePicture(browser);
@@ -89,11 +96,14 @@ async function main() {
       await takeWallPictures(browser, words || "low");
       return 0;
     }
-    const counts = await runCases(words, () => World.make(browser));
+    // A browser for each lane: each has one thread that draws.
+    while (browsers.length < LANES) browsers.push(await launch());
+    const makers = browsers.map((one) => () => World.make(one));
+    const counts = await runCases(words, makers);
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
     return counts.failed === 0 ? 0 : 1;
   } finally {
-    await browser.close();
+    for (const one of browsers) await one.close();
   }
 }
 

@@ -1,8 +1,10 @@
 // What a case works with: pages that are watched for console errors and foreign requests, and servers that end with it.
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { startFakeServer } from "./fake-server.mjs";
 import { sleep, until } from "./harness.mjs";
-import { webRequire } from "./places.mjs";
+import { HERE, webRequire } from "./places.mjs";
 import { readPng } from "./png.mjs";
 import { TankServer } from "./tank-server.mjs";
 
@@ -18,15 +20,61 @@ const FLAGS = [
   "--disable-sync",
   "--use-angle=swiftshader",
   "--enable-unsafe-swiftshader",
+  // Without a graphics card Skia's own way to draw what stands around the canvas is the faster one.
+  "--disable-gpu-rasterization",
 ];
 /** Small: the pictures are drawn without a graphics card. */
 export const VIEWPORT = { width: 480, height: 270 };
+/** A page draws as often as the display asks it to. So often is enough to see what it does, and leaves time to others. */
+const PICTURE_MS = 100;
 
 /** @returns null where there is no browser */
 export async function launch(flags = []) {
   const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
   if (!existsSync(executablePath)) return null;
-  return chromium.launch({ executablePath, args: [...FLAGS, ...flags] });
+  return chromium.launch({
+    executablePath: join(HERE, "chromium"),
+    args: [...FLAGS, ...flags],
+    env: { ...process.env, CHROMIUM: executablePath },
+  });
+}
+
+/** In a page, before its scripts: the display asks for pictures so seldom, and for the next one as soon as `hurry` is called. */
+function slowDisplay(everyMs) {
+  const ask = window.requestAnimationFrame.bind(window);
+  const takeBack = window.cancelAnimationFrame.bind(window);
+  /** By id: callbacks, until the display is asked; then its own ids. */
+  const waiting = new Map();
+  const asked = new Map();
+  let last = 0;
+  let shownMs = -everyMs;
+  let timer = null;
+  const show = () => {
+    clearTimeout(timer);
+    timer = null;
+    for (const [id, callback] of waiting) {
+      const own = ask((time) => {
+        asked.delete(id);
+        shownMs = performance.now();
+        callback(time);
+      });
+      asked.set(id, own);
+    }
+    waiting.clear();
+  };
+  window.requestAnimationFrame = (callback) => {
+    waiting.set(++last, callback);
+    timer ??= setTimeout(show, Math.max(0, shownMs + everyMs - performance.now()));
+    return last;
+  };
+  window.cancelAnimationFrame = (id) => {
+    waiting.delete(id);
+    if (asked.has(id)) takeBack(asked.get(id));
+    asked.delete(id);
+  };
+  window.hurry = () => {
+    if (timer !== null) show();
+  };
 }
 
 export class World {
@@ -34,6 +82,7 @@ export class World {
     this.browser = browser;
     this.servers = [];
     this.contexts = [];
+    this.folders = [];
     /** Started for this case alone. */
     this.browsers = [];
     this.complaints = [];
@@ -57,6 +106,13 @@ export class World {
     return server;
   }
 
+  /** Makes a folder that goes when the servers have ended. */
+  folder() {
+    const folder = mkdtempSync(join(tmpdir(), "tarn-browser-"));
+    this.folders.push(folder);
+    return folder;
+  }
+
   /** Opens this case's pages in a browser of its own, which has more flags. */
   async useFlags(...flags) {
     this.browser = await launch(flags);
@@ -64,7 +120,7 @@ export class World {
   }
 
   async fake(options) {
-    const server = await startFakeServer(options);
+    const server = await startFakeServer({ particles: 2000, ...options });
     this.servers.push({ stop: () => server.close(), log: [] });
     return server;
   }
@@ -77,6 +133,7 @@ export class World {
     const context = await this.browser.newContext({ viewport: VIEWPORT, ...options });
     this.contexts.push(context);
     const page = await context.newPage();
+    await page.addInitScript(slowDisplay, PICTURE_MS);
     const own = new URL(url).host;
     page.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") this.complain(message.text());
@@ -128,9 +185,11 @@ export class World {
   }
 
   async end() {
-    for (const context of this.contexts) await context.close().catch(() => {});
-    for (const browser of this.browsers) await browser.close().catch(() => {});
-    for (const server of this.servers) await server.stop().catch(() => {});
+    const quietly = (ends) => Promise.all(ends.map((end) => end.catch(() => {})));
+    await quietly(this.contexts.map((context) => context.close()));
+    await quietly(this.browsers.map((browser) => browser.close()));
+    await quietly(this.servers.map(async (server) => server.stop()));
+    for (const folder of this.folders) rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -186,7 +245,14 @@ export function legendOf(page) {
 export function drawn(page) {
   // The page asked for its next picture before; the second one begins when the first is done.
   return page.evaluate(
-    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))),
+    () =>
+      new Promise((resolve) => {
+        const picture = (then) => {
+          requestAnimationFrame(then);
+          window.hurry?.();
+        };
+        picture(() => picture(resolve));
+      }),
   );
 }
 

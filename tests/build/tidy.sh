@@ -25,8 +25,12 @@ node -e '
     writeFileSync(process.argv[2] + "/files", files.map((file) => file + "\n").join(""));
 ' "$build" "$list"
 [ -s "$list/files" ]
-# Sanitizers run the tests: the analyzer's walk along their paths would take seven eighths of the time and see less.
+# The analyzer's walk along paths takes seven eighths of a file's time. Sanitizers run the tests, and see more. A kernel takes
+# no memory that could be lost, and no pointer that could be missing: what is left, divisions and arrays, is theirs, too.
 xargs -P "$jobs" -n 1 sh -c '
-    case $1 in "$PWD"/tests/*) set -- "$1" "--checks=-clang-analyzer-*" --extra-arg=-Wno-everything ;; esac
+    case $1 in
+        "$PWD"/tests/*) set -- "$1" "--checks=-clang-analyzer-*" --extra-arg=-Wno-everything ;;
+        *.tile.c) set -- "$1" "--checks=-clang-analyzer-*" ;;
+    esac
     exec clang-tidy -p "$0" --quiet "$@"
 ' "$list" <"$list/files"

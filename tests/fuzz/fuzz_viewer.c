@@ -46,6 +46,7 @@ union client_kinds {
     tarn_view view;
     tarn_presence presence;
     tarn_profile profile;
+    tarn_probe_wish probe;
 };
 
 enum { CLIENT_BYTES_MAX = sizeof(union client_kinds) };
@@ -58,7 +59,8 @@ static tarn_workers workers;
 static tarn_metrics metrics;
 static uint64_t now_ns;
 static uint32_t frame_number;
-static peer *speaking; // whose message is being taken
+static peer *speaking;        // whose message is being taken
+static tarn_ipc_probes asked; // of the worker; its revision 0: nothing is
 
 static void must(bool holds)
 {
@@ -151,6 +153,7 @@ int lws_write(struct lws *wsi, unsigned char *bytes, size_t byte_count, enum lws
     must(to->is_welcome || message.kind == TARN_MESSAGE_WELCOME || message.kind == TARN_MESSAGE_ERROR);
     must(to->is_joined || message.kind == TARN_MESSAGE_WELCOME || message.kind == TARN_MESSAGE_ERROR ||
          message.kind == TARN_MESSAGE_PONG || message.kind == TARN_MESSAGE_JOINED);
+    must(message.kind != TARN_MESSAGE_READINGS || (to->viewer.view.probes && !to->viewer.view.hidden));
     to->is_welcome |= message.kind == TARN_MESSAGE_WELCOME;
     if (message.kind == TARN_MESSAGE_JOINED) {
         must(!to->is_joined);
@@ -239,6 +242,7 @@ void tarn_session_leave(tarn_session *of, tarn_viewer *viewer)
     session.viewer_count = kept;
     viewer->session = NULL;
     viewer->fanout = NULL;
+    tarn_session_probes_left(of, viewer->id);
     if (viewer->rate.layers > 0) {
         must(metrics.viewers_by_layers[viewer->rate.layers - 1]-- > 0);
     }
@@ -246,7 +250,40 @@ void tarn_session_leave(tarn_session *of, tarn_viewer *viewer)
 
 void tarn_session_view_changed(tarn_session *of)
 {
-    must(of == &session && speaking->viewer.phase == TARN_VIEWER_JOINED);
+    must(of == &session);
+}
+
+tarn_status tarn_session_post(const tarn_session *of, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                              bool is_move)
+{
+    must(of == &session && message->kind == TARN_IPC_PROBES && key.viewer_id == 0 && !is_move);
+    must(message->probes.count <= TARN_LIVE_PROBES_MAX && message->probes.revision > asked.revision);
+    asked = message->probes;
+    return TARN_OK;
+}
+
+/// The worker says what it measures, or something else.
+static void answer_probes(uint8_t how)
+{
+    static tarn_ipc_probed answer;
+    static const float values[3 * TARN_LIVE_PROBES_MAX];
+    answer = (tarn_ipc_probed){.revision = asked.revision - how % 2, .count = asked.count};
+    for (uint32_t i = 0; i < asked.count; i++) {
+        if (how == 2 && i == 0) {
+            snprintf(answer.of[i].why, sizeof answer.of[i].why, "it can't be there");
+            continue;
+        }
+        answer.of[i].column_count = 1;
+        snprintf(answer.of[i].columns[0], sizeof answer.of[i].columns[0], "pressure_pa");
+    }
+    (void)tarn_session_probes_answered(&session, &answer); // places outside the tank can't be told
+    const uint32_t count = tarn_session_probes_told(&session);
+    const tarn_ipc_readings readings = {.revision = asked.revision,
+                                        .epoch = session.epoch_served,
+                                        .row_count = 3,
+                                        .byte_count = 3 * count * (uint32_t)sizeof values[0],
+                                        .values = (const uint8_t *)values};
+    must(count == 0 || tarn_session_probes_read(&session, &readings) == TARN_OK);
 }
 
 void tarn_session_ask_for_key(tarn_session *of)
@@ -342,7 +379,7 @@ static bool make_message(source *from, uint8_t *bytes, size_t *byte_count)
     const uint32_t name_count = sizeof names / sizeof names[0];
     // Servers' kinds are many times as large.
     memset(&message, 0, offsetof(tarn_message, hello) + CLIENT_BYTES_MAX);
-    message.kind = (tarn_message_kind)(take(from) % (TARN_MESSAGE_PROFILE + 1));
+    message.kind = (tarn_message_kind)(take(from) % (TARN_MESSAGE_PROBE + 1));
     const char *name = names[take(from) % name_count];
     switch (message.kind) {
     case TARN_MESSAGE_HELLO:
@@ -385,6 +422,7 @@ static bool make_message(source *from, uint8_t *bytes, size_t *byte_count)
         message.view.mbit_per_s = take(from);
         message.view.frames_per_s = take(from);
         message.view.particles = take_number(from);
+        message.view.probes = message.view.particles % 2;
         snprintf(message.view.field, sizeof message.view.field, "%s", name);
         break;
     case TARN_MESSAGE_PRESENCE:
@@ -397,6 +435,13 @@ static bool make_message(source *from, uint8_t *bytes, size_t *byte_count)
     case TARN_MESSAGE_PROFILE:
         snprintf(message.profile.name, sizeof message.profile.name, "%s", name);
         message.profile.colour = take_number(from);
+        break;
+    case TARN_MESSAGE_PROBE:
+        message.probe.action = (tarn_probe_action)(take(from) % TARN_PROBE_ACT_COUNT);
+        message.probe.id = take(from) % 32;
+        message.probe.shows = (tarn_probe_shows)(take(from) % TARN_SHOWS_COUNT);
+        message.probe.at_m[0] = take_share(from);
+        snprintf(message.probe.label, sizeof message.probe.label, "%s", name);
         break;
     default:
         return false;
@@ -499,6 +544,10 @@ static void act(source *from)
         now_ns += ((uint64_t)STEP_MS << what / (8 * VIEWERS)) * 1000000;
         tarn_viewer_tick(&all, now_ns);
         tarn_presence_beat(&session, now_ns);
+        tarn_session_probes_send(&session);
+        if (asked.revision > 0) {
+            answer_probes(what / (8 * VIEWERS) % 3);
+        }
         return;
     default:
         if (what / (8 * VIEWERS) < 4) {
@@ -565,6 +614,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
     session.traffic = (tarn_stream_traffic){0};
     session.board.changed = false;
     session.board.due_ns = 0;
+    tarn_probes_shown *shown = session.probes.shown;
+    memset(&session.probes, 0, sizeof session.probes);
+    tarn_session_probes_begin(&session, shown);
+    asked.revision = asked.count = 0;
     tarn_fanout_clear(&session.fanout);
     for (int i = 0; i < VIEWERS; i++) {
         open_peer(&peers[i]);

@@ -94,16 +94,38 @@ static tarn_status count_zero(tarn_queue *queue, void *to, size_t bytes)
     return real->zero(queue, to, bytes);
 }
 
-static void count_chain(tarn_queue *queue, const tarn_chain *chain, void (*body)(void *), void *context)
+static void count_chain(tarn_queue *queue, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *),
+                        void *context)
 {
     (void)queue;
     (void)chain;
+    (void)blocks_max;
     in_chain = true;
     body(context);
     in_chain = false;
     if (counting != NULL && at < TARN_QUEUE_MARKS_MAX) {
         counting->of[at].launches++; // in the part that the chain ends in
     }
+}
+
+static uint32_t blocks_at_once; ///< of a chain, on the device that is asked about
+
+static uint32_t count_chain_tiles(tarn_queue *queue, const tarn_chain *chain)
+{
+    (void)queue;
+    (void)chain;
+    return blocks_at_once;
+}
+
+static uint32_t blocks_at_once_of(tarn_device *device)
+{
+    tarn_queue *queue = NULL;
+    uint32_t blocks = UINT32_MAX;
+    if (tarn_queue_create(device, &queue) == TARN_OK) {
+        blocks = tarn_queue_chain_tiles(queue, &tarn_grid_solver_chain);
+    }
+    tarn_queue_destroy(queue);
+    return blocks;
 }
 
 /// Everything behind mark `number` belongs to the part with the next number.
@@ -150,6 +172,7 @@ static bool count(const tank_fixture *fixture, uint32_t steps, counts *c)
     ops.launch = count_launch;
     ops.zero = count_zero;
     ops.chain = count_chain;
+    ops.chain_tiles = count_chain_tiles;
     ops.mark = count_mark;
     ops.between_s = count_between_s;
     device->ops = &ops;
@@ -297,13 +320,14 @@ void gpu_print_budget(const gpu_devices *list)
         if (!gpu_watch_has_time(fixture->name)) {
             continue;
         }
-        if (!count(fixture, fixture->steps, &c)) {
-            gpu_failure("%s can't be counted on a CPU", fixture->name);
-            continue;
-        }
         for (uint32_t d = 0; d < list->count; d++) {
             if (list->is_cuda[d] || (list->cuda_count == 0 && d == 0)) {
-                print_device(list->of[d], fixture, &c);
+                blocks_at_once = blocks_at_once_of(list->of[d]);
+                if (count(fixture, fixture->steps, &c)) {
+                    print_device(list->of[d], fixture, &c);
+                } else {
+                    gpu_failure("%s can't be counted on a CPU", fixture->name);
+                }
             }
         }
     }

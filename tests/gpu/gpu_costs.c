@@ -51,7 +51,7 @@ static void mix(void *context)
 
 static void chain(void *context)
 {
-    tarn_queue_chain(((const costs *)context)->queue, &dialect_mixing_chain, mix, context);
+    tarn_queue_chain(((const costs *)context)->queue, &dialect_mixing_chain, TILES_MAX, mix, context);
 }
 
 /// Seconds of the quickest of a few replays behind the first.

@@ -74,6 +74,8 @@ uint32_t block_waiting[BLOCKS_MAX];
 block_run running;
 std::set<std::string> have_run;
 const char *refused;
+uint32_t tiles_at_once = UINT32_MAX; // of chains, as tanks are told
+uint32_t chains_in_loops;            // that have run
 
 // A lane is made as a context and goes on by jumps: changing contexts costs a call of the system each, for the signals'
 // mask, which a jump leaves alone.
@@ -239,6 +241,7 @@ struct chain_launch {
     chain_record record;
     uint32_t meeting[2];
     tile_chain_program program;
+    uint32_t blocks_max;
     ~chain_launch()
     {
         chain_record_free(&record);
@@ -413,7 +416,7 @@ void launch_chain(emulated_device *device, const chain_launch &chain)
     }
     uint32_t args_bytes;
     const void *function = chain.record.chain->cuda(&blockDim.x, &args_bytes);
-    gridDim.x = std::min({chain.record.most, BLOCKS_MAX, TARN_TILE_LANES_MAX / blockDim.x});
+    gridDim.x = std::min({chain.record.most, chain.blocks_max, BLOCKS_MAX, TARN_TILE_LANES_MAX / blockDim.x});
     blockIdx.x = 0;
     running = {function, nullptr, nullptr, 0, &chain.program, gridDim.x};
     watch_launch(chain.record.chain->name);
@@ -431,7 +434,7 @@ void note_time(tarn_queue *queue, int mark)
     queue->mark_s[mark] = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void execute(tarn_queue *queue, const std::vector<operation> &operations)
+void execute(tarn_queue *queue, const std::vector<operation> &operations, bool is_in_loop = false)
 {
     emulated_device *device = device_of(queue);
     for (const operation &o : operations) {
@@ -439,6 +442,7 @@ void execute(tarn_queue *queue, const std::vector<operation> &operations)
             note_time(queue, o.mark);
         } else if (o.chain != nullptr && !watch_is_on()) { // who watches has to see which tiles are of one launch
             launch_chain(device, *o.chain);
+            chains_in_loops += is_in_loop;
         } else if (o.is_chain) {
             execute(queue, o.body);
         } else if (o.kernel != nullptr) {
@@ -446,8 +450,9 @@ void execute(tarn_queue *queue, const std::vector<operation> &operations)
         } else if (o.to != nullptr) {
             memset(o.to, 0, o.bytes);
         } else {
-            for (uint32_t round = 0; round < o.count_max && *o.count != 0; round++) {
-                execute(queue, o.body);
+            const bool is_unrolled = (device->without & TARN_DEVICE_WITHOUT_LOOPS) != 0;
+            for (uint32_t round = 0; round < o.count_max && (is_unrolled || *o.count != 0); round++) {
+                execute(queue, o.body, true);
             }
         }
     }
@@ -563,7 +568,7 @@ void repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(v
     outer->push_back(loop);
 }
 
-void run_chain(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), void *context)
+void run_chain(tarn_queue *base, const tarn_chain *chain, uint32_t blocks_max, void (*body)(void *), void *context)
 {
     std::vector<operation> *outer = of(base)->recording;
     if (outer == nullptr || (device_of(base)->without & TARN_DEVICE_WITHOUT_CHAINS) != 0) {
@@ -572,6 +577,7 @@ void run_chain(tarn_queue *base, const tarn_chain *chain, void (*body)(void *), 
     }
     operation made = {nullptr, {}, nullptr, 0, nullptr, 0, {}, true, std::make_shared<chain_launch>()};
     chain_launch &launch = *made.chain;
+    launch.blocks_max = blocks_max;
     if (!chain_record_begin(&launch.record, chain)) {
         abort();
     }
@@ -635,17 +641,32 @@ double memory_rate(tarn_device *)
     return 1e9;
 }
 
+uint32_t chain_tiles(tarn_queue *, const tarn_chain *)
+{
+    return tiles_at_once;
+}
+
 const tarn_device_ops operations = {destroy, memory_bytes, take, give, queue_create, queue_destroy, copy, copy, zero,
                                     wait, launch, repeat, run_chain, run, replay_destroy, nullptr, nullptr, // lanes
                                     nullptr, nullptr, nullptr, nullptr, // shared memory, and order of queues: all is
                                                                         // done when a call returns
-                                    memory_rate, mark, between_s, bar};
+                                    memory_rate, mark, between_s, bar, chain_tiles};
 
 } // namespace
 
 extern "C" int emulated_has_run(const char *kernel)
 {
     return have_run.count(kernel) > 0;
+}
+
+extern "C" void emulated_set_chain_tiles(uint32_t tiles)
+{
+    tiles_at_once = tiles;
+}
+
+extern "C" uint32_t emulated_chains_in_loops(void)
+{
+    return chains_in_loops;
 }
 
 extern "C" const char *emulated_refused(void)

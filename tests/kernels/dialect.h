@@ -39,6 +39,7 @@ typedef struct dialect_args {
     double *yd;
     uint32_t *u;
     uint64_t *w;
+    const uint32_t *go; ///< NULL: whoever looks goes on
     uint32_t n, limit;
 } dialect_args;
 

@@ -381,25 +381,30 @@ TILE_KERNEL(dialect_rewind, 32, dialect_args, tile_no_scratch)
 {
     if (TILE_SINGLE()) {
         args->u[0] = 1;
-        args->u[4] += args->u[1];
         args->u[1] = 0;
         args->u[2] = args->u[3];
         args->u[3] += 1;
     }
 }
 
-/// Each value from one that another tile has: u from key, n of both.
+/// Each value from one that another tile has: u from key, n of both. Does nothing without go.
 TILE_KERNEL(dialect_mix, DIALECT_LANES, dialect_args, tile_no_scratch)
 {
+    if (args->go != NULL && *args->go == 0) {
+        return;
+    }
     FOR_RANGE (i, 0, DIALECT_LANES) {
         const uint32_t at = tile * DIALECT_LANES + i;
         args->u[at] = args->key[(at * DIALECT_MIX_STRIDE + 1) % args->n] * 1664525u + args->limit;
     }
 }
 
-/// The order of launches shows in the values, and what each was given as `limit`.
+/// The order of launches shows in the values, and what each was given as `limit`. Does nothing without go.
 TILE_KERNEL(dialect_follow, DIALECT_LANES, dialect_args, tile_no_scratch)
 {
+    if (args->go != NULL && *args->go == 0) {
+        return;
+    }
     FOR_RANGE (i, 0, DIALECT_LANES) {
         const uint32_t at = tile * DIALECT_LANES + i;
         args->u[at] = args->u[at] * 1664525u + args->limit;

@@ -91,6 +91,7 @@ dialect_args dialect_to_device(const dialect_arrays *all, dialect_args args)
     args.yd = dialect_array_device(all, args.yd);
     args.u = dialect_array_device(all, args.u);
     args.w = dialect_array_device(all, args.w);
+    args.go = dialect_array_device(all, args.go);
     return args;
 }
 

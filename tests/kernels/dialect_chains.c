@@ -1,4 +1,5 @@
-// Launches that read what other tiles wrote in the one before them come to the same as a chain and one by one.
+// Launches that read what other tiles wrote in the one before them come to the same as a chain and one by one: all of
+// them, with a loop in the chain, or part of a round of a loop.
 #include "tests/kernels/dialect_chains.h"
 
 #include "tests/kernels/dialect_arrays.h"
@@ -7,21 +8,49 @@
 enum { ROUNDS_MAX = 9, RUNS = 3 };
 enum { ROW = 4, LONG_ROW = 150 }; ///< launches; the latter: more than a chain has operations
 
+typedef enum chained { CHAINED_ALL, CHAINED_IN_ROUNDS } chained;
+
 typedef struct mixing {
     tarn_queue *queue;
+    chained part;
     dialect_args there, back, rounds, few;
     const uint32_t *tiles; ///< device memory
-    uint32_t tiles_max, times, row;
+    uint32_t tiles_max, blocks_max, times, row;
     bool fills; ///< what no chain can
 } mixing;
+
+static dialect_args while_going(const mixing *m, dialect_args args)
+{
+    args.go = m->rounds.u;
+    return args;
+}
+
+static void few_and_there(void *context)
+{
+    const mixing *m = context;
+    const dialect_args few = while_going(m, m->few), there = while_going(m, m->there);
+    tarn_queue_launch(m->queue, &kernel_dialect_follow, &few, NULL, 1); // most blocks have nothing to do
+    tarn_queue_launch(m->queue, &kernel_dialect_mix, &there, m->tiles, m->tiles_max);
+}
+
+static void back_again(void *context)
+{
+    const mixing *m = context;
+    const dialect_args back = while_going(m, m->back);
+    tarn_queue_launch(m->queue, &kernel_dialect_mix, &back, m->tiles, m->tiles_max);
+    tarn_queue_launch(m->queue, &kernel_dialect_round, &m->rounds, NULL, 1);
+}
 
 static void one_round(void *context)
 {
     const mixing *m = context;
-    tarn_queue_launch(m->queue, &kernel_dialect_follow, &m->few, NULL, 1); // most blocks have nothing to do
-    tarn_queue_launch(m->queue, &kernel_dialect_mix, &m->there, m->tiles, m->tiles_max);
-    tarn_queue_launch(m->queue, &kernel_dialect_mix, &m->back, m->tiles, m->tiles_max);
-    tarn_queue_launch(m->queue, &kernel_dialect_round, &m->rounds, NULL, 1);
+    if (m->part == CHAINED_IN_ROUNDS) {
+        tarn_queue_chain(m->queue, &dialect_mixing_chain, m->blocks_max, few_and_there, context);
+        tarn_queue_chain(m->queue, &dialect_mixing_chain, m->blocks_max, back_again, context);
+    } else {
+        few_and_there(context);
+        back_again(context);
+    }
 }
 
 static void mix(void *context)
@@ -42,7 +71,12 @@ static void mix(void *context)
 
 static void mix_in_chain(void *context)
 {
-    tarn_queue_chain(((const mixing *)context)->queue, &dialect_mixing_chain, mix, context);
+    const mixing *m = context;
+    if (m->part == CHAINED_ALL) {
+        tarn_queue_chain(m->queue, &dialect_mixing_chain, m->blocks_max, mix, context);
+    } else {
+        mix(context);
+    }
 }
 
 /// What dialect_mix does, on the host.
@@ -62,7 +96,7 @@ static void follow_here(uint32_t *values, uint32_t count, uint32_t add)
 }
 
 /// The rounds that are done grow by one with each run, as dialect_rewind says; `times` caps them.
-static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bool as_replay, bool fills)
+static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bool as_replay, bool fills, chained part)
 {
     const uint32_t count = tiles * DIALECT_LANES;
     dialect_arrays all = {.queue = queue};
@@ -80,7 +114,8 @@ static bool check_chain_of(tarn_queue *queue, uint32_t tiles, uint32_t times, bo
         *given = tiles;
         dialect_arrays_upload(&all);
     }
-    mixing m = {.queue = queue, .tiles_max = tiles + 7, .times = times, .fills = fills};
+    mixing m = {.queue = queue, .part = part, .tiles_max = tiles + 7, .times = times, .fills = fills};
+    m.blocks_max = times == 2 ? 1 : 2 + tiles / 2; // fewer than there are tiles, of many
     m.row = tiles > 2 ? ROW : LONG_ROW;
     m.there = dialect_to_device(&all, (dialect_args){.key = a, .u = b, .n = count, .limit = 3});
     m.back = dialect_to_device(&all, (dialect_args){.key = b, .u = a, .n = count, .limit = 5});
@@ -121,11 +156,13 @@ int dialect_check_chains(tarn_queue *queue)
     const uint32_t tiles[] = {1, 2, 300}, times[] = {0, 2, ROUNDS_MAX};
     for (uint32_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++) {
         for (uint32_t i = 0; i < sizeof times / sizeof times[0]; i++) {
-            if (check_chain_of(queue, tiles[t], times[i], false, false) ||
-                check_chain_of(queue, tiles[t], times[i], true, false)) {
-                return 1;
+            for (int part = CHAINED_ALL; part <= CHAINED_IN_ROUNDS; part++) {
+                if (check_chain_of(queue, tiles[t], times[i], false, false, (chained)part) ||
+                    check_chain_of(queue, tiles[t], times[i], true, false, (chained)part)) {
+                    return 1;
+                }
             }
         }
     }
-    return check_chain_of(queue, 3, ROUNDS_MAX, true, true);
+    return check_chain_of(queue, 3, ROUNDS_MAX, true, true, CHAINED_ALL);
 }

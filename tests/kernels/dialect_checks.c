@@ -561,51 +561,33 @@ static int check_order(tarn_queue *queue)
 // ------------------------------------------------------------------------------------------------------ repeats and
 // replays
 
-enum { ROUNDS_MAX = 12, OUTER_ROUNDS = 3 };
+enum { ROUNDS_MAX = 12 };
 
 typedef struct repeat_context {
     tarn_queue *queue;
-    dialect_args inner, outer; // u of each: go, rounds done, rounds wanted
-    const uint32_t *inner_go, *outer_go;
+    dialect_args args; // u: go, rounds done, rounds wanted
+    const uint32_t *go;
     uint32_t times;
 } repeat_context;
 
 static void one_round(void *context)
 {
     const repeat_context *c = context;
-    tarn_queue_launch(c->queue, &kernel_dialect_round, &c->inner, NULL, 1);
-}
-
-static void outer_round(void *context)
-{
-    const repeat_context *c = context;
-    tarn_queue_launch(c->queue, &kernel_dialect_rewind, &c->inner, NULL, 1);
-    tarn_queue_repeat(c->queue, c->inner_go, c->times, one_round, context);
-    tarn_queue_launch(c->queue, &kernel_dialect_round, &c->outer, NULL, 1);
+    tarn_queue_launch(c->queue, &kernel_dialect_round, &c->args, NULL, 1);
 }
 
 static void simple_repeat(void *context)
 {
     const repeat_context *c = context;
-    tarn_queue_launch(c->queue, &kernel_dialect_rewind, &c->inner, NULL, 1);
-    tarn_queue_repeat(c->queue, c->inner_go, c->times, one_round, context);
+    tarn_queue_launch(c->queue, &kernel_dialect_rewind, &c->args, NULL, 1);
+    tarn_queue_repeat(c->queue, c->go, c->times, one_round, context);
 }
 
-static void nested_repeat(void *context)
-{
-    const repeat_context *c = context;
-    tarn_queue_zero(c->queue, c->inner.u, 8 * sizeof(uint32_t));
-    tarn_queue_repeat(c->queue, c->outer_go, ROUNDS_MAX, outer_round, context);
-}
-
-static repeat_context repeat_context_of(const dialect_arrays *all, const uint32_t *inner, const uint32_t *outer,
-                                        uint32_t times)
+static repeat_context repeat_context_of(const dialect_arrays *all, const uint32_t *u, uint32_t times)
 {
     repeat_context c = {.queue = all->queue, .times = times};
-    c.inner.u = dialect_array_device(all, inner);
-    c.outer.u = dialect_array_device(all, outer);
-    c.inner_go = c.inner.u;
-    c.outer_go = c.outer.u;
+    c.args.u = dialect_array_device(all, u);
+    c.go = c.args.u;
     return c;
 }
 
@@ -613,14 +595,14 @@ static repeat_context repeat_context_of(const dialect_arrays *all, const uint32_
 static bool check_repeat_of(tarn_queue *queue, uint32_t times, bool as_replay)
 {
     dialect_arrays all = {.queue = queue};
-    uint32_t *inner = dialect_array_add(&all, 8 * sizeof *inner), *outer = dialect_array_add(&all, 8 * sizeof *outer);
+    uint32_t *u = dialect_array_add(&all, 8 * sizeof *u);
     tarn_replay *replay = NULL;
     bool result = false;
     if (!all.failed) {
-        inner[3] = 1;
+        u[3] = 1;
         dialect_arrays_upload(&all);
     }
-    repeat_context c = repeat_context_of(&all, inner, outer, times);
+    repeat_context c = repeat_context_of(&all, u, times);
     for (uint32_t wanted = 1; wanted <= ROUNDS_MAX && !result && !all.failed; wanted++) {
         if (as_replay) {
             tarn_queue_run(queue, &replay, simple_repeat, &c);
@@ -629,36 +611,8 @@ static bool check_repeat_of(tarn_queue *queue, uint32_t times, bool as_replay)
         }
         dialect_arrays_download(&all);
         result = all.failed ? false
-                            : dialect_same_u32("rounds", wanted, inner[1], wanted < times ? wanted : times) ||
-                                  dialect_same_u32("go", wanted, inner[0], wanted > times);
-    }
-    tarn_queue_replay_destroy(queue, replay);
-    return dialect_arrays_end(&all, result);
-}
-
-/// A loop in a loop, replayed: the outer one runs three times, its inner ones 0, 1 and 2 rounds more each time.
-static bool check_nested(tarn_queue *queue, bool as_replay)
-{
-    dialect_arrays all = {.queue = queue};
-    uint32_t *inner = dialect_array_add(&all, 8 * sizeof *inner), *outer = dialect_array_add(&all, 8 * sizeof *outer);
-    repeat_context c = repeat_context_of(&all, inner, outer, ROUNDS_MAX);
-    tarn_replay *replay = NULL;
-    bool result = false;
-    for (int again = 0; again < 3 && !result && !all.failed; again++) {
-        memset(outer, 0, 8 * sizeof *outer);
-        outer[0] = 1;
-        outer[2] = OUTER_ROUNDS;
-        dialect_arrays_upload(&all);
-        if (as_replay) {
-            tarn_queue_run(queue, &replay, nested_repeat, &c);
-        } else {
-            nested_repeat(&c);
-        }
-        dialect_arrays_download(&all);
-        // Wanted rounds are 0, 1, 2; a repeat that starts does at least one.
-        result = all.failed ? false
-                            : dialect_same_u32("outer rounds", 1, outer[1], OUTER_ROUNDS) ||
-                                  dialect_same_u32("inner rounds", 1, inner[1] + inner[4], 1 + 1 + 2);
+                            : dialect_same_u32("rounds", wanted, u[1], wanted < times ? wanted : times) ||
+                                  dialect_same_u32("go", wanted, u[0], wanted > times);
     }
     tarn_queue_replay_destroy(queue, replay);
     return dialect_arrays_end(&all, result);
@@ -674,16 +628,15 @@ static int check_two_queues(tarn_queue *queue)
     dialect_arrays all[2] = {{.queue = queue}, {.queue = other}};
     tarn_replay *replays[2] = {NULL, NULL};
     repeat_context c[2];
-    uint32_t *inner[2];
+    uint32_t *u[2];
     bool result = false;
     for (uint32_t q = 0; q < 2; q++) {
-        inner[q] = dialect_array_add(&all[q], 8 * sizeof *inner[q]);
-        uint32_t *outer = dialect_array_add(&all[q], 8 * sizeof *outer);
+        u[q] = dialect_array_add(&all[q], 8 * sizeof *u[q]);
         if (!all[q].failed) {
-            inner[q][3] = 1 + 3 * q;
+            u[q][3] = 1 + 3 * q;
             dialect_arrays_upload(&all[q]);
         }
-        c[q] = repeat_context_of(&all[q], inner[q], outer, ROUNDS_MAX);
+        c[q] = repeat_context_of(&all[q], u[q], ROUNDS_MAX);
     }
     for (uint32_t again = 0; again < 5 && !result && !all[0].failed && !all[1].failed; again++) {
         for (uint32_t q = 0; q < 2; q++) {
@@ -691,7 +644,7 @@ static int check_two_queues(tarn_queue *queue)
         }
         for (uint32_t q = 0; q < 2 && !result; q++) {
             dialect_arrays_download(&all[q]);
-            result = all[q].failed ? false : dialect_same_u32("rounds", q, inner[q][1], 1 + 3 * q + again);
+            result = all[q].failed ? false : dialect_same_u32("rounds", q, u[q][1], 1 + 3 * q + again);
         }
     }
     for (uint32_t q = 0; q < 2; q++) {
@@ -710,16 +663,16 @@ static int check_repeats(tarn_queue *queue)
             return 1;
         }
     }
-    return check_nested(queue, false) || check_nested(queue, true);
+    return 0;
 }
 
 static int check_repeat_without_go(tarn_queue *queue)
 {
     dialect_arrays all = {.queue = queue};
-    uint32_t *u = dialect_array_add(&all, 8 * sizeof *u), *unused = dialect_array_add(&all, 8 * sizeof *unused);
-    repeat_context c = repeat_context_of(&all, u, unused, 5);
+    uint32_t *u = dialect_array_add(&all, 8 * sizeof *u);
+    repeat_context c = repeat_context_of(&all, u, 5);
     if (!all.failed) {
-        tarn_queue_repeat(queue, c.inner_go, 5, one_round, &c);
+        tarn_queue_repeat(queue, c.go, 5, one_round, &c);
         dialect_arrays_download(&all);
     }
     return dialect_arrays_end(&all, all.failed ? false : dialect_same_u32("rounds", 1, u[1], 0));

@@ -51,6 +51,11 @@ static void run_without_cuda(void **state)
     skip();
 }
 
+/// What graphs and chains of some GPUs can't do.
+static const char *const without[] = {"", ", unrolled", ", no chains", ", unrolled, no chains"};
+enum { WITHOUT_COUNT = sizeof without / sizeof without[0] };
+_Static_assert((TARN_DEVICE_WITHOUT_LOOPS | TARN_DEVICE_WITHOUT_CHAINS) + 1 == WITHOUT_COUNT, "by their bits");
+
 static uint32_t add_cases(dialect_case *cases, uint32_t count, tarn_device_desc desc)
 {
     tarn_device *device;
@@ -60,7 +65,8 @@ static uint32_t add_cases(dialect_case *cases, uint32_t count, tarn_device_desc 
     for (uint32_t i = 0; i < dialect_check_count && count < CASES_MAX; i++) {
         dialect_case *c = &cases[count++];
         *c = (dialect_case){.check = &dialect_checks[i], .desc = desc};
-        snprintf(c->name, sizeof c->name, "%.60s: %s", tarn_device_name(device), dialect_checks[i].name);
+        snprintf(c->name, sizeof c->name, "%.60s%s: %s", tarn_device_name(device), without[desc.without],
+                 dialect_checks[i].name);
     }
     tarn_device_destroy(device);
     return count;
@@ -118,6 +124,9 @@ int main(void)
     }
     for (int gpu = 0; gpu < tarn_device_count(TARN_DEVICE_CUDA); gpu++) {
         count = add_cases(cases, count, (tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = gpu});
+    }
+    for (uint32_t bits = 1; bits < WITHOUT_COUNT && tarn_device_count(TARN_DEVICE_CUDA) > 0; bits++) {
+        count = add_cases(cases, count, (tarn_device_desc){.kind = TARN_DEVICE_CUDA, .without = bits});
     }
     for (uint32_t i = 0; i < count; i++) {
         tests[i] = (struct CMUnitTest){cases[i].name, run_case, NULL, NULL, &cases[i]};

@@ -21,6 +21,8 @@ enum { STEPS = 3, STREAM_FRAMES = STEPS + 1, STREAM_BYTES_MAX = 1 << 20 };
 
 int emulated_has_run(const char *kernel); // cuda_on_cpu.cpp, which is C++
 const char *emulated_refused(void);
+void emulated_set_chain_tiles(uint32_t tiles);
+uint32_t emulated_chains_in_loops(void);
 
 typedef struct outcome {
     tarn_tank_hash hash[STEPS + 2];
@@ -90,10 +92,10 @@ static outcome play(tarn_device_desc on, const tank_fixture *fixture)
     return out;
 }
 
-static void compare_fixture(int order, const tank_fixture *fixture)
+static void compare_fixture(tarn_device_desc on, const tank_fixture *fixture)
 {
     const outcome cpu = play((tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 2}, fixture);
-    const outcome cuda = play((tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = order}, fixture);
+    const outcome cuda = play(on, fixture);
     for (uint32_t step = 0; step < STEPS + 2; step++) {
         if (cpu.hash[step].lo != cuda.hash[step].lo || cpu.hash[step].hi != cuda.hash[step].hi) {
             fail_msg("%s: after %u steps the state differs from the CPU's", fixture->name, step);
@@ -112,7 +114,28 @@ static void compare_fixture(int order, const tank_fixture *fixture)
 static void compare(void **state)
 {
     for (int i = 0; i < TANK_FIXTURE_TINY; i++) {
-        compare_fixture(*(const int *)*state, &tank_fixtures[i]);
+        compare_fixture((tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = *(const int *)*state}, &tank_fixtures[i]);
+    }
+}
+
+/// Where a chain has no room for the finest level's tiles, the coarser levels' part is one in each round; and where
+/// graphs have no loops, too.
+static void chain_coarse_levels(void **state)
+{
+    static const struct {
+        int fixture;
+        uint32_t tiles, without;
+    } cases[] = {{3, 2, 0}, {3, 2, TARN_DEVICE_WITHOUT_LOOPS}, {8, 2, 0}, {12, 4, 0}, {14, 2, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const uint32_t before = emulated_chains_in_loops();
+        emulated_set_chain_tiles(cases[i].tiles);
+        compare_fixture((tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = 2, .without = cases[i].without},
+                        &tank_fixtures[cases[i].fixture]);
+        emulated_set_chain_tiles(UINT32_MAX);
+        if (emulated_chains_in_loops() == before) {
+            fail_msg("%s has no chain in a loop", tank_fixtures[cases[i].fixture].name);
+        }
     }
 }
 
@@ -297,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"a tank with ascending lanes equals the CPU's", compare, NULL, NULL, &ascending},
         {"a tank with descending lanes equals the CPU's", compare, NULL, NULL, &descending},
+        {"coarse levels are chains in loops", chain_coarse_levels, NULL, NULL, NULL},
         {"steps beside a frame change nothing of it, with ascending lanes", steps_beside_change_no_frame, NULL, NULL,
          &ascending},
         {"steps beside a frame change nothing of it, with descending lanes", steps_beside_change_no_frame, NULL, NULL,

@@ -20,7 +20,6 @@ static const struct {
 } unwritten[] = {
     {"liquid_viscosity", "viscosity.tile.c", "links of the rim's edges"},
     {"liquid_body_drag", "viscosity.tile.c", "links of the rim's edges"},
-    {"liquid_tension", "tension.tile.c", "distances of the rim's edges"},
     {"tank_advect", "advect.tile.c", "carriers in pairs, of which the second is weighed and left"},
 };
 enum { UNWRITTEN_COUNT = sizeof unwritten / sizeof unwritten[0] };

@@ -297,17 +297,30 @@ static void render_truth(const actor_scene *scene, float time_s, actor_frame *fr
 
 // ---- the sensor ----
 
-/// Noise that neighbours share: between the points of a lattice. Deviation about 1 in the mean.
-static float shared(uint32_t seed, uint32_t n, int x, int y)
+/// Noise that neighbours share: its values at the points of a lattice.
+typedef struct lattice {
+    float points[LATTICE_ROWS * LATTICE_COLUMNS];
+} lattice;
+
+static void lattice_make(lattice *l, uint32_t seed, uint32_t n)
 {
-    const int i = x / LATTICE, j = y / LATTICE;
-    const float fx = (float)(x % LATTICE) / LATTICE, fy = (float)(y % LATTICE) / LATTICE;
-    float corner[4];
-    for (int k = 0; k < 4; k++) {
-        corner[k] = normal(hash(seed, n, (uint32_t)((j + k / 2) * LATTICE_COLUMNS + i + k % 2)));
+    for (uint32_t at = 0; at < LATTICE_ROWS * LATTICE_COLUMNS; at++) {
+        l->points[at] = normal(hash(seed, n, at));
     }
-    return 1.5f * ((1 - fy) * ((1 - fx) * corner[0] + fx * corner[1]) + fy * ((1 - fx) * corner[2] + fx * corner[3]));
 }
+
+/// Between them. Deviation about 1 in the mean.
+static float shared(const lattice *l, int x, int y)
+{
+    const float fx = (float)(x % LATTICE) / LATTICE, fy = (float)(y % LATTICE) / LATTICE;
+    const float *here = &l->points[y / LATTICE * LATTICE_COLUMNS + x / LATTICE], *below = here + LATTICE_COLUMNS;
+    return 1.5f * ((1 - fy) * ((1 - fx) * here[0] + fx * here[1]) + fy * ((1 - fx) * below[0] + fx * below[1]));
+}
+
+/// What all pixels of a frame share, in x, in y and in depth.
+typedef struct frame_noise {
+    lattice x, y, depth;
+} frame_noise;
 
 /// Whether the projector's light reaches a pixel: along a row, the nearest of what lies in its direction.
 static void find_shadows(const float *depth_m, bool *shadow)
@@ -337,13 +350,14 @@ static float disparity(float depth_m)
     return (atanf(depth_m / 0.1236f) - 1.1863f) * 2842.5f;
 }
 
-static uint16_t sense(const actor_scene *scene, uint32_t n, const actor_frame *frame, int x, int y, bool shadow)
+static uint16_t sense(const actor_scene *scene, uint32_t n, const frame_noise *all, const actor_frame *frame, int x,
+                      int y, bool shadow)
 {
     const uint32_t seed = scene->seed;
     const int at = y * ACTOR_WIDTH + x;
     // Edges tremble: what is measured here is what is a little beside.
-    const int sx = x + (int)lroundf(0.9f * scene->noise * shared(seed + 11, n, x, y));
-    const int sy = y + (int)lroundf(0.9f * scene->noise * shared(seed + 12, n, x, y));
+    const int sx = x + (int)lroundf(0.9f * scene->noise * shared(&all->x, x, y));
+    const int sy = y + (int)lroundf(0.9f * scene->noise * shared(&all->y, x, y));
     const int cx = sx < 0 ? 0 : sx >= ACTOR_WIDTH ? ACTOR_WIDTH - 1 : sx;
     const int cy = sy < 0 ? 0 : sy >= ACTOR_HEIGHT ? ACTOR_HEIGHT - 1 : sy;
     const float depth_m = frame->depth_m[cy * ACTOR_WIDTH + cx];
@@ -359,14 +373,18 @@ static uint16_t sense(const actor_scene *scene, uint32_t n, const actor_frame *f
             return ACTOR_NOTHING;
         }
     }
-    const float noise = 0.35f * normal(hash(seed + 15, n, (uint32_t)at)) + 0.40f * shared(seed + 16, n, x, y);
+    const float noise = 0.35f * normal(hash(seed + 15, n, (uint32_t)at)) + 0.40f * shared(&all->depth, x, y);
     const float raw = roundf(disparity(depth_m) + scene->noise * noise);
     return raw < 1 || raw >= ACTOR_NOTHING ? ACTOR_NOTHING : (uint16_t)raw;
 }
 
 void actor_render(const actor_scene *scene, uint32_t n, actor_frame *frame)
 {
+    static frame_noise all;
     bool shadow[ACTOR_WIDTH] = {false};
+    lattice_make(&all.x, scene->seed + 11, n);
+    lattice_make(&all.y, scene->seed + 12, n);
+    lattice_make(&all.depth, scene->seed + 16, n);
     render_truth(scene, (float)n / ACTOR_RATE, frame);
     for (int y = 0; y < ACTOR_HEIGHT; y++) {
         memset(shadow, 0, sizeof shadow);
@@ -374,7 +392,7 @@ void actor_render(const actor_scene *scene, uint32_t n, actor_frame *frame)
             find_shadows(frame->depth_m + (size_t)y * ACTOR_WIDTH, shadow);
         }
         for (int x = 0; x < ACTOR_WIDTH; x++) {
-            frame->raw[y * ACTOR_WIDTH + x] = sense(scene, n, frame, x, y, shadow[x]);
+            frame->raw[y * ACTOR_WIDTH + x] = sense(scene, n, &all, frame, x, y, shadow[x]);
         }
     }
 }

@@ -163,6 +163,11 @@ static void control_load(tarn_message *m)
     m->control = (tarn_control){.sequence = 12, .action = TARN_CONTROL_LOAD, .scene = "dam-break"};
 }
 
+static void control_speed(tarn_message *m)
+{
+    m->control = (tarn_control){.sequence = 13, .action = TARN_CONTROL_SPEED, .speed = 0.25f};
+}
+
 static void ack(tarn_message *m)
 {
     m->ack = (tarn_ack){.epoch = 3, .step = 9007199254740991, .number = 4294967295u};
@@ -230,9 +235,82 @@ static void lock(tarn_message *m)
                           .open_parameters = 1};
 }
 
+static void lock_probe(tarn_message *m)
+{
+    m->lock = (tarn_lock){.locked = TARN_LOCK_PROBE};
+}
+
 static void lock_nothing(tarn_message *m)
 {
     m->lock = (tarn_lock){.locked = 0};
+}
+
+static void view_with_probes(tarn_message *m)
+{
+    m->view = (tarn_view){.frames_per_s = 30.0f, .probes = 1};
+}
+
+static void probe_place(tarn_message *m)
+{
+    m->probe = (tarn_probe_wish){.action = TARN_PROBE_ACT_PLACE,
+                                 .shows = TARN_SHOWS_GAUGE,
+                                 .at_m = {0.5f, 0.0f, 0.25f},
+                                 .to_m = {0.5f, 1.5f, 0.25f},
+                                 .label = "Wehr \u00fcber"};
+}
+
+static void probe_move(tarn_message *m)
+{
+    m->probe = (tarn_probe_wish){.action = TARN_PROBE_ACT_MOVE,
+                                 .id = 4294967295u,
+                                 .at_m = {-1000.0f, 0.1f, 1000.0f},
+                                 .to_m = {0.0f, 0.0f, 0.0f}};
+}
+
+static void probe_remove(tarn_message *m)
+{
+    m->probe = (tarn_probe_wish){.action = TARN_PROBE_ACT_REMOVE, .id = 3};
+}
+
+static void probes(tarn_message *m)
+{
+    m->probes = (tarn_probe_list){
+        .list = 7,
+        .probe_count = 3,
+        .probes = {{.id = 1,
+                    .scene = 1,
+                    .shows = TARN_SHOWS_PRESSURE,
+                    .at_m = {3.2f, 0.1f, 0.1f},
+                    .to_m = {3.2f, 0.1f, 0.1f},
+                    .label = "wall",
+                    .column_count = 1,
+                    .columns = {"pressure_pa"}},
+                   {.id = 4294967295u,
+                    .viewer_id = 12,
+                    .shows = TARN_SHOWS_GAUGE,
+                    .at_m = {1.0f, 0.0f, 0.5f},
+                    .to_m = {1.0f, 20480.0f, 0.5f},
+                    .column_count = 2,
+                    .columns = {"depth_m", "surface_m"}},
+                   {.id = 9, .shows = TARN_SHOWS_FLUX, .to_m = {0.0f, 1.0f, 1.0f}}},
+    };
+}
+
+static void probes_none(tarn_message *m)
+{
+    m->probes = (tarn_probe_list){.list = 8};
+}
+
+static void readings(tarn_message *m)
+{
+    static const uint8_t values[] = {0, 0, 128, 63, 0, 0, 0, 191, 0, 64, 28, 70, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 128};
+    m->readings = (tarn_readings){.list = 7,
+                                  .epoch = 2,
+                                  .step = 9007199254740991u,
+                                  .dt_s = 0.0625f,
+                                  .row_count = 2,
+                                  .byte_count = sizeof values,
+                                  .values = values};
 }
 
 static void presences(tarn_message *m)
@@ -395,6 +473,7 @@ static const struct {
     {"message-input-motion-gone", TARN_MESSAGE_INPUT, motion_gone},
     {"message-control-pause", TARN_MESSAGE_CONTROL, control_pause},
     {"message-control-load", TARN_MESSAGE_CONTROL, control_load},
+    {"message-control-speed", TARN_MESSAGE_CONTROL, control_speed},
     {"message-ack", TARN_MESSAGE_ACK, ack},
     {"message-ack-key", TARN_MESSAGE_ACK, ack_key},
     {"message-ping", TARN_MESSAGE_PING, ping},
@@ -413,6 +492,14 @@ static const struct {
     {"message-moderate", TARN_MESSAGE_MODERATE, moderate},
     {"message-lock", TARN_MESSAGE_LOCK, lock},
     {"message-lock-nothing", TARN_MESSAGE_LOCK, lock_nothing},
+    {"message-lock-probe", TARN_MESSAGE_LOCK, lock_probe},
+    {"message-view-probes", TARN_MESSAGE_VIEW, view_with_probes},
+    {"message-probe-place", TARN_MESSAGE_PROBE, probe_place},
+    {"message-probe-move", TARN_MESSAGE_PROBE, probe_move},
+    {"message-probe-remove", TARN_MESSAGE_PROBE, probe_remove},
+    {"message-probes", TARN_MESSAGE_PROBES, probes},
+    {"message-probes-none", TARN_MESSAGE_PROBES, probes_none},
+    {"message-readings", TARN_MESSAGE_READINGS, readings},
     {"message-viewers-moderated", TARN_MESSAGE_VIEWERS, moderated_list},
     {"message-state-locked", TARN_MESSAGE_STATE, state_with_locks},
     {"message-pong", TARN_MESSAGE_PONG, pong},

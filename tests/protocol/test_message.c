@@ -121,6 +121,8 @@ static void numbers_outside_their_range_are_refused_by_name(void **context)
     refused("{'t':'input','seq':0,'k':'parameter','name':'x','value':1}", limit, "input: seq is 0");
     refused("{'t':'input','seq':1,'k':'parameter','name':'x','value':1e39}", limit, "value is 1e+39");
     refused("{'t':'control','seq':4294967296,'action':'pause'}", limit, "control: seq is 4294967296");
+    refused("{'t':'control','seq':1,'action':'speed','speed':0.04}", limit, "control: speed is 0.04; allowed are 0.05");
+    refused("{'t':'control','seq':1,'action':'speed','speed':4.01}", limit, "control: speed is 4.01");
     refused("{'t':'ack','epoch':1,'step':9007199254740992}", limit, "ack: step is 9007199254740992");
     refused("{'t':'ping','id':1,'client_time_ms':1e16}", limit, "client_time_ms is 1e+16");
     refused("{'t':'hello','versions':[1,0]}", limit, "hello: versions[1] is 0");
@@ -153,6 +155,7 @@ static void wrong_types_and_missing_fields_are_refused_by_name(void **context)
     refused("{'t':'input','seq':1,'k':'hand','side':'left','tracked':1}", malformed, "tracked is 1; allowed is true");
     refused(HAND(",'joints_m':[0,0,0]"), malformed, "joints_m has 3 entries; allowed are 75 to 75");
     refused("{'t':'control','seq':1,'action':'load'}", malformed, "control: the field scene is missing or empty");
+    refused("{'t':'control','seq':1,'action':'speed'}", malformed, "control: the field speed is missing or 0");
     refused("{'t':'joined','session':'a','viewer_id':1,'viewer':'','state':[]}", malformed, "state is an array of 0");
     refused("{'t':'state','state':" STATE("'s'", "[1,1,1]", "[{'name':'x'}]") "}", malformed,
             "state: the field value is missing");
@@ -366,6 +369,8 @@ static void absent_optional_fields_are_zero(void **context)
     assert_int_equal(m.input.controller.tracked, 1);
     m = taken(HAND(",'joints_m':[]"));
     assert_int_equal(m.input.hand.joint_count, 0);
+    m = taken("{'t':'control','seq':5,'action':'speed','speed':0.05}");
+    assert_true(m.control.action == TARN_CONTROL_SPEED && m.control.speed == TARN_SPEED_MIN);
     m = taken("{'t':'control','seq':5,'action':'step'}");
     assert_int_equal(m.control.action, TARN_CONTROL_STEP);
     assert_string_equal(m.control.scene, "");
@@ -497,6 +502,44 @@ static void added_solids_are_checked(void **context)
     refused(ADDED("7"), TARN_E_MALFORMED, "an array");
 }
 
+#define READINGS(rows, rest) "{'t':'readings','list':1,'epoch':2,'step':3,'dt_s':0.01,'rows':" rows ",'values':" rest "}"
+#define PROBE_OF(rest) "{'t':'probes','list':1,'probes':[{'id':1,'kind':'point'," rest "}]}"
+
+static tarn_status write_status(const tarn_message *message);
+
+static void probes_and_readings_are_checked(void **context)
+{
+    (void)context;
+    tarn_message m = taken("{'t':'probe','action':'move','id':7,'at_m':[0.5,1,2]}");
+    assert_true(m.probe.action == TARN_PROBE_ACT_MOVE && m.probe.id == 7 && m.probe.at_m[2] == 2.0f);
+    refused("{'t':'probe','action':'move','at_m':[0,1,1001]}", TARN_E_LIMIT, "at_m[2]");
+    refused("{'t':'probe','action':'place','kind':'thermometer'}", TARN_E_UNKNOWN_KIND, "kind");
+    refused("{'t':'probe','action':'look'}", TARN_E_UNKNOWN_KIND, "action");
+    refused("{'t':'probe','id':1}", TARN_E_MALFORMED, "action");
+    m = taken(PROBE_OF("'at_m':[0,1,2],'to_m':[0,1,2],'columns':['pressure_pa','x']"));
+    assert_int_equal(m.probes.probe_count, 1);
+    assert_int_equal(m.probes.probes[0].column_count, 2);
+    assert_string_equal(m.probes.probes[0].columns[1], "x");
+    refused(PROBE_OF("'at_m':[-1,1,2],'to_m':[0,1,2],'columns':[]"), TARN_E_LIMIT, "at_m[0]");
+    refused(PROBE_OF("'at_m':[0,1,2],'to_m':[0,1,2],'columns':['']"), TARN_E_LIMIT, "columns");
+    refused(PROBE_OF("'at_m':[0,1,2],'to_m':[0,1,2],'columns':[1]"), TARN_E_MALFORMED, "columns");
+    refused(PROBE_OF("'at_m':[0,1,2],'to_m':[0,1,2]"), TARN_E_MALFORMED, "columns");
+    refused(READINGS("1", "1"), TARN_E_MALFORMED, "values");
+    refused(READINGS("0", "''"), TARN_E_LIMIT, "rows");
+    static uint8_t values[TARN_READINGS_BYTES_MAX + 4];
+    m = (tarn_message){.kind = TARN_MESSAGE_READINGS};
+    m.readings = (tarn_readings){.row_count = 3, .byte_count = 24, .values = values};
+    assert_int_equal(write_status(&m), TARN_OK);
+    m.readings.row_count = 4;
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT); // no whole rows
+    m.readings = (tarn_readings){.row_count = 1, .byte_count = sizeof values, .values = values};
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
+    const float nan_f32 = NAN;
+    memcpy(values + 4, &nan_f32, sizeof nan_f32);
+    m.readings = (tarn_readings){.row_count = 1, .byte_count = 8, .values = values};
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
+}
+
 static void the_largest_server_messages_fit_their_buffer(void **context)
 {
     (void)context;
@@ -522,6 +565,24 @@ static void the_largest_server_messages_fit_their_buffer(void **context)
     for (uint32_t i = 0; i < TARN_ADDED_MAX; i++) {
         m.joined.state.added[i].number = TARN_ADDED_NUMBER_MIN + i;
     }
+    assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &byte_count), TARN_OK);
+    memset(&m, 0, sizeof m);
+    m.kind = TARN_MESSAGE_PROBES;
+    m.probes.probe_count = TARN_LIVE_PROBES_MAX;
+    for (uint32_t i = 0; i < TARN_LIVE_PROBES_MAX; i++) {
+        tarn_probe_info *info = &m.probes.probes[i];
+        info->id = UINT32_MAX - i;
+        memset(info->label, 'l', TARN_NAME_BYTES_MAX);
+        info->column_count = TARN_PROBE_VALUES_MAX;
+        for (uint32_t k = 0; k < TARN_PROBE_VALUES_MAX; k++) {
+            memset(info->columns[k], 'c', TARN_NAME_BYTES_MAX);
+        }
+    }
+    assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &byte_count), TARN_OK);
+    static const uint8_t values[TARN_READINGS_BYTES_MAX];
+    memset(&m, 0, sizeof m);
+    m.kind = TARN_MESSAGE_READINGS;
+    m.readings = (tarn_readings){.row_count = 1, .byte_count = sizeof values, .values = values};
     assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &byte_count), TARN_OK);
 }
 
@@ -572,6 +633,8 @@ static void the_writer_refuses_what_a_reader_would_refuse(void **context)
     m = (tarn_message){.kind = TARN_MESSAGE_CONTROL, .control = {.sequence = 1, .action = TARN_CONTROL_COUNT}};
     assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
     m.control.action = TARN_CONTROL_LOAD; // without a scene
+    assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
+    m.control.action = TARN_CONTROL_SPEED; // without one
     assert_int_equal(write_status(&m), TARN_E_ARGUMENT);
 }
 
@@ -678,6 +741,7 @@ int main(void)
         cmocka_unit_test(the_largest_viewer_list_fits_and_comes_back),
         cmocka_unit_test(the_largest_list_of_points_fits_and_comes_back),
         cmocka_unit_test(what_viewers_say_of_themselves_is_checked),
+        cmocka_unit_test(probes_and_readings_are_checked),
         cmocka_unit_test(added_solids_are_checked),
         cmocka_unit_test(the_largest_server_messages_fit_their_buffer),
         cmocka_unit_test(the_writer_needs_room_for_every_byte),

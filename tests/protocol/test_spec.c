@@ -1,4 +1,4 @@
-// Holds protocol/SPEC.md and STREAM.md to the code: its byte tables, its table of limits, its fields with types and
+// Holds protocol/SPEC.md, STREAM.md and PROBES.md to the code: its byte tables, its table of limits, its fields with types and
 // ranges, its error codes and statuses are compared with the headers and tables that the code is compiled from, both
 // ways.
 #include "protocol/message_fields.h"
@@ -22,14 +22,14 @@ static char *spec;
 
 enum { SPEC_BYTES_MAX = 1 << 20 };
 
-/// The document and, behind it, its sections 8 and 9, which are a file of their own.
+/// The document and, behind it, its sections 8 and 9, and 11, which are files of their own.
 static int load_spec(void **context)
 {
     (void)context;
-    static const char *const paths[] = {TARN_SPEC_PATH, TARN_STREAM_SPEC_PATH};
+    static const char *const paths[] = {TARN_SPEC_PATH, TARN_STREAM_SPEC_PATH, TARN_PROBES_SPEC_PATH};
     size_t used = 0;
     spec = calloc(1, SPEC_BYTES_MAX);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         FILE *file = fopen(paths[i], "rb");
         if (file == NULL) {
             return -1;
@@ -196,6 +196,10 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_FIELDS_MAX),
         LIMIT(TARN_ADDED_MAX),
         LIMIT(TARN_LOCKS_MAX),
+        LIMIT(TARN_LIVE_PROBES_MAX),
+        LIMIT(TARN_PROBE_VALUES_MAX),
+        LIMIT(TARN_READINGS_ROWS_MAX),
+        LIMIT(TARN_READINGS_BYTES_MAX),
         LIMIT(TARN_BROWSER_BYTES_MAX),
         LIMIT(TARN_HAND_JOINTS),
         LIMIT(TARN_FRAMES_UNACKNOWLEDGED_MAX),
@@ -266,6 +270,9 @@ static void type_text(const tarn_field *field, char text[CELL_BYTES])
         [TARN_FIELD_VIEWERS] = "map[0..%u]",
         [TARN_FIELD_POINTS] = "map[0..%u]",
         [TARN_FIELD_PRESENCES] = "map[0..%u]",
+        [TARN_FIELD_PROBES] = "map[0..%u]",
+        [TARN_FIELD_COLUMNS] = "string[0..%u]",
+        [TARN_FIELD_VALUES] = "bytes",
         [TARN_FIELD_STATE] = "map",
     };
     const char *form = types[field->type], *mark = strstr(form, "%u");
@@ -335,6 +342,7 @@ static void fields_are_those_of_the_code(void **context)
     check_shape("#### viewer map", &tarn_viewer_shape);
     check_shape("#### point map", &tarn_point_shape);
     check_shape("#### presence map", &tarn_presence_shape);
+    check_shape("#### probe map", &tarn_probe_shape);
 }
 
 static void every_heading_of_a_message_is_one_that_the_code_knows(void **context)
@@ -344,7 +352,7 @@ static void every_heading_of_a_message_is_one_that_the_code_knows(void **context
     for (const char *at = spec; (at = strstr(at, "\n#### ")) != NULL; at++) {
         headings++;
     }
-    assert_int_equal(headings, (int)tarn_message_shape_count + TARN_INPUT_COUNT + 6);
+    assert_int_equal(headings, (int)tarn_message_shape_count + TARN_INPUT_COUNT + 7);
 }
 
 // ---- errors ----

@@ -505,7 +505,9 @@ static void expect_probed(const char *name, const json_t *rule)
 
 /// A scene that has every field somewhere.
 static const char example[] =
-    "{\"$schema\":\"s\",\"title\":\"t\",\"description\":\"d\",\"size_m\":[1,1,1],\"cell_m\":0.125,\"dt_s\":0.01,"
+    "{\"$schema\":\"s\",\"title\":\"t\",\"description\":\"d\",\"lesson\":{\"text\":\"a\",\"task\":\"b\",\"answer\":"
+    "\"c\"},"
+    "\"size_m\":[1,1,1],\"cell_m\":0.125,\"dt_s\":0.01,"
     "\"gravity_m_s2\":[1,-9,0],\"surface_tension_n_m\":0.07,\"dye_mixing\":0.5,\"wall_friction\":0.5,"
     "\"particles_per_axis\":1,\"jitter\":0.1,"
     "\"seed\":3,\"particles_max\":4000,"

@@ -162,6 +162,15 @@ static void test_sentences_carry_no_control_characters(void **state)
     const char *cut = strstr(why, "?\"");
     assert_non_null(cut);
     // Other texts lose what they can't keep.
+    assert_int_equal(scene_read_probe("{" GOOD_SIZE "," GOOD_BLOCKS
+                                      ",\"lesson\":{\"text\":\"t\",\"task\":\"a\\u001bb\",\"answer\":\"c\"}}",
+                                      &scene, why),
+                     TARN_OK);
+    assert_string_equal(scene.lesson.task, "a?b");
+    assert_int_equal(
+        scene_read_probe("{" GOOD_SIZE "," GOOD_BLOCKS ",\"lesson\":{\"text\":\"t\",\"answer\":\"c\"}}", &scene, why),
+        TARN_E_MALFORMED);
+    assert_non_null(strstr(why, "lesson.task"));
     assert_int_equal(scene_read_probe("{" GOOD_SIZE "," GOOD_BLOCKS ",\"description\":\"a\\u001bb\\nc\"}", &scene, why),
                      TARN_OK);
     assert_string_equal(scene.description, "a?b?c");

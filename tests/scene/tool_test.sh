@@ -331,7 +331,7 @@ done
 # The shipped ones are as they were meant; one is still.
 for scene in "$(dirname "$0")"/../../server/scenes/[!s]*.json "$(dirname "$0")"/../../server/scenes/s[!c]*.json; do
     run 0 check -q "$scene"
-    [ "${scene##*/}" != still-pool.json ] || continue
+    case ${scene##*/} in still-pool.json | lesson-pressure.json) continue ;; esac
     grep -q "warning: \(solids\|blocks\|fluids\|emitters\|drains\|nothing\|.*closed\)" "$folder/err" && fail "a doubt about $scene"
 done
 

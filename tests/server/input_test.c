@@ -374,7 +374,7 @@ static void test_a_tank_that_keeps_up_runs_at_one(void **unused)
     (void)unused;
     tarn_pace pace;
     uint64_t now = 1000 * (uint64_t)MS;
-    tarn_pace_start(&pace, 0.01f, now);
+    tarn_pace_start(&pace, 0.01f, 1, now);
     assert_float_equal(tarn_pace_factor(&pace, now), 1, 0);
     for (int i = 0; i < 300; i++) {
         now = pace.due_ns + 2 * MS; // each step takes 2 ms
@@ -388,7 +388,7 @@ static void test_a_slow_tank_slows_its_clock_and_says_so(void **unused)
     (void)unused;
     tarn_pace pace;
     uint64_t now = 1000 * (uint64_t)MS;
-    tarn_pace_start(&pace, 0.01f, now);
+    tarn_pace_start(&pace, 0.01f, 1, now);
     for (int i = 0; i < 200; i++) {
         now += 40 * MS;
         tarn_pace_stepped(&pace, now);
@@ -402,13 +402,55 @@ static void test_a_hiccup_is_made_up_for(void **unused)
     (void)unused;
     tarn_pace pace;
     uint64_t start = 1000 * (uint64_t)MS, now = start;
-    tarn_pace_start(&pace, 0.01f, now);
+    tarn_pace_start(&pace, 0.01f, 1, now);
     now += 45 * MS;
     tarn_pace_stepped(&pace, now);
     assert_true(pace.due_ns == start + 10 * MS); // the next steps are due at once
     now += 60 * MS;
     tarn_pace_stepped(&pace, now);
     assert_true(pace.due_ns == now); // too late: let go
+}
+
+/// In slow motion steps are far apart: what the clock says is right at each of them, and between two, too.
+static void test_a_slow_clock_says_what_it_goes_by(void **unused)
+{
+    (void)unused;
+    static const float speeds[] = {0.05f, 0.1f, 0.25f, 0.5f, 1, 2, 4};
+    for (size_t i = 0; i < sizeof speeds / sizeof speeds[0]; i++) {
+        tarn_pace pace;
+        uint64_t now = 1000 * (uint64_t)MS;
+        tarn_pace_start(&pace, 1.0f / 60, speeds[i], now);
+        for (int step = 0; step < 100; step++) {
+            now = pace.due_ns;
+            tarn_pace_stepped(&pace, now);
+            assert_float_equal(tarn_pace_factor(&pace, now), speeds[i], 1e-3 * (double)speeds[i]);
+            now += pace.period_ns * 3 / 4;
+            assert_float_equal(tarn_pace_factor(&pace, now), speeds[i], 1e-3 * (double)speeds[i]);
+        }
+        now += 40 * pace.period_ns; // no more steps come
+        assert_true(tarn_pace_factor(&pace, now) < 0.8f * speeds[i]);
+    }
+}
+
+/// What is left until the next step is stretched: whoever changes the speed often makes no steps by it.
+static void test_a_change_of_speed_stretches_the_step_that_is_under_way(void **unused)
+{
+    (void)unused;
+    tarn_pace pace;
+    uint64_t now = 1000 * (uint64_t)MS;
+    tarn_pace_start(&pace, 0.01f, 1, now);
+    tarn_pace_stepped(&pace, now);
+    now += 5 * MS;
+    tarn_pace_set_speed(&pace, 0.125f, now);
+    assert_int_equal(pace.due_ns, now + 40 * MS);
+    assert_float_equal(tarn_pace_factor(&pace, now), 0.125, 0);
+    for (int i = 0; i < 100; i++) {
+        tarn_pace_set_speed(&pace, i % 2 == 0 ? 1 : 0.125f, now);
+    }
+    assert_in_range(pace.due_ns, now + 39 * MS, now + 40 * MS);
+    now = pace.due_ns + 100 * MS; // of a late one nothing is left
+    tarn_pace_set_speed(&pace, 1, now);
+    assert_true(pace.due_ns < now);
 }
 
 /// A box that lies still, a paddle that follows a path, and two floating balls: body 1 at (1, 1, 2) with a radius of
@@ -710,6 +752,8 @@ int main(void)
         cmocka_unit_test(test_a_tank_that_keeps_up_runs_at_one),
         cmocka_unit_test(test_a_slow_tank_slows_its_clock_and_says_so),
         cmocka_unit_test(test_a_hiccup_is_made_up_for),
+        cmocka_unit_test(test_a_slow_clock_says_what_it_goes_by),
+        cmocka_unit_test(test_a_change_of_speed_stretches_the_step_that_is_under_way),
         cmocka_unit_test(test_a_ray_meets_the_nearest_body),
         cmocka_unit_test(test_a_press_on_a_body_drags_it),
         cmocka_unit_test(test_a_controller_holds_what_it_touches_when_it_is_pressed),

@@ -11,6 +11,7 @@
 enum { SAMPLES_MAX = 40 };
 
 static const uint8_t input_bytes[5] = {1, 2, 3, 4, 5};
+static const uint8_t reading_bytes[TARN_READINGS_BYTES_MAX] = {0, 0, 128, 63};
 static const uint8_t chunk_bytes[TARN_IPC_CHUNK_BYTES_MAX] = {9, 8, 7};
 
 static tarn_ipc_message sample_of(tarn_ipc_kind kind)
@@ -79,6 +80,31 @@ static tarn_ipc_message sample_state(void)
     return message;
 }
 
+static void fill_probes(tarn_ipc_probes *probes)
+{
+    *probes = (tarn_ipc_probes){.revision = 5, .count = TARN_LIVE_PROBES_MAX};
+    for (uint32_t i = 0; i < TARN_LIVE_PROBES_MAX; i++) {
+        probes->probes[i] = (tarn_ipc_probe){
+            .id = i + 1, .shows = i % TARN_SHOWS_COUNT, .at_m = {1, 2, (float)i}, .to_m = {(float)i, 4, 5}};
+        snprintf(probes->probes[i].label, sizeof probes->probes[i].label, "probe %u", i);
+    }
+}
+
+static tarn_ipc_message sample_probed(void)
+{
+    tarn_ipc_message message = sample_of(TARN_IPC_PROBED);
+    message.probed.revision = 9;
+    message.probed.count = TARN_LIVE_PROBES_MAX;
+    for (uint32_t i = 0; i < TARN_LIVE_PROBES_MAX; i++) {
+        message.probed.of[i].column_count = i % (TARN_PROBE_VALUES_MAX + 1);
+        for (uint32_t k = 0; k < message.probed.of[i].column_count; k++) {
+            memset(message.probed.of[i].columns[k], 'c', TARN_NAME_BYTES_MAX);
+        }
+        memset(message.probed.of[i].why, 'w', TARN_IPC_PROBE_WHY_BYTES - 1);
+    }
+    return message;
+}
+
 /// One message of every kind but frames, with every field set. @return how many
 static int all_samples(tarn_ipc_message *samples)
 {
@@ -92,9 +118,12 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n] = sample_of(TARN_IPC_RESET);
     samples[n++].reset = (tarn_ipc_reset){1, 2, 3};
     samples[n] = sample_of(TARN_IPC_CONTROL);
-    samples[n++].control = (tarn_ipc_control){1, 2, TARN_CONTROL_STEP};
+    samples[n++].control = (tarn_ipc_control){1, 2, TARN_CONTROL_STEP, 0};
+    samples[n] = sample_of(TARN_IPC_CONTROL);
+    samples[n++].control = (tarn_ipc_control){1, 2, TARN_CONTROL_SPEED, 0.25f};
     samples[n] = sample_of(TARN_IPC_AUDIENCE);
     samples[n].audience.viewer_count = 44;
+    samples[n].audience.readings = 1;
     strcpy(samples[n].audience.field, "cells");
     strcpy(samples[n++].audience.channel, "pressure");
     samples[n] = sample_of(TARN_IPC_INPUT);
@@ -145,6 +174,14 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n].scenes.count = 2;
     strcpy(samples[n].scenes.names[0], "a");
     strcpy(samples[n++].scenes.names[1], "b");
+    samples[n] = sample_of(TARN_IPC_PROBES);
+    fill_probes(&samples[n++].probes);
+    samples[n] = sample_of(TARN_IPC_SCENE_PROBES);
+    strcpy(samples[n].scene_probes.scene, "pool");
+    fill_probes(&samples[n++].scene_probes.of);
+    samples[n++] = sample_probed();
+    samples[n] = sample_of(TARN_IPC_READINGS);
+    samples[n++].readings = (tarn_ipc_readings){1, 2, 1ull << 40, 0.5f, 4, TARN_READINGS_BYTES_MAX, reading_bytes};
     samples[n] = sample_of(TARN_IPC_SCENE_FAULTS);
     samples[n].scene_faults.count = TARN_SCENES_MAX;
     memset(samples[n].scene_faults.newest, 'c', TARN_NAME_BYTES_MAX);
@@ -175,6 +212,8 @@ static void test_every_kind_comes_back_as_it_was(void **state)
         } else if (samples[i].kind == TARN_IPC_STATE_CHUNK) {
             assert_int_equal(n, TARN_IPC_CHUNK_MESSAGE_BYTES_MAX);
             assert_memory_equal(read.state_chunk.bytes, chunk_bytes, sizeof chunk_bytes);
+        } else if (samples[i].kind == TARN_IPC_READINGS) {
+            assert_memory_equal(read.readings.values, reading_bytes, sizeof reading_bytes);
         } else {
             assert_memory_equal(&read, &samples[i], sizeof read);
         }
@@ -286,10 +325,33 @@ static void test_counts_and_texts_beyond_their_limit_are_refused(void **state)
     message = sample_of(TARN_IPC_REPLAY);
     message.replay.byte_count = TARN_IPC_REPLAY_BYTES_MAX + 1;
     assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    // Readings that are no whole rows, too many, or no numbers.
+    static float values[TARN_READINGS_BYTES_MAX / 4 + 1];
+    message = sample_of(TARN_IPC_READINGS);
+    message.readings = (tarn_ipc_readings){.row_count = 2, .byte_count = 12, .values = (const uint8_t *)values};
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message.readings.byte_count = 16;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_OK);
+    values[3] = INFINITY;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message.readings.row_count = 1;
+    message.readings.byte_count = sizeof values;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
     // An action that the worker does not know.
-    memset(bytes, 0, 9);
-    bytes[8] = TARN_CONTROL_STEP + 1;
-    assert_int_equal(tarn_ipc_read(TARN_IPC_CONTROL, 0, bytes, 9, &read), TARN_E_MALFORMED);
+    memset(bytes, 0, 13);
+    for (int action = 0; action <= TARN_CONTROL_COUNT; action++) {
+        const bool is_known =
+            action == TARN_CONTROL_PAUSE || action == TARN_CONTROL_RESUME || action == TARN_CONTROL_STEP;
+        bytes[8] = (uint8_t)action;
+        assert_int_equal(tarn_ipc_read(TARN_IPC_CONTROL, 0, bytes, 13, &read), is_known ? TARN_OK : TARN_E_MALFORMED);
+    }
+    // A speed out of range, and one that belongs to another action.
+    message = (tarn_ipc_message){.kind = TARN_IPC_CONTROL, .control = {1, 2, TARN_CONTROL_SPEED, 0.04f}};
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message.control.speed = TARN_SPEED_MIN;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_OK);
+    message.control.action = TARN_CONTROL_PAUSE;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
 }
 
 typedef struct collected {

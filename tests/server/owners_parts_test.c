@@ -143,28 +143,37 @@ static void test_each_address_has_turns_of_its_own_to_join(void **state)
     assert_false(joins(&of, "2001:db8:1:2::9"));
 }
 
-static void test_what_was_kept_before_there_were_locks_and_speeds_is_read(void **state)
+static void test_what_was_kept_before_there_were_locks_speeds_and_probes_is_read(void **state)
 {
     (void)state;
-    enum { LOCK_BYTES = 5, SPEED_BYTES = 4 };
+    enum { LOCK_BYTES = 5, SPEED_BYTES = 4, PROBES_BYTES = 4 + 5 + 4 + 4 + 1 + 24 + 4 + 4 };
     uint8_t bytes[TARN_SESSION_ABOUT_BYTES_MAX];
     tarn_session_about about = {.name = "main",
                                 .begun_as = "dam-break",
                                 .guests = TARN_ROLE_PLAY,
                                 .locked = 5,
                                 .open_parameters = true,
-                                .speed = 0.5f},
+                                .speed = 0.5f,
+                                .probes_scene = "pools",
+                                .probe_count = 1,
+                                .probes = {{.shows = TARN_SHOWS_GAUGE, .at_m = {1, 2, 3}, .label = "weir"}}},
                        read;
     const size_t byte_count = tarn_session_about_write(&about, bytes);
     assert_int_equal(tarn_session_about_read(bytes, byte_count, &read), TARN_OK);
     assert_int_equal(read.locked, 5);
     assert_true(read.open_parameters);
     assert_true(read.speed == 0.5f);
-    assert_int_equal(tarn_session_about_read(bytes, byte_count - SPEED_BYTES, &read), TARN_OK);
+    assert_int_equal(read.probe_count, 1);
+    assert_memory_equal(&read.probes[0], &about.probes[0], sizeof read.probes[0]);
+    assert_string_equal(read.probes_scene, "pools");
+    assert_int_equal(tarn_session_about_read(bytes, byte_count - PROBES_BYTES, &read), TARN_OK);
+    assert_true(read.speed == 0.5f && read.probe_count == 0);
+    assert_int_equal(tarn_session_about_read(bytes, byte_count - PROBES_BYTES - SPEED_BYTES, &read), TARN_OK);
     assert_int_equal(read.locked, 5);
     assert_true(read.open_parameters);
     assert_true(read.speed == 0);
-    assert_int_equal(tarn_session_about_read(bytes, byte_count - SPEED_BYTES - LOCK_BYTES, &read), TARN_OK);
+    assert_int_equal(tarn_session_about_read(bytes, byte_count - PROBES_BYTES - SPEED_BYTES - LOCK_BYTES, &read),
+                     TARN_OK);
     assert_int_equal(read.locked, 0);
     assert_false(read.open_parameters);
     assert_int_equal(read.guests, TARN_ROLE_PLAY);
@@ -179,7 +188,7 @@ int main(void)
         cmocka_unit_test(test_a_token_is_kept_out_wherever_it_comes_from),
         cmocka_unit_test(test_leaving_a_token_away_lets_nobody_in),
         cmocka_unit_test(test_muting_lasts_until_it_is_taken_back_and_removing_does_not),
-        cmocka_unit_test(test_what_was_kept_before_there_were_locks_and_speeds_is_read),
+        cmocka_unit_test(test_what_was_kept_before_there_were_locks_speeds_and_probes_is_read),
         cmocka_unit_test(test_each_address_has_turns_of_its_own_to_join),
         cmocka_unit_test(test_where_all_places_are_taken_the_oldest_is_forgotten),
     };

@@ -114,6 +114,7 @@ static void test_each_message_of_each_role(void **state)
         {"input-parameter", "nnyn"},
         {"control-pause", "nnyn"},
         {"control-load", "nnyn"},
+        {"control-speed", "nnyn"},
         {"moderate", "nnyn"},
         {"lock-nothing", "nnyn"},
     };

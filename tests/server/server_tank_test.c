@@ -7,6 +7,7 @@
 #include "tests/server/ws_client.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -478,6 +479,57 @@ static void test_pause_stops_and_single_steps_go_one_by_one(void **state)
     } while (frame.step <= step + 5);
 }
 
+/// Whether a frame says that time goes at about a twentieth: what a busy machine is late by it makes up for in the next
+/// step (pace.h, of which input_test.c knows the exact figures).
+static bool is_slow(const ws_frame *frame)
+{
+    return frame->realtime_factor > 0.01f && frame->realtime_factor < 0.07f;
+}
+
+/// Slow motion, of a server that keeps nothing: a frame of each step, which says how fast time goes; whoever comes
+/// later, and the next worker, are told; single steps don't wait for the clock.
+static void test_owners_slow_the_clock_down(void **state)
+{
+    ws_client *client = *state, other;
+    ws_frame frame, next;
+    ws_client_speed(client, TARN_SPEED_MIN);
+    wait_contained(client, client->sequence, &frame);
+    assert_true(is_slow(&frame));
+    assert_float_equal(client->state.speed, 0.05, 1e-6);
+    for (int i = 0; i < 4; i++) {
+        assert_true(ws_client_wait_frame(client, &next));
+        if (next.step != frame.step + 1 || !is_slow(&next)) {
+            fail_msg("step %llu, behind %llu, at %g of real time", (unsigned long long)next.step,
+                     (unsigned long long)frame.step, (double)next.realtime_factor);
+        }
+        const double apart_s = 1e-6 * (double)(next.server_time_us - frame.server_time_us);
+        assert_true(apart_s > 0.2); // a third of a second, or less where the one before was late
+        frame = next;
+    }
+    ws_client_control(client, TARN_CONTROL_PAUSE, NULL);
+    wait_paused(client, true, &frame);
+    const uint64_t step = frame.step, begun_ns = tarn_clock_monotonic_ns();
+    for (int i = 0; i < 40; i++) {
+        ws_client_control(client, TARN_CONTROL_STEP, NULL);
+    }
+    while (frame.step < step + 40) {
+        assert_true(ws_client_wait_frame(client, &frame));
+    }
+    assert_true(tarn_clock_monotonic_ns() - begun_ns < 10000000000u); // at the clock's speed they would take 13 s
+    ws_client_control(client, TARN_CONTROL_RESUME, NULL);
+    assert_int_equal(kill(server_worker(&pool_server), SIGKILL), 0);
+    do {
+        assert_true(ws_client_wait_frame(client, &frame));
+    } while (client->state.speed == 0 || !client->state.worker_ready || !is_slow(&frame));
+    ws_client_enter(&other, pool_server.port);
+    assert_float_equal(other.state.speed, 0.05, 1e-6);
+    ws_client_speed(client, 1);
+    do {
+        assert_true(ws_client_wait_frame(&other, &frame));
+    } while (other.state.speed != 0 || frame.realtime_factor < 0.5f);
+    ws_client_close(&other);
+}
+
 static void test_reset_starts_afresh_under_a_new_epoch(void **state)
 {
     ws_client *client = *state;
@@ -562,6 +614,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused_inputs_say_why_and_the_connection_goes_on, begin, end),
         cmocka_unit_test_setup_teardown(test_a_parameter_changes_for_everybody, begin, end),
         cmocka_unit_test_setup_teardown(test_pause_stops_and_single_steps_go_one_by_one, begin, end),
+        cmocka_unit_test_setup_teardown(test_owners_slow_the_clock_down, begin, end),
         cmocka_unit_test_setup_teardown(test_reset_starts_afresh_under_a_new_epoch, begin, end),
         cmocka_unit_test_setup_teardown(test_load_brings_another_scene_for_everybody, begin, end),
         cmocka_unit_test_setup_teardown(test_a_tank_that_nobody_watches_rests, begin, end),

@@ -1,6 +1,5 @@
 // When a tank may be gone back with, with doubles for everything around it.
 #include "server/gateway/session_box.h"
-#include "server/gateway/session_keep.h"
 #include "server/gateway/session_replay.h"
 #include "server/gateway/session_return.h"
 #include "server/gateway/tank_store.h"
@@ -102,11 +101,6 @@ void tarn_session_make_tank(tarn_session *session)
     (void)session;
 }
 
-void tarn_session_keep_anew(tarn_session *session)
-{
-    (void)session;
-}
-
 void tarn_session_replay_tick(tarn_session *session)
 {
     (void)session;
@@ -166,7 +160,7 @@ static void test_a_speed_waits_too(void **state)
 {
     (void)state;
     tarn_session *session = begin();
-    tarn_time_machine_set_speed(session, 2);
+    session->past.speed = 2;
     waits = true;
     tarn_time_machine_tick(&sessions, 1);
     assert_int_equal(speeds, 0);

@@ -64,7 +64,7 @@ static void sim_end(sim *s, int i)
     tarn_turns_end(&s->turns, i, tank->is_step);
     if (!tank->is_step) {
         tank->loaded = true;
-        tarn_pace_start(&tank->pace, DT_S, s->now_ns);
+        tarn_pace_start(&tank->pace, DT_S, 1, s->now_ns);
         return;
     }
     const uint64_t late_ns = s->now_ns - tank->due_ns;
@@ -111,7 +111,7 @@ static void sim_use(sim *s, int i, uint64_t used_ns)
 static void sim_start(sim *s)
 {
     for (int i = 0; i < s->count; i++) {
-        tarn_pace_start(&s->tanks[i].pace, DT_S, s->tanks[i].from_ns);
+        tarn_pace_start(&s->tanks[i].pace, DT_S, 1, s->tanks[i].from_ns);
     }
 }
 

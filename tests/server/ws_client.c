@@ -407,6 +407,12 @@ int ws_client_control(ws_client *client, tarn_control_action action, const char 
     return ws_client_tell(client, &message);
 }
 
+int ws_client_speed(ws_client *client, float speed)
+{
+    const tarn_control control = {.sequence = ++client->sequence, .action = TARN_CONTROL_SPEED, .speed = speed};
+    return ws_client_tell(client, &(tarn_message){.kind = TARN_MESSAGE_CONTROL, .control = control});
+}
+
 int ws_client_pointer(ws_client *client, tarn_phase phase, const float origin_m[3], const float direction[3],
                       float radius_m)
 {
@@ -460,6 +466,8 @@ tarn_status ws_frame_open(const uint8_t *bytes, size_t byte_count, ws_frame *fra
     frame->epoch = head->epoch;
     frame->flags = head->flags;
     frame->step = head->step;
+    frame->server_time_us = head->server_time_us;
+    frame->realtime_factor = head->realtime_factor;
     memcpy(frame->cells, head->cells, sizeof frame->cells);
     memcpy(frame->orientation, head->orientation, sizeof frame->orientation);
     frame->particle_count = 0;

@@ -25,7 +25,8 @@ enum {
 typedef struct ws_frame {
     tarn_stream_kind kind;
     uint32_t epoch, flags, layers;
-    uint64_t step;
+    uint64_t step, server_time_us;
+    float realtime_factor;
     uint16_t cells[3];
     float orientation[4];
     uint32_t particle_count;
@@ -113,6 +114,8 @@ int ws_client_join_by(ws_client *client, const char *session, const char *key);
 void ws_client_enter(ws_client *client, uint16_t port);
 
 int ws_client_control(ws_client *client, tarn_control_action action, const char *scene);
+/// Sets the speed of the tank's clock.
+int ws_client_speed(ws_client *client, float speed);
 int ws_client_pointer(ws_client *client, tarn_phase phase, const float origin_m[3], const float direction[3],
                       float radius_m);
 /// A pointer from above. @param at_m  x and z

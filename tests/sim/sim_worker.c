@@ -349,12 +349,22 @@ static void on_input(sim_worker *worker, sim_tank *tank, const tarn_ipc_input *i
         (sim_pending){input->viewer_id, message.input.sequence, sim_model_mark(&message.input), is_parameter};
 }
 
+static void set_speed(sim_tank *tank, float speed)
+{
+    tank->speed = speed == 1 ? 0 : speed;
+    tank->state_changed = true;
+}
+
 static void on_control(sim_tank *tank, const tarn_ipc_control *control)
 {
     const sim_person *person = sim_ledger_person(control->viewer_id);
     SIM_CHECK(ROLE, person != NULL && person->role_most == TARN_ROLE_OWN && strcmp(person->session, tank->session) == 0,
               "viewer %u, who doesn't own %s, controls it", control->viewer_id, tank->session);
     if (sim_tank_has_seen(tank, control->viewer_id, control->sequence)) {
+        return;
+    }
+    if (control->action == TARN_CONTROL_SPEED) {
+        set_speed(tank, control->speed);
         return;
     }
     if (control->action != TARN_CONTROL_STEP) {
@@ -431,8 +441,7 @@ static void on_tank_message(sim_worker *worker, sim_tank *tank, const tarn_ipc_m
         sim_tank_free(tank);
         break;
     case TARN_IPC_SPEED:
-        tank->speed = message->speed.speed == 1 ? 0 : message->speed.speed;
-        tank->state_changed = true;
+        set_speed(tank, message->speed.speed);
         break;
     case TARN_IPC_SAVE:
         tank->save = message->save.save;

@@ -70,7 +70,7 @@ static void print_range(const tarn_shape *shape, const char *key)
 static void print_locks(void)
 {
     printf("/** What may be locked: tools, and these. */\nexport const LOCKS = [...TOOLS");
-    for (int bit = TARN_TOOL_COUNT; bit < TARN_LOCKS_MAX; bit++) {
+    for (int bit = TARN_TOOL_COUNT; bit < TARN_LOCK_BITS; bit++) {
         if (tarn_lock_word(bit) != NULL) {
             printf(", \"%s\"", tarn_lock_word(bit));
         }
@@ -93,6 +93,8 @@ static void print_vocabulary(void)
     print_words("MODERATIONS", field_of(message_of(TARN_MESSAGE_MODERATE), "action")->words);
     print_locks();
     print_words("PARTS", field_of(&tarn_point_shape, "part")->words);
+    print_words("PROBE_ACTIONS", field_of(message_of(TARN_MESSAGE_PROBE), "action")->words);
+    print_words("PROBE_KINDS", tarn_probe_shows_names);
 }
 
 static void print_limits(void)
@@ -104,6 +106,10 @@ static void print_limits(void)
     printf("export const PASS_BYTES_MAX = %d;\n", TARN_PASS_BYTES_MAX);
     printf("export const TOOLS_MAX = %d;\n", TARN_TOOLS_MAX);
     printf("export const LOCKS_MAX = %d;\n", TARN_LOCKS_MAX);
+    printf("export const LIVE_PROBES_MAX = %d;\n", TARN_LIVE_PROBES_MAX);
+    printf("export const PROBE_VALUES_MAX = %d;\n", TARN_PROBE_VALUES_MAX);
+    printf("export const READINGS_ROWS_MAX = %d;\n", TARN_READINGS_ROWS_MAX);
+    printf("export const READINGS_BYTES_MAX = %d;\n", TARN_READINGS_BYTES_MAX);
     printf("export const BROWSER_BYTES_MAX = %d;\n", TARN_BROWSER_BYTES_MAX);
     printf("export const CHANNELS_MAX = %d;\n", TARN_CHANNELS_MAX);
     printf("export const FIELDS_MAX = %d;\n", TARN_FIELDS_MAX);

@@ -9,6 +9,7 @@
 
 #include "kernels/liquid_parameters.h"
 #include "tests/kernels/tank_acts.h"
+#include "tests/sanitized.h"
 #include "tests/tank/plain_tank.h"
 
 #include <math.h>
@@ -85,6 +86,9 @@ static uint32_t count_within(tarn_tank *tank, const float *center_m, double radi
 static void pull_gathers_liquid_at_its_centre(void **state)
 {
     (void)state;
+    if (TEST_IS_SANITIZED) {
+        skip(); // eleven seconds of water
+    }
     tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc;
     pool_desc(&desc);

@@ -75,32 +75,35 @@ static int mirror_node(int at, int cells, bool is_face, double *sign)
 /// Adds one particle's share to component c; c 3: density.
 static void refer_particle(const tarn_tank *tank, reference *r, uint32_t i, int c, double scale)
 {
-    double x[3];
-    int first[3];
+    double weight[3][4], gain[3][4], sign[3][4]; // of the nodes along each axis
+    int at[3][4];
     for (int a = 0; a < 3; a++) {
-        x[a] = position_of(tank, a, i) - (a == c ? 0.0 : 0.5);
-        first[a] = (int)floor(x[a]) - 1;
+        const double x = position_of(tank, a, i) - (a == c ? 0.0 : 0.5);
+        const double slope = c < 3 ? (double)affine_of(tank, c, a, i) : 0.0;
+        for (int n = 0; n < 4; n++) {
+            const int node = (int)floor(x) - 1 + n;
+            const double distance = node - x;
+            weight[a][n] = weight_at(distance, tank->grid.desc.p2g_weights);
+            gain[a][n] = slope * distance;
+            sign[a][n] = 1.0;
+            at[a][n] = mirror_node(node, tank->grid.desc.cells[a], a == c, &sign[a][n]);
+        }
     }
     const uint32_t *attribute = tank->args->store.attribute;
     const double density = attribute != NULL ? (double)tank->grid.desc.liquids[attribute[i] & 255].density_kg_m3 : 1.0;
+    const double own_speed = c < 3 ? (double)tank->args->store.velocity[c][i] : 0.0;
     for (int n = 0; n < 64; n++) {
-        const int step[3] = {n % 4, n / 4 % 4, n / 16};
-        int at[3];
-        double w = scale, sign = 1.0, speed = c < 3 ? (double)tank->args->store.velocity[c][i] : 0.0;
-        for (int a = 0; a < 3; a++) {
-            const double distance = first[a] + step[a] - x[a];
-            w *= weight_at(distance, tank->grid.desc.p2g_weights);
-            speed += c < 3 ? (double)affine_of(tank, c, a, i) * distance : 0.0;
-            at[a] = mirror_node(first[a] + step[a], tank->grid.desc.cells[a], a == c, &sign);
-        }
+        const int nx = n % 4, ny = n / 4 % 4, nz = n / 16;
+        const double w = scale * weight[0][nx] * weight[1][ny] * weight[2][nz];
         if (w == 0.0) {
             continue;
         }
-        const size_t node = node_of(r, at);
+        const double speed = own_speed + gain[0][nx] + gain[1][ny] + gain[2][nz];
+        const size_t node = node_of(r, (int[3]){at[0][nx], at[1][ny], at[2][nz]});
         r->weight[c][node] += w;
         r->count[c][node] += 1.0;
         r->mass[c][node] += w * density;
-        r->momentum[c][node] += w * density * sign * speed;
+        r->momentum[c][node] += w * density * sign[0][nx] * sign[1][ny] * sign[2][nz] * speed;
     }
 }
 

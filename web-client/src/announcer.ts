@@ -4,6 +4,7 @@
 import type { EndReason } from "./protocol/conversation.js";
 import { isAboutField, sentence } from "./protocol/live.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
+import { speedWords } from "./state/speeds.js";
 import type { ViewModel } from "./state/view-model.js";
 import type { Notices } from "./ui/notices.js";
 
@@ -50,15 +51,20 @@ export class Announcer {
     const hasProblem = this.problem !== "" && now < this.problemUntilMs;
     if (model.connection === "playing") notices.say(hasProblem ? this.problem : "", "warn");
     if (model.connection !== "connected") return;
+    const { speed, dtS } = model.state ?? { speed: 1, dtS: 0 };
+    const motion = speedWords(speed);
+    // In slow motion steps are far apart.
+    const stepsMs = (2000 * dtS) / speed;
     if (hasProblem) notices.say(this.problem, "warn");
     else if (model.state?.workerReady === false)
       notices.say("The simulation stopped and is being started again…", "warn");
     else if (latest === null) notices.say("Waiting for the first frame…");
-    else if (model.state?.paused) notices.say("Paused");
-    else if (now - latest.arrivedMs > QUIET_MS) notices.say("Waiting for the simulation…", "warn");
+    else if (model.state?.paused)
+      notices.say(["Paused", ...(motion ? [motion.toLowerCase()] : [])].join(" · "));
+    else if (now - latest.arrivedMs > QUIET_MS + stepsMs) notices.say("Waiting for the simulation…", "warn");
     else if ((model.state?.replayUntil ?? 0) > 0)
       notices.say("This is what happened before, once more. Touch the water to go on from here.");
-    else notices.say("");
+    else notices.say(motion);
   }
 
   lost(why: string, retryMs: number): void {

@@ -1,5 +1,6 @@
 // Between the page and the headset: what the wrist panel and the tracked hands do here.
 import type { App } from "./app.js";
+import { slowerInTurn } from "./state/speeds.js";
 import { HeadsetEntry } from "./xr/entry.js";
 import type { XrHost, XrTool } from "./xr/host.js";
 import { panelRights } from "./xr/panel-layout.js";
@@ -28,6 +29,7 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
       return {
         scene: app.sceneTitle,
         paused: player === null ? (model.state?.paused ?? false) : !player.playing,
+        speed: model.state?.speed ?? 1,
         may: panelRights(conversation.role, playing),
       };
     },
@@ -48,6 +50,7 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
     },
     // A colour that isn't among them comes before the first.
     nextColour: () => page.colour(COLOURS[(COLOURS.indexOf(tool.colour) + 1) % COLOURS.length] as number),
+    changeSpeed: () => sent(conversation.speed(slowerInTurn(model.state?.speed ?? 1))),
     reset: () => conversation.control("reset"),
     ...page,
   });

@@ -1,19 +1,22 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
 import { Announcer, RELOAD } from "./announcer.js";
 import { createHeadset } from "./app-headset.js";
+import { createProbes } from "./app-probes.js";
 import type { Arrival } from "./arrival.js";
 import { Controls } from "./controls.js";
 import type { Graphics } from "./graphics.js";
 import { Keeping } from "./keeping.js";
-import { withKey } from "./lobby/sessions.js";
+import { Lessons } from "./lessons.js";
 import { measure, noMeasurements } from "./measuring.js";
 import type { Link } from "./net/link.js";
 import { Pictures } from "./pictures.js";
+import type { Probes } from "./probes.js";
 import type { Conversation, EndReason } from "./protocol/conversation.js";
 import { sentence } from "./protocol/live.js";
 import type { FramePosition, ServerMessage, SessionState } from "./protocol/messages.js";
 import { changesTold, FREE, mayAct, maySetParameters, mayUse, type Standing } from "./protocol/standing.js";
 import { Stage } from "./render/stage.js";
+import { ownSceneFiles } from "./scene-files.js";
 import { SceneLoader } from "./scene-loader.js";
 import type { LightName } from "./shader/lights.js";
 import { readAdded } from "./state/added-solids.js";
@@ -22,11 +25,13 @@ import { drawingOf, drawingsOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { IdleStir } from "./state/idle-stir.js";
 import { LightShelf, lightOf } from "./state/light.js";
+import { misfitOf } from "./state/misfits.js";
 import { Orbit } from "./state/orbit.js";
 import { replayLeftS } from "./state/past.js";
 import { QUALITIES } from "./state/quality.js";
 import { SceneTexts } from "./state/scene-texts.js";
 import type { Settings } from "./state/settings.js";
+import { nextSpeed } from "./state/speeds.js";
 import { ViewModel } from "./state/view-model.js";
 import { recallView, rememberView } from "./state/view-settings.js";
 import { carriedField, type WallWish } from "./state/wall-field.js";
@@ -73,10 +78,12 @@ export class App {
   readonly conversation: Conversation;
   readonly pictures: Pictures;
   readonly together: Together;
+  readonly probes: Probes;
   readonly keeping: Keeping;
 
   private readonly scenes: SceneLoader;
   private readonly texts: SceneTexts;
+  private readonly lessons = new Lessons();
   private readonly link: Link;
   private readonly orbit = new Orbit();
   private readonly settings: Settings;
@@ -155,9 +162,11 @@ export class App {
     parts.tools.hidden = !values.tools;
     recallView(this.orbit, this.settings);
     this.texts = new SceneTexts(fetchScene, () => this.showNames());
-    this.scenes = new SceneLoader((path) => this.fetchOwnScene(path, fetchScene), {
+    const key = (): string => this.conversation.introduction.key;
+    this.scenes = new SceneLoader(ownSceneFiles(this.model, key, fetchScene), {
       onFile: (scene, file) => {
         this.texts.know(scene, file);
+        if (!isDisplay) this.lessons.know(scene, file);
         this.sceneLook = { scene, look: lookOfScene(file) };
         this.drawAs(this.settings.values.draw);
       },
@@ -179,6 +188,7 @@ export class App {
       pressing: (id, at) => this.stage.touch(id, at),
     });
     this.stage.add(this.together.markers.group);
+    this.probes = createProbes(this, parts, (text) => this.announcer.say(text));
     this.lightBy(lightOf(values.light, this.lights.kept));
     this.carryField();
     this.headset = createHeadset(this, this.controls.tool, {
@@ -257,6 +267,7 @@ export class App {
     this.stream.viewerId = message.viewerId;
     this.announcer.arrived();
     this.together.onJoined(message);
+    this.probes.onJoined();
     this.showState(message.state);
     if (message.role !== "watch") this.beginCamera();
     this.standing = this.conversation.standing;
@@ -296,6 +307,7 @@ export class App {
 
   private heard(message: ServerMessage): void {
     this.together.onMessage(message);
+    this.probes.onMessage(message);
     switch (message.t) {
       case "welcome":
         this.model.server = message.server;
@@ -323,24 +335,13 @@ export class App {
     }
   }
 
-  /** What the tank was made from; the folder has it for a recording, and for servers that don't keep it. */
-  private async fetchOwnScene(
-    path: string,
-    fetchScene: (path: string) => Promise<Response>,
-  ): Promise<Response> {
-    const { session, connection } = this.model;
-    if (connection === "playing") return fetchScene(path);
-    const own = `sessions/${encodeURIComponent(session)}/scene/${path}`;
-    const headers = withKey(this.conversation.introduction.key);
-    const response = await fetch(new URL(own, document.baseURI), { headers }).catch(() => null);
-    return response?.ok ? response : fetchScene(path);
-  }
-
   private showState(state: SessionState): void {
     this.model.state = state;
     this.keeping.state(state);
+    this.pictures.clock.ask(state.speed);
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM, state.cellM);
     this.scenes.use(state.scene);
+    this.lessons.use(state.scene);
     this.drawAs(this.settings.values.draw);
     this.sayMisfits();
     this.stage.solids.add(readAdded(state.added));
@@ -475,6 +476,7 @@ export class App {
     if (isNew && this.controls.tilt.on) this.stage.standUpright();
     this.headset.tick(timeMs);
     this.controls.tick(pictures.elapsedS);
+    this.probes.tick(timeMs);
     const idle = this.idle?.tick(pictures.elapsedS, this.together.idleMs()) ?? 0;
     this.stage.stir(pictures.elapsedS, idle, Date.now() / 1000);
     pictures.end(!isWorn);
@@ -584,6 +586,7 @@ export class App {
 
   private createControls(): Controls {
     return new Controls({
+      grip: () => this.probes,
       canvas: this.parts.canvas,
       bar: this.parts.tools,
       stage: this.stage,
@@ -597,10 +600,12 @@ export class App {
       orientation: (orientation) => void this.sent(this.conversation.orientation({ orientation })),
       togglePause: () => this.togglePause(),
       step: () => void this.conversation.control("step"),
+      changeSpeed: (way) => this.changeSpeed(way),
       reset: () => void this.conversation.control("reset"),
       toggleHelp: () => this.help.toggle(),
       begun: () => this.help.begun(),
       toggleReadout: () => this.toggleReadout(),
+      toggleProbes: () => void this.probes.toggle(),
       toolChanged: () => this.panel.showTool(),
       say: (text) => this.announcer.say(text),
     });
@@ -610,6 +615,7 @@ export class App {
     return {
       load: (scene) => this.conversation.control("load", scene),
       togglePause: () => this.togglePause(),
+      speed: (speed) => this.conversation.speed(speed),
       step: () => this.conversation.control("step"),
       reset: () => this.conversation.control("reset"),
       parameter: (name, value) => this.conversation.parameter(name, value),
@@ -649,6 +655,11 @@ export class App {
       record: () => this.keeping.toggleRecording(),
       open: () => this.keeping.choose(),
     };
+  }
+
+  /** The next slower or faster speed of the tank's clock. */
+  private changeSpeed(way: 1 | -1): void {
+    if (!this.keeping.playing) this.conversation.speed(nextSpeed(this.model.state?.speed ?? 1, way));
   }
 
   private togglePause(): void {
@@ -744,21 +755,12 @@ export class App {
 
   /** Says once what the address asks for that this tank or this machine doesn't have. */
   private sayMisfits(): void {
-    const { look, view } = this.settings.values;
-    const { isFlat, hasWater } = this.stage;
     if (this.misfitsSaid) return;
     this.misfitsSaid = true;
-    const asks = look !== "auto" && look !== "particles";
-    if (view !== null && !isFlat)
-      this.announcer.say("The address has view, which is for flat tanks: this one is seen whole.");
-    else if (asks && !isWall(this.model.state?.model ?? "", isFlat))
-      this.announcer.say(
-        `The address has look=${look}, which is for flat tanks that are full: this one isn't.`,
-      );
-    else if (asks && !hasWater)
-      this.announcer.say(
-        "This machine can't draw a wall (its textures hold no fractions): it shows particles.",
-      );
+    const { isFlat, hasWater } = this.stage;
+    const { model = "" } = this.model.state ?? {};
+    const misfit = misfitOf(this.settings.values, { model, isFlat, hasWater });
+    if (misfit !== "") this.announcer.say(misfit);
   }
 
   private toggleReadout(): void {

@@ -6,6 +6,7 @@ import type { KeyTarget } from "./input/keys.js";
 import { listenToKeys, listenToPinch, listenToPointers } from "./input/listeners.js";
 import { fittingRadiusM, KEY_POINTER, PAD_POINTER, PushTool } from "./input/push-tool.js";
 import { type Quaternion, Tilt } from "./input/tilt.js";
+import type { Grip } from "./probes.js";
 import { COLOURED, type PointerInput, type Tool } from "./protocol/messages.js";
 import type { CursorLook } from "./render/cursor.js";
 import type { Stage } from "./render/stage.js";
@@ -27,6 +28,8 @@ export interface ControlsHost {
   latest(): DecodedFrame | null;
   /** Whether there is a tank that listens. */
   isLive(): boolean;
+  /** What may take a press in the tool's place. */
+  grip(): Grip;
   /** Whether whoever is here may use tools. */
   mayAct(): boolean;
   /** @return whether it was sent */
@@ -36,11 +39,14 @@ export interface ControlsHost {
   orientation(orientation: Quaternion): void;
   togglePause(): void;
   step(): void;
+  /** The tank's clock is to go slower or faster. */
+  changeSpeed(way: 1 | -1): void;
   reset(): void;
   toggleHelp(): void;
   /** Somebody has used the tool. */
   begun(): void;
   toggleReadout(): void;
+  toggleProbes(): void;
   /** The tool, its size, strength or colour changed. */
   toolChanged(): void;
   say(text: string): void;
@@ -197,10 +203,14 @@ export class Controls {
       pushDown: (pointer, x, y) => {
         this.padAt = null;
         this.host.begun();
-        this.tool.down(pointer, x, y);
+        if (!this.host.grip().down(pointer, x, y)) this.tool.down(pointer, x, y);
       },
-      pushMove: (pointer, x, y) => this.tool.move(pointer, x, y),
-      pushUp: (pointer, x, y) => this.tool.up(pointer, x, y),
+      pushMove: (pointer, x, y) => {
+        if (!this.host.grip().move(pointer, x, y)) this.tool.move(pointer, x, y);
+      },
+      pushUp: (pointer, x, y) => {
+        if (!this.host.grip().up(pointer)) this.tool.up(pointer, x, y);
+      },
       hover: (at) => {
         this.hoverAt = at;
         if (at === null) return;
@@ -328,9 +338,11 @@ export class Controls {
     return {
       togglePause: () => host.togglePause(),
       step: () => host.step(),
+      changeSpeed: (way) => host.changeSpeed(way),
       reset: () => host.reset(),
       toggleHelp: () => host.toggleHelp(),
       toggleReadout: () => host.toggleReadout(),
+      toggleProbes: () => host.toggleProbes(),
       toggleFullScreen: () => void this.toggleFullScreen(),
       chooseTool: (index) => {
         const tool = TOOLS[index];

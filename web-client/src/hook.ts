@@ -61,10 +61,14 @@ export interface TarnHook {
   /** Of the frame that the last picture shows; -1: none. */
   readonly drawnStep: number;
   readonly simTimeS: number;
+  /** Simulated time that the last picture shows. */
+  readonly shownS: number;
   readonly particles: number;
   /** Particles of spray, foam and bubbles in the newest frame. */
   readonly secondary: number;
   readonly paused: boolean;
+  /** That the tank's clock is to have. */
+  readonly speed: number;
   readonly workerReady: boolean;
   readonly sequence: number;
   readonly decodeMs: number;
@@ -98,6 +102,15 @@ export interface TarnHook {
   readonly momentS: number;
   /** Whether the frame of that moment is yet to be decoded. */
   readonly seeking: boolean;
+  /** Those that are in the tank, and how many rows of what they measured have come. */
+  readonly probes: readonly {
+    id: number;
+    kind: string;
+    atM: readonly number[];
+    toM: readonly number[];
+    scene: boolean;
+  }[];
+  readonly readings: number;
   /** Of the tank in the room, x y z w, as the newest frame says. */
   readonly orientation: readonly number[];
   /** Gravity in the tank, m/s², as the newest frame says. */
@@ -175,6 +188,9 @@ export function installHook(app: App): void {
     get drawnStep() {
       return app.pictures.shown?.info.step ?? -1;
     },
+    get shownS() {
+      return app.pictures.clock.shownS;
+    },
     get simTimeS() {
       return info()?.simTimeS ?? 0;
     },
@@ -183,6 +199,9 @@ export function installHook(app: App): void {
     },
     get secondary() {
       return info()?.secondaryCount ?? 0;
+    },
+    get speed() {
+      return model.state?.speed ?? 1;
     },
     get paused() {
       return model.state?.paused ?? false;
@@ -236,6 +255,12 @@ export function installHook(app: App): void {
       return app.keeping.catchingUp;
     },
     bodyAt: (solid) => app.stage.solids.placeOf(solid)?.toArray() ?? null,
+    get probes() {
+      return app.probes.desk?.track.probes ?? [];
+    },
+    get readings() {
+      return app.probes.desk?.track.taken ?? 0;
+    },
     get orientation() {
       return [...(info()?.orientation ?? [0, 0, 0, 1])];
     },

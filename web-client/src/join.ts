@@ -52,7 +52,9 @@ export interface Tank {
   readonly latest: TankFrame | null;
   /** @return the input's number, 0 where nothing was sent */
   send(input: PointerInput): number;
-  control(action: Action, scene?: string): number;
+  control(action: Exclude<Action, "speed">, scene?: string): number;
+  /** Has the tank's clock go at another speed, 0.05 to 4 seconds of its time in one. */
+  speed(speed: number): number;
   /** No frames come while it is hidden. */
   hide(hidden: boolean): void;
   /** Asks for a channel of the tank that frames are to carry; "": for none. */
@@ -152,8 +154,12 @@ class JoinedTank implements Tank {
     return this.connected ? this.live.conversation.pointer(input) : 0;
   }
 
-  control(action: Action, scene = ""): number {
+  control(action: Exclude<Action, "speed">, scene = ""): number {
     return this.connected ? this.live.conversation.control(action, scene) : 0;
+  }
+
+  speed(speed: number): number {
+    return this.connected ? this.live.conversation.speed(speed) : 0;
   }
 
   hide(hidden: boolean): void {

@@ -23,6 +23,7 @@ export function noMeasurements(): Measurements {
     dropped: 0,
     unreferenced: 0,
     realtimeFactor: 1,
+    speed: 1,
     step: 0,
     unconverged: 0,
     paused: false,
@@ -48,6 +49,7 @@ export function measure(m: Measurements, model: ViewModel, latest: DecodedFrame 
   m.unreferenced = model.framesUnreferenced;
   m.particles = info?.particleCount ?? 0;
   m.realtimeFactor = info?.realtimeFactor ?? 1;
+  m.speed = model.state?.speed ?? 1;
   m.step = info?.step ?? 0;
   m.unconverged = model.connection === "playing" ? 0 : model.unconverged;
   m.paused = info?.paused ?? false;

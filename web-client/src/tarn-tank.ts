@@ -115,6 +115,7 @@ class Showing {
     this.latest = latest;
     if (this.pictures.begin(timeMs, latest, this.orbit) && latest !== null)
       this.pictures.clock.onFrame(latest.info, latest.arrivedMs);
+    this.pictures.clock.ask(this.tank.state?.speed ?? 1);
     this.tool.flush();
     this.pictures.end(true);
     this.tank.stream.secondaryRoom = this.stage.secondaryRoom;

@@ -17,6 +17,7 @@ export class TimeMachine {
    * @param keys     by which the past is asked for, and which links get: its owners', or "" where this one has none
    * @param momentS  that a link led to; null: none
    * @param leftS    how much is still played back; null: the tank is live
+   * @param setSpeed  has the tank's clock go at another speed
    * @param closed   is called when it is no more
    */
   constructor(
@@ -24,6 +25,7 @@ export class TimeMachine {
     private readonly keys: { past: string; link: string },
     momentS: number | null,
     private readonly leftS: () => number | null,
+    setSpeed: (speed: number) => void,
     private readonly closed: () => void,
   ) {
     this.past = new PastClient(
@@ -46,7 +48,7 @@ export class TimeMachine {
           this.bar.say(`"${mark.name}" is no longer marked.`);
         }),
       copyLink: (t) => void this.copyLink(t),
-      speed: (factor) => this.do(() => this.past.setSpeed(factor)),
+      speed: setSpeed,
       close: () => this.close(),
     });
     if (momentS !== null) {

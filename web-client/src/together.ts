@@ -219,8 +219,10 @@ export class Together {
 
   private async lock(): Promise<void> {
     const { openLocks } = await import("./ui/moderate.js");
-    openLocks([...this.parts.tools(), "tilt", "camera"], this.conversation.standing, (locked, open) =>
-      this.conversation.lock(locked, open),
+    openLocks(
+      [...this.parts.tools(), "tilt", "camera", "probe"],
+      this.conversation.standing,
+      (locked, open) => this.conversation.lock(locked, open),
     );
   }
 
@@ -232,7 +234,8 @@ export class Together {
     const lasting = joined.role === "own" ? joined.ownKey || this.conversation.introduction.key : "";
     const keys = { past: lasting || joined.visitKey, link: lasting };
     this.timing.setAttribute("aria-expanded", "true");
-    this.time = new TimeMachine(joined.session, keys, moment, this.parts.replayLeftS, () => {
+    const setSpeed = (speed: number): void => void this.conversation.speed(speed);
+    this.time = new TimeMachine(joined.session, keys, moment, this.parts.replayLeftS, setSpeed, () => {
       this.time = null;
       this.timing.setAttribute("aria-expanded", "false");
     });

@@ -128,10 +128,12 @@ test("a ray beyond the protocol's coordinates is not sent", async () => {
 test("a scene is named only when one is loaded", async () => {
   await join();
   conversation.control("load", "pool");
+  conversation.speed(0.25);
   conversation.control("reset");
   expect(sent.slice(2)).toEqual([
     { t: "control", seq: 1, action: "load", scene: "pool" },
-    { t: "control", seq: 2, action: "reset" },
+    { t: "control", seq: 2, action: "speed", speed: 0.25 },
+    { t: "control", seq: 3, action: "reset" },
   ]);
 });
 
@@ -325,6 +327,7 @@ test("what owners decide about this viewer holds before anything is sent", async
   expect(conversation.pointer({ ...POINTER, phase: "up" })).toBeGreaterThan(0); // what is held is let go
   expect(conversation.pointer({ ...POINTER, tool: "dye" })).toBeGreaterThan(0);
   expect(conversation.parameter("gravity_m_s2", 1)).toBeGreaterThan(0);
+  expect(conversation.speed(0.25)).toBe(0);
   expect(conversation.control("pause")).toBe(0);
   hear({ t: "viewers", viewers: [{ ...me, role: "own", given: true }] });
   expect(pointers()).toBe(1);

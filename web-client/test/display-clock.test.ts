@@ -126,3 +126,61 @@ test("shows a stream of ten frames a second evenly, changing between them where 
   }
   expect(clock.shownS).toBeGreaterThan(6 - 0.3 - 0.12);
 });
+
+/**
+ * A tank in slow motion, of which a frame of each step arrives up to a few hundredths of a second late; what falls in it.
+ * @return by how much what is shown moves in each picture, over what it would move by evenly: least and most
+ */
+function fallsSlowly(speed: number, fromMs: number, untilMs: number): { least: number; most: number } {
+  const clock = new DisplayClock();
+  const next = random(11);
+  const pictureMs = 1000 / 72;
+  clock.ask(speed);
+  let [arrivalMs, frameS, place, step, least, most] = [0, 0, Number.NaN, 0, Infinity, -Infinity];
+  for (let ms = 0; ms < untilMs; ms += pictureMs) {
+    while (arrivalMs <= ms) {
+      frameS = step / 60;
+      clock.onFrame(frame(step++, { realtimeFactor: speed }), arrivalMs);
+      arrivalMs = (step * 1000) / 60 / speed + 30 * next();
+    }
+    const lead = clock.tick(ms);
+    expect(Math.abs(lead)).toBeLessThanOrEqual(LEAD_MAX_S);
+    const now = 0.5 * 9.81 * frameS ** 2 + 9.81 * frameS * lead;
+    const even = 9.81 * clock.shownS * (pictureMs / 1000) * speed;
+    if (ms > fromMs) {
+      least = Math.min(least, (now - place) / even);
+      most = Math.max(most, (now - place) / even);
+    }
+    place = now;
+  }
+  return { least, most };
+}
+
+test.each([0.05, 0.1, 0.25, 0.5])("slow motion at %s is as even as the tank's own time", (speed) => {
+  const { least, most } = fallsSlowly(speed, 3000, 20_000);
+  expect(least).toBeGreaterThan(0.5);
+  expect(most).toBeLessThan(1.5);
+});
+
+test("another speed is followed at once, and nothing goes back", () => {
+  const clock = new DisplayClock();
+  const pictureMs = 1000 / 72;
+  let [nextMs, step, speed, before, changedMs] = [0, 0, 1, 0, 0];
+  for (let ms = 0; ms < 20_000; ms += pictureMs) {
+    const wanted = ms < 5000 ? 1 : ms < 12_000 ? 0.05 : ms < 16_000 ? 2 : 0.5;
+    if (wanted !== speed) {
+      nextMs = ms + ((nextMs - ms) * speed) / wanted;
+      [speed, changedMs] = [wanted, ms];
+      clock.ask(speed);
+    }
+    for (; nextMs <= ms; nextMs += 1000 / 60 / speed)
+      clock.onFrame(frame(step++, { realtimeFactor: speed }), nextMs);
+    clock.tick(ms);
+    const moved = clock.shownS - before;
+    before = clock.shownS;
+    expect(moved).toBeGreaterThanOrEqual(0);
+    const even = (pictureMs / 1000) * speed;
+    expect(moved).toBeLessThan(1.6 * even + 1e-9);
+    if (ms > changedMs + 1500) expect(moved).toBeGreaterThan(0.6 * even);
+  }
+});

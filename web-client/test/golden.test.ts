@@ -52,6 +52,15 @@ function read(meaning: Record<string, unknown>): unknown {
     const viewers = (meaning.viewers as object[]).map((one) => ({ muted: false, given: false, ...one }));
     return camel({ ...meaning, viewers });
   }
+  if (meaning.t === "probes") {
+    const probes = (meaning.probes as object[]).map((one) => ({ scene: false, label: "", ...one }));
+    return camel({ ...meaning, probes });
+  }
+  if (meaning.t === "readings") {
+    const hex = meaning.values as string;
+    const values = Uint8Array.from(hex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+    return { ...(camel(meaning) as object), values: new Float32Array(values.buffer) };
+  }
   if (meaning.state === undefined) return camel(meaning);
   const state = meaning.state as { parameters: object[]; channels?: object[]; fields?: object[] };
   const people = { label: "", unit: "" };
@@ -65,8 +74,8 @@ function read(meaning: Record<string, unknown>): unknown {
       locked: [],
       open_parameters: false,
       replay_until: 0,
+      speed: 1,
       ...state,
-      speed: undefined, // which the page asks its server for
       parameters: state.parameters.map((p) => ({
         ...people,
         whole: false,

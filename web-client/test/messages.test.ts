@@ -68,6 +68,7 @@ test("a joined message is read whole", () => {
       added: [],
       locked: [],
       openParameters: false,
+      speed: 1,
       replayUntil: 0,
     },
   });
@@ -93,6 +94,17 @@ test("a state says up to which step something is played back", () => {
   expect(until({})).toBe(0);
   expect(until({ replay_until: 1234 })).toBe(1234);
   expect(() => until({ replay_until: "soon" })).toThrow(/"replay_until"/);
+});
+
+test("a state says how fast the tank's clock goes, as people wrote it; not said it is the world's", () => {
+  const speed = (fields: object): unknown => {
+    const message = readMessage(buffer({ t: "state", state: { ...STATE, ...fields } }));
+    return message?.t === "state" && message.state.speed;
+  };
+  expect(speed({})).toBe(1);
+  expect(speed({ speed: 0 })).toBe(1);
+  expect(speed({ speed: Math.fround(0.05) })).toBe(0.05);
+  expect(() => speed({ speed: "slow" })).toThrow(/"speed"/);
 });
 
 test("every kind that a server sends is known", () => {

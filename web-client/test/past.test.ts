@@ -48,13 +48,11 @@ describe("a tank's past", () => {
     await past.playAgain(2.5);
     await past.mark(2, "wave");
     await past.unmark(7);
-    await past.setSpeed(0.5);
     expect(asked.map(({ path, body }) => [path, body])).toEqual([
       ["sessions/a%20b/rewind", { t: 1.5 }],
       ["sessions/a%20b/rewind", { t: 2.5, replay: true }],
       ["sessions/a%20b/marks", { t: 2, name: "wave" }],
       ["sessions/a%20b/marks", { remove: 7 }],
-      ["sessions/a%20b/speed", { speed: 0.5 }],
     ]);
     expect(asked.every(({ method, key }) => method === "POST" && key === "Bearer secret")).toBe(true);
   });

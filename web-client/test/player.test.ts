@@ -81,6 +81,21 @@ test("a moment is reached from the key frame before it, without extra frames", (
   expect(restarts()).toBe(2);
 });
 
+test("a moment is reached once its frame is decoded, not while it is on its way", () => {
+  const { player, pushed } = playerOf("KbbK");
+  player.playing = false;
+  player.tick(0);
+  player.settled();
+  expect(player.catchingUp).toBe(false);
+  player.seek(100);
+  player.tick(10);
+  expect([pushed, player.catchingUp]).toEqual([[0, 1], true]);
+  player.seek(110); // the same frame
+  expect(player.catchingUp).toBe(true);
+  player.settled();
+  expect([pushed, player.catchingUp]).toEqual([[0, 1], false]);
+});
+
 test("a little ahead goes on from where it is; an extra frame may be where it ends", () => {
   const { player, pushed, restarts, run } = playerOf("Kbebebb");
   player.playing = false;

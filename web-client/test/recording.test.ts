@@ -10,6 +10,7 @@ const STATE: SessionState = {
   sizeM: [2, 1, 1],
   cellM: 0.03,
   dtS: 1 / 60,
+  speed: 0.25,
   parameters: [
     {
       name: "gravity_m_s2",

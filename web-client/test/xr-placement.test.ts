@@ -49,10 +49,10 @@ test("the panel offers what the role may do, and in a recording to pause it", ()
       .filter((button) => !isOffered(button, panelRights(role, plays)))
       .join(" ");
   expect(greyed("own", false)).toBe("");
-  expect(greyed("play", false)).toBe("scene-back scene-next pause reset");
-  expect(greyed("watch", false)).toBe("scene-back scene-next tool colour pause reset level");
+  expect(greyed("play", false)).toBe("scene-back scene-next pause speed reset");
+  expect(greyed("watch", false)).toBe("scene-back scene-next tool colour pause speed reset level");
   for (const role of ["watch", "play", "own"] as const)
-    expect(greyed(role, true)).toBe("scene-back scene-next tool colour reset level");
+    expect(greyed(role, true)).toBe("scene-back scene-next tool colour speed reset level");
 });
 
 test("each button is met by a ray and a finger at its middle, and none beside the panel", () => {

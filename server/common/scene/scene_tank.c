@@ -34,6 +34,17 @@ static bool read_description(scene_reader *r, const char *path, const json_t *va
     return true;
 }
 
+static bool read_lesson(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    static const scene_field fields[] = {
+        {"text", true, read_description, offsetof(tarn_scene_lesson, text), NULL},
+        {"task", true, read_description, offsetof(tarn_scene_lesson, task), NULL},
+        {"answer", true, read_description, offsetof(tarn_scene_lesson, answer), NULL},
+    };
+    (void)rule;
+    return SCENE_READ_OBJECT(r, path, value, into, fields, NULL);
+}
+
 enum { FIELDS_MAX = 32 };
 
 /// A table of fields that is put together: what any scene has, and what the model adds.
@@ -224,6 +235,7 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
         {"model", false, scene_read_remark, 0, NULL},
         {"title", false, read_title, offsetof(scene_draft, scene.title), NULL},
         {"description", false, read_description, offsetof(scene_draft, scene.description), NULL},
+        {"lesson", false, read_lesson, offsetof(scene_draft, scene.lesson), NULL},
         {"look", false, scene_read_choice, offsetof(scene_draft, look), &looks},
         {"size_m", true, scene_read_vector, offsetof(scene_draft, size_m), &sizes},
         {"cell_m", true, scene_read_double, offsetof(scene_draft, cell_m), &cells},

@@ -1,6 +1,3 @@
-// The viewer's own camera: a film that moves a known way, through a real browser's camera into what is sent.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FILM, WINDOW, writeFilm } from "../camera-film.mjs";
 import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
@@ -12,15 +9,15 @@ import { SMALL_POOL, SMALL_SMOKE } from "./stream.mjs";
 const address = (server) => `http://127.0.0.1:${server.port}/`;
 const FAKE_CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
 const motions = (server) => server.received.filter((m) => m.k === "motion");
+/** What a camera sees is a film in real time, which a page of another case would make late. */
+const ALONE = { alone: true };
 /** The page's own thread may spend so much on a picture, ms. */
 const OWN_MS_MAX = 2;
 
 /** A browser whose camera shows a film. @param step  pixels from picture to picture, right and down */
 async function useFilm(world, step) {
-  const folder = mkdtempSync(join(tmpdir(), "tarn-film-"));
-  const film = join(folder, "film.y4m");
+  const film = join(world.folder(), "film.y4m");
   writeFilm(film, step);
-  world.servers.push({ stop: async () => rmSync(folder, { recursive: true }), log: [] });
   await world.useFlags(...FAKE_CAMERA, `--use-file-for-fake-video-capture=${film}`);
 }
 
@@ -87,7 +84,7 @@ for (const [what, step, direction, prepare] of [
   ["to the left, in a stream of pictures,", [-4, 0], [1, 0], async () => {}],
   ["up, in pictures one by one,", [0, -3], [0, 1], oneByOne],
 ]) {
-  test(`what moves before the camera ${what} is sent as in a mirror`, async (world) => {
+  test(`what moves before the camera ${what} is sent as in a mirror`, ALONE, async (world) => {
     await useFilm(world, step);
     const server = await world.fake({ particles: 500 });
     const page = await world.watch(cheap(address(server)), { prepare });
@@ -141,51 +138,55 @@ async function assertOff(page, server, why) {
   assertEqual(motions(server).length, before, `motions after the end: ${why}`);
 }
 
-test("the camera runs from a press of a key until the view's button, and ends with all that lets it run", async (world) => {
-  await useFilm(world, [-4, 0]);
-  const server = await world.fake({ particles: 500 });
-  const prepare = async (page) => {
-    await watchCamera(page);
-    await page.addInitScript(() =>
-      Object.defineProperty(document, "hidden", { get: () => window.isHidden === true }),
-    );
-  };
-  // Wide enough for the panel to be open, and high enough for the view beside it.
-  const context = { viewport: { width: 660, height: 490 } };
-  const page = await world.watch(cheap(address(server)), { prepare, context });
-  const runs = async () => {
-    const before = motions(server).length;
-    await until(() => motions(server).length > before + 3, "motions are sent");
-  };
-  await page.getByRole("button", { name: "Move it with your camera" }).focus();
-  await page.keyboard.press("Enter");
-  await runs();
-  assertEqual(await page.evaluate(() => window.wanted.audio), false, "the microphone is asked for");
-  await stopButton(page).click();
-  await assertOff(page, server, "the view's button");
+test(
+  "the camera runs from a press of a key until the view's button, and ends with all that lets it run",
+  ALONE,
+  async (world) => {
+    await useFilm(world, [-4, 0]);
+    const server = await world.fake({ particles: 500 });
+    const prepare = async (page) => {
+      await watchCamera(page);
+      await page.addInitScript(() =>
+        Object.defineProperty(document, "hidden", { get: () => window.isHidden === true }),
+      );
+    };
+    // Wide enough for the panel to be open, and high enough for the view beside it.
+    const context = { viewport: { width: 660, height: 490 } };
+    const page = await world.watch(cheap(address(server)), { prepare, context });
+    const runs = async () => {
+      const before = motions(server).length;
+      await until(() => motions(server).length > before + 3, "motions are sent");
+    };
+    await page.getByRole("button", { name: "Move it with your camera" }).focus();
+    await page.keyboard.press("Enter");
+    await runs();
+    assertEqual(await page.evaluate(() => window.wanted.audio), false, "the microphone is asked for");
+    await stopButton(page).click();
+    await assertOff(page, server, "the view's button");
 
-  const again = () => page.getByRole("button", { name: "Move it with your camera" }).click();
-  await again();
-  await runs();
-  await page.evaluate(() => {
-    window.isHidden = true;
-    document.dispatchEvent(new Event("visibilitychange"));
-  });
-  await assertOff(page, server, "the page is hidden");
-  await page.evaluate(() => {
-    window.isHidden = false;
-    document.dispatchEvent(new Event("visibilitychange"));
-  });
+    const again = () => page.getByRole("button", { name: "Move it with your camera" }).click();
+    await again();
+    await runs();
+    await page.evaluate(() => {
+      window.isHidden = true;
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+    await assertOff(page, server, "the page is hidden");
+    await page.evaluate(() => {
+      window.isHidden = false;
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
 
-  await again();
-  await runs();
-  await page.evaluate(() => {
-    window.track.stop(); // a track that is stopped gives off no event by itself
-    window.track.dispatchEvent(new Event("ended"));
-  });
-  await assertOff(page, server, "it is unplugged");
-  assert(/camera is gone/.test(await said(page)), `the page says: ${await said(page)}`);
-});
+    await again();
+    await runs();
+    await page.evaluate(() => {
+      window.track.stop(); // a track that is stopped gives off no event by itself
+      window.track.dispatchEvent(new Event("ended"));
+    });
+    await assertOff(page, server, "it is unplugged");
+    assert(/camera is gone/.test(await said(page)), `the page says: ${await said(page)}`);
+  },
+);
 
 test("the address starts the camera, once, and a display shows nothing of it", async (world) => {
   await useFilm(world, [-4, 0]);
@@ -256,7 +257,7 @@ for (const [what, way, scene, step, direction] of [
   ["water", "left", SMALL_POOL, [2, 0], -1],
   ["smoke", "right", SMALL_SMOKE, [-2, 0], 1],
 ]) {
-  test(`what moves before the camera moves the ${what} along, to the ${way}`, async (world) => {
+  test(`what moves before the camera moves the ${what} along, to the ${way}`, ALONE, async (world) => {
     await useFilm(world, step);
     const server = await world.tank({ scene });
     const page = await world.watch(cheap(server.url), { prepare: watchCamera });

@@ -1,5 +1,5 @@
 import { assert, assertEqual, settled, test, until } from "../harness.mjs";
-import { cheap, look } from "../world.mjs";
+import { cheap, look, said } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 /** Wide enough for the panel to be open. */
@@ -23,6 +23,39 @@ test("P pauses for everybody, S makes one step, P resumes", async (world) => {
   assertEqual(await settled(both, "both stand still again"), [after, after], "after one step");
   await a.keyboard.press("p");
   await until(async () => (await look(b, "step")).step > after.step + 2, "time goes on");
+});
+
+test("< slows time down for everybody, who are told; whoever comes later sees it so, too", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const [a, b] = [await world.watch(cheap(server.url), WIDE), await world.watch(cheap(server.url))];
+  for (let i = 0; i < 4; i++) await a.keyboard.press("<"); // the last two before the first is answered
+  await until(async () => (await look(b, "speed")).speed < 1, "the second page hears of it");
+  const choice = a.getByLabel("Speed (<  >)");
+  await choice.selectOption({ label: "0.05×" });
+  await until(async () => (await said(b)) === "Slow motion 0.05×", "the second page says so");
+  assertEqual(await b.locator("#status").getAttribute("role"), "status", "it is read aloud");
+  const late = await world.watch(cheap(server.url));
+  assertEqual((await look(late, "speed")).speed, 0.05, "the speed that the last page hears of");
+  const { step } = await look(late, "step");
+  await until(async () => (await look(late, "step")).step > step + 3, "steps are made");
+  // What moves is shown in each picture, though steps are seldom.
+  const moved = await late.evaluate(async () => {
+    const times = [];
+    for (let i = 0; i < 40; i++) {
+      await new Promise((drawn) => requestAnimationFrame(drawn));
+      times.push(window.tarn.shownS);
+    }
+    return times.filter((time, i) => i > 0 && time > times[i - 1]).length;
+  });
+  assert(moved > 20, `of 40 pictures ${moved} show something else than the one before`);
+  await a.keyboard.press("p");
+  await until(async () => (await said(b)) === "Paused · slow motion 0.05×", "a pause is told, too");
+  await a.keyboard.press("p");
+  for (let speed = 0.05; speed < 1; speed = (await look(a, "speed")).speed) {
+    await a.keyboard.press(">");
+    await until(async () => (await look(a, "speed")).speed > speed, `faster than ${speed}`);
+  }
+  await until(async () => (await said(b)) === "", "nothing is said of it any more");
 });
 
 test("R starts the tank afresh", async (world) => {

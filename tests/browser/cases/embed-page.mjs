@@ -1,8 +1,7 @@
 // The library for other pages, on the example page, which lies on another server than the tank.
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { WEB } from "../places.mjs";
@@ -108,7 +107,7 @@ test("two tanks in a page of another server show water, give frames, take inputs
 test("a page of another server shows what stands in a tank, and plays by a key", async (world) => {
   const host = await startHost(world);
   const scene = new URL("../scenes/small-rock.json", import.meta.url).pathname;
-  const store = mkdtempSync(join(tmpdir(), "tarn-embed-"));
+  const store = world.folder();
   const server = await world.tank({
     scene,
     args: ["--origin", host.url, "--guests", "watch", "--store", store],
@@ -117,7 +116,6 @@ test("a page of another server shows what stands in a tank, and plays by a key",
   expectServer(world, server);
   await until(() => existsSync(join(store, "owner-link")), "the server keeps its owners' link");
   const address = readFileSync(join(store, "owner-link"), "utf8").trim();
-  rmSync(store, { recursive: true });
   const files = [];
   const problems = [];
   const page = await world.open(`${host.url}/embed.html?server=${encodeURIComponent(address)}`, {

@@ -1,6 +1,6 @@
 // What people take home: recordings, which play again, pictures and clips.
 import { readFileSync } from "node:fs";
-import { assert, assertEqual, test, until } from "../harness.mjs";
+import { assert, assertEqual, settled, test, until } from "../harness.mjs";
 import { readPng } from "../png.mjs";
 import { Recording } from "../recording.mjs";
 import { look, said } from "../world.mjs";
@@ -57,20 +57,22 @@ test("a recording plays the frames that were seen, without a server, and is scru
     page.waitForEvent("filechooser"),
     button(page, "Open a recording").click(),
   ]);
-  // The live tank goes on until the file is read.
+  await chooser.setFiles({ name: file.name, mimeType: "application/octet-stream", buffer: file.bytes });
+  await until(async () => (await look(page, "connection")).connection === "playing", "it plays");
+  const heard = await settled(() => server.received.length, "what the live page sent last is there");
+  const bar = page.locator("#scrub");
+  await until(() => bar.getByRole("button", { name: "Play" }).isVisible(), "it comes to its end");
+  // Once more: until the file was read, frames were those of the live tank.
   await page.evaluate(() => {
     window.watched = window.tarn.nextFrames(8);
   });
-  await chooser.setFiles({ name: file.name, mimeType: "application/octet-stream", buffer: file.bytes });
-  await until(async () => (await look(page, "connection")).connection === "playing", "it plays");
-  const heard = server.received.length;
+  await bar.getByRole("button", { name: "Play" }).click();
   const played = await page.evaluate(() => window.watched);
   const common = played.filter((frame) => hashes.has(nameOf(frame)));
   assert(common.length >= 3, `only ${common.length} of the frames were seen before`);
   for (const frame of common) assertEqual(frame.hash, hashes.get(nameOf(frame)), `bytes of ${nameOf(frame)}`);
 
   // A short recording may have come to its end by itself.
-  const bar = page.locator("#scrub");
   await bar
     .getByRole("button", { name: "Pause" })
     .click({ timeout: 2000 })

@@ -1,6 +1,5 @@
 // What an owner does about the others, by the page: with the keyboard, and told to those whom it is about.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { cheap } from "../world.mjs";
@@ -48,17 +47,13 @@ async function choose(owner, name, choice) {
 
 /** An owner and somebody who plays, in a tank where guests play. */
 async function meet(world, run) {
-  const store = mkdtempSync(join(tmpdir(), "tarn-owners-"));
-  try {
-    const server = await world.tank({ scene: SMALL_POOL, args: ["--guests", "play", "--store", store] });
-    const key = /#key=(\S+)/.exec(readFileSync(join(store, "owner-link"), "utf8"))[1];
-    const owner = await come(world, `${server.url}#key=${key}`, "Ada");
-    const player = await come(world, server.url, "Bob");
-    await openPeople(owner);
-    await run({ server, owner, player });
-  } finally {
-    rmSync(store, { recursive: true, force: true });
-  }
+  const store = world.folder();
+  const server = await world.tank({ scene: SMALL_POOL, args: ["--guests", "play", "--store", store] });
+  const key = /#key=(\S+)/.exec(readFileSync(join(store, "owner-link"), "utf8"))[1];
+  const owner = await come(world, `${server.url}#key=${key}`, "Ada");
+  const player = await come(world, server.url, "Bob");
+  await openPeople(owner);
+  await run({ server, owner, player });
 }
 
 test("an owner mutes and removes somebody, who is told and comes back so", async (world) => {

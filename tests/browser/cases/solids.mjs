@@ -1,6 +1,5 @@
 // What stands and floats in the tank, and colours: from the fake server, whose bodies and dyes are known exactly.
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
@@ -213,17 +212,12 @@ test("a solid that sticks out of the tank ends at its wall", async (world) => {
 });
 
 test("a tank whose scene's file has changed still shows what stands in it", async (world) => {
-  const folder = mkdtempSync(join(tmpdir(), "tarn-scene-"));
-  try {
-    const scene = join(folder, "walled.json");
-    const pool = JSON.parse(readFileSync(SMALL_POOL, "utf8"));
-    const wall = { shape: { box: { size_m: [0.1, 0.2, 0.1] } }, position_m: [0.3, 0.1, 0.2] };
-    writeFileSync(scene, JSON.stringify({ ...pool, title: "Walled", solids: [wall, wall] }));
-    const server = await world.tank({ scene });
-    copyFileSync(SMALL_POOL, scene); // which has no walls
-    const page = await world.watch(cheap(server.url));
-    await until(async () => (await look(page, "solids")).solids === 2, "both walls are there");
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const scene = join(world.folder(), "walled.json");
+  const pool = JSON.parse(readFileSync(SMALL_POOL, "utf8"));
+  const wall = { shape: { box: { size_m: [0.1, 0.2, 0.1] } }, position_m: [0.3, 0.1, 0.2] };
+  writeFileSync(scene, JSON.stringify({ ...pool, title: "Walled", solids: [wall, wall] }));
+  const server = await world.tank({ scene });
+  copyFileSync(SMALL_POOL, scene); // which has no walls
+  const page = await world.watch(cheap(server.url));
+  await until(async () => (await look(page, "solids")).solids === 2, "both walls are there");
 });

@@ -1,7 +1,3 @@
-// The time line of a tank whose past is kept: going back, marks, another tank from a moment, links to moments.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
 import { cheap, look, said } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
@@ -36,18 +32,12 @@ async function steps(page, ms) {
   return (await look(page, "step")).step - before.step;
 }
 
-/** A server that keeps the past of its tanks, in a folder that goes with it. */
-async function withStore(act) {
-  const dir = mkdtempSync(join(tmpdir(), "tarn-time-"));
-  try {
-    await act({ scene: SMALL_POOL, args: ["--store", dir, "--durability", "50"] });
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
-}
+/** Of a server that keeps the past of its tanks. */
+const withStore = (world, act) =>
+  act({ scene: SMALL_POOL, args: ["--store", world.folder(), "--durability", "50"] });
 
 test("an owner goes back, sees the earlier water, marks it and forks it", async (world) => {
-  await withStore(async (options) => {
+  await withStore(world, async (options) => {
     const server = await world.tank(options);
     const page = await world.watch(cheap(server.url));
     await page.getByRole("button", { name: "Time", exact: true }).click();
@@ -104,7 +94,7 @@ test("an owner goes back, sees the earlier water, marks it and forks it", async 
 });
 
 test("an owner has what happened play again, everybody sees until when, and a touch ends it", async (world) => {
-  await withStore(async (options) => {
+  await withStore(world, async (options) => {
     const server = await world.tank(options);
     const owner = await world.watch(cheap(server.url));
     const says = async (page) => bar(page).locator("span").textContent();
@@ -145,7 +135,7 @@ test("an owner has what happened play again, everybody sees until when, and a to
 });
 
 test("a link to a moment opens the time line for owners, and says to others why not", async (world) => {
-  await withStore(async (options) => {
+  await withStore(world, async (options) => {
     const server = await world.tank(options);
     const owner = await world.watch(cheap(server.url));
     await owner.getByRole("button", { name: "Time", exact: true }).click();

@@ -1,8 +1,7 @@
 // The page over TLS, under a name that isn't this machine's own: what browsers keep from pages without it is there.
 import { createHash, X509Certificate } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { enter, plugIn } from "../worn.mjs";
@@ -25,15 +24,9 @@ function freePort() {
   });
 }
 
-function makeFolder(world) {
-  const folder = mkdtempSync(join(tmpdir(), "tarn-tls-"));
-  world.servers.push({ stop: async () => rmSync(folder, { recursive: true }), log: [] });
-  return folder;
-}
-
 /** A server whose page is at a name, and a browser that trusts its certificate alone. */
 async function serve(world, { scene, args = [], flags = [] }) {
-  const folder = makeFolder(world);
+  const folder = world.folder();
   const port = await freePort();
   const origin = `https://${NAME}:${port}`;
   const own = ["--tls-self-signed", "--tls-dir", folder, "--origin", origin];

@@ -225,8 +225,15 @@ test("the start page shows live tanks and makes one", async (world) => {
     true,
     "Enter in the name leads to the scenes",
   );
-  await lobby.locator('[data-scene="waterfall"]').click();
+  const waterfall = lobby.locator('[data-scene="waterfall"]');
+  await waterfall.scrollIntoViewIfNeeded();
+  await until(
+    () => waterfall.locator("img").evaluate((image) => image.complete && image.naturalWidth === 480),
+    "the scene's picture",
+  );
+  await waterfall.click();
   await lobby.waitForURL(/session=[a-z0-9]{10}#key=[0-9a-f]{32}/);
+  const made = lobby.url();
   await until(
     () => lobby.evaluate(() => (window.tarn?.framesDecoded ?? 0) > 1),
     "the new tank shows frames",
@@ -247,6 +254,32 @@ test("the start page shows live tanks and makes one", async (world) => {
   const again = await world.open(server.url, { lobby: true });
   await again.getByText("Zoë's tank").first().waitFor();
   await again.getByText("1 person").first().waitFor();
+  const link = (page) => page.getByRole("link", { name: /Zoë's tank/ }).getAttribute("href");
+  assert(!(await link(again)).includes("key="), "another tab gets no key");
+  // Whoever made it comes back to it as its owner.
+  await lobby.goto(server.url);
+  await lobby.getByText(/ yours · 0 people/).waitFor();
+  assertEqual(await link(lobby), made, "the way back");
+});
+
+test("the start page loads pictures of scenes as they come into view", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const loaded = [];
+  const lobby = await world.open(server.url, {
+    lobby: true,
+    prepare: (page) => page.on("request", (request) => loaded.push(request.url())),
+  });
+  const pictures = () => new Set(loaded.filter((url) => url.endsWith(".webp"))).size;
+  await lobby.locator('[data-scene="wave-tank"]').waitFor();
+  const without = await lobby
+    .locator(".scenes button:not(:has(img))")
+    .evaluateAll((buttons) => buttons.map((button) => button.dataset.scene));
+  assertEqual(without, ["small-pool"], "scenes without a picture: the server's own");
+  const scenes = await lobby.locator(".scenes img").count();
+  assert(pictures() < scenes, `${pictures()} of ${scenes} pictures are loaded at once`);
+  for (let i = 0; i < scenes; i += 2) await lobby.locator(".scenes img").nth(i).scrollIntoViewIfNeeded();
+  await lobby.locator(".scenes img").last().scrollIntoViewIfNeeded();
+  await until(() => pictures() === scenes, "who looked at all of them has all of them");
 });
 
 test("an owner ends a tank after being asked, and everybody hears of it", async (world) => {

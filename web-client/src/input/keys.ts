@@ -1,13 +1,16 @@
-// Keys: P pause, S step, R reset, H help, F full screen, M measurements, V view, 1 to 9 tools, space pours while it is
+// Keys: P pause, S step, < slower, > faster, R reset, H help, F full screen, M measurements, 0 probes, V view, 1 to 9 tools, space pours while it is
 // held, arrows turn, + and - zoom, [ and ] size the tool. They act wherever the focus is, but in what is written or chosen in
 // and in a dialog; the space bar and Enter press a button that has the focus.
 
 export interface KeyTarget {
   togglePause(): void;
   step(): void;
+  /** Of the tank's clock. */
+  changeSpeed(way: 1 | -1): void;
   reset(): void;
   toggleHelp(): void;
   toggleReadout(): void;
+  toggleProbes(): void;
   goHome(): void;
   toggleFullScreen(): void;
   /** @param index  of the tool, from 0 */
@@ -78,6 +81,14 @@ export function pressKey(event: KeyLike, target: KeyTarget): boolean {
     return true;
   }
   switch (event.key.toLowerCase()) {
+    case "<":
+    case ",":
+      target.changeSpeed(-1);
+      return true;
+    case ">":
+    case ".":
+      target.changeSpeed(1);
+      return true;
     case "p":
       target.togglePause();
       return true;
@@ -87,6 +98,9 @@ export function pressKey(event: KeyLike, target: KeyTarget): boolean {
     case "h":
     case "?":
       target.toggleHelp();
+      return true;
+    case "0":
+      target.toggleProbes();
       return true;
     case "m":
       target.toggleReadout();

@@ -71,9 +71,30 @@ export class Glimpse {
   }
 }
 
-/** Seen from the front and a little from above. */
+/** Seen from the front and a little from above; a flat tank just from the front. */
 const YAW = -0.5;
 const PITCH = 0.35;
+const MARGIN = 1.06;
+
+export interface GlimpseView {
+  yaw: number;
+  pitch: number;
+  /** Pixels of a cell. */
+  scale: number;
+}
+
+/** From where a tank of so many cells is seen, all of it, in a picture of so many pixels. */
+export function glimpseView(
+  [nx, ny, nz]: readonly [number, number, number],
+  width: number,
+  height: number,
+): GlimpseView {
+  const isFlat = nz === 1;
+  const across = isFlat ? nx : Math.hypot(nx, nz);
+  const up = isFlat ? ny : ny + 0.36 * Math.hypot(nx, nz);
+  const scale = Math.min(width / (MARGIN * across), height / (MARGIN * up));
+  return { yaw: isFlat ? 0 : YAW, pitch: isFlat ? 0 : PITCH, scale };
+}
 
 function drawGlimpse(canvas: HTMLCanvasElement, { info, views }: DecodedFrame): void {
   const context = canvas.getContext("2d");
@@ -83,12 +104,9 @@ function drawGlimpse(canvas: HTMLCanvasElement, { info, views }: DecodedFrame): 
   const pixels = new Uint32Array(image.data.buffer);
   const unit = 1 / 2 ** info.unitBits;
   const [nx, ny, nz] = info.cells;
-  const scale = Math.min(
-    width / (1.06 * Math.hypot(nx, nz)),
-    height / (1.06 * (ny + 0.36 * Math.hypot(nx, nz))),
-  );
-  const [sinYaw, cosYaw] = [Math.sin(YAW), Math.cos(YAW)];
-  const [sinPitch, cosPitch] = [Math.sin(PITCH), Math.cos(PITCH)];
+  const { yaw, pitch, scale } = glimpseView(info.cells, width, height);
+  const [sinYaw, cosYaw] = [Math.sin(yaw), Math.cos(yaw)];
+  const [sinPitch, cosPitch] = [Math.sin(pitch), Math.cos(pitch)];
   const reach = 0.5 * Math.hypot(nx, nz);
   const stride = Math.max(1, Math.ceil(info.particleCount / DOTS_MAX));
   for (let i = 0; i < info.particleCount; i += stride) {

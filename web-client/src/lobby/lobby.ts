@@ -8,6 +8,8 @@ import { keyIn, linkTo } from "../state/links.js";
 import { SceneTexts } from "../state/scene-texts.js";
 import { NAME_BYTES_MAX } from "../tables/protocol-tables.js";
 import { Glimpse, type GlimpseEnvironment } from "./glimpse.js";
+import { MadeHere } from "./made-here.js";
+import { pictureOf } from "./scene-pictures.js";
 import { listSessions, makeSession, type SessionInfo, type SessionList } from "./sessions.js";
 
 const LIST_EVERY_MS = 4000;
@@ -18,6 +20,7 @@ const LOAD_WORDS = "Load: how much of the time that a step may take the server n
 
 interface Card {
   item: HTMLElement;
+  link: HTMLAnchorElement;
   canvas: HTMLCanvasElement;
   name: HTMLElement;
   facts: HTMLElement;
@@ -52,6 +55,7 @@ class Lobby {
   private environment: GlimpseEnvironment | null = null;
   private scenesShown = "";
   private readonly key = keyIn(new URL(window.location.href));
+  private readonly made = new MadeHere(() => window.sessionStorage);
   private readonly texts = new SceneTexts((path) => inPage(`scenes/${path}`));
 
   constructor(page: HTMLElement) {
@@ -122,7 +126,7 @@ class Lobby {
       const card = this.cards.get(info.session) ?? this.add(info.session);
       const scene = this.texts.of(info.scene).title;
       card.name.textContent = info.title || scene;
-      card.facts.textContent = facts(info, scene);
+      card.facts.textContent = facts(info, scene, this.made.keyOf(info.session) !== "");
       card.facts.title = info.realtimeFactor === 0 ? "" : LOAD_WORDS;
     }
     this.making.classList.toggle("closed", !create);
@@ -135,7 +139,7 @@ class Lobby {
   private add(session: string): Card {
     const item = document.createElement("li");
     const link = document.createElement("a");
-    link.href = `?session=${encodeURIComponent(session)}`;
+    link.href = linkTo(new URL("./", document.baseURI).href, session, this.made.keyOf(session));
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = PICTURE;
     canvas.setAttribute("aria-hidden", "true");
@@ -146,7 +150,7 @@ class Lobby {
     item.dataset.session = session;
     this.list.append(item);
     this.watcher.observe(item);
-    const card = { item, canvas, name, facts: about, visible: false, glimpse: null };
+    const card = { item, link, canvas, name, facts: about, visible: false, glimpse: null };
     this.cards.set(session, card);
     return card;
   }
@@ -192,6 +196,7 @@ class Lobby {
 
   private sceneCard(scene: string): HTMLElement {
     const about = this.texts.of(scene);
+    const picture = pictureOf(scene);
     const item = document.createElement("li");
     const button = document.createElement("button");
     button.type = "button";
@@ -201,18 +206,30 @@ class Lobby {
     name.textContent = about.title;
     const text = document.createElement("span");
     text.textContent = about.description;
+    if (picture !== null) button.append(picture);
     button.append(name, text);
     button.addEventListener("click", () => void this.make(scene, button));
     item.append(button);
     return item;
   }
 
+  /** It is there before the list says so, and for whoever comes back. */
+  private showMade(session: string, title: string): Card {
+    const card = this.cards.get(session) ?? this.add(session);
+    card.name.textContent = title;
+    card.facts.textContent = "yours · being made";
+    return card;
+  }
+
   private async make(scene: string, button: HTMLButtonElement): Promise<void> {
     button.disabled = true;
     this.refusal.textContent = "";
     try {
-      const { session, ownKey } = await makeSession(inPage, scene, clipName(this.name.value), this.key);
-      window.location.assign(linkTo(new URL("./", document.baseURI).href, session, ownKey));
+      const title = clipName(this.name.value);
+      const { session, ownKey } = await makeSession(inPage, scene, title, this.key);
+      this.made.add(session, ownKey);
+      const { link } = this.showMade(session, title || this.texts.of(scene).title);
+      window.location.assign(link.href);
     } catch (error) {
       this.refusal.textContent = (error as Error).message;
       this.refusal.scrollIntoView({ block: "nearest" });
@@ -221,10 +238,19 @@ class Lobby {
   }
 }
 
-/** @param scene  its title */
-function facts({ viewers, particles, realtimeFactor, load, title }: SessionInfo, scene: string): string {
+/** @param scene  its title @param isOwn  who looks made it */
+function facts(
+  { viewers, particles, realtimeFactor, load, title }: SessionInfo,
+  scene: string,
+  isOwn: boolean,
+): string {
   const people = viewers === 1 ? "1 person" : `${viewers} people`;
-  const parts = [people, `${particles.toLocaleString("en-GB")} particles`, paceText(realtimeFactor, load)];
+  const parts = [
+    ...(isOwn ? ["yours"] : []),
+    people,
+    `${particles.toLocaleString("en-GB")} particles`,
+    paceText(realtimeFactor, load),
+  ];
   return (title === "" ? parts : [scene, ...parts]).join(" · ");
 }
 

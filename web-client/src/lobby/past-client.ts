@@ -1,4 +1,4 @@
-// A tank's past over HTTP, for its owners: what is kept, going back, another tank from there, marks, the clock's speed.
+// A tank's past over HTTP, for its owners: what is kept, going back, another tank from there, marks.
 // What comes is read defensively.
 import type { Mark, Past } from "../state/past.js";
 import { ask, type Fetch, isObject, type MadeSession, SessionsError, withKey } from "./sessions.js";
@@ -49,10 +49,6 @@ export class PastClient {
 
   async unmark(id: number): Promise<void> {
     await this.say("marks", { remove: id });
-  }
-
-  async setSpeed(speed: number): Promise<void> {
-    await this.say("speed", { speed });
   }
 
   private path(page: string): string {

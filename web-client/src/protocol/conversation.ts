@@ -17,6 +17,7 @@ import {
   type OrientationInput,
   type PointerInput,
   type PresencePoint,
+  type ProbeWish,
   type Role,
   readMessage,
   type ServerMessage,
@@ -88,6 +89,7 @@ export class Conversation {
   private ceilings: Ceilings = NO_CEILINGS;
   private channel = "";
   private field = "";
+  private probes = false;
   private refusal: { code: number; text: string } | null = null;
   private opened = false;
   private asked = false;
@@ -186,11 +188,17 @@ export class Conversation {
     return this.numbered((seq) => ({ t: "input", seq, k: "parameter", name, value }));
   }
 
-  control(action: Action, scene = ""): number {
+  control(action: Exclude<Action, "speed">, scene = ""): number {
     if (this.role !== "own") return 0;
     return this.numbered((seq) =>
       action === "load" ? { t: "control", seq, action, scene } : { t: "control", seq, action },
     );
+  }
+
+  /** Has the tank's clock go at another speed. */
+  speed(speed: number): number {
+    if (this.role !== "own") return 0;
+    return this.numbered((seq) => ({ t: "control", seq, action: "speed", speed }));
   }
 
   /** @param needsKey  nothing goes on here without a key frame */
@@ -222,13 +230,30 @@ export class Conversation {
     if (this.joined && this.role === "own") this.say({ t: "lock", locked, open_parameters: openParameters });
   }
 
+  /** Places, moves or removes a probe. @return whether it was sent */
+  probe(wish: ProbeWish): boolean {
+    const may = wish.action === "remove" ? mayAct(this.standing) : mayUse(this.standing, "probe");
+    return this.joined && may && this.say({ t: "probe", ...wish });
+  }
+
+  /** Has what probes measure come, now and on every connection to come, or not. */
+  measure(on: boolean): void {
+    if (on === this.probes) return;
+    this.probes = on;
+    this.view(this.hidden);
+  }
+
   /** Says what of the stream is of use, now and on every connection to come. */
   view(hidden: boolean, ceilings: Ceilings = this.ceilings): void {
     this.hidden = hidden;
     this.ceilings = ceilings;
-    const { channel, field } = this;
+    const { channel, field, probes } = this;
     if (!this.joined) return;
-    const carried = { ...(channel !== "" && { channel }), ...(field !== "" && { field }) };
+    const carried = {
+      ...(channel !== "" && { channel }),
+      ...(field !== "" && { field }),
+      ...(probes && { probes }),
+    };
     this.say({ t: "view", hidden, ...ceilings, ...carried });
   }
 
@@ -272,7 +297,12 @@ export class Conversation {
         this.joined = true;
         this.viewerId = message.viewerId;
         this.standing = { role: message.role, muted: false, ...locksOf(message.state) };
-        if (this.hidden || this.ceilings !== NO_CEILINGS || `${this.channel}${this.field}` !== "")
+        if (
+          this.hidden ||
+          this.probes ||
+          this.ceilings !== NO_CEILINGS ||
+          `${this.channel}${this.field}` !== ""
+        )
           this.view(this.hidden);
         this.link?.proven();
         this.events.onJoined(message);

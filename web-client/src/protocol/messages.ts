@@ -12,12 +12,15 @@ import {
   FRAME_AT,
   FRAME_KIND,
   FRAME_MAGIC,
+  LIVE_PROBES_MAX,
   LOCKS,
   LOCKS_MAX,
   type MODERATIONS,
   NAME_BYTES_MAX,
   PARTS,
   type PHASES,
+  PROBE_KINDS,
+  PROBE_VALUES_MAX,
   ROLES,
   TOOLS,
   TOOLS_MAX,
@@ -87,6 +90,22 @@ export type Lock = (typeof LOCKS)[number];
 
 export type Part = (typeof PARTS)[number];
 
+/** What a probe measures. */
+export type ProbeKind = (typeof PROBE_KINDS)[number];
+
+/** What somebody wants of a probe. */
+export type ProbeWish =
+  | {
+      action: "place";
+      kind: ProbeKind;
+      at_m: readonly number[];
+      /** A gauge's other end, a flux's other corner. */
+      to_m: readonly number[];
+      label?: string;
+    }
+  | { action: "move"; id: number; at_m: readonly number[]; to_m: readonly number[] }
+  | { action: "remove"; id: number };
+
 /** Where something of this page's viewer is, in tank coordinates. */
 export interface PresencePoint {
   part: Part;
@@ -114,14 +133,15 @@ export type ClientMessage =
   | ({ t: "input"; seq: number; k: "hand" } & HandInput)
   | ({ t: "input"; seq: number; k: "motion" } & MotionInput)
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
-  | { t: "control"; seq: number; action: Action; scene?: string }
+  | { t: "control"; seq: number; action: Action; scene?: string; speed?: number }
   | ({ t: "ack"; key?: boolean } & FramePosition)
   | { t: "ping"; id: number; client_time_ms: number }
   | { t: "presence"; points: readonly PresencePoint[] }
   | { t: "profile"; name: string; colour: number }
   | { t: "moderate"; viewer_id: number; action: Moderation }
   | { t: "lock"; locked: readonly Lock[]; open_parameters: boolean }
-  | ({ t: "view"; hidden: boolean; channel?: string; field?: string } & Ceilings);
+  | ({ t: "probe" } & ProbeWish)
+  | ({ t: "view"; hidden: boolean; channel?: string; field?: string; probes?: boolean } & Ceilings);
 
 export interface ParameterInfo {
   name: string;
@@ -156,6 +176,8 @@ export interface SessionState {
   sizeM: [number, number, number];
   cellM: number;
   dtS: number;
+  /** Seconds of its time that the tank's clock is to have in one. */
+  speed: number;
   /** The last step of what is played back; 0: the tank is live. */
   replayUntil: number;
   parameters: ParameterInfo[];
@@ -196,6 +218,39 @@ export interface Presence {
   tool: Tool;
 }
 
+/** One of what measures in the tank. */
+export interface Probe {
+  id: number;
+  /** Whose it is; 0: nobody's who is there. */
+  viewerId: number;
+  /** It came with the scene. */
+  scene: boolean;
+  kind: ProbeKind;
+  /** Tank coordinates: its place, a rod's beginning, a rectangle's corner. */
+  atM: number[];
+  /** A rod's end, the opposite corner; else as `atM`. */
+  toM: number[];
+  /** For people; "": none. */
+  label: string;
+  /** What it measures: names that end with their units. */
+  columns: string[];
+}
+
+/** What all probes of a list measured, behind steps that follow each other. */
+export interface Readings {
+  t: "readings";
+  /** Number of the list. */
+  list: number;
+  epoch: number;
+  /** Behind which the first row was measured. */
+  step: number;
+  /** Of a step, simulated seconds. */
+  dtS: number;
+  rows: number;
+  /** Row by row all columns of the list's first probe, then of the next. */
+  values: Float32Array;
+}
+
 /** Keys for links to a session, of those roles that this viewer may pass on; "": none. */
 export interface RoleKeys {
   watchKey: string;
@@ -231,6 +286,8 @@ export type ServerMessage =
       stagesMs: number[];
       unconverged: number;
     }
+  | { t: "probes"; list: number; probes: Probe[] }
+  | Readings
   | { t: "error"; code: number; text: string }
   | { t: "state"; state: SessionState };
 
@@ -251,6 +308,7 @@ export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
       size_m: state.sizeM,
       cell_m: state.cellM,
       dt_s: state.dtS,
+      speed: state.speed !== 1 ? state.speed : undefined,
       replay_until: state.replayUntil > 0 ? state.replayUntil : undefined,
       parameters: state.parameters,
       model: state.model,
@@ -369,6 +427,14 @@ export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
         stagesMs: map.stages_ms === undefined ? [] : numbers(map, "stages_ms"),
         unconverged: map.unconverged === undefined ? 0 : number(map, "unconverged"),
       };
+    case "probes":
+      return {
+        t: "probes",
+        list: number(map, "list"),
+        probes: optionalList(map, "probes", LIVE_PROBES_MAX).map(probe),
+      };
+    case "readings":
+      return readings(map);
     case "error":
       return { t: "error", code: number(map, "code"), text: string(map, "text") };
     case "state":
@@ -381,6 +447,12 @@ export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
 export class MessageError extends Error {}
 
 type Fields = Record<string, unknown>;
+
+/** Told as 0 or not at all it is the world's; of a float32 what people wrote. */
+function speedOf(map: Fields): number {
+  const speed = map.speed === undefined ? 0 : number(map, "speed");
+  return speed > 0 ? Number(speed.toPrecision(6)) : 1;
+}
 
 function sessionState(map: Fields): SessionState {
   const size = list(map, "size_m");
@@ -396,6 +468,7 @@ function sessionState(map: Fields): SessionState {
     sizeM: [x, y, z],
     cellM: number(map, "cell_m"),
     dtS: number(map, "dt_s"),
+    speed: speedOf(map),
     replayUntil: map.replay_until === undefined ? 0 : number(map, "replay_until"),
     parameters: list(map, "parameters").map((item) => {
       const p = fields(item, "parameters");
@@ -462,6 +535,46 @@ function presence(item: unknown): Presence {
     orientation,
     pressed: point.pressed === undefined ? false : boolean(point, "pressed"),
     tool: word(point, "tool", TOOLS, "push"),
+  };
+}
+
+function place(map: Fields, key: string): number[] {
+  const values = numbers(map, key);
+  return values.length === 3 ? values : fail(key, "three numbers");
+}
+
+function probe(item: unknown): Probe {
+  const map = fields(item, "probes");
+  return {
+    id: number(map, "id"),
+    viewerId: map.viewer_id === undefined ? 0 : number(map, "viewer_id"),
+    scene: map.scene === true,
+    kind: word(map, "kind", PROBE_KINDS, "point"),
+    atM: place(map, "at_m"),
+    toM: place(map, "to_m"),
+    label: optionalString(map, "label"),
+    columns: optionalList(map, "columns", PROBE_VALUES_MAX).map((name) =>
+      typeof name === "string" ? name : fail("columns", "strings"),
+    ),
+  };
+}
+
+function readings(map: Fields): Readings {
+  const { values: bytes } = map;
+  const rows = number(map, "rows");
+  if (!(bytes instanceof Uint8Array) || !(rows >= 1) || bytes.length % (4 * rows) !== 0)
+    return fail("values", "numbers of 32 bits, as many for each row");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const values = new Float32Array(bytes.length / 4);
+  for (let i = 0; i < values.length; i++) values[i] = view.getFloat32(4 * i, true);
+  return {
+    t: "readings",
+    list: number(map, "list"),
+    epoch: number(map, "epoch"),
+    step: number(map, "step"),
+    dtS: number(map, "dt_s"),
+    rows,
+    values,
   };
 }
 

@@ -48,6 +48,7 @@ export const LOCK_WORDS: Readonly<Record<Lock, string>> = {
   erase: "erasing walls",
   tilt: "tilting the tank",
   camera: "moving it by camera",
+  probe: "placing probes",
 };
 
 const ROLE_TOLD: Readonly<Record<Role, string>> = {

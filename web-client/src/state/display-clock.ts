@@ -7,22 +7,31 @@
 // What is drawn is the newest frame moved on by (shown - frame's time), within the reach either way. Frames that come
 // often are shown at once. Where they come seldom the display lags by half of the time between two of them: it changes
 // from one to the next in the middle, where both, moved by their velocities, agree to the second order. A particle
-// that is accelerated evenly makes no step there.
+// that is accelerated evenly makes no step there. Often and seldom are said of people's time: in slow motion, in which
+// each step is shown for many pictures, all that is simulated time here is as much shorter.
 
 /** Farthest that particles are moved from where their frame has them, seconds, where frames come often. */
 export const LEAD_MAX_S = 0.05;
+/** For so long a frame that is late is waited for in slow motion before what is shown stands, seconds that pass. */
+const LATE_MAX_S = 0.1;
 /** Frames farther apart than this are no stream to be shown evenly, simulated seconds. */
 const GAP_MAX_S = 0.25;
 /** Of the time between two frames: how far beyond the newest one the display may go. More than half: some are late. */
 const REACH_GAPS = 0.75;
-/** Weight of a longer and of a shorter time between two frames in their usual one. */
+/** Weight of a longer time between two frames in their usual one. */
 const LONGER = 0.5;
-const SHORTER = 0.1;
-/** A clock that is farther off than this jumps. */
+/** In which most of a shorter one, and of another pace, is taken over, seconds. */
+const FOLLOW_S = 0.32;
+/** Of the pace that a tank is to have: what makes up for a late step goes no faster. */
+const PACE_MOST = 1.05;
+/** A clock that is farther off than this jumps: seconds that pass, or times between two frames where they are more. */
 const JUMP_S = 0.25;
+const JUMP_GAPS = 2;
 /** Time in which the clock makes up for most of a difference, seconds. */
 const SETTLE_S = 0.2;
 const LEAN_MAX = 0.5;
+/** Slower than this no clock goes that runs. */
+const SLOWEST = 0.01;
 
 export interface ClockFrame {
   epoch: number;
@@ -41,29 +50,43 @@ export class DisplayClock {
   private frameS = 0;
   private arrivedMs = 0;
   private pace = 1;
+  /** That the tank is to have. */
+  private asked = 1;
   private paused = false;
   private tickedMs = 0;
   /** Usual simulated time between two frames, seconds. */
   private gapS = 0;
 
+  /** Simulated seconds in one that passes, where they are fewer. */
+  private get slowness(): number {
+    return Math.max(SLOWEST, Math.min(1, this.pace * (this.speed > 0 ? this.speed : 1)));
+  }
+
   /** Simulated time by which the display is behind the newest that it could show, seconds. */
   private get lagS(): number {
-    return Math.max(0, Math.min(this.gapS - LEAD_MAX_S, 0.5 * this.gapS));
+    return Math.max(0, Math.min(this.gapS - LEAD_MAX_S * this.slowness, 0.5 * this.gapS));
   }
 
   private get reachS(): number {
-    return Math.max(LEAD_MAX_S, REACH_GAPS * this.gapS);
+    return Math.max(Math.min(LEAD_MAX_S, LATE_MAX_S * this.slowness), REACH_GAPS * this.gapS);
+  }
+
+  /** The tank's clock goes so fast from the next frame on, as its owners want. */
+  ask(pace: number): void {
+    if (pace === this.asked) return;
+    this.asked = pace;
+    this.pace = pace;
   }
 
   /** A frame was decoded; `arrivedMs` is when its bytes arrived. */
   onFrame(frame: ClockFrame, arrivedMs: number): void {
     const fresh = frame.epoch !== this.epoch;
-    const pace = Math.min(
-      1.05,
-      Math.max(0, Number.isFinite(frame.realtimeFactor) ? frame.realtimeFactor : 1),
-    );
-    this.pace = fresh ? pace : this.pace + 0.1 * (pace - this.pace);
-    this.takeGap(fresh ? 0 : frame.simTimeS - this.frameS);
+    const factor = Number.isFinite(frame.realtimeFactor) ? frame.realtimeFactor : 1;
+    // A paused tank's says nothing of how it goes on.
+    const pace = frame.paused ? this.asked : Math.min(PACE_MOST * this.asked, Math.max(0, factor));
+    const weight = 1 - Math.exp(-Math.max(0, arrivedMs - this.arrivedMs) / 1000 / FOLLOW_S);
+    this.pace = fresh ? pace : this.pace + weight * (pace - this.pace);
+    this.takeGap(fresh ? 0 : frame.simTimeS - this.frameS, weight);
     this.paused = frame.paused;
     this.frameS = frame.simTimeS;
     this.arrivedMs = arrivedMs;
@@ -85,25 +108,26 @@ export class DisplayClock {
       return 0;
     }
     // Without news the water stands still soon, instead of running away along its last velocity.
-    const { lagS, reachS } = this;
-    const sinceS = Math.min(Math.max(0, (nowMs - this.arrivedMs) / 1000), lagS + reachS);
+    const { lagS, reachS, slowness } = this;
     const pace = this.pace * this.speed;
-    const target = this.frameS + sinceS * pace - lagS;
+    const sinceS = Math.max(0, (nowMs - this.arrivedMs) / 1000);
+    const target = this.frameS + Math.min(sinceS * pace, lagS + reachS) - lagS;
     const behind = target - this.shownS;
-    if (behind > JUMP_S) {
+    if (behind > Math.max(JUMP_S * slowness, Math.min(JUMP_S, JUMP_GAPS * this.gapS))) {
       this.shownS = target;
     } else {
-      const lean = Math.min(LEAN_MAX, Math.max(-1, behind / SETTLE_S));
+      const lean = Math.min(LEAN_MAX, Math.max(-1, behind / (SETTLE_S * slowness)));
       const next = this.shownS + elapsedS * pace * (1 + lean);
       this.shownS = Math.max(this.shownS, Math.min(next, this.frameS + reachS));
     }
-    const lead = this.shownS - this.frameS;
-    return Math.min(reachS, Math.max(-reachS, lead));
+    // What was shown before the reach became smaller stays.
+    const [lead, most] = [this.shownS - this.frameS, Math.max(LEAD_MAX_S, reachS)];
+    return Math.min(most, Math.max(-most, lead));
   }
 
-  private takeGap(gapS: number): void {
+  private takeGap(gapS: number, weight: number): void {
     if (gapS <= 0 || gapS > GAP_MAX_S) return;
-    this.gapS += (gapS > this.gapS ? LONGER : SHORTER) * (gapS - this.gapS);
+    this.gapS += (gapS > this.gapS ? LONGER : weight) * (gapS - this.gapS);
   }
 
   /** Forgets everything, as after a lost connection. */

@@ -29,7 +29,7 @@ export class Player {
 
   /** Whether what is decoded isn't yet what is to be seen. */
   get catchingUp(): boolean {
-    return this.seeking && this.next <= this.goal();
+    return this.seeking && (this.waiting || this.next <= this.goal());
   }
 
   /** Index of the frame to be seen. */
@@ -67,7 +67,7 @@ export class Player {
     const key = this.keyBefore(goal);
     // Ahead, and no key frame is nearer: on from here.
     if (goal + 1 >= this.next && key < this.next && this.next > 0) {
-      this.seeking = goal >= this.next;
+      this.seeking = this.waiting || goal >= this.next;
       return;
     }
     this.next = key;

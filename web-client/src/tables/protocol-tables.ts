@@ -17,24 +17,41 @@ export const CLIENT_KINDS = [
   "profile",
   "moderate",
   "lock",
+  "probe",
 ] as const;
-export const SERVER_KINDS = ["welcome", "joined", "viewers", "presences", "pong", "error", "state"] as const;
+export const SERVER_KINDS = [
+  "welcome",
+  "joined",
+  "viewers",
+  "presences",
+  "probes",
+  "readings",
+  "pong",
+  "error",
+  "state",
+] as const;
 export const INPUT_KINDS = ["pointer", "controller", "hand", "orientation", "parameter", "motion"] as const;
 export const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye", "throw", "wall", "erase"] as const;
 export const PHASES = ["down", "move", "up"] as const;
 export const SIDES = ["left", "right"] as const;
-export const ACTIONS = ["pause", "resume", "step", "reset", "load"] as const;
+export const ACTIONS = ["pause", "resume", "step", "reset", "load", "speed"] as const;
 export const ROLES = ["watch", "play", "own"] as const;
 export const MODERATIONS = ["mute", "unmute", "remove", "own", "play", "watch"] as const;
 /** What may be locked: tools, and these. */
-export const LOCKS = [...TOOLS, "tilt", "camera"] as const;
+export const LOCKS = [...TOOLS, "tilt", "camera", "probe"] as const;
 export const PARTS = ["cursor", "head", "hand_left", "hand_right"] as const;
+export const PROBE_ACTIONS = ["place", "move", "remove"] as const;
+export const PROBE_KINDS = ["point", "pressure", "velocity", "liquid", "gauge", "flux"] as const;
 
 // Limits.
 export const NAME_BYTES_MAX = 63;
 export const PASS_BYTES_MAX = 512;
 export const TOOLS_MAX = 16;
 export const LOCKS_MAX = 18;
+export const LIVE_PROBES_MAX = 16;
+export const PROBE_VALUES_MAX = 14;
+export const READINGS_ROWS_MAX = 256;
+export const READINGS_BYTES_MAX = 28672;
 export const BROWSER_BYTES_MAX = 32;
 export const CHANNELS_MAX = 8;
 export const FIELDS_MAX = 8;

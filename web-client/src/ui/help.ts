@@ -15,9 +15,11 @@ const MOUSE: readonly Row[] = [
   ["Space", "pour while held", "play"],
   ["[  ]", "size of the tool", "play"],
   ["P, S, R", "pause, single step, reset", "own"],
+  ["<  >", "slower, faster: slow motion", "own"],
   ["Arrows, +, −, V", "turn, zoom, centre the view"],
   ["F", "full screen"],
   ["M", "measurements"],
+  ["0", "probes: measure in the tank"],
   ["H, Esc", "this list"],
 ];
 const TOUCH: readonly Row[] = [

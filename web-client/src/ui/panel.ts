@@ -6,6 +6,7 @@ import { type Controller, GUI } from "lil-gui";
 import type { Channel, ParameterInfo, Role, SessionState } from "../protocol/messages.js";
 import type { LightName } from "../shader/lights.js";
 import type { Drawing } from "../state/drawing.js";
+import { SPEEDS, speedText } from "../state/speeds.js";
 import { WALL_LOOKS, type WallLook } from "../state/wall-look.js";
 import { CAMERA_PROMISE } from "./camera-view.js";
 import { channelTitle } from "./legend.js";
@@ -32,6 +33,8 @@ const LIGHTS: Readonly<Record<string, LightName>> = {
 export interface PanelActions {
   load(scene: string): void;
   togglePause(): void;
+  /** Of the tank's clock. */
+  speed(speed: number): void;
   step(): void;
   reset(): void;
   parameter(name: string, value: number): void;
@@ -71,6 +74,7 @@ export class Panel {
   /** Where the list of people goes. */
   readonly people = document.createElement("div");
   private readonly pauseButton: Controller;
+  private readonly speedChoice: Controller;
   private readonly stepButton: Controller;
   private sceneChoice: Controller | null = null;
   private channelChoice: Controller | null = null;
@@ -85,6 +89,7 @@ export class Panel {
     light: "day",
     field: "",
     slice: 0.5,
+    speed: 1,
   };
   private fieldChoices: Controller[] = [];
   private fields = "";
@@ -119,6 +124,10 @@ export class Panel {
       view: () => actions.view(),
     };
     this.pauseButton = this.sceneFolder.add(buttons, "pause").name("Pause (P)");
+    this.speedChoice = this.sceneFolder
+      .add(this.chosen, "speed", Object.fromEntries(SPEEDS.map((one) => [speedText(one), one])))
+      .name("Speed (<  >)")
+      .onChange((speed: number) => actions.speed(speed));
     this.stepButton = this.sceneFolder.add(buttons, "step").name("Single step (S)").disable();
     this.sceneFolder.add(buttons, "reset").name("Reset (R)");
     this.sceneFolder.add(buttons, "view").name("Centre the view (V)");
@@ -162,6 +171,8 @@ export class Panel {
 
   showState(state: SessionState): void {
     this.pauseButton.name(state.paused ? "Resume (P)" : "Pause (P)");
+    this.chosen.speed = state.speed;
+    this.speedChoice.updateDisplay();
     this.stepButton.enable(state.paused);
     this.showRadius(Math.max(...state.sizeM));
     this.showParameters(state.parameters);

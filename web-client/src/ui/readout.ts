@@ -21,6 +21,8 @@ export interface Measurements {
   /** Frames that referred to one that wasn't there. */
   unreferenced: number;
   realtimeFactor: number;
+  /** What that is to be. */
+  speed: number;
   step: number;
   /** Substeps since the tank's start whose pressure ended short of its tolerance. */
   unconverged: number;
@@ -29,7 +31,7 @@ export interface Measurements {
   device: string;
 }
 
-/** A tank slower than this says so visibly. */
+/** A tank that has less than this of the speed that it is to have says so visibly. */
 export const REALTIME_WARN = 0.95;
 
 const ROWS = [
@@ -80,7 +82,7 @@ export class Readout {
     this.set("frame", frameText(m));
     const lost = m.unreferenced > 0 ? ` · ${m.unreferenced} unreferenced` : "";
     this.set("dropped", `${m.dropped}${lost}`);
-    const slow = !m.paused && m.realtimeFactor < REALTIME_WARN;
+    const slow = !m.paused && m.realtimeFactor < REALTIME_WARN * m.speed;
     this.set(
       "realtime",
       m.paused ? "paused" : `${m.realtimeFactor.toFixed(2)} ×${slow ? " slow" : ""}`,

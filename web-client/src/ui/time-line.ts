@@ -2,8 +2,7 @@ import "./time-line.css";
 // The bar below a tank whose past is kept: a slider over it, marks, and what can be done from the moment it is at. It
 // knows no server.
 import type { Mark, Past } from "../state/past.js";
-
-export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4] as const;
+import { SPEEDS } from "../state/speeds.js";
 
 /** So near its end the slider is at what happens now. */
 const NOW_S = 0.25;

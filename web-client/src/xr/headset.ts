@@ -282,10 +282,13 @@ export class Headset {
       model.show(device, radius, acts(device, grasping, this.host.tool.tool), grasping.now === "tank", rayM);
     }
     if (pressed !== null && isOffered(pressed, this.host.state().may)) this.press(pressed, nowMs);
-    const { scene, paused, may } = this.host.state();
+    const { scene, paused, speed, may } = this.host.state();
     if (over !== null && !isOffered(over, may)) over = null;
     const { tool, strength, colour } = this.host.tool;
-    this.panel.show({ scene, paused, tool, strength, colour, placement: this.tank.placement, may }, over);
+    this.panel.show(
+      { scene, paused, speed, tool, strength, colour, placement: this.tank.placement, may },
+      over,
+    );
   }
 
   /** The button that the right hand points at. */
@@ -329,6 +332,9 @@ export class Headset {
         break;
       case "pause":
         this.host.togglePause();
+        break;
+      case "speed":
+        this.host.changeSpeed();
         break;
       case "reset":
         this.host.reset();

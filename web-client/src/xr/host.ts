@@ -43,6 +43,8 @@ export interface XrState {
   /** Its title. */
   scene: string;
   paused: boolean;
+  /** Of the tank's clock. */
+  speed: number;
   /** What pressing may do: what isn't offered is greyed. */
   may: PanelRights;
 }
@@ -71,6 +73,8 @@ export interface XrHost {
   /** Loads the scene that is so many further in the list. */
   nextScene(by: number): void;
   togglePause(): void;
+  /** The next of the clock's speeds in turn. */
+  changeSpeed(): void;
   reset(): void;
   /** The session began or ended; the page's own pointers let go, its size is taken anew. */
   changed(worn: boolean): void;

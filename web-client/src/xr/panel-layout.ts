@@ -9,6 +9,7 @@ export type PanelButton =
   | "tool"
   | "colour"
   | "pause"
+  | "speed"
   | "reset"
   | "placement"
   | "level"
@@ -21,7 +22,7 @@ export interface PanelRights {
   /** Turn the tank. */
   turn: boolean;
   pause: boolean;
-  /** Load scenes and reset. */
+  /** Load scenes, reset, set the clock's speed. */
   control: boolean;
 }
 
@@ -36,6 +37,7 @@ export function isOffered(button: PanelButton, may: PanelRights): boolean {
   switch (button) {
     case "scene-back":
     case "scene-next":
+    case "speed":
     case "reset":
       return may.control;
     case "tool":
@@ -66,7 +68,7 @@ export const PANEL_HEIGHT_M = 0.155;
 const ROWS: readonly (readonly PanelButton[])[] = [
   ["scene-back", "scene-next"],
   ["tool", "colour"],
-  ["pause", "reset"],
+  ["pause", "speed", "reset"],
   ["level", "placement"],
   ["leave"],
 ];

@@ -1,6 +1,7 @@
 // A small panel at the left wrist: what runs, and a few buttons. Drawn on a canvas, only when it says something else.
 import * as THREE from "three";
 import type { Tool } from "../protocol/messages.js";
+import { speedText } from "../state/speeds.js";
 import {
   isOffered,
   PANEL_AREAS,
@@ -22,6 +23,8 @@ export interface PanelWords {
   /** Of what is added, sRGB. */
   colour: number;
   paused: boolean;
+  /** Of the tank's clock. */
+  speed: number;
   placement: Placement;
   may: PanelRights;
 }
@@ -141,6 +144,8 @@ function label(button: PanelButton, words: PanelWords): string {
       return "Colour";
     case "pause":
       return words.paused ? "Resume" : "Pause";
+    case "speed":
+      return `Speed ${speedText(words.speed)}`;
     case "reset":
       return "Reset";
     case "level":

@@ -339,8 +339,8 @@ export class Wall implements Fluid {
     this.epoch = particles.info.epoch;
     const passedS = isFirst ? 0 : Math.max(0, (this.nowMs - this.drawnMs) / 1000);
     const pullS = Math.min(STEP_MAX_S, passedS);
-    // Paused it stands still, and comes to be what the frame says.
-    const stepS = paused ? 0 : pullS;
+    // Paused it stands still, and comes to be what the frame says; in slow motion all goes as the water does.
+    const stepS = paused ? 0 : Math.min(STEP_MAX_S, passedS * particles.info.realtimeFactor);
     this.drawnMs = this.nowMs;
     this.moment.value = (this.moment.value + stepS) % MOMENTS_S;
     pass(renderer, this.scene, particles, splat, view.camera, LAYER.splat);

@@ -1,0 +1,37 @@
+// The lesson of the scene that is shown, where it has one: its pane is fetched then.
+import { lessonOf } from "./state/lesson.js";
+
+export class Lessons {
+  /** The scene whose lesson is on the page; "": none. */
+  private shown = "";
+  /** The scene that is shown. */
+  private scene = "";
+
+  /** The tank has this scene. */
+  use(scene: string): void {
+    if (scene === this.scene) return;
+    this.scene = scene;
+    this.clear();
+  }
+
+  /** A scene's file was read. */
+  know(scene: string, file: unknown): void {
+    const lesson = lessonOf(file);
+    if (lesson === null) {
+      this.clear();
+      return;
+    }
+    this.shown = scene;
+    void import("./ui/lesson-pane.js").then(({ showLesson }) => {
+      if (this.shown === scene) showLesson(lesson);
+    });
+  }
+
+  private clear(): void {
+    if (this.shown === "") return;
+    this.shown = "";
+    void import("./ui/lesson-pane.js").then(({ removeLesson }) => {
+      if (this.shown === "") removeLesson();
+    });
+  }
+}

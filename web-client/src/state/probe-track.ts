@@ -1,0 +1,246 @@
+// What a session's probes are, and what they have measured since: of each the newest rows, in a ring of fixed size.
+// Moving a probe changes the list and leaves what it measured before; a tank that starts afresh forgets all of it.
+import type { Channel, Probe, Readings } from "../protocol/messages.js";
+
+/** Rows that are kept of each probe: five minutes of 60 steps a second. */
+export const KEPT_ROWS = 18000;
+
+/** What a column is called, and its unit as people write it. */
+export interface Quantity {
+  /** The column's name. */
+  name: string;
+  label: string;
+  unit: string;
+}
+
+const KNOWN: Readonly<Record<string, readonly [label: string, unit: string]>> = {
+  pressure_pa: ["Pressure", "Pa"],
+  velocity_x_m_s: ["Velocity, x", "m/s"],
+  velocity_y_m_s: ["Velocity, y", "m/s"],
+  velocity_z_m_s: ["Velocity, z", "m/s"],
+  share: ["Share of liquid", ""],
+  density_kg_m3: ["Density", "kg/m³"],
+  depth_m: ["Depth", "m"],
+  surface_m: ["Surface", "m"],
+  flux_m3_s: ["Flux", "m³/s"],
+};
+
+/** @param channels  the session's, whose names columns have, too */
+export function quantityOf(column: string, channels: readonly Channel[]): Quantity {
+  const known = KNOWN[column];
+  if (known !== undefined) return { name: column, label: known[0], unit: known[1] };
+  const channel = channels.find(({ name }) => name === column);
+  if (channel !== undefined) return { name: column, label: channel.label || column, unit: channel.unit };
+  return { name: column, label: column.replaceAll("_", " "), unit: "" };
+}
+
+/** How a probe is called where people read. */
+export function titleOf({ label, kind, id }: Probe): string {
+  return label === "" ? `${kind} ${id}` : label;
+}
+
+/** The rows of one probe. */
+class Rows {
+  readonly steps: Float64Array;
+  readonly values: Float32Array;
+  private first = 0;
+  count = 0;
+
+  constructor(
+    readonly columns: readonly string[],
+    private readonly kept: number,
+  ) {
+    this.steps = new Float64Array(kept);
+    this.values = new Float32Array(kept * columns.length);
+  }
+
+  /** A row of a step that is there already, as of a tank that stands, takes its place. */
+  put(step: number, from: Float32Array, at: number): void {
+    if (this.count > 0 && step < this.stepAt(this.count - 1)) this.count = 0; // another past
+    const isSame = this.count > 0 && this.stepAt(this.count - 1) === step;
+    if (!isSame && this.count === this.kept) this.first = (this.first + 1) % this.kept;
+    else if (!isSame) this.count++;
+    const place = this.placeOf(this.count - 1);
+    this.steps[place] = step;
+    const { length } = this.columns;
+    for (let c = 0; c < length; c++) this.values[place * length + c] = from[at + c] as number;
+  }
+
+  stepAt(index: number): number {
+    return this.steps[this.placeOf(index)] as number;
+  }
+
+  valueAt(index: number, column: number): number {
+    return this.values[this.placeOf(index) * this.columns.length + column] as number;
+  }
+
+  /** The first row of a step that isn't below this one. */
+  from(step: number): number {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.stepAt(middle) < step) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  private placeOf(index: number): number {
+    return (this.first + index) % this.kept;
+  }
+}
+
+/** A curve, for whoever draws it. */
+export interface Curve {
+  probe: Probe;
+  /** Simulated seconds. */
+  times: number[];
+  values: number[];
+}
+
+export class ProbeTrack {
+  probes: readonly Probe[] = [];
+  /** Of a step, simulated seconds; 0: nothing was measured yet. */
+  dtS = 0;
+  /** Rows that came, since the page was opened. */
+  taken = 0;
+
+  private list = -1;
+  private epoch = -1;
+  private readonly rows = new Map<number, Rows>();
+
+  constructor(private readonly kept = KEPT_ROWS) {}
+
+  /** The newest list. */
+  show(list: number, probes: readonly Probe[]): void {
+    this.list = list;
+    this.probes = probes;
+    const ids = new Set(probes.map(({ id }) => id));
+    for (const id of this.rows.keys()) if (!ids.has(id)) this.rows.delete(id);
+    for (const { id, columns } of probes)
+      if (this.rows.get(id)?.columns.join() !== columns.join()) this.rows.delete(id);
+  }
+
+  /** @return false where it is of another list */
+  take(readings: Readings): boolean {
+    const columns = this.probes.reduce((sum, probe) => sum + probe.columns.length, 0);
+    if (readings.list !== this.list || readings.values.length !== readings.rows * columns) return false;
+    if (readings.epoch !== this.epoch) this.rows.clear();
+    this.epoch = readings.epoch;
+    this.dtS = readings.dtS;
+    this.taken += readings.rows;
+    for (let row = 0; row < readings.rows; row++) {
+      let at = row * columns;
+      for (const probe of this.probes) {
+        this.rowsOf(probe).put(readings.step + row, readings.values, at);
+        at += probe.columns.length;
+      }
+    }
+    return true;
+  }
+
+  /** Columns that any probe has, in the order in which they first come. */
+  get columns(): string[] {
+    return [...new Set(this.probes.flatMap(({ columns }) => columns))];
+  }
+
+  /** The newest value of a column; null: there is none. */
+  newest(probe: Probe, column: string): number | null {
+    const rows = this.rows.get(probe.id);
+    const at = probe.columns.indexOf(column);
+    return rows === undefined || rows.count === 0 || at < 0 ? null : rows.valueAt(rows.count - 1, at);
+  }
+
+  /** The newest time that anything was measured at, simulated seconds. */
+  get newestS(): number {
+    let newest = 0;
+    for (const rows of this.rows.values())
+      if (rows.count > 0) newest = Math.max(newest, rows.stepAt(rows.count - 1));
+    return newest * this.dtS;
+  }
+
+  /**
+   * What a column was, of each probe that has it.
+   * @param spanS  of the newest simulated seconds
+   * @param most   points of a curve, at least 2: where there are more, some are left out evenly
+   */
+  curves(column: string, spanS: number, most: number): Curve[] {
+    const since = this.dtS > 0 ? (this.newestS - spanS) / this.dtS : 0;
+    return this.probes.flatMap((probe) => {
+      const rows = this.rows.get(probe.id);
+      const at = probe.columns.indexOf(column);
+      if (rows === undefined || at < 0) return [];
+      const first = rows.from(since);
+      const stride = Math.max(1, Math.ceil((rows.count - first) / most));
+      const curve: Curve = { probe, times: [], values: [] };
+      for (let i = first + ((rows.count - 1 - first) % stride); i < rows.count; i += stride) {
+        curve.times.push(rows.stepAt(i) * this.dtS);
+        curve.values.push(rows.valueAt(i, at));
+      }
+      return [curve];
+    });
+  }
+
+  /** All that is kept, as a table: a row for each step, a column for each of each probe's. */
+  csv(): string {
+    const names = new Map<string, number>();
+    const named = this.probes.flatMap((probe) => {
+      const rows = this.rows.get(probe.id);
+      if (rows === undefined || rows.count === 0) return [];
+      const plain = titleOf(probe).replace(/[^\p{L}\p{N}-]+/gu, "_");
+      const times = names.get(plain) ?? 0;
+      names.set(plain, times + 1);
+      return [{ rows, name: times === 0 ? plain : `${plain}_${probe.id}` }];
+    });
+    const lines = [
+      [
+        "time_s",
+        ...named.flatMap(({ rows, name }) => rows.columns.map((column) => `${name}_${column}`)),
+      ].join(),
+    ];
+    const at = named.map(() => 0);
+    for (;;) {
+      const steps = named.map(({ rows }, i) =>
+        (at[i] as number) < rows.count ? rows.stepAt(at[i] as number) : Number.POSITIVE_INFINITY,
+      );
+      const step = Math.min(...steps, Number.POSITIVE_INFINITY);
+      if (step === Number.POSITIVE_INFINITY) break;
+      const cells = named.flatMap(({ rows }, i) => {
+        if (steps[i] !== step) return rows.columns.map(() => "");
+        const row = at[i] as number;
+        at[i] = row + 1;
+        return rows.columns.map((_, column) => written(rows.valueAt(row, column)));
+      });
+      lines.push([written(step * this.dtS), ...cells].join());
+    }
+    return `${lines.join("\n")}\n`;
+  }
+
+  private rowsOf(probe: Probe): Rows {
+    const there = this.rows.get(probe.id);
+    if (there !== undefined) return there;
+    const rows = new Rows(probe.columns, this.kept);
+    this.rows.set(probe.id, rows);
+    return rows;
+  }
+}
+
+/** A number of 32 bits as it is, without digits that it doesn't have. */
+function written(value: number): string {
+  return String(Number(value.toPrecision(9)));
+}
+
+const PREFIXES = [
+  [1e6, "M"],
+  [1e3, "k"],
+] as const;
+
+/** As people read it: "2.45 kPa". */
+export function readable(value: number, unit: string): string {
+  const size = Math.abs(value);
+  const [factor, prefix] = (unit === "Pa" && PREFIXES.find(([at]) => size >= at)) || ([1, ""] as const);
+  const shown = value / factor;
+  const digits = Math.abs(shown) < 0.0005 ? "0" : Number(shown.toPrecision(3)).toString();
+  return unit === "" ? digits : `${digits} ${prefix}${unit}`;
+}
