@@ -3,7 +3,7 @@
 import * as THREE from "three";
 import type { Probe } from "../protocol/messages.js";
 import { middleOf } from "../state/probe-place.js";
-import { titleOf } from "../state/probe-track.js";
+import { probeColour, titleOf } from "../state/probe-track.js";
 import { LAYER } from "./layers.js";
 import type { PeopleView } from "./people.js";
 
@@ -11,15 +11,6 @@ import type { PeopleView } from "./people.js";
 const BALL_SHARE = 0.012;
 const ROD_SHARE = 0.004;
 const HELD_SCALE = 1.5;
-
-/** Curves and marks have the same; told apart by people who see fewer colours, too (Okabe and Ito 2008). */
-export const PROBE_COLOURS = [
-  0xe69f00, 0x56b4e9, 0x009e73, 0xf0e442, 0x0072b2, 0xd55e00, 0xcc79a7, 0x999999,
-] as const;
-
-export function probeColour(index: number): number {
-  return PROBE_COLOURS[index % PROBE_COLOURS.length] as number;
-}
 
 interface Mark {
   probe: Probe;

@@ -34,6 +34,15 @@ export function quantityOf(column: string, channels: readonly Channel[]): Quanti
   return { name: column, label: column.replaceAll("_", " "), unit: "" };
 }
 
+/** Curves and marks have the same; told apart by people who see fewer colours, too (Okabe and Ito 2008). */
+export const PROBE_COLOURS = [
+  0xe69f00, 0x56b4e9, 0x009e73, 0xf0e442, 0x0072b2, 0xd55e00, 0xcc79a7, 0x999999,
+] as const;
+
+export function probeColour(index: number): number {
+  return PROBE_COLOURS[index % PROBE_COLOURS.length] as number;
+}
+
 /** How a probe is called where people read. */
 export function titleOf({ label, kind, id }: Probe): string {
   return label === "" ? `${kind} ${id}` : label;

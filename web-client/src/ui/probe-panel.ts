@@ -1,9 +1,8 @@
 // The panel of probes: buttons that place them, each one's values and place, plots, and all of it as a table to keep.
 import type { Channel, Probe, ProbeKind } from "../protocol/messages.js";
-import { probeColour } from "../render/probe-marks.js";
 import { colourText } from "../state/identity.js";
 import { isSamePlace, type Place } from "../state/probe-place.js";
-import { type ProbeTrack, quantityOf, readable, titleOf } from "../state/probe-track.js";
+import { type ProbeTrack, probeColour, quantityOf, readable, titleOf } from "../state/probe-track.js";
 import { ProbePlots } from "./probe-plots.js";
 
 const KINDS: readonly (readonly [kind: ProbeKind, words: string, hint: string])[] = [

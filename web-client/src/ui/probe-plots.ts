@@ -2,9 +2,15 @@ import "uplot/dist/uPlot.min.css";
 // A plot for each quantity that probes measure, over simulated time. Those that are closed cost nothing.
 import uPlot from "uplot";
 import type { Channel } from "../protocol/messages.js";
-import { probeColour } from "../render/probe-marks.js";
 import { colourText } from "../state/identity.js";
-import { type ProbeTrack, type Quantity, quantityOf, readable, titleOf } from "../state/probe-track.js";
+import {
+  type ProbeTrack,
+  probeColour,
+  type Quantity,
+  quantityOf,
+  readable,
+  titleOf,
+} from "../state/probe-track.js";
 
 /** Of a curve: more than a plot has pixels shows nothing more. */
 const POINTS_MAX = 600;
