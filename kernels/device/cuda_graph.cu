@@ -249,8 +249,8 @@ static tarn_replay *make_replay(cuda_queue *queue, void (*body)(void *), void *c
     queue->mode = CUDA_MODE_DIRECT;
     if (device->failure == cudaSuccess) {
         capture(queue, replay, body, context);
-        capture_without(queue, &device->marks_possible, replay, body, context);
         capture_without(queue, &device->chains_in_loops, replay, body, context);
+        capture_without(queue, &device->marks_possible, replay, body, context);
         capture_without(queue, &device->chains_possible, replay, body, context);
         capture_without(queue, &device->loops_possible, replay, body, context);
     }

@@ -50,8 +50,8 @@ typedef struct wall_tiles {
 } wall_tiles;
 
 /// Sequences of launches that a substep can be: whose tank has events, births, pours, and from which level on the
-/// solver is a chain.
-enum { GRID_SUBSTEPS = 8 * (LEVELS_MAX + 1) };
+/// solver is a chain: GRID_SUBSTEP_KINDS for each.
+enum { GRID_SUBSTEP_KINDS = 8, GRID_SUBSTEPS = GRID_SUBSTEP_KINDS * (LEVELS_MAX + 1) };
 
 typedef struct grid_host {
     tarn_device *device;
@@ -70,7 +70,7 @@ typedef struct grid_host {
     bool has_solids;                     ///< that move or stand still
     bool corrects_density;               ///< the model solves for that after the pressure
     uint32_t chain_tiles;                ///< that are worked on at once where the solver is a chain
-    uint32_t chain_blocks;               ///< that run side by side where the device has room for them
+    uint32_t chain_blocks[LEVELS_MAX];   ///< by chain_level: that run side by side where the device has room for them
     uint32_t chain_level;                ///< of this step: from the first level on whose tiles are that few it is one
     bool high_contrast;                  ///< the model's densities differ by more than a factor of two
     grid_added added;

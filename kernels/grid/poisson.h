@@ -68,9 +68,6 @@ TILE_FN float kind_of(uint8_t type)
 
 /// Functions that load a tile's cells with one cell of its neighbours; the rest of the rim stays untouched.
 ///
-///     load_lower_rim(args, level, place, tile, field, rim)
-///         a level's field, and its three lower neighbours'; `tile` is the index in the level, TILE_NONE where the
-///         place isn't part of it; ends with a barrier
 ///     load_densities(args, place, slot, upper, density, beside)
 ///         smoothed densities over what solids leave of the room, and the six neighbours', or the three lower ones'
 ///         unless `upper`; ends without a barrier. A GPU notes in `beside` what find_beside says

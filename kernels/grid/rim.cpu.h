@@ -2,35 +2,6 @@
 #ifndef TARN_KERNELS_GRID_RIM_CPU_H
 #define TARN_KERNELS_GRID_RIM_CPU_H
 
-TILE_FN void load_lower_rim(const grid_args *args, uint32_t level, tile_place place, uint32_t tile, const float *field,
-                            float *rim)
-{
-    const float *own = field + (uint64_t)(tile != TILE_NONE ? tile : 0) * TILE_CELLS;
-    const uint32_t rows = tile_rows(&args->shape);
-    FOR_ROWS (x, row, 0, rows) {
-        row_store(rim + rim_index(0, (int)row % TILE_EDGE, (int)row / TILE_EDGE) + x,
-                  tile != TILE_NONE ? row_load(own + row * TILE_EDGE + x) : row_all(0.0f));
-    }
-    TILE_UNROLL for (int side = 0; side < 6; side += 2)
-    {
-        const side_walk w = side_walk_of(side);
-        const uint32_t dense = side_tile(args, level, place, side);
-        const uint32_t other = dense != TILE_NONE ? args->m.level[level].index[dense] : TILE_NONE;
-        const float *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS + w.cell;
-        if (side == 0) {
-            FOR_RANGE (i, 0, rows) {
-                const int at = w.rim + (int)i % TILE_EDGE * w.i_rim + (int)i / TILE_EDGE * w.j_rim;
-                rim[at] = other != TILE_NONE ? from[i * TILE_EDGE] : 0.0f;
-            }
-        } else {
-            FOR_ROWS (x, j, 0, side == 2 ? rows / TILE_EDGE : (uint32_t)TILE_EDGE) {
-                row_store(rim + w.rim + (int)j * w.j_rim + x,
-                          other != TILE_NONE ? row_load(from + (int)j * w.j_cell + x) : row_all(0.0f));
-            }
-        }
-    }
-}
-
 TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, int upper, float *density,
                             uint32_t *sides)
 {

@@ -5,33 +5,6 @@
 
 TILE_ASSERT((int)RIM_TURNS *(int)SOLVER_LANES >= (int)TILE_CELLS + 6 * (int)RIM_SIDE, "a tile and its sides");
 
-TILE_FN void load_lower_rim(const grid_args *args, uint32_t level, tile_place place, uint32_t tile, const float *field,
-                            float *rim)
-{
-    const uint32_t cells = TILE_CELLS + 3 * RIM_SIDE, lanes = blockDim.x;
-    for (uint32_t first = threadIdx.x; first < cells; first += RIM_TURNS * lanes) {
-        uint32_t from[RIM_TURNS];
-        float value[RIM_TURNS];
-        TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++)
-        {
-            const rim_cell c = rim_cell_of(tile_min_u32(first + k * lanes, cells - 1), 2);
-            const uint32_t dense = c.side >= 0 ? side_tile(args, level, place, c.side) : TILE_NONE;
-            const uint32_t other = args->m.level[level].index[dense != TILE_NONE ? dense : 0];
-            from[k] = c.side < 0 ? tile : dense != TILE_NONE ? other : TILE_NONE;
-        }
-        TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++)
-        {
-            const rim_cell c = rim_cell_of(tile_min_u32(first + k * lanes, cells - 1), 2);
-            value[k] = from[k] != TILE_NONE ? field[(uint64_t)from[k] * TILE_CELLS + c.cell] : 0.0f;
-        }
-        TILE_UNROLL for (uint32_t k = 0; k < RIM_TURNS; k++) if (first + k * lanes < cells)
-        {
-            rim[rim_cell_of(first + k * lanes, 2).rim] = value[k];
-        }
-    }
-    TILE_BARRIER();
-}
-
 /// Cells of a tile and of its six sides, or of the lower three.
 TILE_FN uint32_t rim_cells(int upper)
 {

@@ -54,12 +54,17 @@ static void launch_level(grid_host *grid, grid_args *args, const tarn_kernel *ke
     grid_launch(grid, args, kernel, &args->m.counters->level_tiles[level], most);
 }
 
-void grid_forget_launches(grid_host *grid)
+static void forget(grid_host *grid, uint32_t first, uint32_t end)
 {
-    for (int i = 0; i < GRID_SUBSTEPS; i++) {
+    for (uint32_t i = first; i < end; i++) {
         tarn_queue_replay_destroy(grid->queue, grid->substep[i]);
         grid->substep[i] = NULL;
     }
+}
+
+void grid_forget_launches(grid_host *grid)
+{
+    forget(grid, 0, GRID_SUBSTEPS);
 }
 
 // -------------------------------------------------------------------------------------------------------------- bodies
@@ -93,21 +98,24 @@ void grid_choose_chain(grid_host *grid, const grid_counters *counters)
     while (level < grid->args->shape.level_count && counters->level_tiles[level] > grid->chain_tiles) {
         level++;
     }
-    const uint32_t tiles = level < grid->args->shape.level_count ? counters->level_tiles[level] : 0;
-    while (blocks < tiles) {
+    grid->chain_level = level;
+    if (level == grid->args->shape.level_count) {
+        return; // launch by launch
+    }
+    while (blocks < counters->level_tiles[level]) {
         blocks *= 2;
     }
-    grid->chain_level = level;
-    if (blocks > grid->chain_blocks || 4 * blocks <= grid->chain_blocks) {
-        grid->chain_blocks = blocks;
-        grid_forget_launches(grid);
+    uint32_t *recorded = &grid->chain_blocks[level];
+    if (blocks > *recorded || 4 * blocks <= *recorded) {
+        *recorded = blocks;
+        forget(grid, GRID_SUBSTEP_KINDS * level, GRID_SUBSTEP_KINDS * (level + 1));
     }
 }
 
 static void launch_as_one(grid_host *grid, bool is_one, void (*body)(void *), void *context)
 {
     if (is_one) {
-        tarn_queue_chain(grid->queue, &tarn_grid_solver_chain, grid->chain_blocks, body, context);
+        tarn_queue_chain(grid->queue, &tarn_grid_solver_chain, grid->chain_blocks[grid->chain_level], body, context);
     } else {
         body(context);
     }

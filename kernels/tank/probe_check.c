@@ -13,7 +13,7 @@ static tarn_status check_place(const grid_complaint *why, const tarn_tank_desc *
 {
     for (int a = 0; a < 3; a++) {
         const double size = (double)desc->cells[a] * (double)desc->cell_m, slack = 1e-4 * (double)desc->cell_m;
-        if (!((double)at_m[a] >= -slack && (double)at_m[a] <= size + slack)) { // true of NaN, too
+        if (!((double)at_m[a] >= 0 && (double)at_m[a] <= size + slack)) { // true of NaN, too
             return grid_refuse(why, TARN_E_ARGUMENT, "%c is %g m; allowed is 0 to %g, which is in the tank", "xyz"[a],
                                (double)at_m[a], size);
         }

@@ -335,9 +335,8 @@ static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
     tank_tools_begin(tank, &input->tools, control);
     // Each of its own, so that a tap that opens and shuts records nothing anew.
     grid_choose_chain(&tank->grid, &tank->counters.grid);
-    tarn_replay **recorded =
-        &tank->grid
-             .substep[tank->has_events | tank->has_births << 1 | tank->has_pours << 2 | tank->grid.chain_level << 3];
+    tarn_replay **recorded = &tank->grid.substep[tank->has_events | tank->has_births << 1 | tank->has_pours << 2 |
+                                                 tank->grid.chain_level * GRID_SUBSTEP_KINDS];
     for (uint32_t i = 0; i < tank->grid.substeps; i++) {
         if (tank->profiling == TARN_PROFILE_WAITS) {
             substep(tank);

@@ -3,6 +3,7 @@
 #include "server/common/ipc.h"
 #include "protocol/assert.h"
 #include "protocol/frame.h"
+#include "protocol/message_text.h"
 #include "server/common/byte_codec.h"
 
 #include <string.h>
@@ -223,6 +224,7 @@ static void probes(byte_codec *codec, tarn_ipc_probes *message)
             f32(codec, &probe->to_m[axis]);
         }
         text(codec, probe->label, sizeof probe->label);
+        refuse_when(codec, tarn_text_fault((const uint8_t *)probe->label, strlen(probe->label)) != NULL);
     }
 }
 

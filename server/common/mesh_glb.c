@@ -16,7 +16,7 @@
 enum {
     HEAD_BYTES = 12,
     CHUNK_HEAD_BYTES = 8,
-    JSON_BYTES_MAX = 4 << 20, // a tree of it takes some twenty times as much memory
+    JSON_BYTES_MAX = 1 << 20, // a tree of the smallest objects takes some eighty times as much memory
     NODES_DEEP_MAX = 64,
     STRIDE_MAX = 252,
     MODE_TRIANGLES = 4,

@@ -123,6 +123,7 @@ enum {
     TARN_GATEWAY_BARRED_MAX = 64,       ///< of a session's viewers whom owners removed or muted, when they come again
     TARN_GATEWAY_REMOVED_S = 600,       ///< that one who was removed is kept out
     TARN_GATEWAY_PROBES_VIEWER_MAX = 4, ///< that one viewer who isn't an owner has placed
+    TARN_GATEWAY_PROBES_SEND_MS = 100,  ///< between lists of a session, however many change it
     TARN_GATEWAY_PROBE_MS = 50,         ///< between changes of probes by a viewer, in the long run
     TARN_GATEWAY_PROBE_BURST = 20,      ///< of them at once
     TARN_GATEWAY_REFUSED_MS = 1000,     ///< between two answers to what is locked, or comes from who is muted

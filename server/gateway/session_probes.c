@@ -2,6 +2,7 @@
 // tarn_session_probes_wish and tarn_session_probes_answered.
 #include "server/gateway/session_probes.h"
 #include "protocol/assert.h"
+#include "server/common/clock.h"
 #include "server/gateway/session.h"
 #include "server/gateway/session_keep.h"
 #include "server/gateway/session_place.h"
@@ -225,8 +226,9 @@ bool tarn_session_probes_are_watched(const tarn_session *session)
 void tarn_session_probes_send(tarn_session *session)
 {
     tarn_session_probes *probes = &session->probes;
-    if (!probes->is_changed || probes->awaits) {
-        return;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    if (!probes->is_changed || probes->awaits || now_ns < probes->send_due_ns) {
+        return; // the next tick tries again
     }
     tarn_ipc_message message = {.kind = TARN_IPC_PROBES, .tank = session->id};
     message.probes = (tarn_ipc_probes){.revision = probes->revision + 1, .count = probes->wanted.count};
@@ -239,7 +241,8 @@ void tarn_session_probes_send(tarn_session *session)
         memcpy(probe->to_m, wanted->to_m, sizeof probe->to_m);
     }
     const tarn_worker_queue_key key = {.kind = TARN_IPC_PROBES, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (tarn_session_post(session, &message, key, false) == TARN_OK) { // else the next tick tries again
+    if (tarn_session_post(session, &message, key, false) == TARN_OK) {
+        probes->send_due_ns = now_ns + TARN_GATEWAY_PROBES_SEND_MS * (uint64_t)1000000;
         probes->revision++;
         probes->sent = probes->wanted;
         probes->awaits = true;
@@ -307,10 +310,10 @@ static void refuse(tarn_session *session, const tarn_probe_wanted *sent, const c
     if (wanted != NULL && told != NULL && !is_there(sent, told)) {
         memcpy(wanted->at_m, told->at_m, sizeof wanted->at_m);
         memcpy(wanted->to_m, told->to_m, sizeof wanted->to_m);
-        probes->is_changed = true;
     } else {
-        take_out(&probes->wanted, sent->id); // the worker doesn't measure it
+        take_out(&probes->wanted, sent->id);
     }
+    probes->is_changed = true; // another tank might have room for what was sent
     tarn_text text;
     snprintf(text, sizeof text, "probe: %.*s", TARN_IPC_PROBE_WHY_BYTES, why);
     for (uint32_t i = 0; i < session->viewer_count; i++) {
@@ -335,6 +338,18 @@ static void fill_info(const tarn_session_probes *probes, uint32_t index, const t
     memcpy(info->label, sent->label, sizeof info->label);
     info->column_count = answer->of[index].column_count;
     memcpy(info->columns, answer->of[index].columns, sizeof info->columns);
+}
+
+/// Why one isn't measured. @return "": it is
+static const char *why_not(const tarn_session_probes *probes, const tarn_ipc_probed *answer, uint32_t index)
+{
+    const tarn_probe_wanted *sent = &probes->sent.of[index];
+    for (int axis = 0; axis < 3; axis++) {
+        if (!(sent->at_m[axis] >= 0 && sent->to_m[axis] >= 0)) {
+            return "places in the tank are 0 m and more along each axis";
+        }
+    }
+    return answer->of[index].why;
 }
 
 /// Whether it can be told, whatever a worker said.
@@ -365,7 +380,7 @@ tarn_status tarn_session_probes_answered(tarn_session *session, const tarn_ipc_p
     memset(&list, 0, sizeof list);
     list.list = probes->shown->told.list;
     for (uint32_t i = 0; i < answer->count; i++) {
-        if (answer->of[i].why[0] == 0) {
+        if (why_not(probes, answer, i)[0] == 0) {
             fill_info(probes, i, answer, &list.probes[list.probe_count++]);
         }
     }
@@ -374,8 +389,9 @@ tarn_status tarn_session_probes_answered(tarn_session *session, const tarn_ipc_p
     }
     probes->awaits = false;
     for (uint32_t i = 0; i < answer->count; i++) {
-        if (answer->of[i].why[0] != 0) {
-            refuse(session, &probes->sent.of[i], answer->of[i].why);
+        const char *why = why_not(probes, answer, i);
+        if (why[0] != 0) {
+            refuse(session, &probes->sent.of[i], why);
         }
     }
     if (memcmp(&probes->shown->told, &list, sizeof list) != 0) {

@@ -48,6 +48,7 @@ typedef struct tarn_session_probes {
     uint32_t revision;        ///< of those
     bool awaits;              ///< the answer
     bool is_changed;          ///< since they were sent
+    uint64_t send_due_ns;     ///< not before: everybody hears of each list
     tarn_probes_shown *shown; ///< owned; NULL: there never was a probe. It serves every session of this place
     tarn_name scene;          ///< whose own ones are in the list; empty: none has been yet
     bool is_scene_due;        ///< it was loaded just now: those of the tank that comes count, whatever its name

@@ -99,12 +99,14 @@ static void read_scene(tarn_scene_watch *watch, const char *path, const watched_
     // A path is the operator's business; the log has it.
     const size_t path_bytes = strlen(path);
     const bool has_path = strncmp(why, path, path_bytes) == 0 && strncmp(why + path_bytes, ": ", 2) == 0;
+    const char *behind = strncmp(why, "...", 3) == 0 ? strstr(why, ".json: ") : NULL; // a long path's end
+    const char *plain = has_path ? why + path_bytes + 2 : behind != NULL ? behind + 7 : why;
     const bool is_new = before == NULL || (before->read_ns == 0 && !before->is_right),
                was_wrong = !is_new && !before->is_right;
     const bool is_news = !scene->is_right && !(was_wrong && is_same(&before->stamp, &scene->stamp));
     if (is_news) {
         scene->wrong_ns = scene->read_ns;
-        snprintf(scene->why, sizeof scene->why, "%s", why + (has_path ? path_bytes + 2 : 0));
+        snprintf(scene->why, sizeof scene->why, "%s", plain);
     }
     if (!watch->says) {
         return;

@@ -276,7 +276,7 @@ static void answer_probes(uint8_t how)
         answer.of[i].column_count = 1;
         snprintf(answer.of[i].columns[0], sizeof answer.of[i].columns[0], "pressure_pa");
     }
-    (void)tarn_session_probes_answered(&session, &answer); // places outside the tank can't be told
+    must(tarn_session_probes_answered(&session, &answer) == TARN_OK);
     const uint32_t count = tarn_session_probes_told(&session);
     const tarn_ipc_readings readings = {.revision = asked.revision,
                                         .epoch = session.epoch_served,

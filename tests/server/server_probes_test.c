@@ -474,6 +474,9 @@ static void test_what_cannot_be_is_refused(void **state)
     (void)state;
     place(&ada, TARN_SHOWS_POINT, 0.5f, 1.5f, 0.5f);
     expect_refusal(&ada, TARN_ERROR_INPUT, "probe: y is 1.5 m; allowed is 0 to 1");
+    // A hair outside, where nobody could be told of it.
+    place(&ada, TARN_SHOWS_POINT, -1e-9f, 0.25f, 0.5f);
+    expect_refusal(&ada, TARN_ERROR_INPUT, "probe: x is -1e-09 m; allowed is 0 to 1");
     place(&ada, TARN_SHOWS_FLUX, 0.5f, 0.5f, 0.5f);
     expect_refusal(&ada, TARN_ERROR_INPUT, "corners");
     assert_int_equal(ada.list.probe_count, 2);

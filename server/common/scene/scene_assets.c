@@ -106,7 +106,10 @@ static bool find_bytes(scene_reader *r, const char *path, const char *name, cons
     if (status != TARN_OK) {
         free(*made);
         *made = NULL;
-        (void)pass_on(r, status, path, why);
+        // Where it really is stays the operator's.
+        const size_t real_bytes = strlen(real);
+        const bool has_real = strncmp(why, real, real_bytes) == 0 && strncmp(why + real_bytes, ": ", 2) == 0;
+        (void)pass_on(r, status, path, why + (has_real ? real_bytes + 2 : 0));
         return false;
     }
     return true;

@@ -85,8 +85,8 @@ export class SecondaryParticles {
   readonly x = new Float32Array(SECONDARY_MAX);
   readonly y = new Float32Array(SECONDARY_MAX);
   readonly z = new Float32Array(SECONDARY_MAX);
-  private readonly vx = new Float32Array(SECONDARY_MAX);
-  private readonly vy = new Float32Array(SECONDARY_MAX);
+  readonly vx = new Float32Array(SECONDARY_MAX);
+  readonly vy = new Float32Array(SECONDARY_MAX);
   private readonly vz = new Float32Array(SECONDARY_MAX);
   /** Seconds lived and left. */
   private readonly age = new Float32Array(SECONDARY_MAX);
@@ -227,7 +227,13 @@ export class SecondaryParticles {
     // A particle stands for those that aren't asked or weren't sent; and where a voxel has more of them, for less water.
     const each =
       (foamy * dt * stride * particlesTotal * 8) / Math.max(1, particleCount * Math.max(1, info.crowding));
-    for (let at = 4 * Math.floor(this.draw() * stride); at < 4 * particleCount; at += 4 * stride) {
+    // Particles lie in the order of their places: who is asked first, and finds room, is another one each time.
+    const asked = Math.floor(particleCount / stride);
+    const first = Math.floor(this.draw() * stride);
+    const begin = Math.floor(this.draw() * asked);
+    const room = 1 - (this.count / most) ** 2;
+    for (let n = 0; n < asked && this.count < most; n++) {
+      const at = 4 * (first + stride * ((begin + n) % asked));
       const ux = (velocities[at] as number) * scale;
       const uy = (velocities[at + 1] as number) * scale;
       const uz = (velocities[at + 2] as number) * scale;
@@ -241,7 +247,6 @@ export class SecondaryParticles {
       const trapped = potential(this.closingAt(ix, iy, iz, ux, uy, uz) / top, TRAPPED_LOW, TRAPPED_HIGH);
       const crest = this.crestAt(ix, iy, iz, ux, uy, uz);
       const strength = energy * open;
-      const room = 1 - (this.count / most) ** 2;
       const wanted = strength * (TRAPPED_PER_S * trapped + CREST_PER_S * crest) * each * room;
       let births = Math.min(BIRTHS_EACH_MAX, Math.floor(wanted + this.draw()));
       if (births === 0) continue;

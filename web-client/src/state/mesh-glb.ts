@@ -52,6 +52,7 @@ function readChunks(bytes: Uint8Array): { json: Json; bin: DataView } {
 class GlbFile {
   private readonly mesh: Mesh = { positions: [], indices: [] };
   private readonly nodes: readonly unknown[];
+  private readonly seen = new Set<number>();
 
   constructor(
     private readonly json: Json,
@@ -76,6 +77,8 @@ class GlbFile {
 
   private addNode(number: number, outer: Place, depth: number): void {
     if (depth > DEEP_MAX) throw new Error("its nodes are too many in each other");
+    if (this.seen.has(number)) throw new Error("a node is there twice");
+    this.seen.add(number);
     const node = object(this.nodes[number]);
     const place = within(outer, placeOf(node));
     if (node.mesh !== undefined) {
@@ -124,6 +127,9 @@ class GlbFile {
     if (accessor.sparse !== undefined) throw new Error("it has sparse values");
     if (
       !(
+        Number.isInteger(count) &&
+        Number.isInteger(stride) &&
+        Number.isInteger(start) &&
         count > 0 &&
         stride > 0 &&
         start >= 0 &&

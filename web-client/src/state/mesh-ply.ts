@@ -71,6 +71,7 @@ export function readPly(bytes: Uint8Array): Triangles {
       const values = element.properties.map((property) => {
         if (property.countType === "") return number(property.type);
         const count = number(property.countType);
+        if (!(Number.isInteger(count) && count >= 0)) throw new Error("a list has no length");
         const isFace = element.name === "face" && /^vertex_ind(ices|ex)$/.test(property.name);
         if (isFace) takeFan(indices, count, () => number(property.type));
         else for (let k = 0; k < count; k++) number(property.type);
@@ -126,8 +127,8 @@ function readProperty(words: string[]): Property {
 }
 
 function typeOf(word = ""): string {
-  const type = SAME[word] ?? word;
-  if (!(type in BYTES)) throw new Error(`it has values of an unknown type, ${word}`);
+  const type = Object.hasOwn(SAME, word) ? (SAME[word] as string) : word;
+  if (!Object.hasOwn(BYTES, type)) throw new Error(`it has values of an unknown type, ${word}`);
   return type;
 }
 

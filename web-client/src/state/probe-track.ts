@@ -44,6 +44,9 @@ export function probeColour(index: number): number {
 }
 
 /** How a probe is called where people read. */
+/** Of a column: letters, digits and what can't end a cell. */
+const plainOf = (text: string): string => text.replace(/[^\p{L}\p{N}-]+/gu, "_");
+
 export function titleOf({ label, kind, id }: Probe): string {
   return label === "" ? `${kind} ${id}` : label;
 }
@@ -197,7 +200,7 @@ export class ProbeTrack {
     const named = this.probes.flatMap((probe) => {
       const rows = this.rows.get(probe.id);
       if (rows === undefined || rows.count === 0) return [];
-      const plain = titleOf(probe).replace(/[^\p{L}\p{N}-]+/gu, "_");
+      const plain = plainOf(titleOf(probe));
       const times = names.get(plain) ?? 0;
       names.set(plain, times + 1);
       return [{ rows, name: times === 0 ? plain : `${plain}_${probe.id}` }];
@@ -205,7 +208,7 @@ export class ProbeTrack {
     const lines = [
       [
         "time_s",
-        ...named.flatMap(({ rows, name }) => rows.columns.map((column) => `${name}_${column}`)),
+        ...named.flatMap(({ rows, name }) => rows.columns.map((column) => `${name}_${plainOf(column)}`)),
       ].join(),
     ];
     const at = named.map(() => 0);
