@@ -11,7 +11,7 @@ static void say(const tarn_ipc_scene_faults *faults, tarn_viewer *viewer)
     if (faults->count > 1) {
         snprintf(others, sizeof others, " (the log has %u other%s)", faults->count - 1, faults->count > 2 ? "s" : "");
     }
-    snprintf(sentence, sizeof sentence, "the scene \"%s\" isn't offered%s: %.380s", faults->newest, others,
+    snprintf(sentence, sizeof sentence, "the scene \"%s\" isn't offered%s: %.360s", faults->newest, others,
              faults->why);
     tarn_viewer_error(viewer, TARN_ERROR_SCENE, sentence);
 }
