@@ -253,6 +253,7 @@ void tarn_session_probes_send(tarn_session *session)
 void tarn_session_probes_again(tarn_session *session)
 {
     session->probes.awaits = false;
+    session->probes.send_due_ns = 0;
     session->probes.is_changed = session->probes.wanted.count > 0 || tarn_session_probes_told(session) > 0;
     tarn_session_probes_send(session);
 }
@@ -281,6 +282,7 @@ void tarn_session_probes_of_scene(tarn_session *session, const tarn_ipc_scene_pr
         }
     }
     if (probes->wanted.count > 0 || before.count > 0) {
+        probes->send_due_ns = 0; // what the new tank says of the old list isn't to be told
         changed(session);
     }
 }
@@ -344,12 +346,11 @@ static void fill_info(const tarn_session_probes *probes, uint32_t index, const t
 static const char *why_not(const tarn_session_probes *probes, const tarn_ipc_probed *answer, uint32_t index)
 {
     const tarn_probe_wanted *sent = &probes->sent.of[index];
+    bool is_told = true; // what a viewer is told of a place is 0 m and more
     for (int axis = 0; axis < 3; axis++) {
-        if (!(sent->at_m[axis] >= 0 && sent->to_m[axis] >= 0)) {
-            return "places in the tank are 0 m and more along each axis";
-        }
+        is_told = is_told && sent->at_m[axis] >= 0 && sent->to_m[axis] >= 0;
     }
-    return answer->of[index].why;
+    return is_told || answer->of[index].why[0] != 0 ? answer->of[index].why : "it is outside the tank";
 }
 
 /// Whether it can be told, whatever a worker said.

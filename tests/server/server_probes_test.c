@@ -90,8 +90,8 @@ static void look(watcher *w)
         take_list(w, &message.probes);
     } else if (message.kind == TARN_MESSAGE_READINGS) {
         take_readings(w, &message.readings);
-    } else if (message.kind == TARN_MESSAGE_ERROR) {
-        w->error = message.error;
+    } else if (message.kind == TARN_MESSAGE_ERROR && message.error.code != TARN_ERROR_WORKER) {
+        w->error = message.error; // else: how a tank that begins anew often is kept
     } else if (message.kind == TARN_MESSAGE_STATE) {
         w->ws.state = message.state;
     }
