@@ -2,6 +2,7 @@
 // names is looked up in the map, checked and stored. Fields that no table names are never looked at.
 //
 //     bytes -> scan -> "t" -> shape of the kind -> fields -> ("k" -> shape of the input kind -> fields) -> message
+#include "protocol/assert.h"
 #include "protocol/message_text.h"
 #include "protocol/message_value.h"
 #include "protocol/motion_code.h"
@@ -485,6 +486,7 @@ static tarn_status read_input_kind(tarn_reader *r, const tarn_map_view *map, tar
     if (status) {
         return status;
     }
+    TARN_ASSERT(shape != NULL);
     message->input.kind = (tarn_input_kind)shape->value;
     status = read_fields(r, map, shape, message);
     return status == TARN_OK && message->input.kind == TARN_INPUT_MOTION ? check_rectangle(r, &message->input.motion)
@@ -518,6 +520,7 @@ static tarn_status read_kind(tarn_reader *r, const tarn_map_view *map, size_t by
     if (status) {
         return status;
     }
+    TARN_ASSERT(shape != NULL);
     r->message = shape->word;
     message->kind = (tarn_message_kind)shape->value;
     if (tarn_message_from_client(message->kind) && byte_count > TARN_MESSAGE_BYTES_MAX) {

@@ -18,12 +18,8 @@
 static const struct {
     const char *ending, *type;
 } types[] = {
-    {".json", "application/json"},
-    {".obj", "text/plain; charset=utf-8"},
-    {".stl", "application/octet-stream"},
-    {".ply", "application/octet-stream"},
-    {".glb", "model/gltf-binary"},
-    {".pgm", "application/octet-stream"},
+    {".json", "application/json"},        {".obj", "text/plain; charset=utf-8"}, {".stl", "application/octet-stream"},
+    {".ply", "application/octet-stream"}, {".glb", "model/gltf-binary"},         {".pgm", "application/octet-stream"},
 };
 
 /// NULL for what isn't served.

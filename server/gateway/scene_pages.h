@@ -30,8 +30,8 @@ typedef struct tarn_scene_pages {
 /// Reads one file, or shares it with who reads the same state of it.
 /// @param directory  of the scenes
 /// @param path       as in a URL: "/scenes/dam-break.json". The rest consists of names of letters, digits, '.', '-' and
-///                   '_' with slashes between them, none of which begins with a dot; it ends in .json, .obj, .stl, .ply,
-///                   .glb or .pgm
+///                   '_' with slashes between them, none of which begins with a dot; it ends in .json, .obj, .stl,
+///                   .ply, .glb or .pgm
 /// @param page       on success for tarn_scene_page_close, otherwise NULL
 /// @return TARN_OK, TARN_E_NOT_FOUND (also of anything that isn't such a path), TARN_E_LIMIT (more than
 ///         TARN_GATEWAY_PAGE_BYTES_MAX), TARN_E_IO or TARN_E_MEMORY

@@ -502,7 +502,8 @@ static void added_solids_are_checked(void **context)
     refused(ADDED("7"), TARN_E_MALFORMED, "an array");
 }
 
-#define READINGS(rows, rest) "{'t':'readings','list':1,'epoch':2,'step':3,'dt_s':0.01,'rows':" rows ",'values':" rest "}"
+#define READINGS(rows, rest)                                                                                           \
+    "{'t':'readings','list':1,'epoch':2,'step':3,'dt_s':0.01,'rows':" rows ",'values':" rest "}"
 #define PROBE_OF(rest) "{'t':'probes','list':1,'probes':[{'id':1,'kind':'point'," rest "}]}"
 
 static tarn_status write_status(const tarn_message *message);

@@ -1,6 +1,6 @@
-// Holds protocol/SPEC.md, STREAM.md and PROBES.md to the code: its byte tables, its table of limits, its fields with types and
-// ranges, its error codes and statuses are compared with the headers and tables that the code is compiled from, both
-// ways.
+// Holds protocol/SPEC.md, STREAM.md and PROBES.md to the code: its byte tables, its table of limits, its fields with
+// types and ranges, its error codes and statuses are compared with the headers and tables that the code is compiled
+// from, both ways.
 #include "protocol/message_fields.h"
 #include "protocol/point_set.h"
 #include "protocol/residual.h"
