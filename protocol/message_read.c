@@ -60,16 +60,16 @@ static tarn_status read_cells(const tarn_reader *r, const tarn_item *item, const
     return TARN_OK;
 }
 
-static tarn_status read_scenes(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
-                               tarn_welcome *welcome)
+static tarn_status read_names(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+                              uint32_t count_max, tarn_name *names, uint32_t *count)
 {
-    tarn_status status = tarn_open_array(r, array, 0, TARN_SCENES_MAX);
+    tarn_status status = tarn_open_array(r, array, 0, count_max);
     for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
         tarn_item item;
         tarn_cursor_next(cursor, &item);
-        status = tarn_read_string(r, &item, field, welcome->scenes[i]);
+        status = tarn_read_string(r, &item, field, names[i]);
     }
-    welcome->scene_count = array->count;
+    *count = array->count;
     return status;
 }
 
@@ -268,19 +268,6 @@ static tarn_status read_probes(tarn_reader *r, tarn_cursor *cursor, const tarn_i
     return status;
 }
 
-static tarn_status read_columns(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
-                                tarn_probe_info *info)
-{
-    tarn_status status = tarn_open_array(r, array, 0, TARN_PROBE_VALUES_MAX);
-    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
-        tarn_item item;
-        tarn_cursor_next(cursor, &item);
-        status = tarn_read_string(r, &item, field, info->columns[i]);
-    }
-    info->column_count = array->count;
-    return status;
-}
-
 /// What comes out has whole rows of finite numbers; how many a row has the list says.
 static tarn_status read_values(const tarn_reader *r, const tarn_item *item, const tarn_field *field,
                                tarn_readings *readings)
@@ -372,7 +359,8 @@ static tarn_status read_field(tarn_reader *r, tarn_cursor *cursor, const tarn_fi
     case TARN_FIELD_VERSIONS:
         return read_versions(r, cursor, &item, field, to);
     case TARN_FIELD_SCENES:
-        return read_scenes(r, cursor, &item, field, to);
+        return read_names(r, cursor, &item, field, TARN_SCENES_MAX, ((tarn_welcome *)to)->scenes,
+                          &((tarn_welcome *)to)->scene_count);
     case TARN_FIELD_JOINTS:
         return read_joints(r, cursor, &item, field, to);
     case TARN_FIELD_CELLS:
@@ -400,7 +388,8 @@ static tarn_status read_field(tarn_reader *r, tarn_cursor *cursor, const tarn_fi
     case TARN_FIELD_PROBES:
         return read_probes(r, cursor, &item, to);
     case TARN_FIELD_COLUMNS:
-        return read_columns(r, cursor, &item, field, to);
+        return read_names(r, cursor, &item, field, TARN_PROBE_VALUES_MAX, ((tarn_probe_info *)to)->columns,
+                          &((tarn_probe_info *)to)->column_count);
     case TARN_FIELD_VALUES:
         return read_values(r, &item, field, to);
     case TARN_FIELD_STATE:
