@@ -134,8 +134,10 @@ test("glTF that can't be shown as it is meant is refused", () => {
   expect(() => readGlb(glb({ nodes: [{ mesh: 1 }] }))).toThrow("missing");
   expect(() => readGlb(glb({ nodes: [{ mesh: 0, skin: 0 }] }))).toThrow("bones");
   expect(() => readGlb(glb({ nodes: [{ children: [0] }], scenes: [{ nodes: [0] }] }))).toThrow(
-    "in each other",
+    "a node is there twice",
   );
+  const chain = Array.from({ length: 1000 }, (_, i) => ({ children: [i + 1] }));
+  expect(() => readGlb(glb({ nodes: [...chain, { mesh: 0 }] }))).toThrow("in each other");
   expect(() => readGlb(glb({ nodes, extensionsRequired: ["KHR_draco_mesh_compression"] }))).toThrow("draco");
   const accessor = { bufferView: 0, componentType: 5126, type: "VEC3", count: 4 };
   const meshes = [{ primitives: [{ attributes: { POSITION: 0 } }] }];
