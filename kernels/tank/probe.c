@@ -1,6 +1,7 @@
 // Probes on the host: what they are in cells, and what their sums mean.
 //
-//     sums to zero ─ probe_particles ─ probe_grid ─ one download ─ SI units
+//     one launch ─ one download ─ SI units
+//                               └ sums to zero, for the next time
 //
 // The device adds integers and copies values of the grid; all other arithmetic is here, in doubles, so that figures
 // are the same whatever the device is.
@@ -13,11 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Not in the tank's list: no step launches them.
-TARN_KERNEL_DECLARE(tank_probe_particles)
-TARN_KERNEL_DECLARE(tank_probe_grid)
-static const tarn_kernel particles_kernel = TARN_KERNEL_DEFINE(tank_probe_particles);
-static const tarn_kernel grid_kernel = TARN_KERNEL_DEFINE(tank_probe_grid);
+// Not in the tank's list: no step launches it.
+TARN_KERNEL_DECLARE(tank_probe_all)
+static const tarn_kernel probe_kernel = TARN_KERNEL_DEFINE(tank_probe_all);
 
 _Static_assert((int)TARN_PROBE_POINT == (int)PROBE_POINT && (int)TARN_PROBE_GAUGE == (int)PROBE_GAUGE &&
                    (int)TARN_PROBE_FLUX == (int)PROBE_FLUX,
@@ -26,7 +25,7 @@ _Static_assert((int)TARN_MODEL_CARRIED_MAX == (int)CARRIED_MAX, "a reading has a
 
 struct tarn_probes {
     tarn_tank *tank;
-    uint32_t count, point_count, tile_count;
+    uint32_t count, tile_count;
     uint32_t sum_count, cell_count;
     tank_probe probe[TARN_PROBES_MAX];
     uint32_t point[TARN_PROBES_MAX];
@@ -68,14 +67,19 @@ static void find_box(const tarn_tank_desc *desc, const tarn_probe *from, tank_pr
             low = fmin(low, corner);
             high = fmax(high, corner);
         }
-        const double cells = (double)desc->cells[a], reach = desc->cells[a] == 1 ? 2.0 : 1.001;
-        low = fmin(fmax(low / (double)desc->cell_m - reach, 0.0), cells);
-        high = fmin(fmax(high / (double)desc->cell_m + reach, 0.0), cells);
+        // A point's weights end after a cell, exactly as it lies; the others' places are rounded once more.
+        const bool is_point = from->kind == TARN_PROBE_POINT;
+        const double cells = (double)desc->cells[a], slack = is_point ? 0.0 : 0.001;
+        const double reach = desc->cells[a] == 1 ? 2.0 : 1.0 + slack;
+        low = is_point ? (double)probe->at[a] : low / (double)desc->cell_m;
+        high = is_point ? low : high / (double)desc->cell_m;
+        low = fmin(fmax(low - reach, 0.0), cells);
+        high = fmin(fmax(high + reach, 0.0), cells);
         probe->low[a] = (uint32_t)(low * (1 << POSITION_BITS));
-        probe->extent[a] = (uint32_t)(high * (1 << POSITION_BITS)) - probe->low[a];
+        probe->extent[a] = (uint32_t)ceil(high * (1 << POSITION_BITS)) - 1 - probe->low[a];
         const int tiles = ((int)desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
         first[a] = tile_min_i32((int)low / TILE_EDGE, tiles - 1);
-        last[a] = tile_min_i32((int)high / TILE_EDGE, tiles - 1);
+        last[a] = tile_min_i32((int)((probe->low[a] + probe->extent[a]) >> TILE_POSITION_BITS), tiles - 1);
     }
 }
 
@@ -140,7 +144,7 @@ static tarn_status place(tarn_probes *p, const tarn_probe *from)
         p->sum_count += PROBE_POINT_SUMS;
         probe->cells = p->cell_count;
         p->cell_count += PROBE_CELLS;
-        p->point[p->point_count++] = p->count;
+        p->point[p->args.point_count++] = p->count;
     } else {
         probe->length[0] = direction(desc, from->points_m[0], from->points_m[1], probe->along);
         probe->samples = 1;
@@ -194,6 +198,9 @@ static tarn_status take_memory(tarn_probes *p)
     p->args.tile = (const tank_probe_tile *)(given + probes + points);
     p->args.sum = (uint64_t *)found;
     p->args.cell = (float *)(found + sums);
+    if (status == TARN_OK) {
+        status = tarn_queue_zero(queue, p->found, sums);
+    }
     free(p->tiles);
     p->tiles = NULL;
     return status;
@@ -392,15 +399,11 @@ tarn_status tarn_probes_read(tarn_probes *probes, tarn_probe_reading *readings)
     args->carried_count = tank->model->fills ? tank->model->shown.carried_count : 0;
     args->has_flow = tank->model->keeps_velocity;
     args->has_pressure = tank->model->pressure_density != NULL && tank_pressure_m2_s2(tank) > 0.0f;
-    tarn_status status = tarn_queue_zero(queue, args->sum, (size_t)probes->sum_count * sizeof(uint64_t));
-    if (status != TARN_OK) {
-        return status;
+    grid_launch(&tank->grid, args, &probe_kernel, NULL, args->point_count + probes->tile_count);
+    tarn_status status = tarn_queue_download(queue, probes->host, probes->found, probes->found_bytes);
+    if (status == TARN_OK) {
+        status = tarn_queue_zero(queue, args->sum, (size_t)probes->sum_count * sizeof(uint64_t));
     }
-    grid_launch(&tank->grid, args, &particles_kernel, NULL, probes->tile_count);
-    if (probes->point_count > 0) {
-        grid_launch(&tank->grid, args, &grid_kernel, NULL, probes->point_count);
-    }
-    status = tarn_queue_download(queue, probes->host, probes->found, probes->found_bytes);
     for (uint32_t i = 0; i < probes->count && status == TARN_OK; i++) {
         const tank_probe *probe = &probes->probe[i];
         memset(&readings[i], 0, sizeof readings[i]);

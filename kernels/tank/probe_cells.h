@@ -24,6 +24,7 @@ enum {
     PROBE_SAMPLES_PER_CELL = 2, ///< of a gauge, at least
     PROBE_TILE_SAMPLES = 64,    ///< of a gauge, of those that a tile's particles reach
     PROBE_SAMPLE_BITS = 14,     ///< fraction bits of a tile's own sums, of 32 bits
+    PROBE_FLUX_BITS = 11,       ///< so many particles, as a power of two, fit into one of a flux
 };
 
 /// Lengths in cells.
@@ -53,7 +54,8 @@ typedef struct tank_probe_args {
     const tank_probe *probe;
     const tank_probe_tile *tile;
     const uint32_t *point; ///< probes that are points
-    uint64_t *sum;         ///< two's complement
+    uint32_t point_count;
+    uint64_t *sum; ///< two's complement
     float *cell;
     uint32_t carried_count; ///< that points add up
     uint32_t has_pressure, has_flow;
