@@ -1,7 +1,10 @@
 // What probes see. Particles are spread by hat functions of a cell's half width of one cell along each axis.
-#include "kernels/device/pack.h"
+#include "kernels/grid/poisson.h"
+#include "kernels/grid/solids.h"
 #include "kernels/tank/probe_cells.h"
 #include "kernels/tank/show.h"
+
+#define PROBE_FORCE_LIMIT 4e6f
 
 enum { PROBE_OWN = PACK_WIDTH > 1 ? PACK_WIDTH : PROBE_LANES }; ///< places in which lanes add up what they see
 
@@ -27,6 +30,13 @@ TILE_FN uint64_t probe_fixed(float x)
 {
     const float most = CARRIED_LIMIT;
     return (uint64_t)(int64_t)((double)tile_clamp_f32(x, -most, most) * (double)(1 << PROBE_UNIT_BITS));
+}
+
+/// Of a surface's cell: so much that a million of them fit.
+TILE_FN uint64_t probe_fixed_force(float x)
+{
+    return (uint64_t)(int64_t)((double)tile_clamp_f32(x, -PROBE_FORCE_LIMIT, PROBE_FORCE_LIMIT) *
+                               (double)(1 << PROBE_UNIT_BITS));
 }
 
 /// Where particles are, cells.
@@ -249,27 +259,49 @@ TILE_FN void probe_gauge(const tank_probe_args *args, const tank_probe *probe, p
     }
 }
 
-/// The pressure of the last solve in a cell, in its unit; 0 where there was none. Its tiles are listed ascending.
-TILE_FN float probe_pressure(const tank_args *args, int x, int y, int z)
+/// What a probe sees of a tile's particles.
+TILE_FN void probe_particles(const tank_probe_args *args, tank_probe_tile which, probe_scratch *s)
 {
-    const grid_shape *shape = &args->grid.shape;
-    const grid_memory *grid = &args->grid.m;
-    const int cell[3] = {x, y, z};
-    for (int a = 0; a < 3; a++) {
-        if (cell[a] < 0 || cell[a] >= shape->cells[a]) {
-            return 0.0f;
-        }
+    const tank_probe own = args->probe[which.probe], *probe = &own; // what is added might lie there
+    const uint32_t first = args->tank.store.tile_first[which.dense],
+                   end = first + particles_in(&args->tank, which.dense);
+    if (first == end) {
+        return;
     }
-    const uint32_t dense = tile_dense_of(shape, 0, x >> TILE_LOG2, y >> TILE_LOG2, z >> TILE_LOG2);
+    if (probe->kind == PROBE_FLUX) {
+        probe_flux(args, probe, s, first, end);
+    } else if (probe->kind == PROBE_GAUGE) {
+        probe_gauge(args, probe, s, which.dense, first, end);
+    } else {
+        probe_point(args, probe, s, first, end);
+    }
+}
+
+/// Where a tile is among those of the last solve, which are listed ascending; TILE_NONE: it isn't.
+TILE_FN uint32_t probe_solved(const grid_memory *grid, uint32_t dense)
+{
     uint32_t low = 0, end = grid->counters->solved;
     while (low < end) {
         const uint32_t middle = (low + end) / 2;
         low = grid->solved_tile[middle] < dense ? middle + 1 : low;
         end = grid->solved_tile[middle] < dense ? end : middle;
     }
-    return low < grid->counters->solved && grid->solved_tile[low] == dense
-               ? grid->pressure[(uint64_t)low * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)]
-               : 0.0f;
+    return low < grid->counters->solved && grid->solved_tile[low] == dense ? low : TILE_NONE;
+}
+
+/// The pressure of the last solve in a cell, in its unit; 0 where there was none.
+TILE_FN float probe_pressure(const tank_args *args, int x, int y, int z)
+{
+    const grid_shape *shape = &args->grid.shape;
+    const int cell[3] = {x, y, z};
+    for (int a = 0; a < 3; a++) {
+        if (cell[a] < 0 || cell[a] >= shape->cells[a]) {
+            return 0.0f;
+        }
+    }
+    const uint32_t o =
+        probe_solved(&args->grid.m, tile_dense_of(shape, 0, x >> TILE_LOG2, y >> TILE_LOG2, z >> TILE_LOG2));
+    return o != TILE_NONE ? args->grid.m.pressure[(uint64_t)o * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)] : 0.0f;
 }
 
 /// A corner's face of a component: below and above the place along its own axis, at cells' middles along the others.
@@ -304,25 +336,150 @@ TILE_FN void probe_grid(const tank_probe_args *args, const tank_probe *probe)
     }
 }
 
-/// All probes: one tile for each point's part of the grid, then one per probe and tile that it may see particles of.
+// -------------------------------------------------------------------------------------------------------------- forces
+
+/// A tile of the last solve, for a surface: where it lies, and those above along each axis.
+typedef struct probe_solved_tile {
+    uint32_t slot, upper[3]; ///< active indices
+    uint64_t pressure;
+    tile_place place;
+} probe_solved_tile;
+
+TILE_FN void probe_find_solved(const tank_args *args, uint32_t o, uint32_t dense, probe_solved_tile *to)
+{
+    const grid_memory *grid = &args->grid.m;
+    to->place = tile_place_of(&args->grid.shape, 0, dense);
+    to->slot = grid->solved_slot[o];
+    to->pressure = (uint64_t)o * TILE_CELLS;
+    for (int a = 0; a < 3; a++) {
+        const uint32_t next =
+            tile_dense_of(&args->grid.shape, 0, to->place.x + (a == 0), to->place.y + (a == 1), to->place.z + (a == 2));
+        const uint32_t above = next != TILE_NONE && grid->beta[0] != NULL ? probe_solved(grid, next) : TILE_NONE;
+        to->upper[a] = above != TILE_NONE ? grid->solved_slot[above] : TILE_NONE;
+    }
+}
+
+/// What a liquid cell's pressure does to a surface in it, with what the pressure grows by up to it: the same as moves
+/// bodies (grid_body_gather, grid_body_lift).
+TILE_FN void probe_press(const tank_probe_args *args, const probe_solved_tile *in, const tank_probe_cell *surface,
+                         const float *center, uint64_t (*sum)[PROBE_OWN], uint32_t own)
+{
+    const grid_memory *grid = &args->tank.grid.m;
+    const grid_control *control = grid->control;
+    const uint32_t c = surface->cell;
+    if (grid->cell_type[(uint64_t)in->slot * TILE_CELLS + c] != CELL_LIQUID) {
+        return;
+    }
+    const float p = grid->pressure[in->pressure + c];
+    const float at[3] = {(float)(in->place.x * TILE_EDGE + (int)(c & 7)) + 0.5f,
+                         (float)(in->place.y * TILE_EDGE + (int)(c >> 3 & 7)) + 0.5f,
+                         (float)(in->place.z * TILE_EDGE + (int)(c >> 6)) + 0.5f};
+    float r[3], from_pivot[3], force[3], moment[3];
+    for (int a = 0; a < 3; a++) {
+        r[a] = at[a] - center[a];
+        from_pivot[a] = at[a] - control->pivot[a];
+    }
+    for (int a = 0; a < 3; a++) {
+        const float pull = control->gravity[a] + dot3(control->force_slope[a], from_pivot);
+        const float mass = (float)surface->lack[a] * (1.0f / 510.0f) * density_along(grid, in->slot, in->upper, c, a);
+        force[a] = p * ((float)surface->cover[a] * (1.0f / 255.0f)) - pull * args->kick * mass;
+    }
+    cross3(r, force, moment);
+    for (int a = 0; a < 3; a++) {
+        sum[a][own] += probe_fixed_force(force[a]);
+        sum[3 + a][own] += probe_fixed_force(moment[a]);
+    }
+}
+
+TILE_FN void probe_begin_force(probe_scratch *s)
+{
+    FOR_RANGE (i, 0, PROBE_FORCE_SUMS * PROBE_OWN) {
+        s->sum[i / PROBE_OWN][i % PROBE_OWN] = 0;
+    }
+    TILE_BARRIER();
+}
+
+TILE_FN void probe_end_force(const tank_probe_args *args, const tank_probe *probe, probe_scratch *s)
+{
+    TILE_BARRIER();
+    for (uint32_t k = 0; k < PROBE_FORCE_SUMS; k++) {
+        tile_sum_u64(s->sum[k], PROBE_OWN);
+        if (TILE_SINGLE()) {
+            global_add_u64(&args->sum[probe->first + k], s->sum[k][0]);
+        }
+    }
+}
+
+/// On what stands still: its part in a tile.
+TILE_FN void probe_patch(const tank_probe_args *args, const tank_probe_patch *patch, probe_scratch *s)
+{
+    const tank_probe *probe = &args->probe[patch->probe];
+    const uint32_t o = args->has_pressure ? probe_solved(&args->tank.grid.m, patch->dense) : TILE_NONE;
+    probe_solved_tile in;
+    if (o == TILE_NONE) {
+        return;
+    }
+    probe_find_solved(&args->tank, o, patch->dense, &in);
+    probe_begin_force(s);
+    FOR_RANGE_ATOMIC (i, 0, patch->end - patch->first) {
+        probe_press(args, &in, &args->surface[patch->first + i], probe->at, s->sum, i % PROBE_OWN);
+    }
+    probe_end_force(args, probe, s);
+}
+
+/// On a body: its part in a tile of the last solve.
+TILE_FN void probe_mover(const tank_probe_args *args, const tank_probe *probe, uint32_t o, probe_scratch *s)
+{
+    const grid_memory *grid = &args->tank.grid.m;
+    const uint32_t dense = grid->solved_tile[o], b = probe->body;
+    const grid_body_state *state = &grid->bodies->state[b];
+    float center[3];
+    probe_solved_tile in;
+    probe_find_solved(&args->tank, o, dense, &in);
+    tile_center(in.place, center);
+    const float away[3] = {state->position[0] - center[0], state->position[1] - center[1],
+                           state->position[2] - center[2]};
+    const float reach = grid->bodies->body[b].reach + TILE_RADIUS + 2.5f + BODY_SPEED_MAX; // it has moved since
+    if (dot3(away, away) >= reach * reach) {
+        return;
+    }
+    probe_begin_force(s);
+    FOR_RANGE_ATOMIC (c, 0, TILE_CELLS) {
+        const uint64_t cell = (uint64_t)in.slot * TILE_CELLS + c;
+        if (grid->cover_owner[cell] == b) {
+            tank_probe_cell surface;
+            surface.cell = (uint16_t)c;
+            for (int a = 0; a < 3; a++) {
+                surface.cover[a] = grid->cover[a][cell];
+                surface.lack[a] = grid->lack[a][cell];
+            }
+            probe_press(args, &in, &surface, state->position, s->sum, c % PROBE_OWN);
+        }
+    }
+    probe_end_force(args, probe, s);
+}
+
+// ----------------------------------------------------------------------------------------------------------------- all
+
+/// One tile for each point's part of the grid, then one per probe and tile that it may see particles of, per part of a
+/// surface that stands still, and per body and tile of the last solve.
 TILE_KERNEL(tank_probe_all, PROBE_LANES, tank_probe_args, probe_scratch)
 {
-    if (tile < args->point_count) {
-        probe_grid(args, &args->probe[args->point[tile]]);
+    uint32_t at = tile;
+    if (at < args->point_count) {
+        probe_grid(args, &args->probe[args->point[at]]);
         return;
     }
-    const tank_probe_tile which = args->tile[tile - args->point_count];
-    const tank_probe own = args->probe[which.probe], *probe = &own; // what is added might lie there
-    const uint32_t first = args->tank.store.tile_first[which.dense],
-                   end = first + particles_in(&args->tank, which.dense);
-    if (first == end) {
+    at -= args->point_count;
+    if (at < args->tile_count) {
+        probe_particles(args, args->tile[at], s);
         return;
     }
-    if (probe->kind == PROBE_FLUX) {
-        probe_flux(args, probe, s, first, end);
-    } else if (probe->kind == PROBE_GAUGE) {
-        probe_gauge(args, probe, s, which.dense, first, end);
-    } else {
-        probe_point(args, probe, s, first, end);
+    at -= args->tile_count;
+    if (at < args->patch_count) {
+        probe_patch(args, &args->patch[at], s);
+        return;
     }
+    at -= args->patch_count;
+    probe_mover(args, &args->probe[args->mover[at / args->solved]], at % args->solved, s);
 }

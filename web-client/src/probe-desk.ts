@@ -119,7 +119,7 @@ export class ProbeDesk {
       return this.swallow(pointer);
     }
     const probe = this.marks.near(x, y, REACH_PX);
-    if (probe === null || !this.may(probe)) return false;
+    if (probe === null || probe.kind === "force" || !this.may(probe)) return false;
     this.host.view.rayAt(x, y, this.ray);
     const { direction } = this.ray;
     const point = middleOf(probe) as Vec3;
@@ -175,7 +175,9 @@ export class ProbeDesk {
 
   private placeAtPoint(point: readonly number[]): void {
     if (this.placing === null) return;
-    this.send(placeWish(placeAt(this.placing, point, this.host.view.sizeM)));
+    const solid = this.placing === "force" ? this.host.view.solidNear(point) : undefined;
+    if (solid === null) this.host.say("There is no solid in this scene to measure a force on.");
+    else this.send(placeWish(placeAt(this.placing, point, this.host.view.sizeM), solid));
     this.choose(null);
   }
 

@@ -19,6 +19,10 @@ export interface Grip {
 export interface ProbesView extends PeopleView {
   add(object: Object3D): void;
   rayAt(x: number, y: number, ray: Ray): void;
+  /** The scene's solid that is nearest to a point of the tank; null where it has none. */
+  solidNear(point: readonly number[]): number | null;
+  /** Writes where a solid of the scene is. @return false where there is none */
+  solidPlace(index: number, out: Vec3): boolean;
 }
 
 export interface ProbesHost {
