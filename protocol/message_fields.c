@@ -37,8 +37,8 @@ static const char *const action_words[] = {"pause", "resume", "step", "reset", "
 static const char *const moderation_words[] = {"mute", "unmute", "remove", "own", "play", "watch", NULL};
 static const char *const role_words[] = {"watch", "play", "own", NULL};
 static const char *const probe_action_words[] = {"place", "move", "remove", NULL};
-const char *const tarn_probe_shows_names[TARN_SHOWS_COUNT + 1] = {"point", "pressure", "velocity", "liquid",
-                                                                  "gauge", "flux",     NULL};
+const char *const tarn_probe_shows_names[TARN_SHOWS_COUNT + 1] = {"point", "pressure", "velocity", "liquid", "gauge",
+                                                                  "flux",  "force",    "wall",     NULL};
 static const char *const part_words[] = {"cursor", "head", "hand_left", "hand_right", NULL};
 
 _Static_assert((int)TARN_TOOL_COUNT <= (int)TARN_TOOLS_MAX, "a session may have all tools");
