@@ -242,10 +242,18 @@ run 0 run -q -x -s 12 --resume "$folder/state" --threads 1 "$folder/small.json"
 cmp -s "$folder/out" "$folder/hash" || fail "a run that went on twice has another hash"
 run 1 run -s 3 --resume "$folder/state" "$folder/small.json"
 says 'found the state of step 11, allowed is at most --steps, 3'
-run 1 run -s 12 --resume "$folder/state" --set cell_m=0.125 "$folder/small.json"
-says "state: found no state of this scene's tank"
+run 0 run -s 12 --resume "$folder/state" "$folder/small.json"
+grep -q '^small: from step 11 to 12, 0.017 s simulated' "$folder/out" || fail "a resumed run counts what it hasn't done"
+for change in cell_m=0.125 gravity_m_s2=1.6 solver.flip_ratio=0.5; do
+    run 1 run -s 12 --resume "$folder/state" --set "$change" "$folder/small.json"
+    says "state: found the state of another scene"
+done
+run 0 run -q -x -s 12 --resume "$folder/state" --set title=Other "$folder/small.json"
+cmp -s "$folder/out" "$folder/hash" || fail "a checkpoint isn't of a scene with another title"
 run 1 run -s 12 --resume "$folder/small.json" "$folder/small.json"
-says "small.json: found no state of this scene's tank"
+says "small.json: found something else"
+run 0 run -q -s 2 --checkpoint "$folder/made/state" "$folder/small.json"
+[ -s "$folder/made/state" ] || fail "no folder is made for a checkpoint"
 run 1 run -s 12 --resume "$folder/nothing" "$folder/small.json"
 says 'nothing: '
 run 1 run -s 2 --checkpoint "$folder/no/such/state" "$folder/small.json"
@@ -256,7 +264,7 @@ run 1 run --resume "$folder/state" --record-inputs "$folder/inputs" "$folder/sma
 says 'found --record-inputs too'
 head -c 4000 "$folder/state" >"$folder/short-state"
 run 1 run -s 12 --resume "$folder/short-state" "$folder/small.json"
-says "short-state: found no state of this scene's tank"
+says "short-state: found a damaged state"
 
 # What is right and was hardly meant: a ball beside the tank, a thin wall, a mesh with a hole, a block inside a solid.
 cat >"$folder/whole.obj" <<'END'
