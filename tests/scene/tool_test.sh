@@ -307,6 +307,12 @@ says 'odd.json: warning: blocks[0]: 100 % of it lie in solids, where nothing is'
 sed -i 's/hole.obj/whole.obj/' "$folder/odd.json"
 run 0 check "$folder/odd.json"
 [ "$(grep -c warning "$folder/err")" = 3 ] || fail "a closed mesh with two vertices at one place was taken for an open one"
+run 0 run -q -s 1 --checkpoint "$folder/odd-state" "$folder/odd.json"
+sed -i 's/^v 0 0 0$/v 0 0.1 0/' "$folder/whole.obj"
+run 1 run -s 2 --resume "$folder/odd-state" "$folder/odd.json"
+says "odd-state: found the state of another scene"
+sed -i 's/^v 0 0.1 0$/v 0 0 0/' "$folder/whole.obj"
+run 0 run -q -s 2 --resume "$folder/odd-state" "$folder/odd.json"
 echo '{ "size_m": [1, 1, 1], "cell_m": 0.0625, "blocks": [{ "min_m": [0, 0, 0], "max_m": [1, 0.5, 1] }] }' >"$folder/rest.json"
 run 0 check "$folder/rest.json"
 says 'rest.json: warning: nothing moves by itself: the liquid lies 0.5 m deep from wall to wall'
