@@ -106,7 +106,7 @@ export class Stage {
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly smoothEdges: boolean,
-    private readonly covers: Covers = NO_COVERS,
+    private covers: Covers = NO_COVERS,
   ) {
     const context = canvas.getContext("webgl2", {
       antialias: smoothEdges,
@@ -211,6 +211,13 @@ export class Stage {
     this.frame();
   }
 
+  /** What covers the canvas at its left, CSS pixels: the tank is seen beside it. May be called for each picture. */
+  coverLeft(leftPx: number): void {
+    if (leftPx === (this.covers.leftPx ?? 0)) return;
+    this.covers = { ...this.covers, leftPx };
+    this.frame();
+  }
+
   /** A flat tank is all that is shown. */
   private get alone(): boolean {
     return this.wantsAlone && this.flat;
@@ -241,7 +248,7 @@ export class Stage {
       return;
     }
     const { leftPx, upPx } = this.framing;
-    if (leftPx > 0 || upPx > 0) this.camera.setViewOffset(width, height, leftPx, upPx, width, height);
+    if (leftPx !== 0 || upPx !== 0) this.camera.setViewOffset(width, height, leftPx, upPx, width, height);
     else this.camera.clearViewOffset();
     this.camera.updateProjectionMatrix();
   }
