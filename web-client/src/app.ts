@@ -51,8 +51,6 @@ const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
 /** What the panel covers of the window's right, and the bar of tools of its bottom, CSS pixels (page.css). */
 const PANEL_PX = 280;
-/** Of the pane in which one measures. */
-const SIDE_PX = 346;
 const BAR_PX = 68;
 /** A thumbstick that multiplies can't get beyond nothing. */
 const STRENGTH_MIN = 0.05;
@@ -484,7 +482,7 @@ export class App {
     pictures.end(!isWorn);
     this.stream.secondaryRoom = this.stage.secondaryRoom;
     keeping.drawn();
-    this.stage.coverLeft(document.body.classList.contains("measuring") ? SIDE_PX : 0);
+    this.stage.standBeside(document.body.classList.contains("measuring"));
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (timeMs - this.readoutMs > READOUT_EVERY_MS) {
       this.readoutMs = timeMs;

@@ -37,6 +37,8 @@ const FOV_DEGREES = 34;
 const FOV_TANGENT = Math.tan((FOV_DEGREES * Math.PI) / 360);
 /** More pixels than this per CSS pixel cost much and show little. */
 const PIXEL_RATIO_MAX = 2;
+/** Of the pane in which one measures. */
+const SIDE_PX = 346;
 const NO_COVERS: Covers = { rightPx: 0, bottomPx: 0 };
 
 const DIRECT = [LAYER.scene, LAYER.spheres, LAYER.glass, LAYER.front];
@@ -211,8 +213,9 @@ export class Stage {
     this.frame();
   }
 
-  /** What covers the canvas at its left, CSS pixels: the tank is seen beside it. May be called for each picture. */
-  coverLeft(leftPx: number): void {
+  /** Whether the pane in which one measures is at the left: the tank is seen beside it. For each picture. */
+  standBeside(pane: boolean): void {
+    const leftPx = pane ? SIDE_PX : 0;
     if (leftPx === (this.covers.leftPx ?? 0)) return;
     this.covers = { ...this.covers, leftPx };
     this.frame();
