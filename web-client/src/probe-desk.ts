@@ -15,7 +15,7 @@ import {
   placeAt,
   placeWish,
 } from "./state/probe-place.js";
-import { ProbeTrack } from "./state/probe-track.js";
+import { ProbeTrack, quantityOf, readable, titleOf } from "./state/probe-track.js";
 import type { Ray, Vec3 } from "./state/ray.js";
 import type { ProbePanel } from "./ui/probe-panel.js";
 
@@ -23,6 +23,8 @@ import type { ProbePanel } from "./ui/probe-panel.js";
 const REACH_PX = matchMedia("(pointer: coarse)").matches ? 28 : 14;
 const SEND_EVERY_MS = 100;
 const SHOW_EVERY_MS = 200;
+/** Of several columns, where there is room for one. */
+const SHOWN_FIRST = ["pressure_pa", "surface_m", "flux_m3_s", "force_y_n"] as const;
 
 interface Held {
   pointer: number;
@@ -44,6 +46,7 @@ export class ProbeDesk {
   private held: Held | null = null;
   private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
   private readonly point: Vec3 = [0, 0, 0];
+  private isWorn = false;
   private sentMs = 0;
   private shownMs = 0;
 
@@ -82,6 +85,23 @@ export class ProbeDesk {
     this.host.conversation.measure(true);
     this.panel.showList();
     this.opened(true);
+  }
+
+  /** What each probe says now: its name, and the foremost of what it measures. */
+  lines(): readonly string[] {
+    const channels = this.host.state()?.channels ?? [];
+    return this.track.probes.flatMap((probe) => {
+      const column = SHOWN_FIRST.find((name) => probe.columns.includes(name)) ?? probe.columns[0];
+      const value = column === undefined ? null : this.track.newest(probe, column);
+      if (column === undefined || value === null) return [];
+      return [`${titleOf(probe)}: ${readable(value, quantityOf(column, channels).unit)}`];
+    });
+  }
+
+  /** A headset shows what is measured from now on, or no longer. */
+  wear(on: boolean): void {
+    this.isWorn = on;
+    this.host.conversation.measure(on || this.panel !== null);
   }
 
   /** Whether the panel is there. */
@@ -214,7 +234,7 @@ export class ProbeDesk {
     this.panel?.remove();
     this.panel = null;
     this.held = null;
-    this.host.conversation.measure(false);
+    this.host.conversation.measure(this.isWorn);
     this.opened(false);
     document.getElementById("measure")?.focus();
   }

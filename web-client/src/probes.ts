@@ -49,6 +49,7 @@ export class Probes implements Grip {
   private readonly button = document.createElement("button");
   private newest: ListMessage | null = null;
   private asked: Promise<ProbeDesk> | null = null;
+  private isWorn = false;
 
   constructor(private readonly host: ProbesHost) {
     const { button } = this;
@@ -80,6 +81,17 @@ export class Probes implements Grip {
     } else if (message.t === "readings") this.desk?.take(message);
   }
 
+  /** What each probe says now, as a line of text. */
+  lines(): readonly string[] {
+    return this.desk?.lines() ?? [];
+  }
+
+  /** A headset shows what is measured from now on, or no longer. */
+  wear(on: boolean): void {
+    this.isWorn = on;
+    this.desk?.wear(on);
+  }
+
   /** Once per picture. */
   tick(nowMs: number): void {
     this.desk?.tick(nowMs);
@@ -103,6 +115,7 @@ export class Probes implements Grip {
         this.button.setAttribute("aria-expanded", String(open)),
       );
       this.desk = desk;
+      desk.wear(this.isWorn);
       if (this.newest !== null) desk.show(this.newest);
       return desk;
     });
