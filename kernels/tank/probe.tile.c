@@ -207,15 +207,13 @@ TILE_FN void probe_flux(const tank_probe_args *args, const tank_probe *probe, pr
     FOR_RANGE (own, 0, PROBE_OWN) {
         s->sum[0][own] = 0;
     }
-    for (uint32_t from = first; from < end; from += PROBE_OWN << PROBE_FLUX_BITS) { // once, but for crowds
+    for (uint32_t from = first; from < end;
+         from += PROBE_OWN << PROBE_FLUX_BITS) { // once, but for crowds; each lane has its own
         const uint32_t to = from + tile_min_u32(PROBE_OWN << PROBE_FLUX_BITS, end - from);
-        TILE_BARRIER();
         FOR_RANGE (own, 0, PROBE_OWN) {
             s->flux[own] = 0;
         }
-        TILE_BARRIER();
         EACH_PACK(i, n, from, to, probe_add_flux(args, probe, i, n, s->flux + (i - from) % PROBE_OWN));
-        TILE_BARRIER();
         FOR_RANGE (own, 0, PROBE_OWN) {
             s->sum[0][own] += (uint64_t)((int64_t)(int32_t)s->flux[own] * (1 << (PROBE_UNIT_BITS - PROBE_SAMPLE_BITS)));
         }

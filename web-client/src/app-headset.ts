@@ -54,6 +54,10 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
     changeSpeed: () => sent(conversation.speed(slowerInTurn(model.state?.speed ?? 1))),
     reset: () => conversation.control("reset"),
     ...page,
+    changed: (worn) => {
+      page.changed(worn);
+      app.probes.wear(worn);
+    },
   });
   entry.offer(navigator.xr ?? null, document.body);
   return entry;
