@@ -110,7 +110,6 @@ uint32_t barrier_count;
 std::map<std::pair<const char *, int>, race_barrier *> barrier_at;
 std::map<std::string, traffic> traffic_of;
 traffic *traffic_now;
-bool is_counting; // bytes, for whoever asked
 std::vector<finding> findings;
 std::map<std::pair<uint64_t, int>, bool> found;
 
@@ -232,14 +231,14 @@ void access_watched(const watched &w, uintptr_t at, size_t bytes, act now, uint3
             first.is_split = true;
         }
         if (!first.is_split) {
-            if (!is_shared && is_counting) {
+            if (!is_shared) {
                 count_bytes(first, now, WORD_BYTES);
             }
             access_cell(first, now, place, is_shared);
         }
         for (size_t i = byte; first.is_split && i < byte + count; i++) {
             cell &c = i == 0 ? first : others[i - 1];
-            if (!is_shared && is_counting) {
+            if (!is_shared) {
                 count_bytes(c, now, 1);
             }
             access_cell(c, now, place, is_shared);
@@ -546,7 +545,6 @@ void races_bytes(const char *kernel, uint64_t *read, uint64_t *written)
 void races_count_bytes_anew(void)
 {
     traffic_of.clear();
-    is_counting = true;
 }
 
 uint32_t races_barrier_count(void)

@@ -45,8 +45,7 @@ void races_text(uint32_t i, char text[RACES_TEXT_BYTES]);
 void races_forget(void);
 
 /// Bytes of device memory that a kernel's launches have touched since the last call of races_count_bytes_anew: each
-/// counts once in a launch as read, if it wasn't written there before, and once as written. Before the first call:
-/// none.
+/// counts once in a launch as read, if it wasn't written there before, and once as written.
 void races_bytes(const char *kernel, uint64_t *read, uint64_t *written);
 void races_count_bytes_anew(void);
 
