@@ -493,6 +493,7 @@ export class App {
   private headsetChanged(worn: boolean): void {
     this.controls.cancel();
     this.together.wear(worn ? [] : null);
+    this.probes.wear(worn);
     if (worn) return;
     this.pictures.tiers.resume();
     if (this.pictures.shown !== null) this.stage.orient(this.pictures.shown.info);
