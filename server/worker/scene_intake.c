@@ -82,6 +82,35 @@ static uint32_t count_files(const tarn_scene_pack *pack)
     return count;
 }
 
+/// Whether the scene's text has a file's name in quotes, wherever that is.
+static bool is_named(const tarn_scene_entry *scene, const char *name)
+{
+    char quoted[TARN_SCENE_PACK_NAME_BYTES_MAX + 3];
+    const int bytes = snprintf(quoted, sizeof quoted, "\"%s\"", name);
+    return memmem(scene->bytes, scene->byte_count, quoted, (size_t)bytes) != NULL;
+}
+
+/// Leaves only the scene and what it may name: nobody is to keep anything else here.
+static tarn_status drop_unnamed(tarn_scene_pack *pack)
+{
+    tarn_scene_pack kept = {0};
+    tarn_scene_entry scene, entry;
+    size_t at = 0;
+    tarn_status status = tarn_scene_pack_next(pack->bytes, pack->byte_count, &at, &scene)
+                             ? tarn_scene_pack_add(&kept, scene.name, scene.bytes, scene.byte_count)
+                             : TARN_E_MALFORMED;
+    while (status == TARN_OK && tarn_scene_pack_next(pack->bytes, pack->byte_count, &at, &entry)) {
+        if (is_named(&scene, entry.name)) {
+            status = tarn_scene_pack_add(&kept, entry.name, entry.bytes, entry.byte_count);
+        }
+    }
+    tarn_scene_pack_free(status == TARN_OK ? pack : &kept);
+    if (status == TARN_OK) {
+        *pack = kept;
+    }
+    return status;
+}
+
 /// @return a new reference, or NULL: there is no memory
 static json_t *describe(const tarn_scene *scene, const tarn_scene_pack *pack)
 {
@@ -95,6 +124,9 @@ static json_t *take(int file_fd, tarn_scene *scene, tarn_scene_pack *pack)
 {
     char why[TARN_SCENE_WHY_BYTES] = "";
     tarn_status status = tarn_scene_archive_read(read_stdin, NULL, pack, why, sizeof why);
+    if (status == TARN_OK) {
+        status = drop_unnamed(pack);
+    }
     if (status == TARN_OK) {
         status = tarn_scene_read_kept(pack, scene, why, sizeof why);
     }
