@@ -12,11 +12,11 @@
 
 _Static_assert((int)TARN_GATEWAY_UPLOAD_BYTES_MAX == (int)TARN_SCENE_ARCHIVE_BYTES_MAX, "what may come may be read");
 
-/// The session whose scenes somebody may see and change. @return NULL: not, which is the answer
+/// The session whose scenes somebody may change. @return NULL: not, which is the answer
 static tarn_session *open_to(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer)
 {
     tarn_session *session = tarn_session_pages_open_to(all, name, pass, TARN_ACT_HTTP_SCENES, answer);
-    if (session != NULL && (all->uploads == NULL || all->uploads->folder[0] == 0)) {
+    if (session != NULL && !tarn_uploads_are_taken(all->uploads)) {
         tarn_session_pages_refuse(answer, 409, "this server takes no scenes; it was started without --uploads");
         return NULL;
     }
@@ -37,13 +37,14 @@ static void write_answer(json_t *value, unsigned status, tarn_session_answer *an
 
 void tarn_upload_pages_list(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer)
 {
-    const tarn_session *session = open_to(all, name, pass, answer);
+    const tarn_session *session = tarn_session_pages_open_to(all, name, pass, TARN_ACT_HTTP_SCENES, answer);
     if (session == NULL) {
         return;
     }
     const tarn_uploads *uploads = all->uploads;
+    const bool are_taken = tarn_uploads_are_taken(uploads);
     json_t *list = json_array();
-    for (uint32_t i = 0; i < uploads->count; i++) {
+    for (uint32_t i = 0; are_taken && i < uploads->count; i++) {
         const tarn_uploads_scene *scene = &uploads->scenes[i];
         if (strcmp(scene->session, session->name) == 0) {
             json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "scene", scene->id, "name", scene->name, "bytes",
@@ -51,7 +52,8 @@ void tarn_upload_pages_list(tarn_sessions *all, const char *name, const char *pa
         }
     }
     write_answer(json_pack("{s:o, s:I, s:i}", "scenes", list, "upload_bytes_max",
-                           (json_int_t)TARN_GATEWAY_UPLOAD_BYTES_MAX, "scenes_max", TARN_GATEWAY_UPLOADS_OWN_MAX),
+                           (json_int_t)(are_taken ? TARN_GATEWAY_UPLOAD_BYTES_MAX : 0), "scenes_max",
+                           are_taken ? TARN_GATEWAY_UPLOADS_OWN_MAX : 0),
                  200, answer);
 }
 

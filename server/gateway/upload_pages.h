@@ -18,7 +18,7 @@
 #define TARN_UPLOAD_PAGES_VERB "/scenes" ///< behind a session's name
 #define TARN_UPLOAD_PAGES_SCENE "/scene" ///< the same, of the archive
 
-/// Lists those of a session.
+/// Lists those of a session; where none are taken it says that of none any bytes may come.
 void tarn_upload_pages_list(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer);
 
 /// Removes one. @param id  of a scene

@@ -51,6 +51,12 @@ typedef struct tarn_uploads {
 /// @return TARN_OK or TARN_E_IO, with a sentence in why
 tarn_status tarn_uploads_open(tarn_uploads *uploads, const char *store, uint64_t bytes_max, tarn_text why);
 
+/// Whether any are taken. @param uploads  may be NULL
+static inline bool tarn_uploads_are_taken(const tarn_uploads *uploads)
+{
+    return uploads != NULL && uploads->folder[0] != 0;
+}
+
 /// Removes a folder that goes with the program. Takes one that was never opened.
 void tarn_uploads_close(tarn_uploads *uploads);
 
