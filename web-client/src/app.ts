@@ -184,6 +184,7 @@ export class App {
       header: parts.title.parentElement ?? parts.panel,
       view: this.stage,
       tools: () => this.model.state?.tools ?? [],
+      scene: () => this.model.state?.scene ?? "",
       replayLeftS: () => replayLeftS(this.model.state, this.stream.latest?.info.step ?? null),
       pressing: (id, at) => this.stage.touch(id, at),
     });
