@@ -5,10 +5,17 @@
 #include "server/gateway/gateway.h"
 #include "server/gateway/http.h"
 
-// Those that return int return what the libwebsockets callback is to return.
+// Of http_respond.c. Those that return int return what the libwebsockets callback is to return.
 
 int tarn_http_respond_page(tarn_http_response *response, struct lws *wsi, const tarn_page *page);
 int tarn_http_respond_text(tarn_http_response *response, struct lws *wsi, unsigned status, const char *text);
+
+/// Responds with what is made for this response, of which a copy is sent.
+int tarn_http_respond_made(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type,
+                           const char *text, size_t text_bytes);
+
+/// Goes on with an answer that is on its way.
+int tarn_http_go_on(tarn_http_response *response, struct lws *wsi);
 
 /// Responds with tarn_http_answer.
 /// @param ends  not 0: the connection ends after it, since a body may come that nobody reads
@@ -23,12 +30,17 @@ int tarn_http_refuse_method(tarn_http_response *response, struct lws *wsi, const
 /// Where answers in JSON are put together: one thread makes one at a time.
 extern tarn_session_answer tarn_http_answer;
 
-struct tarn_connection *tarn_http_connection(struct lws *wsi);
+// Of http_request.c.
+
+tarn_connection *tarn_http_connection(struct lws *wsi);
 
 /// The key or the token that a request has; empty: none.
 void tarn_http_read_pass(struct lws *wsi, tarn_pass pass);
 
 bool tarn_http_is_get(struct lws *wsi);
+
+/// Whether a request names this server as its host. Programs that speak HTTP/1.0 may name none; browsers always do.
+bool tarn_http_host_is_own(tarn_gateway *gateway, struct lws *wsi);
 
 /// The allowed origin that a request names; NULL: none.
 const char *tarn_http_named_origin(const tarn_gateway *gateway, struct lws *wsi);

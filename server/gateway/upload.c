@@ -28,8 +28,9 @@ struct tarn_upload {
     uv_poll_t poll;
     uint32_t handles_open;
     int fd; ///< of the socket; -1: closed
-    bool has_ended, is_told, is_done, is_closed, is_late, is_orphan, is_counted;
-    bool is_whole; ///< all of the body has come
+    bool has_ended, is_told, is_done, is_closed, is_late, is_orphan;
+    tarn_uploads_place *place; ///< NULL: it takes none any more
+    bool is_whole;             ///< all of the body has come
     int64_t exit_status;
     int exit_signal;
     uint32_t ticks; ///< since it was whole: a standstill of this program isn't the scene's
@@ -71,14 +72,12 @@ static void close_socket(tarn_upload *upload)
     upload->fd = -1;
 }
 
-/// It takes no place any more.
-static void uncount(tarn_upload *upload)
+static void leave_place(tarn_upload *upload)
 {
-    if (upload->is_counted) {
-        TARN_ASSERT(upload->uploads->promised >= upload->plan.byte_count && upload->uploads->running_count > 0);
-        upload->uploads->promised -= upload->plan.byte_count;
-        upload->uploads->running_count--;
-        upload->is_counted = false;
+    if (upload->place != NULL) {
+        upload->is_orphan |= upload->place->is_over;
+        *upload->place = (tarn_uploads_place){0};
+        upload->place = NULL;
     }
 }
 
@@ -149,7 +148,7 @@ static void finish(tarn_upload *upload)
         return;
     }
     upload->is_done = true;
-    uncount(upload);
+    leave_place(upload);
     const tarn_uploads_scene *kept = NULL;
     if (upload->is_closed || upload->is_orphan || !take_line(upload)) {
         tarn_uploads_file_drop(upload->uploads, upload->session, upload->by, upload->id);
@@ -307,15 +306,17 @@ static int start(tarn_upload *upload, int file_fd)
 tarn_status tarn_upload_begin(tarn_uploads *uploads, const tarn_upload_plan *plan, tarn_upload **out, tarn_text why)
 {
     *out = NULL;
-    if (uploads->running_count >= TARN_GATEWAY_UPLOADING_MAX) {
-        snprintf(why, sizeof(tarn_text), "%u scenes are being uploaded, which is all at once; try again in a moment",
-                 uploads->running_count);
-        return TARN_E_LIMIT;
-    }
     tarn_upload *upload = calloc(1, sizeof *upload);
     if (upload == NULL) {
         snprintf(why, sizeof(tarn_text), "the server has no memory for it now");
         return TARN_E_MEMORY;
+    }
+    upload->place = tarn_uploads_take_place(uploads, plan->session, plan->by, plan->byte_count);
+    if (upload->place == NULL) {
+        snprintf(why, sizeof(tarn_text), "%d scenes are being uploaded, which is all at once; try again in a moment",
+                 TARN_GATEWAY_UPLOADING_MAX);
+        free(upload);
+        return TARN_E_LIMIT;
     }
     upload->uploads = uploads;
     upload->plan = *plan;
@@ -336,14 +337,12 @@ tarn_status tarn_upload_begin(tarn_uploads *uploads, const tarn_upload_plan *pla
         close(file_fd);
     }
     if (error != 0) {
+        leave_place(upload);
         upload->is_closed = true;
         upload->is_told = true;
         free_if_over(upload);
         return TARN_E_IO;
     }
-    upload->is_counted = true;
-    uploads->promised += plan->byte_count;
-    uploads->running_count++;
     *out = upload;
     return TARN_OK;
 }
@@ -375,9 +374,8 @@ const tarn_upload_result *tarn_upload_done(const tarn_upload *upload)
     return upload->is_done ? &upload->result : NULL;
 }
 
-static void give_up(tarn_upload *upload)
+static void kill_check(tarn_upload *upload)
 {
-    uncount(upload);
     if (!upload->has_ended) {
         uv_process_kill(&upload->process, SIGKILL);
     }
@@ -390,9 +388,8 @@ void tarn_upload_close(tarn_upload *upload)
     }
     TARN_ASSERT(!upload->is_closed);
     upload->is_closed = true;
-    if (!upload->is_done) {
-        give_up(upload);
-    }
+    leave_place(upload);
+    kill_check(upload);
     free_if_over(upload);
 }
 
@@ -402,28 +399,10 @@ void tarn_upload_tick(tarn_uploads *uploads)
         if (upload->is_whole && !upload->has_ended &&
             ++upload->ticks > TARN_GATEWAY_UPLOAD_CHECK_MS_MAX / TARN_GATEWAY_TICK_MS) {
             upload->is_late = true;
-            uv_process_kill(&upload->process, SIGKILL);
+            kill_check(upload);
         }
-    }
-}
-
-void tarn_upload_count(const tarn_uploads *uploads, const char *session, const char *by, uint32_t *count,
-                       uint64_t *bytes)
-{
-    for (const tarn_upload *upload = uploads->running; upload != NULL; upload = upload->next) {
-        if (upload->is_counted && strcmp(upload->session, session) == 0 && strcmp(upload->by, by) == 0) {
-            (*count)++;
-            *bytes += upload->plan.byte_count;
-        }
-    }
-}
-
-void tarn_upload_end_session(tarn_uploads *uploads, const char *session)
-{
-    for (tarn_upload *upload = uploads->running; upload != NULL; upload = upload->next) {
-        if (!upload->is_done && strcmp(upload->session, session) == 0) {
-            upload->is_orphan = true;
-            give_up(upload);
+        if (upload->place != NULL && upload->place->is_over) {
+            kill_check(upload);
         }
     }
 }

@@ -47,14 +47,7 @@ const tarn_upload_result *tarn_upload_done(const tarn_upload *upload);
 /// Nobody wants to know of it any more: what isn't done by now is given up. Takes NULL.
 void tarn_upload_close(tarn_upload *upload);
 
-/// Ends those that take too long. Every TARN_GATEWAY_TICK_MS.
+/// Ends those that take too long, or whose session is over. Every TARN_GATEWAY_TICK_MS.
 void tarn_upload_tick(tarn_uploads *uploads);
-
-/// Adds what somebody has on its way, and its bytes.
-void tarn_upload_count(const tarn_uploads *uploads, const char *session, const char *by, uint32_t *count,
-                       uint64_t *bytes);
-
-/// Those of a session that has ended are given up.
-void tarn_upload_end_session(tarn_uploads *uploads, const char *session);
 
 #endif

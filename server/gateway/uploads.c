@@ -5,7 +5,6 @@
 #include "server/common/scene.h"
 #include "server/common/scene_pack.h"
 #include "server/gateway/own_scene.h"
-#include "server/gateway/upload.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -197,15 +196,31 @@ static owner_use use_of(const tarn_uploads *uploads, const char *session, const 
             use.bytes += scene->bytes;
         }
     }
-    tarn_upload_count(uploads, session, by, &use.count, &use.bytes);
+    for (uint32_t i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
+        const tarn_uploads_place *place = &uploads->places[i];
+        if (place->is_taken && strcmp(place->session, session) == 0 && strcmp(place->by, by) == 0) {
+            use.count++;
+            use.bytes += place->bytes;
+        }
+    }
+    return use;
+}
+
+static owner_use use_of_all(const tarn_uploads *uploads)
+{
+    owner_use use = {uploads->count, uploads->bytes};
+    for (uint32_t i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
+        use.count += uploads->places[i].is_taken;
+        use.bytes += uploads->places[i].is_taken ? uploads->places[i].bytes : 0;
+    }
     return use;
 }
 
 tarn_status tarn_uploads_have_room(const tarn_uploads *uploads, const char *session, const char *by,
                                    uint64_t byte_count, tarn_text why)
 {
-    const owner_use use = use_of(uploads, session, by);
-    const uint64_t share = uploads->bytes_max / TARN_GATEWAY_SHARE, all = uploads->bytes + uploads->promised;
+    const owner_use use = use_of(uploads, session, by), all = use_of_all(uploads);
+    const uint64_t share = uploads->bytes_max / TARN_GATEWAY_SHARE;
     if (use.count >= TARN_GATEWAY_UPLOADS_OWN_MAX) {
         snprintf(why, sizeof(tarn_text), "you have %u scenes here, which is all that one may have; remove one first",
                  use.count);
@@ -214,17 +229,32 @@ tarn_status tarn_uploads_have_room(const tarn_uploads *uploads, const char *sess
                  "this scene has %llu bytes and the others that you have here %llu, allowed are %llu for all of them; "
                  "remove one first",
                  (unsigned long long)byte_count, (unsigned long long)use.bytes, (unsigned long long)share);
-    } else if (uploads->count + uploads->running_count >= TARN_GATEWAY_UPLOADS_MAX || all > uploads->bytes_max ||
-               byte_count > uploads->bytes_max - all) {
+    } else if (all.count >= TARN_GATEWAY_UPLOADS_MAX || all.bytes > uploads->bytes_max ||
+               byte_count > uploads->bytes_max - all.bytes) {
         snprintf(why, sizeof(tarn_text),
                  "all uploaded scenes together have %u files of %llu bytes, allowed are %d of %llu; somebody must "
                  "remove one first",
-                 uploads->count, (unsigned long long)all, TARN_GATEWAY_UPLOADS_MAX,
+                 all.count, (unsigned long long)all.bytes, TARN_GATEWAY_UPLOADS_MAX,
                  (unsigned long long)uploads->bytes_max);
     } else {
         return TARN_OK;
     }
     return TARN_E_LIMIT;
+}
+
+tarn_uploads_place *tarn_uploads_take_place(tarn_uploads *uploads, const char *session, const char *by,
+                                            uint64_t byte_count)
+{
+    for (uint32_t i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
+        tarn_uploads_place *place = &uploads->places[i];
+        if (!place->is_taken) {
+            *place = (tarn_uploads_place){.is_taken = true, .bytes = byte_count};
+            snprintf(place->session, sizeof place->session, "%s", session);
+            snprintf(place->by, sizeof place->by, "%s", by);
+            return place;
+        }
+    }
+    return NULL;
 }
 
 /// 100 bits.
@@ -309,7 +339,10 @@ void tarn_uploads_end_session(tarn_uploads *uploads, const char *session)
             remove_at(uploads, i);
         }
     }
-    tarn_upload_end_session(uploads, session);
+    for (uint32_t i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
+        tarn_uploads_place *place = &uploads->places[i];
+        place->is_over |= place->is_taken && strcmp(place->session, session) == 0;
+    }
 }
 
 const char *tarn_uploads_choose(const tarn_uploads *uploads, const tarn_ipc_scenes *listed, const char *own,

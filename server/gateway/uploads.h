@@ -19,8 +19,6 @@
 
 #define TARN_UPLOADS_ID_PREFIX "upload-" ///< of an id
 
-struct tarn_upload;
-
 /// One that is kept.
 typedef struct tarn_uploads_scene {
     tarn_name id;
@@ -31,19 +29,27 @@ typedef struct tarn_uploads_scene {
     int64_t at_s; ///< since 1970
 } tarn_uploads_scene;
 
+/// Room for one that is on its way (upload.h).
+typedef struct tarn_uploads_place {
+    bool is_taken;
+    bool is_over; ///< the session has ended: nobody is to wait for it any more
+    tarn_name session;
+    tarn_token_id by;
+    uint64_t bytes; ///< that were declared
+} tarn_uploads_place;
+
 typedef struct tarn_uploads {
     char folder[TARN_GATEWAY_UPLOADS_FOLDER_BYTES]; ///< empty: none are taken
     bool is_temporary;                              ///< the folder goes with the program
     uint64_t bytes_max;                             ///< of all, --uploads
     uint64_t bytes;                                 ///< of those that are kept
-    uint64_t promised;                              ///< of those that are on their way
     uint32_t count;
     tarn_uploads_scene scenes[TARN_GATEWAY_UPLOADS_MAX]; ///< the oldest first
     uv_loop_t *loop;
-    const char *program;         ///< that checks them: the worker's
-    struct tarn_upload *running; ///< those on their way (upload.h)
-    uint32_t running_count;
-    int64_t look_s; ///< when it is looked again for those whose session is gone
+    const char *program; ///< that checks them: the worker's
+    tarn_uploads_place places[TARN_GATEWAY_UPLOADING_MAX];
+    struct tarn_upload *running; ///< upload.h's own
+    int64_t look_s;              ///< when it is looked again for those whose session is gone
 } tarn_uploads;
 
 /// Opens the folder and finds what is in it.
@@ -65,6 +71,10 @@ void tarn_uploads_close(tarn_uploads *uploads);
 /// @return TARN_OK, or TARN_E_LIMIT with a sentence in why
 tarn_status tarn_uploads_have_room(const tarn_uploads *uploads, const char *session, const char *by,
                                    uint64_t byte_count, tarn_text why);
+
+/// Takes room for one. @return NULL: as many are on their way as may be
+tarn_uploads_place *tarn_uploads_take_place(tarn_uploads *uploads, const char *session, const char *by,
+                                            uint64_t byte_count);
 
 /// Opens a file for one that comes, by a name that is none yet. @return a descriptor, or -1 with a sentence in why
 int tarn_uploads_file_open(const tarn_uploads *uploads, const char *session, const char *by, tarn_name id,

@@ -16,9 +16,7 @@ const SCENE = {
   size_m: [1, 1, 1],
   cell_m: 0.0625,
   blocks: [{ min_m: [0, 0, 0], max_m: [1, 0.3, 1] }],
-  solids: [
-    { name: "duck", shape: { mesh: { file: "duck.obj" } }, motion: "fixed", position_m: [0.5, 0.5, 0.5] },
-  ],
+  solids: [{ shape: { mesh: { file: "duck.obj" } }, position_m: [0.5, 0.5, 0.5] }],
 };
 
 const openScenes = async (page) => {
@@ -29,7 +27,12 @@ const openScenes = async (page) => {
 };
 
 const says = (dialog, text) => dialog.getByRole("status").filter({ hasText: text }).waitFor();
-const sceneOf = (page) => page.evaluate(() => window.tarn.state?.scene);
+/** What the panel says the tank was made from. */
+const sceneOf = (page) =>
+  page
+    .locator("#panel select")
+    .first()
+    .evaluate((select) => select.selectedOptions[0].textContent);
 
 /** Drops files on the page, as a file manager does. */
 async function drop(page, files) {
@@ -52,7 +55,7 @@ test("an owner chooses a scene's files, loads it, and gets it back as a file", a
   await dialog.getByLabel("Files of a scene").setInputFiles([join(folder, "one-duck.json"), DUCK]);
   await says(dialog, '"One duck" is here');
   await dialog.getByRole("button", { name: "Load one-duck" }).click();
-  await until(async () => (await sceneOf(page)) === "one-duck", "the tank is made from the scene");
+  await until(async () => (await sceneOf(page)) === "One duck", "the tank is made from the scene");
 
   const again = await openScenes(page);
   const [saved] = await Promise.all([
@@ -69,18 +72,18 @@ test("an owner chooses a scene's files, loads it, and gets it back as a file", a
   await again.getByRole("button", { name: "Remove one-duck" }).click();
   await says(again, "It is removed");
   assertEqual(await again.getByRole("button", { name: /^Load/ }).count(), 0, "scenes that are left");
-  assertEqual(await sceneOf(page), "one-duck", "the tank's scene");
+  assertEqual(await sceneOf(page), "One duck", "the tank's scene");
 });
 
 test("what is dropped on the tank is uploaded, and what is wrong with it is said", async (world) => {
   const server = await world.tank(TAKES);
   const page = await world.watch(cheap(server.url));
   world.expected.push(/status of 400/);
-  await drop(page, [{ name: "mine.json", text: JSON.stringify({ ...SCENE, solids: [], cell_m: -1 }) }]);
+  await drop(page, [{ name: "mine.json", text: JSON.stringify({ ...SCENE, cell_m: -1 }) }]);
   const dialog = page.getByRole("dialog", { name: "Scenes of your own" });
   await says(dialog, "mine.json: cell_m: found -1");
   await drop(page, [
-    { name: "mine.json", text: JSON.stringify({ ...SCENE, title: "Mine", solids: [] }) },
+    { name: "mine.json", text: JSON.stringify({ ...SCENE, title: "Mine", solids: undefined }) },
     { name: "notes.txt", text: "nothing" },
   ]);
   await says(dialog, '"Mine" is here');
