@@ -146,7 +146,7 @@ tarn_status tarn_uploads_open(tarn_uploads *uploads, const char *store, uint64_t
                  strlen(real), sizeof uploads->folder - 1);
         return TARN_E_IO;
     }
-    snprintf(uploads->folder, sizeof uploads->folder, "%s", real);
+    memcpy(uploads->folder, real, strlen(real) + 1);
     uploads->bytes_max = bytes_max;
     find_scenes(uploads);
     return TARN_OK;
