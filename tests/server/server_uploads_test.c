@@ -1,5 +1,6 @@
 // Scenes that owners upload: what comes of them, who may, what is refused and why, and what is left of it.
 #include "server/gateway/gateway_limits.h"
+#include "tests/sanitized.h"
 #include "tests/server/archive_maker.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
@@ -384,11 +385,46 @@ static void make_large(void)
     archive_end(&made);
 }
 
+/// Whether a line of a process's file says this.
+static bool says_line(pid_t pid, const char *file_name, const char *begins, const char *has)
+{
+    char path[64], line[512];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file_name);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        found |= strncmp(line, begins, strlen(begins)) == 0 && strstr(line, has) != NULL;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return found;
+}
+
+/// What a check may have and do. It limits itself before it reads.
+static void expect_confined(pid_t check)
+{
+    for (int ms = 0; !says_line(check, "status", "NoNewPrivs:", "1") ||
+                     !says_line(check, "status", "Seccomp:", TEST_IS_SANITIZED ? "0" : "2");
+         ms += LOOK_MS) {
+        assert_true(ms < WAIT_MS);
+        usleep(LOOK_MS * 1000);
+    }
+    assert_true(says_line(check, "limits", "Max cpu time", " 20 "));
+    assert_true(says_line(check, "limits", "Max file size", " 33554432 "));
+    assert_true(says_line(check, "limits", "Max core file size", " 0 "));
+    if (!TEST_IS_SANITIZED) { // whose shadow takes terabytes
+        assert_true(says_line(check, "limits", "Max address space", " 1073741824 "));
+        assert_true(says_line(check, "limits", "Max open files", " 4 "));
+    }
+}
+
 static void stop_halfway(void)
 {
     make_large();
     const int fd = open_upload("main", own, "", made.byte_count);
     const pid_t check = wait_for_checks(1);
+    expect_confined(check);
     kill(check, SIGSTOP);
     const size_t sent = send_what_goes(fd, made.bytes, made.byte_count);
     if (ws_connect_by == NULL) {                 // else another process holds some, too
