@@ -365,14 +365,14 @@ static bool write_head(uint8_t *block, const char *name, size_t byte_count)
         rest = slash + 1;
         memcpy(block + PREFIX_AT, name, (size_t)(slash - name));
     }
-    memcpy(block + NAME_AT, rest, strlen(rest));
+    memcpy(block + NAME_AT, rest, strlen(rest)); // NOLINT(bugprone-not-null-terminated-result): it may fill the field
     write_octal(block + MODE_AT, 8, 0644);
     write_octal(block + UID_AT, 8, 0);
     write_octal(block + GID_AT, 8, 0);
     write_octal(block + SIZE_AT, SIZE_BYTES, byte_count);
     write_octal(block + MTIME_AT, 12, 0);
     block[TYPE_AT] = '0';
-    memcpy(block + MAGIC_AT, "ustar\00000", 8);
+    memcpy(block + MAGIC_AT, "ustar\00000", 8); // NOLINT(bugprone-not-null-terminated-result): nor does this end
     write_octal(block + SUM_AT, 7, sum_of(block));
     block[SUM_AT + 7] = ' ';
     return true;

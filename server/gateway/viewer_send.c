@@ -6,7 +6,6 @@
 #include "server/common/log.h"
 #include "server/gateway/session.h"
 #include "server/gateway/session_latency.h"
-#include "server/gateway/uploads.h"
 #include "server/gateway/visits.h"
 #include "server/gateway/welcome.h"
 
@@ -86,8 +85,7 @@ static void fill_joined(const tarn_viewer *viewer, tarn_joined *joined)
     if (passes_on && viewer->role >= TARN_ROLE_OWN) {
         memcpy(joined->own_key, keys[TARN_ROLE_OWN], sizeof joined->own_key);
     }
-    const bool asks_over_http = session->all->store != NULL || tarn_uploads_are_taken(session->all->uploads);
-    if (asks_over_http && !viewer->is_preview) {
+    if (session->all->store != NULL && !viewer->is_preview) {
         memcpy(joined->visit_key, viewer->visit_key, sizeof joined->visit_key);
     }
     joined->past = session->all->store != NULL && tarn_role_may(viewer->role, TARN_ACT_HTTP_REWIND);

@@ -37,8 +37,8 @@ void archive_add(archive *made, const char *name, char type, const void *bytes, 
     snprintf((char *)head + 124, 12, "%011zo", byte_count);
     memcpy(head + 136, "14000000000", 12);
     head[156] = (uint8_t)type;
-    memcpy(head + 257, "ustar\00000", 8);
-    memcpy(head + 265, "somebody", 8);
+    memcpy(head + 257, "ustar\00000", 8); // NOLINT(bugprone-not-null-terminated-result): fields of zeros
+    memcpy(head + 265, "somebody", 8);    // NOLINT(bugprone-not-null-terminated-result)
     archive_sum(head);
     if (byte_count > 0) {
         memcpy(grow(made, (byte_count + BLOCK - 1) / BLOCK * BLOCK), bytes, byte_count);

@@ -667,7 +667,7 @@ static void test_without_a_store_they_go_with_the_server(void **state)
     enter(&client);
     assert_true(ws_client_wait(&client, TARN_MESSAGE_JOINED, &joined));
     make_pool();
-    expect(upload_by("main", joined.joined.visit_key, ""), 201, "My pool");
+    expect(upload_by("main", joined.joined.own_key, ""), 201, "My pool");
     assert_int_equal(count_files(store), 1);
     ws_client_control(&client, TARN_CONTROL_LOAD, text_of("scene"));
     expect_scene(&client, "pool");
