@@ -495,6 +495,7 @@ export class App {
     pictures.end(!isWorn);
     this.stream.secondaryRoom = this.stage.secondaryRoom;
     keeping.drawn();
+    this.stage.standBeside(document.body.classList.contains("measuring"));
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (timeMs - this.readoutMs > READOUT_EVERY_MS) {
       this.readoutMs = timeMs;

@@ -37,6 +37,8 @@ const FOV_DEGREES = 34;
 const FOV_TANGENT = Math.tan((FOV_DEGREES * Math.PI) / 360);
 /** More pixels than this per CSS pixel cost much and show little. */
 const PIXEL_RATIO_MAX = 2;
+/** Of the pane in which one measures. */
+const SIDE_PX = 346;
 const NO_COVERS: Covers = { rightPx: 0, bottomPx: 0 };
 
 const DIRECT = [LAYER.scene, LAYER.spheres, LAYER.glass, LAYER.front];
@@ -106,7 +108,7 @@ export class Stage {
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly smoothEdges: boolean,
-    private readonly covers: Covers = NO_COVERS,
+    private covers: Covers = NO_COVERS,
   ) {
     const context = canvas.getContext("webgl2", {
       antialias: smoothEdges,
@@ -211,6 +213,14 @@ export class Stage {
     this.frame();
   }
 
+  /** Whether the pane in which one measures is at the left: the tank is seen beside it. For each picture. */
+  standBeside(pane: boolean): void {
+    const leftPx = pane ? SIDE_PX : 0;
+    if (leftPx === (this.covers.leftPx ?? 0)) return;
+    this.covers = { ...this.covers, leftPx };
+    this.frame();
+  }
+
   /** A flat tank is all that is shown. */
   private get alone(): boolean {
     return this.wantsAlone && this.flat;
@@ -241,7 +251,7 @@ export class Stage {
       return;
     }
     const { leftPx, upPx } = this.framing;
-    if (leftPx > 0 || upPx > 0) this.camera.setViewOffset(width, height, leftPx, upPx, width, height);
+    if (leftPx !== 0 || upPx !== 0) this.camera.setViewOffset(width, height, leftPx, upPx, width, height);
     else this.camera.clearViewOffset();
     this.camera.updateProjectionMatrix();
   }
