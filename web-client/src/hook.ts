@@ -124,6 +124,8 @@ export interface TarnHook {
    * null where there is none, or a newer frame already.
    */
   drawnAt(colour: number): [number, number, number, number] | null;
+  /** How loud the water is just now, 0..1; null: its sound is off. */
+  readonly soundLevel: number | null;
   /** The viewer's camera; null while it doesn't run. */
   readonly camera: CameraSample | null;
   /** The session with a headset; null without one. */
@@ -271,6 +273,9 @@ export function installHook(app: App): void {
     },
     get headset() {
       return headsetSample(app);
+    },
+    get soundLevel() {
+      return app.sound.level;
     },
     get camera() {
       const { camera } = app.webcam;

@@ -96,6 +96,10 @@ static bool find_bytes(scene_reader *r, const char *path, const char *name, cons
         return entry.byte_count <= bytes_max ||
                scene_refuse(r, TARN_E_LIMIT, path, "found %zu bytes, allowed are %zu", entry.byte_count, bytes_max);
     }
+    if (r->folder == NULL && r->pack != NULL) {
+        return scene_refuse(r, TARN_E_LIMIT, path, "found \"%s\", allowed is a file that came along with the scene",
+                            name);
+    }
     if (!find_file(r, path, name, real)) {
         return false;
     }
