@@ -256,10 +256,10 @@ export function installHook(app: App): void {
     },
     bodyAt: (solid) => app.stage.solids.placeOf(solid)?.toArray() ?? null,
     get probes() {
-      return app.probes.desk?.track.probes ?? [];
+      return app.instruments.probes.desk?.track.probes ?? [];
     },
     get readings() {
-      return app.probes.desk?.track.taken ?? 0;
+      return app.instruments.probes.desk?.track.taken ?? 0;
     },
     get orientation() {
       return [...(info()?.orientation ?? [0, 0, 0, 1])];

@@ -5,7 +5,10 @@ import type { Flow } from "../src/state/flow-lines.js";
 type Velocity = (x: number, y: number, z: number) => readonly [number, number, number];
 
 /** A flow that fills everything, or what `isThere` says. */
-export function flowOf(velocity: Velocity, isThere: (x: number, y: number, z: number) => boolean = () => true) {
+export function flowOf(
+  velocity: Velocity,
+  isThere: (x: number, y: number, z: number) => boolean = () => true,
+) {
   const flow = {
     vx: 0,
     vy: 0,

@@ -22,7 +22,9 @@ const radius = ([x = 0, y = 0]: readonly number[]): number => Math.hypot(x - MID
 test("a streamline of solid rotation is a circle, as far as the fourth order lets it, and ends where it began", () => {
   const errors = [0.04, 0.02].map((stepM) => {
     const lines = new LineBuffer(1000);
-    expect(new Streamlines().trace(flowOf(rotation(2)), [0.8, 0.5, 0.3], { ...LIMITS, stepM }, lines)).toBe(true);
+    expect(new Streamlines().trace(flowOf(rotation(2)), [0.8, 0.5, 0.3], { ...LIMITS, stepM }, lines)).toBe(
+      true,
+    );
     const points = pointsOf(lines);
     const turn = (2 * Math.PI * 0.3) / stepM;
     expect(points.length).toBeGreaterThan(turn - 1);
@@ -98,7 +100,8 @@ test("what drifts in solid rotation comes back after a turn", () => {
   const flow = flowOf(rotation(2));
   const at: [number, number, number] = [0.8, 0.5, 0.3];
   const frames = 60;
-  for (let i = 0; i < frames; i++) expect(drift.move(flow, flow, at, Math.PI / frames, 0.05, SIZE)).toBe(true);
+  for (let i = 0; i < frames; i++)
+    expect(drift.move(flow, flow, at, Math.PI / frames, 0.05, SIZE)).toBe(true);
   expect(Math.hypot(at[0] - 0.8, at[1] - 0.5)).toBeLessThan(1e-5);
 });
 

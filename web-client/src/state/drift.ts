@@ -28,7 +28,8 @@ export class Drift {
     for (let step = 0; step < steps; step++)
       if (!this.step(before, after, at, dt, step / steps, 1 / steps)) return false;
     if (isInside(at[0], at[1], at[2], sizeM)) return true;
-    for (let axis = 0; axis < 3; axis++) at[axis] = Math.min(sizeM[axis] as number, Math.max(0, at[axis] as number));
+    for (let axis = 0; axis < 3; axis++)
+      at[axis] = Math.min(sizeM[axis] as number, Math.max(0, at[axis] as number));
     return true;
   }
 

@@ -104,7 +104,13 @@ export class Streamlines {
   private seedSpeed = 0;
 
   /** @param way  1: downstream, -1: upstream. @return whether it came back to its seed */
-  private run(flow: Flow, seed: readonly number[], way: 1 | -1, limits: LineLimits, lines: LineBuffer): boolean {
+  private run(
+    flow: Flow,
+    seed: readonly number[],
+    way: 1 | -1,
+    limits: LineLimits,
+    lines: LineBuffer,
+  ): boolean {
     const { at, sum } = this;
     const { stepM } = limits;
     let timeS = 0;
@@ -119,7 +125,15 @@ export class Streamlines {
       sum[2] = along[2];
       for (let stage = 1; stage < 4; stage++) {
         const reach = way * stepM * (stage < 3 ? 0.5 : 1);
-        if (!this.look(flow, at[0] + reach * along[0], at[1] + reach * along[1], at[2] + reach * along[2], limits))
+        if (
+          !this.look(
+            flow,
+            at[0] + reach * along[0],
+            at[1] + reach * along[1],
+            at[2] + reach * along[2],
+            limits,
+          )
+        )
           return false;
         const weight = stage < 3 ? 2 : 1;
         sum[0] += weight * along[0];
@@ -154,7 +168,12 @@ export class Streamlines {
 
 export function isInside(x: number, y: number, z: number, sizeM: readonly number[]): boolean {
   return (
-    x >= 0 && y >= 0 && z >= 0 && x <= (sizeM[0] as number) && y <= (sizeM[1] as number) && z <= (sizeM[2] as number)
+    x >= 0 &&
+    y >= 0 &&
+    z >= 0 &&
+    x <= (sizeM[0] as number) &&
+    y <= (sizeM[1] as number) &&
+    z <= (sizeM[2] as number)
   );
 }
 

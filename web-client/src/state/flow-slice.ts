@@ -93,11 +93,28 @@ export class FlowSlice {
     this.presence = new Float32Array(texels);
   }
 
+  /** Finds where fluid is, and nothing else. */
+  findFluid(flow: Flow, axis: Axis, atM: number, sizeM: readonly number[]): void {
+    const { columns, rows, presence } = this;
+    const [right, up] = PLANE_AXES[axis] as readonly [Axis, Axis];
+    const place: [number, number, number] = [atM, atM, atM];
+    for (let row = 0, texel = 0; row < rows; row++) {
+      place[up] = ((row + 0.5) / rows) * (sizeM[up] as number);
+      for (let column = 0; column < columns; column++, texel++) {
+        place[right] = ((column + 0.5) / columns) * (sizeM[right] as number);
+        presence[texel] = flow.sample(place[0], place[1], place[2]);
+      }
+    }
+  }
+
   /** Arrows evenly over the plane where fluid is. @param most  of them, at most 1024 */
   point(flow: Flow, axis: Axis, atM: number, sizeM: readonly number[], most: number): number {
     const [right, up] = PLANE_AXES[axis] as readonly [Axis, Axis];
     const [width, height] = [sizeM[right] as number, sizeM[up] as number];
-    const spacing = Math.max(Math.sqrt((width * height) / Math.min(most, 1024)), Math.max(width, height) / 200);
+    const spacing = Math.max(
+      Math.sqrt((width * height) / Math.min(most, 1024)),
+      Math.max(width, height) / 200,
+    );
     const columns = Math.max(1, Math.floor(width / spacing));
     const rows = Math.max(1, Math.floor(height / spacing));
     const place: [number, number, number] = [atM, atM, atM];
@@ -116,7 +133,11 @@ export class FlowSlice {
         arrows[to + 3] = axis === 0 ? 0 : flow.vx;
         arrows[to + 4] = axis === 1 ? 0 : flow.vy;
         arrows[to + 5] = axis === 2 ? 0 : flow.vz;
-        const speed = Math.hypot(arrows[to + 3] as number, arrows[to + 4] as number, arrows[to + 5] as number);
+        const speed = Math.hypot(
+          arrows[to + 3] as number,
+          arrows[to + 4] as number,
+          arrows[to + 5] as number,
+        );
         if (speed > this.fastest) this.fastest = speed;
       }
     return spacing;

@@ -25,7 +25,9 @@ export function matterOf(file: unknown): LiquidMatter | null {
   const { model = "liquid", liquids, solver, particles_per_axis: perAxis } = file;
   if (model !== "liquid") return null;
   const listed = Array.isArray(liquids) ? liquids.filter(isRecord) : [];
-  const densities = listed.map(({ density_kg_m3: density }) => (typeof density === "number" ? density : DENSITY));
+  const densities = listed.map(({ density_kg_m3: density }) =>
+    typeof density === "number" ? density : DENSITY,
+  );
   return {
     densities: densities.length > 0 ? densities : [DENSITY],
     perAxis: typeof perAxis === "number" ? perAxis : PER_AXIS,
@@ -48,7 +50,9 @@ export const SUM_COLUMNS = [
   "momentum_z_kg_m_s",
 ] as const;
 
-export const SUM_LABELS: Readonly<Record<(typeof SUM_COLUMNS)[number], readonly [label: string, unit: string]>> = {
+export const SUM_LABELS: Readonly<
+  Record<(typeof SUM_COLUMNS)[number], readonly [label: string, unit: string]>
+> = {
   kinetic_j: ["Kinetic", "J"],
   potential_j: ["Potential", "J"],
   total_j: ["Both", "J"],
@@ -105,7 +109,9 @@ export class LiquidSums {
     const { rows } = this;
     const lines = [["time_s", ...SUM_COLUMNS].join()];
     for (let i = 0; i < rows.count; i++)
-      lines.push([rows.stepAt(i), ...SUM_COLUMNS.map((_, column) => rows.valueAt(i, column))].map(written).join());
+      lines.push(
+        [rows.stepAt(i), ...SUM_COLUMNS.map((_, column) => rows.valueAt(i, column))].map(written).join(),
+      );
     return `${lines.join("\n")}\n`;
   }
 
@@ -129,7 +135,11 @@ export class LiquidSums {
     for (let i = 0; i < 4 * info.particleCount; i += 4) {
       if (!isWhole && (velocities[i + 3] as number) > 0) continue;
       const density = byChannel ? info.channelLow + perLevel * ((positions[i + 3] as number) >> 8) : single;
-      const [vx, vy, vz] = [velocities[i] as number, velocities[i + 1] as number, velocities[i + 2] as number];
+      const [vx, vy, vz] = [
+        velocities[i] as number,
+        velocities[i + 1] as number,
+        velocities[i + 2] as number,
+      ];
       count++;
       mass += density;
       squares += density * (vx * vx + vy * vy + vz * vz);

@@ -10,7 +10,7 @@ export const PATHS_MAX = 8;
 /** Of a way, seconds of the tank's time that are kept. */
 export const PATH_S = 5;
 /** Of one, at most. */
-const POINTS_MAX = 600;
+export const PATH_POINTS_MAX = 600;
 /** So near to where it must be a particle is taken for the same, cells. */
 const SAME_CELLS = 0.2;
 
@@ -79,7 +79,7 @@ export class ParticlePaths {
         const speed = Math.hypot(flows.after.vx, flows.after.vy, flows.after.vz);
         points.push(at[0], at[1], at[2], speed, timeS);
       }
-      let old = Math.max(0, points.length - POINT * POINTS_MAX);
+      let old = Math.max(0, points.length - POINT * PATH_POINTS_MAX);
       while (old < points.length && (points[old + 4] as number) < timeS - PATH_S) old += POINT;
       if (old > 0) points.splice(0, old);
     }
@@ -91,7 +91,13 @@ export class ParticlePaths {
     for (const { points } of this.paths) {
       const last = points.length - POINT;
       for (let i = 0; i <= last; i += POINT) {
-        const [x, y, z, speed, timeS] = points.slice(i, i + POINT) as [number, number, number, number, number];
+        const [x, y, z, speed, timeS] = points.slice(i, i + POINT) as [
+          number,
+          number,
+          number,
+          number,
+          number,
+        ];
         lines.add(x, y, z, speed, timeS - (points[last + 4] as number));
       }
       lines.cut();

@@ -25,6 +25,11 @@ const RIM_SHARE = 0.0011;
 /** A pulse on a streamline comes after so much of the way that the scale's top goes in its length, and so fast. */
 const PULSE_SHARE = 0.22;
 
+/** Where they are put. */
+export interface MarksView {
+  add(object: THREE.Object3D): void;
+}
+
 /** Of the particles' programs. */
 export interface MarkUniforms {
   lead: THREE.IUniform;
@@ -82,7 +87,14 @@ export class InsightMarks {
   }
 
   /** @param low  and `high`: what the scale's ends stand for; of opposite signs: it is one of values with a sign */
-  showPlane(slice: FlowSlice | null, axis: Axis, atM: number, sizeM: readonly number[], low: number, high: number): void {
+  showPlane(
+    slice: FlowSlice | null,
+    axis: Axis,
+    atM: number,
+    sizeM: readonly number[],
+    low: number,
+    high: number,
+  ): void {
     this.plane.visible = slice !== null;
     if (slice === null) return;
     const { columns, rows, values, presence } = slice;
@@ -159,7 +171,10 @@ export class InsightMarks {
       return;
     }
     if (ball === undefined) {
-      ball = new THREE.Mesh(this.ball, new THREE.MeshBasicMaterial({ depthTest: false, transparent: true, opacity: 0.95 }));
+      ball = new THREE.Mesh(
+        this.ball,
+        new THREE.MeshBasicMaterial({ depthTest: false, transparent: true, opacity: 0.95 }),
+      );
       ball.layers.set(LAYER.front);
       ball.renderOrder = 30;
       this.handles.set(name, ball);
@@ -229,7 +244,10 @@ export class InsightMarks {
 
   private addLines({ viewHeight }: MarkUniforms, leastPx: number): Pieces {
     const shape = new THREE.BufferGeometry();
-    shape.setAttribute("position", new THREE.Float32BufferAttribute([-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0], 3));
+    shape.setAttribute(
+      "position",
+      new THREE.Float32BufferAttribute([-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0], 3),
+    );
     shape.setIndex([0, 1, 2, 0, 2, 3]);
     const material = program(lineVertex, lineFragment, {
       radius: { value: 0.002 },
@@ -255,7 +273,10 @@ export class InsightMarks {
     return mesh;
   }
 
-  private addDots({ lead, viewHeight }: MarkUniforms): THREE.Points<THREE.BufferGeometry, THREE.ShaderMaterial> {
+  private addDots({
+    lead,
+    viewHeight,
+  }: MarkUniforms): THREE.Points<THREE.BufferGeometry, THREE.ShaderMaterial> {
     const material = program(dotVertex, dotFragment, { lead, viewHeight, radius: { value: 0.004 } });
     const points = new THREE.Points(new THREE.BufferGeometry(), material);
     points.renderOrder = 25;
@@ -266,9 +287,14 @@ export class InsightMarks {
 
 type Pieces = THREE.Mesh<PieceGeometry, THREE.ShaderMaterial>;
 
-/** One shape many times. */
-class PieceGeometry extends THREE.InstancedBufferGeometry {
-  private data: THREE.InstancedInterleavedBuffer | null = null;
+/**
+ * One shape many times. three tells instances by these marks; its own classes that bear them would come with the page's
+ * first load, of which all that is used of three is a part.
+ */
+class PieceGeometry extends THREE.BufferGeometry {
+  readonly isInstancedBufferGeometry = true;
+  instanceCount = 0;
+  private data: THREE.InterleavedBuffer | null = null;
 
   /** @param parts  of what each one has: name, values and where they begin, which may be in the next one's */
   constructor(
@@ -279,18 +305,19 @@ class PieceGeometry extends THREE.InstancedBufferGeometry {
     super();
     this.setAttribute("position", shape.getAttribute("position"));
     this.setIndex(shape.getIndex());
-    this.instanceCount = 0;
   }
 
-  /** @param values  the same array each time */
+  /** @param values  the same array each time @param uploaded  of the buffer's strides */
   fill(values: Float32Array, count: number, uploaded = count): void {
-    if (this.data?.array !== values) {
-      this.data = new THREE.InstancedInterleavedBuffer(values, this.stride);
-      this.data.setUsage(THREE.DynamicDrawUsage);
+    let { data } = this;
+    if (data === null || data.array !== values) {
+      const marks = { isInstancedInterleavedBuffer: true, meshPerAttribute: 1 };
+      this.data = data = Object.assign(new THREE.InterleavedBuffer(values, this.stride), marks);
+      data.setUsage(THREE.DynamicDrawUsage);
       for (const [name, size, offset] of this.parts)
-        this.setAttribute(name, new THREE.InterleavedBufferAttribute(this.data, size, offset));
+        this.setAttribute(name, new THREE.InterleavedBufferAttribute(data, size, offset));
     }
-    upload(this.data, uploaded * this.stride);
+    upload(data, uploaded * this.stride);
     this.instanceCount = count;
   }
 }

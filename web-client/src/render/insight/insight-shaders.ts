@@ -2,10 +2,8 @@
 //
 // All of it is drawn over the picture, whatever hides it there, and yet hides what of it is behind: `squash` puts its depths
 // before all others and keeps their order.
+import { SIGNED_STOPS } from "../../shader/signed-stops.js";
 import { STOPS } from "../../shader/stops.js";
-
-/** The colours of values that have a sign, from the lowest to the highest: cool to warm (Moreland 2009). */
-export const SIGNED_STOPS: readonly number[] = [0x3b4cc0, 0x8db0fe, 0xdddddd, 0xf49876, 0xb40426];
 
 const vec = (c: number): string =>
   `vec3(${[16, 8, 0].map((shift) => (((c >> shift) & 255) / 255).toFixed(4)).join(", ")})`;
