@@ -182,8 +182,8 @@ export class InsightDesk implements Desk, Grip {
       found.push({ channel: quantity, low, high });
     }
     const hasLines = choices.streams || this.paths.paths.length > 0;
-    if (hasLines && !found.some(({ channel }) => channel.name === "speed"))
-      found.push({ channel: { ...speed, label: "Speed, of lines" }, low: 0, high: this.speeds.top });
+    // Beside a plane lines have a colour of their own.
+    if (hasLines && !choices.slice) found.push({ channel: speed, low: 0, high: this.speeds.top });
     return found;
   }
 
@@ -372,6 +372,7 @@ export class InsightDesk implements Desk, Grip {
     const { axis } = choices;
     marks.showPlane(hasSlice ? this.slice : null, axis, this.planeM, this.sizeM, low, high);
     marks.showArrows(hasSlice && choices.arrows ? this.slice : null, axis, spacingM, top);
+    marks.colourLines(choices.slice);
     marks.showStreams(this.streams, top);
     marks.showPaths(this.pathLines, top);
     marks.showDots(this.dots);

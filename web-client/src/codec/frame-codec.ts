@@ -63,7 +63,7 @@ export class FrameCodec {
 
   /**
    * The levels of the frame's field in a plane across an axis, at a share of the tank's edge along it; what runs fastest:
-   * z across x, z across y, x across z.
+   * z across x, x across y and across z.
    * @param into  is filled where it is as large as the plane
    * @return null: the frame has no field
    */
@@ -83,7 +83,7 @@ export class FrameCodec {
       const levels = new Uint8Array(this.wasm.memory.buffer, at, nx * ny);
       if (axis === 2) plane.set(levels);
       else if (axis === 0) for (let y = 0; y < ny; y++) plane[z + nz * y] = levels[cut + nx * y] as number;
-      else for (let x = 0; x < nx; x++) plane[z + nz * x] = levels[x + nx * cut] as number;
+      else plane.set(levels.subarray(nx * cut, nx * (cut + 1)), nx * z);
     }
     return plane;
   }

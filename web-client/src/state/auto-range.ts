@@ -1,4 +1,4 @@
-// What the top of a scale stands for, where the tank doesn't say: the least of 1, 2, 5, 10, ... that nothing shown is above.
+// What the top of a scale stands for, where the tank doesn't say: the least of 1, 1.5, 2, 3, 4, 5, 6, 8, 10, ... that nothing shown is above.
 // It grows at once and shrinks after a while, so that colours don't flicker.
 
 /** Where so much of it would do for so long it shrinks. */
@@ -25,11 +25,12 @@ export class AutoRange {
   }
 }
 
-/** The least 1, 2 or 5 times a power of ten that isn't below; of what is hardly anything 0.01. */
+const DIGITS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
+
+/** The least of these digits times a power of ten that isn't below; of what is hardly anything 0.01. */
 export function niceAbove(value: number): number {
   if (value <= 0.01) return 0.01;
   const power = 10 ** Math.floor(Math.log10(value));
-  const digits = value / power;
-  const rounded = digits <= 1 ? 1 : digits <= 2 ? 2 : digits <= 5 ? 5 : 10;
-  return Number((rounded * power).toPrecision(3));
+  const digits = DIGITS.find((one) => value <= one * power * (1 + 1e-9)) ?? 10;
+  return Number((digits * power).toPrecision(3));
 }

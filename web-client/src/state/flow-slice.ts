@@ -157,7 +157,7 @@ function vorticity(
   return slope(flow, place, b, c, reachM, sizeM) - slope(flow, place, c, b, reachM, sizeM);
 }
 
-/** Change of a velocity component per metre along an axis. */
+/** Change of a velocity component per metre along an axis. A grid has velocities up to half a voxel from a wall. */
 function slope(
   flow: Flow,
   place: readonly [number, number, number],
@@ -167,13 +167,14 @@ function slope(
   sizeM: readonly number[],
 ): number {
   const [x, y, z] = place;
+  const low = 0.5 * reachM;
+  const high = Math.max(low, (sizeM[along] as number) - low);
+  const here = Math.min(high, Math.max(low, place[along]));
   let gap = 0;
   const look = (by: number): number => {
-    const to = (place[along] as number) + by;
-    const inside = to >= 0 && to <= (sizeM[along] as number);
-    const isThere =
-      inside && flow.sample(along === 0 ? to : x, along === 1 ? to : y, along === 2 ? to : z) >= AIR;
-    if (isThere) gap += reachM;
+    const to = Math.min(high, Math.max(low, place[along] + by));
+    const isThere = flow.sample(along === 0 ? to : x, along === 1 ? to : y, along === 2 ? to : z) >= AIR;
+    if (isThere) gap += Math.abs(to - here);
     else flow.sample(x, y, z);
     return component === 0 ? flow.vx : component === 1 ? flow.vy : flow.vz;
   };

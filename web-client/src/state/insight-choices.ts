@@ -85,8 +85,8 @@ export interface Budget {
 }
 
 export const BUDGETS: Readonly<Record<Tier, Budget>> = {
-  points: { texels: 96, arrows: 240, seeds: 12, steps: 120, dots: 512 },
-  spheres: { texels: 128, arrows: 400, seeds: 16, steps: 160, dots: 1024 },
-  "water-low": { texels: 160, arrows: 400, seeds: 24, steps: 240, dots: 2048 },
-  water: { texels: 224, arrows: 560, seeds: 32, steps: 320, dots: 4096 },
+  points: { texels: 96, arrows: 160, seeds: 12, steps: 120, dots: 512 },
+  spheres: { texels: 128, arrows: 240, seeds: 16, steps: 160, dots: 1024 },
+  "water-low": { texels: 160, arrows: 300, seeds: 24, steps: 240, dots: 2048 },
+  water: { texels: 224, arrows: 400, seeds: 32, steps: 320, dots: 4096 },
 };

@@ -17,11 +17,13 @@ import {
 } from "./insight-shaders.js";
 
 /** In the tank's largest edge. */
-const TUBE_SHARE = 0.0026;
+const TUBE_SHARE = 0.0034;
 const DOT_SHARE = 0.0042;
 const HANDLE_SHARE = 0.011;
 const HELD_SCALE = 1.5;
 const RIM_SHARE = 0.0011;
+/** Of an arrow at the scale's top, in distances between arrows. */
+const LONGEST = 1.8;
 /** A pulse on a streamline comes after so much of the way that the scale's top goes in its length, and so fast. */
 const PULSE_SHARE = 0.22;
 
@@ -67,9 +69,10 @@ export class InsightMarks {
   constructor(shared: MarkUniforms) {
     this.plane = this.addPlane();
     this.arrows = this.addArrows();
-    this.streams = this.addLines(shared, 3);
-    this.paths = this.addLines(shared, 3);
-    this.rake = this.addLines(shared, 2);
+    this.streams = this.addLines(shared, 4, [0.97, 0.98, 1]);
+    this.paths = this.addLines(shared, 4, [1, 0.66, 0.3]);
+    this.rake = this.addLines(shared, 3, [1, 0.7, 0.33]);
+    this.showPlain(this.rake, true);
     this.dots = this.addDots(shared);
     for (const child of this.group.children) {
       child.layers.set(LAYER.front);
@@ -121,17 +124,26 @@ export class InsightMarks {
     this.place(axis, atM, sizeM);
   }
 
-  /** @param topSpeed  an arrow as long as two of them are apart stands for @param spacingM  between two of them */
+  /** @param topSpeed  the longest arrow stands for it @param spacingM  between two of them */
   showArrows(slice: FlowSlice | null, axis: Axis, spacingM: number, topSpeed: number): void {
     const count = slice?.arrowCount ?? 0;
     this.arrows.visible = count > 0;
     if (slice === null || count === 0) return;
     this.arrows.geometry.fill(slice.arrows, count);
-    set(this.arrows, "longest", 1.35 * spacingM);
-    set(this.arrows, "metresPerSpeed", (1.35 * spacingM) / Math.max(topSpeed, 1e-9));
-    (this.arrows.material.uniforms.normal as THREE.IUniform<THREE.Vector3>).value
+    set(this.arrows, "longest", LONGEST * spacingM);
+    set(this.arrows, "metresPerSpeed", (LONGEST * spacingM) / Math.max(topSpeed, 1e-9));
+    (this.arrows.material.uniforms.across as THREE.IUniform<THREE.Vector3>).value
       .set(0, 0, 0)
       .setComponent(axis, 1);
+  }
+
+  /** @param plain  in a colour of their own: those of speeds are another thing's */
+  colourLines(plain: boolean): void {
+    for (const one of [this.streams, this.paths]) this.showPlain(one, plain);
+  }
+
+  private showPlain({ material }: Pieces, plain: boolean): void {
+    (material.uniforms.plain as THREE.IUniform<THREE.Vector4>).value.w = plain ? 1 : 0;
   }
 
   showStreams(lines: LineBuffer | null, topSpeed: number): void {
@@ -233,7 +245,7 @@ export class InsightMarks {
       metresPerSpeed: { value: 1 },
       longest: { value: 1 },
       rim: { value: 0.001 },
-      normal: { value: new THREE.Vector3(0, 0, 1) },
+      across: { value: new THREE.Vector3(0, 0, 1) },
     });
     const geometry = new PieceGeometry(shape, ARROW_VALUES, [
       ["middle", 3, 0],
@@ -242,7 +254,7 @@ export class InsightMarks {
     return this.addPieces(geometry, material, 23);
   }
 
-  private addLines({ viewHeight }: MarkUniforms, leastPx: number): Pieces {
+  private addLines({ viewHeight }: MarkUniforms, leastPx: number, plain: [number, number, number]): Pieces {
     const shape = new THREE.BufferGeometry();
     shape.setAttribute(
       "position",
@@ -255,6 +267,7 @@ export class InsightMarks {
       viewHeight,
       topSpeed: { value: 1 },
       momentS: { value: 0 },
+      plain: { value: new THREE.Vector4(...plain, 0) },
       pulseS: { value: 0 },
     });
     const geometry = new PieceGeometry(shape, POINT_VALUES, [

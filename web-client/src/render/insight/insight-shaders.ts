@@ -64,7 +64,7 @@ in vec3 velocity;
 uniform float metresPerSpeed; // length of an arrow of 1 m/s
 uniform float longest;
 uniform float rim;            // of what is dark around it, metres
-uniform vec3 normal;
+uniform vec3 across;
 flat out float shade;
 ${squash}
 void main() {
@@ -81,7 +81,7 @@ void main() {
     along += position.x < 0.5 ? -rim : position.x < 1.5 ? -part * rim : 2.2 * rim;
   }
   vec3 way = velocity / max(speed, 1e-9);
-  vec3 place = middle + way * along + cross(normal, way) * position.y * wide;
+  vec3 place = middle + way * along + cross(across, way) * position.y * wide;
   shade = isDark ? 0.0 : 1.0;
   gl_Position = projectionMatrix * modelViewMatrix * vec4(place, 1.0);
   squash(isDark ? 4e-6 : 8e-6);
@@ -130,6 +130,7 @@ void main() {
 export const lineFragment = /* glsl */ `
 uniform float topSpeed;
 uniform float momentS;
+uniform vec4 plain;   // a colour in the place of the speed's, and how much
 uniform float pulseS; // a pulse comes so often, seconds on the way; 0: none
 in vec2 at;
 in float reach;
@@ -145,10 +146,10 @@ void main() {
   float square = at.x * at.x + beyond * beyond;
   if (square > 1.0) discard;
   vec3 facing = normalize(vec3(side.xy * at.x, sqrt(1.0 - at.x * at.x)));
-  vec3 tint = unsignedColour(speed / topSpeed);
+  vec3 tint = mix(unsignedColour(speed / topSpeed), plain.rgb, plain.a);
   // It fades behind its head: so a still picture, too, tells which way the flow goes.
   float behind = pulseS > 0.0 ? fract((momentS - timeS) / pulseS) : 1.0;
-  tint *= pulseS > 0.0 ? 0.6 + 0.75 * exp(-3.5 * behind) : 1.0;
+  tint *= pulseS > 0.0 ? 0.72 + 0.6 * exp(-3.5 * behind) : 1.0;
   colour = vec4(lit(tint, facing), 1.0);
 }`;
 
