@@ -7,10 +7,11 @@
 //                              └─ state/liquid-sums ─ plots
 import { FlowGrid } from "./codec/flow-grid.js";
 import type { Desk, Grip } from "./desk-button.js";
+import type { InsightSample } from "./hook.js";
 import type { Channel, SessionState } from "./protocol/messages.js";
 import { InsightMarks, type MarksView, type MarkUniforms } from "./render/insight/insight-marks.js";
 import { AutoRange } from "./state/auto-range.js";
-import { LineBuffer, POINT_VALUES, Streamlines } from "./state/flow-lines.js";
+import { AIR, LineBuffer, POINT_VALUES, Streamlines } from "./state/flow-lines.js";
 import { type Axis, FlowSlice, PLANE_AXES } from "./state/flow-slice.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
 import {
@@ -24,8 +25,8 @@ import {
   quantitiesOf,
 } from "./state/insight-choices.js";
 import { meetPlane } from "./state/liquid-map.js";
-import { isMixed, type LiquidMatter, LiquidSums, matterOf } from "./state/liquid-sums.js";
-import { DOTS_MAX, MarkerDots } from "./state/marker-dots.js";
+import { isMixed, type LiquidMatter, LiquidSums, matterOf, SUM_COLUMNS } from "./state/liquid-sums.js";
+import { DOT_VALUES, DOTS_MAX, MarkerDots } from "./state/marker-dots.js";
 import { PATH_POINTS_MAX, PATHS_MAX, ParticlePaths } from "./state/particle-paths.js";
 import type { Tier } from "./state/quality.js";
 import { Rake, type RakeEnd, type RakeWay } from "./state/rake.js";
@@ -35,7 +36,7 @@ import type { InsightPanel } from "./ui/insight-panel.js";
 const REACH_PX = matchMedia("(pointer: coarse)").matches ? 28 : 14;
 const SHOW_EVERY_MS = 200;
 /** Between two frames that are farther apart nothing is known of the way, simulated seconds. */
-const GAP_MAX_S = 0.25;
+const GAP_MAX_S = 0.5;
 /** Of people's time as much as this is left to all else for each one that is spent here. */
 const REST = 3;
 /** A particle that is pressed on is so near, cells. */
@@ -206,7 +207,12 @@ export class InsightDesk implements Desk, Grip {
 
   lieRake(way: RakeWay): void {
     this.rake.lie(way);
+    this.settleRake();
     this.change();
+  }
+
+  private settleRake(): void {
+    if (this.seen !== null) this.rake.settle((x, y, z) => this.after.sample(x, y, z) >= AIR);
   }
 
   moveRake(end: RakeEnd, place: readonly number[]): void {
@@ -279,6 +285,29 @@ export class InsightDesk implements Desk, Grip {
     document.getElementById("insight-button")?.focus();
   }
 
+  /** For window.tarn. */
+  sample(): InsightSample {
+    const { dots, paths, slice, streams, pathLines } = this;
+    const { rows } = this.sums;
+    const texels = this.choices.slice ? slice.columns * slice.rows : 0;
+    const inFluid = slice.presence.subarray(0, texels).filter((density) => density >= AIR).length;
+    return {
+      streams: streams.count,
+      pathPieces: pathLines.count,
+      dots: dots.count,
+      paths: paths.paths.length,
+      dotPlaces: Array.from({ length: Math.min(64, dots.count) }, (_, i) => [
+        ...dots.dots.subarray(DOT_VALUES * i, DOT_VALUES * i + 3),
+      ]).flat(),
+      pathPlaces: paths.paths.flatMap(({ at }) => at),
+      arrows: slice.arrowCount,
+      fluid: inFluid / Math.max(1, texels),
+      most: slice.most,
+      sums: SUM_COLUMNS.map((_, column) => (rows.count === 0 ? 0 : rows.valueAt(rows.count - 1, column))),
+      handles: Object.fromEntries(this.handles.map((handle) => [handle, this.handlePlace(handle)])),
+    };
+  }
+
   // ---- pictures ----
 
   tick(nowMs: number): void {
@@ -318,7 +347,9 @@ export class InsightDesk implements Desk, Grip {
       this.dots.move(before, after, dtS, after.voxelM, sizeM);
       this.paths.follow({ before, after, voxelM: after.voxelM }, info, views, info.simTimeS, dtS, sizeM);
     }
+    const isFirst = this.seen === null;
     this.seen = frame;
+    if (isFirst) this.settleRake();
     this.epoch = info.epoch;
     this.timeS = info.simTimeS;
     this.emit();

@@ -111,3 +111,19 @@ test("a rake stays in its tank, and in proportion in another one", () => {
   expect(rake.from[0]).toBe(rake.to[0]);
   expect(rake.to[2]).toBeGreaterThan(0.9);
 });
+
+test("a rake that lies in air comes down into the fluid, and stays where it is in it", () => {
+  const rake = new Rake();
+  rake.fit([2, 1, 1]);
+  const shallow = (_: number, y: number) => y >= 0 && y < 0.2;
+  rake.lie("z");
+  rake.settle(shallow);
+  expect(rake.from[1]).toBe(rake.to[1]);
+  expect(rake.from[1]).toBeGreaterThan(0.05);
+  expect(rake.from[1]).toBeLessThan(0.15);
+  const { from } = rake;
+  rake.settle(shallow);
+  expect(rake.from).toEqual(from);
+  rake.settle(() => false);
+  expect(rake.from).toEqual(from);
+});

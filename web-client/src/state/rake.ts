@@ -9,6 +9,8 @@ export type RakeWay = "x" | "y" | "z";
 const WAYS: readonly RakeWay[] = ["x", "y", "z"];
 /** Of the tank, left out at either end: seeds at a wall stand. */
 const MARGIN = 0.06;
+/** Along it and up that are looked at to find fluid. */
+const PLACES = 16;
 
 export class Rake {
   from: Vec3 = [0, 0, 0];
@@ -40,6 +42,26 @@ export class Rake {
     this.to = [...middle] as Vec3;
     this.from[axis] = MARGIN * (this.sizeM[axis] as number);
     this.to[axis] = (1 - MARGIN) * (this.sizeM[axis] as number);
+  }
+
+  /**
+   * Lowers or lifts it to where most of it is in fluid, where hardly any of it is.
+   * @param isFluid  whether there is fluid at a place
+   */
+  settle(isFluid: (x: number, y: number, z: number) => boolean): void {
+    const seeds = this.seeds(PLACES);
+    const wet = (by: number): number => seeds.filter(([x, y, z]) => isFluid(x, y + by, z)).length;
+    if (wet(0) > PLACES / 4) return;
+    const low = Math.min(this.from[1], this.to[1]);
+    const room = this.sizeM[1] - Math.abs(this.to[1] - this.from[1]);
+    const counts = Array.from({ length: PLACES }, (_, i) => wet(((i + 0.5) / PLACES) * room - low));
+    const most = Math.max(...counts);
+    if (most === 0) return;
+    // In the middle of where it is so, so that it isn't at the surface.
+    const best = counts.flatMap((count, i) => (count === most ? [i] : []));
+    const by = (((best[best.length >> 1] as number) + 0.5) / PLACES) * room - low;
+    this.from[1] += by;
+    this.to[1] += by;
   }
 
   middle(): Vec3 {
