@@ -47,6 +47,7 @@ import "./cases/together.mjs";
 import "./cases/owners.mjs";
 import "./cases/lessons.mjs";
 import "./cases/probes.mjs";
+import "./cases/insight.mjs";
 import "./cases/tls.mjs";
 
 if (process.argv.includes("--help")) {

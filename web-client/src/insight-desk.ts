@@ -8,6 +8,7 @@
 import { FlowGrid } from "./codec/flow-grid.js";
 import type { Desk, Grip } from "./desk-button.js";
 import type { InsightSample } from "./hook.js";
+import { ENDS, type GripView, InsightGrip } from "./insight-grip.js";
 import type { Channel, SessionState } from "./protocol/messages.js";
 import { InsightMarks, type MarksView, type MarkUniforms } from "./render/insight/insight-marks.js";
 import { AutoRange } from "./state/auto-range.js";
@@ -24,16 +25,14 @@ import {
   type InsightChoices,
   quantitiesOf,
 } from "./state/insight-choices.js";
-import { meetPlane } from "./state/liquid-map.js";
 import { isMixed, type LiquidMatter, LiquidSums, matterOf, SUM_COLUMNS } from "./state/liquid-sums.js";
 import { DOT_VALUES, DOTS_MAX, MarkerDots } from "./state/marker-dots.js";
 import { PATH_POINTS_MAX, PATHS_MAX, ParticlePaths } from "./state/particle-paths.js";
 import type { Tier } from "./state/quality.js";
 import { Rake, type RakeEnd, type RakeWay } from "./state/rake.js";
-import { cutBox, type Ray, type Span, type Vec3 } from "./state/ray.js";
+import type { Ray, Vec3 } from "./state/ray.js";
 import type { InsightPanel } from "./ui/insight-panel.js";
 
-const REACH_PX = matchMedia("(pointer: coarse)").matches ? 28 : 14;
 const SHOW_EVERY_MS = 200;
 /** Between two frames that are farther apart nothing is known of the way, simulated seconds. */
 const GAP_MAX_S = 0.5;
@@ -41,18 +40,12 @@ const GAP_MAX_S = 0.5;
 const REST = 3;
 /** A particle that is pressed on is so near, cells. */
 const PRESS_CELLS = 0.9;
-/** A plane that is seen from its edge isn't moved by dragging. */
-const EDGE_MIN = 0.02;
 const RAKE_COLOUR = 0xffb454;
 const PLANE_COLOUR = 0xeaf6ff;
 
-export interface InsightView extends MarksView {
-  readonly sizeM: readonly number[];
+export interface InsightView extends MarksView, GripView {
   readonly tier: Tier;
-  readonly isFlat: boolean;
   readonly particles: { readonly uniforms: Readonly<Record<string, { value: unknown }>> };
-  rayAt(x: number, y: number, ray: Ray): void;
-  projectInto(at: readonly number[], place: [number, number]): boolean;
 }
 
 export interface InsightHost {
@@ -70,9 +63,6 @@ export interface InsightHost {
   carry(channel: string): void;
   say(text: string): void;
 }
-
-type Handle = "slice" | RakeEnd;
-const ENDS: readonly RakeEnd[] = ["from", "to", "middle"];
 
 /** What the colours of a scale stand for. */
 export interface ShownScale {
@@ -114,11 +104,8 @@ export class InsightDesk implements Desk, Grip {
   private seenMs = 0;
   private shownMs = 0;
   private asked = "";
-  private held: { pointer: number; handle: Handle; point: Vec3; normal: Vec3 } | null = null;
-  private swallowed = -1;
+  private readonly grip: InsightGrip;
   private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
-  private readonly span: Span = { entry: 0, exit: 0 };
-  private readonly point: Vec3 = [0, 0, 0];
   private readonly at: [number, number] = [0, 0];
 
   /** @param opened  is told when the panel is there, and when it is no more */
@@ -129,6 +116,7 @@ export class InsightDesk implements Desk, Grip {
     const { uniforms } = host.view.particles;
     this.marks = new InsightMarks(uniforms as unknown as MarkUniforms);
     host.view.add(this.marks.group);
+    this.grip = new InsightGrip(host.view, this);
     const { seeds, steps } = BUDGETS.water;
     this.streams = new LineBuffer(seeds * (2 * steps + 2));
     this.fit();
@@ -186,6 +174,11 @@ export class InsightDesk implements Desk, Grip {
     // Beside a plane lines have a colour of their own.
     if (hasLines && !choices.slice) found.push({ channel: speed, low: 0, high: this.speeds.top });
     return found;
+  }
+
+  /** What the longest arrow stands for, m/s; 0: there are none. */
+  get arrowSpeed(): number {
+    return this.slice.arrowCount > 0 ? this.speeds.top : 0;
   }
 
   /** The choices are others, or the rake is elsewhere. */
@@ -279,7 +272,7 @@ export class InsightDesk implements Desk, Grip {
     this.measure(false);
     this.panel?.remove();
     this.panel = null;
-    this.held = null;
+    this.grip.letGo();
     this.isStale = true;
     this.opened(false);
     document.getElementById("insight-button")?.focus();
@@ -304,7 +297,7 @@ export class InsightDesk implements Desk, Grip {
       fluid: inFluid / Math.max(1, texels),
       most: slice.most,
       sums: SUM_COLUMNS.map((_, column) => (rows.count === 0 ? 0 : rows.valueAt(rows.count - 1, column))),
-      handles: Object.fromEntries(this.handles.map((handle) => [handle, this.handlePlace(handle)])),
+      handles: Object.fromEntries(this.grip.handles.map((handle) => [handle, this.grip.placeOf(handle)])),
     };
   }
 
@@ -464,7 +457,8 @@ export class InsightDesk implements Desk, Grip {
       this.tracer.trace(after, seed, limits, streams);
   }
 
-  private get planeM(): number {
+  /** Where the plane lies on its axis, metres. */
+  get planeM(): number {
     const { axis, share } = this.choices;
     return share * (this.sizeM[axis] as number);
   }
@@ -492,63 +486,34 @@ export class InsightDesk implements Desk, Grip {
 
   // ---- presses ----
 
+  get hasRake(): boolean {
+    return this.choices.streams || this.choices.everyS > 0 || this.dots.count > 0;
+  }
+
+  /** Something is taken hold of, moved or let go. */
+  grasped(): void {
+    this.change();
+    this.panel?.showPlaces();
+  }
+
   reaches(x: number, y: number): boolean {
-    if (this.panel === null || this.held !== null) return false;
-    if (this.choosing) {
-      this.host.view.rayAt(x, y, this.ray);
-      return cutBox(this.ray, this.sizeM, this.span);
-    }
-    return this.handleNear(x, y) !== null;
+    return this.grip.reaches(x, y);
   }
 
   down(pointer: number, x: number, y: number): boolean {
-    if (!this.reaches(x, y)) return false;
-    if (this.choosing) {
-      this.follow(x, y, 1);
-      this.swallowed = pointer;
-      return true;
-    }
-    const handle = this.handleNear(x, y) as Handle;
-    this.host.view.rayAt(x, y, this.ray);
-    this.held = {
-      pointer,
-      handle,
-      point: [...this.handlePlace(handle)] as Vec3,
-      normal: [...this.ray.direction],
-    };
-    this.isStale = true;
-    return true;
+    return this.grip.down(pointer, x, y);
   }
 
   move(pointer: number, x: number, y: number): boolean {
-    const { held } = this;
-    if (held === null || held.pointer !== pointer) return this.swallowed === pointer;
-    this.host.view.rayAt(x, y, this.ray);
-    if (held.handle === "slice") {
-      const along = nearestOnAxis(this.ray, held.point, this.choices.axis);
-      if (along !== null) this.choices.share = clampShare(along / (this.sizeM[this.choices.axis] as number));
-    } else if (meetPlane(this.ray, held.point, held.normal, this.point)) {
-      // A flat tank has one plane.
-      if (this.isFlat) this.point[2] = 0.5 * (this.sizeM[2] as number);
-      this.rake.move(held.handle, this.point);
-    }
-    this.change();
-    this.panel?.showPlaces();
-    return true;
+    return this.grip.move(pointer, x, y);
   }
 
   up(pointer: number): boolean {
-    if (this.held?.pointer === pointer) {
-      this.held = null;
-      this.isStale = true;
-      return true;
-    }
-    const mine = this.swallowed === pointer;
-    if (mine) this.swallowed = -1;
-    return mine;
+    return this.grip.up(pointer);
   }
 
-  private follow(x: number, y: number, reach: number): boolean {
+  /** Follows the foremost particle beside a place of the canvas. @param reach  how far beside it, 1: a press */
+  follow(x: number, y: number, reach: number): boolean {
     const frame = this.host.frame();
     if (frame === null) return false;
     this.host.view.rayAt(x, y, this.ray);
@@ -558,46 +523,13 @@ export class InsightDesk implements Desk, Grip {
     return found;
   }
 
-  private get handles(): Handle[] {
-    const { choices } = this;
-    if (this.panel === null) return [];
-    const slice: Handle[] = choices.slice && !this.isFlat ? ["slice"] : [];
-    return [...slice, ...(this.hasRake ? ENDS : [])];
-  }
-
-  private get hasRake(): boolean {
-    return this.choices.streams || this.choices.everyS > 0 || this.dots.count > 0;
-  }
-
-  private handlePlace(handle: Handle): readonly number[] {
-    if (handle !== "slice") return this.rake.placeOf(handle);
-    const { axis } = this.choices;
-    const [right, up] = PLANE_AXES[axis] as readonly [Axis, Axis];
-    const place = [this.planeM, this.planeM, this.planeM];
-    place[right] = this.sizeM[right] as number;
-    place[up] = this.sizeM[up] as number;
-    return place;
-  }
-
-  private handleNear(x: number, y: number): Handle | null {
-    let nearest: Handle | null = null;
-    let least = REACH_PX;
-    for (const handle of this.handles) {
-      if (!this.host.view.projectInto(this.handlePlace(handle), this.at)) continue;
-      const distance = Math.hypot(this.at[0] - x, this.at[1] - y);
-      if (distance > least) continue;
-      least = distance;
-      nearest = handle;
-    }
-    return nearest;
-  }
-
   private showHandles(): void {
-    const { handles, rake, rakeLine } = this;
+    const { grip, rake, rakeLine } = this;
+    const { handles } = grip;
     for (const handle of ["slice", ...ENDS] as const) {
       const colour = handle === "slice" ? PLANE_COLOUR : RAKE_COLOUR;
-      const place = handles.includes(handle) ? this.handlePlace(handle) : null;
-      this.marks.handle(handle, place, colour, this.held?.handle === handle);
+      const place = handles.includes(handle) ? grip.placeOf(handle) : null;
+      this.marks.handle(handle, place, colour, grip.holds === handle);
     }
     rakeLine.clear();
     if (handles.includes("from")) {
@@ -612,18 +544,4 @@ function fastestOf({ points, count }: LineBuffer): number {
   let fastest = 0;
   for (let i = 0; i < count; i++) fastest = Math.max(fastest, points[POINT_VALUES * i + 3] as number);
   return fastest;
-}
-
-/** Where on an axis through a point a ray comes nearest, metres; null: it looks along the axis. */
-function nearestOnAxis({ origin, direction }: Ray, point: Vec3, axis: Axis): number | null {
-  const along = direction[axis];
-  const across = 1 - along * along;
-  if (across < EDGE_MIN) return null;
-  const away = point.map((metres, i) => metres - (origin[i] as number));
-  const ahead = away.reduce((sum, metres, i) => sum + metres * (direction[i] as number), 0);
-  return point[axis] + (along * ahead - (away[axis] as number)) / across;
-}
-
-function clampShare(share: number): number {
-  return Math.min(1, Math.max(0, Math.round(1000 * share) / 1000));
 }

@@ -32,6 +32,8 @@ export interface InsightPanelHost {
   readonly budget: { seeds: number };
   readonly quantities: Channel[];
   readonly scales: readonly { channel: Channel; low: number; high: number }[];
+  /** What the longest arrow stands for, m/s; 0: there are none. */
+  readonly arrowSpeed: number;
   /** Null: no liquid, or it isn't known. */
   readonly liquid: LiquidMatter | null;
   /** The choices are others. */
@@ -65,6 +67,7 @@ export class InsightPanel {
   private readonly boxes: (readonly [input: HTMLInputElement, isOn: () => boolean])[] = [];
   private readonly legends = new Map<string, { legend: Legend; figure: HTMLElement }>();
   private readonly scales: HTMLElement;
+  private readonly arrowNote = document.createElement("p");
   private offered = "";
 
   constructor(private readonly host: InsightPanelHost) {
@@ -346,6 +349,11 @@ export class InsightPanel {
       there.legend.show(channel, isThere ? { low, high } : null, low < 0 ? SIGNED_STOPS : undefined);
     }
     for (const [name, { figure }] of this.legends) if (!shown.has(name)) figure.remove();
+    const { arrowSpeed } = this.host;
+    const note = arrowSpeed > 0 ? `Longest arrow: ${arrowSpeed} m/s` : "";
+    if (note === "") this.arrowNote.remove();
+    else if (this.scales.lastElementChild !== this.arrowNote) this.scales.append(this.arrowNote);
+    if (this.arrowNote.textContent !== note) this.arrowNote.textContent = note;
   }
 
   private showSumsNote(): void {
