@@ -35,7 +35,7 @@ import type { InsightPanel } from "./ui/insight-panel.js";
 
 const SHOW_EVERY_MS = 200;
 /** Between two frames that are farther apart nothing is known of the way, simulated seconds. */
-const GAP_MAX_S = 0.5;
+const GAP_MAX_S = 1;
 /** Of people's time as much as this is left to all else for each one that is spent here. */
 const REST = 3;
 /** A particle that is pressed on is so near, cells. */

@@ -46,8 +46,15 @@ test("a slice shows the flow where water is, and is moved by its ball and by key
     async () => Math.abs((await insight(page)).fluid - 0.5) < 0.08,
     "half of the plane is in water",
   );
-  assertEqual(await scales(page).locator("figcaption").allTextContents(), ["Speed, m/s"], "the scale");
+  await scales(page).getByText("Speed, m/s").waitFor();
   await until(async () => (await insight(page)).handles.slice !== undefined, "the plane has its ball");
+  await drawn(page);
+  const [px, py] = await project(page, [0.7, 0.1, 0.25]);
+  const [red, green, blue] = (await world.pixels(page)).at(Math.round(px), Math.round(py));
+  assert(
+    blue > green + 40 && red > green + 10,
+    `water at rest has the scale's lowest colour: ${[red, green, blue]}`,
+  );
   const before = await sequence(page);
   const [, , z] = (await insight(page)).handles.slice;
   await pull(page, "slice", 60, 40);
@@ -68,11 +75,13 @@ test("a slice shows the flow where water is, and is moved by its ball and by key
   await place.fill("0.5");
   await panel(page).getByLabel("Colours of the plane").selectOption({ label: "Pressure, Pa" });
   await until(async () => (await insight(page)).fluid > 0.4, "the field comes, cut across x");
-  const [low, high] = await scales(page).locator("span").allTextContents();
-  assert(Number(low) === 0 && Number(high.replace(",", "")) > 2000, `its range: ${low} to ${high} Pa`);
+  await until(async () => {
+    const [low, high = ""] = await scales(page).locator("span").allTextContents();
+    return low === "0" && Number(high.replace(",", "")) > 2000;
+  }, "its range in Pa");
   await panel(page).getByRole("button", { name: "Hide all" }).click();
   await until(async () => (await insight(page)).handles.slice === undefined, "all is hidden");
-  assertEqual(await scales(page).count(), 0, "scales");
+  await until(async () => (await scales(page).count()) === 0, "and so are the scales");
   await page.keyboard.press("Escape");
   assertEqual(await panel(page).count(), 0, "panels");
 });
@@ -100,6 +109,10 @@ test("what is stirred has streamlines off the rake, and dots that drift with it"
   await panel(page).getByRole("button", { name: "A row, off the rake" }).click();
   await until(async () => (await insight(page)).dots === 24, "a row of dots");
   const still = (await insight(page)).dotPlaces;
+  await drawn(page);
+  const [px, py] = await project(page, still.slice(-3));
+  const dot = (await world.pixels(page)).at(Math.round(px), Math.round(py));
+  assert(Math.min(...dot) > 130, `a dot is white: ${dot}`);
   await drag(page, [0.3, 0.2, 0.3], [0.8, 0.2, 0.3], 20);
   await until(async () => (await insight(page)).streams > 40, "there are streamlines");
   await until(async () => {

@@ -5,7 +5,7 @@ import type { Vec3 } from "./ray.js";
 
 /** A step crosses at most so much of a voxel. */
 const REACH = 0.5;
-const STEPS_MAX = 8;
+const STEPS_MAX = 64;
 
 export class Drift {
   /** Mean of the velocities at the last place, and of how dense it is there. */

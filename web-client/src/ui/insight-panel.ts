@@ -68,6 +68,7 @@ export class InsightPanel {
   private readonly legends = new Map<string, { legend: Legend; figure: HTMLElement }>();
   private readonly scales: HTMLElement;
   private readonly arrowNote = document.createElement("p");
+  private readonly switches = { slice: document.createElement("h3"), streams: document.createElement("h3") };
   private offered = "";
 
   constructor(private readonly host: InsightPanelHost) {
@@ -80,12 +81,12 @@ export class InsightPanel {
     this.scales.id = "insight-scales";
     this.scales.replaceChildren();
     element.append(
+      this.scaleSection(),
       this.sliceSection(),
       this.streamSection(),
       this.dotSection(),
       this.pathSection(),
       this.sumSection(),
-      this.scaleSection(),
     );
     element.addEventListener("keydown", (event) => {
       // Arrows move what has the focus, not the view.
@@ -98,7 +99,7 @@ export class InsightPanel {
     this.showPlaces();
     this.showChoosing();
     this.showValues();
-    element.querySelector("input")?.focus();
+    this.switches.slice.querySelector("input")?.focus();
   }
 
   remove(): void {
@@ -172,7 +173,7 @@ export class InsightPanel {
     return section(
       this.switch("Slice", "slice", (slice) => this.choose({ slice })),
       this.axes,
-      group("row", "Place of the plane", this.position, this.positionText),
+      group("row", "Position", this.position, this.positionText),
       group(
         "row",
         "What the plane shows",
@@ -365,7 +366,7 @@ export class InsightPanel {
   }
 
   private switch(words: string, name: "slice" | "streams", act: (on: boolean) => void): HTMLElement {
-    const title = document.createElement("h3");
+    const title = this.switches[name];
     title.append(this.tick(words, () => this.host.choices[name], act));
     return title;
   }
