@@ -110,7 +110,7 @@ test("what is stirred has streamlines off the rake, and dots that drift with it"
   await until(async () => (await insight(page)).dots === 24, "a row of dots");
   const still = (await insight(page)).dotPlaces;
   await drawn(page);
-  const [px, py] = await project(page, still.slice(-3));
+  const [px, py] = await project(page, still.slice(15, 18));
   const dot = (await world.pixels(page)).at(Math.round(px), Math.round(py));
   assert(Math.min(...dot) > 130, `a dot is white: ${dot}`);
   await drag(page, [0.3, 0.2, 0.3], [0.8, 0.2, 0.3], 20);

@@ -126,20 +126,21 @@ export class LiquidSums {
     const isWhole = info.layersPresent >= info.layersTotal;
     const single = matter.densities[0] as number;
     const perLevel = (info.channelHigh - info.channelLow) / 255;
-    let [mass, squares, count] = [0, 0, 0];
-    const [momentum, moment] = [
-      [0, 0, 0],
-      [0, 0, 0],
-    ] as [number[], number[]];
-    let [mx, my, mz, px, py, pz] = [0, 0, 0, 0, 0, 0];
+    let mass = 0;
+    let squares = 0;
+    let count = 0;
+    let mx = 0;
+    let my = 0;
+    let mz = 0;
+    let px = 0;
+    let py = 0;
+    let pz = 0;
     for (let i = 0; i < 4 * info.particleCount; i += 4) {
       if (!isWhole && (velocities[i + 3] as number) > 0) continue;
       const density = byChannel ? info.channelLow + perLevel * ((positions[i + 3] as number) >> 8) : single;
-      const [vx, vy, vz] = [
-        velocities[i] as number,
-        velocities[i + 1] as number,
-        velocities[i + 2] as number,
-      ];
+      const vx = velocities[i] as number;
+      const vy = velocities[i + 1] as number;
+      const vz = velocities[i + 2] as number;
       count++;
       mass += density;
       squares += density * (vx * vx + vy * vy + vz * vz);
@@ -150,8 +151,7 @@ export class LiquidSums {
       py += density * (positions[i + 1] as number);
       pz += density * (positions[i + 2] as number);
     }
-    momentum.splice(0, 3, mx, my, mz);
-    moment.splice(0, 3, px, py, pz);
+    const moment = [px, py, pz];
     this.share = count / Math.max(1, info.particlesTotal);
     const eachM3 = info.cellM ** 3 / matter.perAxis ** 3;
     const all = count > 0 ? (eachM3 * info.particlesTotal) / count : 0; // m³ for each that was summed up
@@ -171,7 +171,9 @@ export class LiquidSums {
       potential,
       kinetic + potential,
       all * count,
-      ...momentum.map((one) => all * unit * one),
+      all * unit * mx,
+      all * unit * my,
+      all * unit * mz,
     ]);
   }
 }
