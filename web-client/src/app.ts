@@ -410,6 +410,7 @@ export class App {
       info.ownSequence > 0 ? this.model.inputTimes.contained(info.ownSequence, frame.arrivedMs) : null;
     if (age !== null) this.model.latency.add(age);
     for (const listener of this.hashListeners) listener(frame, hash);
+    this.instruments.decoded(frame);
     this.settled(frame.position);
   }
 

@@ -303,18 +303,32 @@ export class InsightDesk implements Desk, Grip {
 
   // ---- pictures ----
 
+  /** A frame was decoded: what drifts is to see all of them, however seldom pictures are. */
+  decoded(frame: DecodedFrame): void {
+    if (this.host.frame() === frame) this.work(() => this.see(frame));
+  }
+
   tick(nowMs: number): void {
     const frame = this.host.frame();
-    if (frame !== null && this.isWanted && nowMs >= this.restUntilMs) {
-      const began = performance.now();
-      if (frame !== this.seen) this.see(frame);
-      if (this.isStale) this.redraw(frame, nowMs);
-      this.restUntilMs = nowMs + REST * (performance.now() - began);
-    } else if (this.isStale && !this.isWanted) this.redraw(null, nowMs);
+    if (!this.isWanted && this.isStale) this.redraw(null, nowMs);
+    else if (frame !== null && (this.isStale || frame !== this.seen))
+      this.work(() => {
+        if (frame !== this.seen) this.see(frame);
+        this.redraw(frame, nowMs);
+      });
     this.marks.tick(this.host.shownS());
     if (this.panel === null || nowMs - this.shownMs < SHOW_EVERY_MS) return;
     this.shownMs = nowMs;
     this.panel.showValues();
+  }
+
+  /** Does something unless it is to be left. */
+  private work(act: () => void): void {
+    const began = performance.now();
+    if (!this.isWanted || began < this.restUntilMs) return;
+    act();
+    const ended = performance.now();
+    this.restUntilMs = ended + REST * (ended - began);
   }
 
   private get isWanted(): boolean {

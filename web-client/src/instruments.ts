@@ -5,6 +5,7 @@ import { DeskButton, type Grip } from "./desk-button.js";
 import type { InsightDesk } from "./insight-desk.js";
 import type { ProbeDesk } from "./probe-desk.js";
 import type { ServerMessage } from "./protocol/messages.js";
+import type { DecodedFrame } from "./state/frame-stream.js";
 
 type ListMessage = Extract<ServerMessage, { t: "probes" }>;
 
@@ -37,6 +38,11 @@ export class Instruments implements Grip {
       if (probes.desk !== null) probes.desk.show(message);
       else if (message.probes.length > 0) void probes.fetch();
     } else if (message.t === "readings") probes.desk?.take(message);
+  }
+
+  /** Its bytes are at hand. */
+  decoded(frame: DecodedFrame): void {
+    this.insight.desk?.decoded(frame);
   }
 
   /** Once per picture. */
