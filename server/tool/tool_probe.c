@@ -151,7 +151,10 @@ tool_probes *tool_probes_open(const char *command, const tool_probe_options *fro
         return p;
     }
     bool opened = collect(p, from) && place(p);
-    if (opened && part_file_open(&p->file, from->path, why) != TARN_OK) {
+    if (opened && !part_file_make_folder(from->path, false)) {
+        export_why_errno(from->path, why);
+        opened = say(p, "", why);
+    } else if (opened && part_file_open(&p->file, from->path, why) != TARN_OK) {
         opened = say(p, "", why);
     }
     if (!opened || !write_head(p)) {

@@ -130,7 +130,7 @@ static bool open_exports(replay_film *film)
     if (film->exports == NULL) {
         return false;
     }
-    progress_start(&film->bar, film->count_max > 0 ? (uint32_t)film->count_max : 1, dt_s,
+    progress_start(&film->bar, 0, film->count_max > 0 ? (uint32_t)film->count_max : 1, dt_s,
                    span->quiet || !film->has_moments);
     if (film->skipped == 0) {
         show(film);

@@ -16,7 +16,12 @@ export class Instruments implements Grip {
   sceneFile: unknown = null;
   private list: ListMessage | null = null;
 
-  constructor(app: App, canvas: HTMLCanvasElement, header: HTMLElement, say: (text: string) => void) {
+  constructor(
+    private readonly app: App,
+    canvas: HTMLCanvasElement,
+    header: HTMLElement,
+    say: (text: string) => void,
+  ) {
     this.probes = new DeskButton(header, "measure", "Measure", "Probes (0)", async (opened) => {
       const desk = (await import("./app-probes.js")).createProbeDesk(app, canvas, say, opened);
       if (this.list !== null) desk.show(this.list);
@@ -47,6 +52,7 @@ export class Instruments implements Grip {
 
   /** Once per picture. */
   tick(nowMs: number): void {
+    this.app.stage.standBeside(document.body.classList.contains("measuring"));
     this.probes.desk?.tick(nowMs);
     this.insight.desk?.tick(nowMs);
   }

@@ -258,9 +258,11 @@ export class Together {
     if (this.joined === null) return;
     showDisplay(this.joined, this.tankName, window.location.href, {
       idleMs: () => this.idleMs(),
-      reset: () => {
+      restart: () => {
         this.acted();
-        return this.conversation.control("reset") > 0;
+        this.conversation.speed(1);
+        this.conversation.control("resume");
+        this.conversation.control("reset");
       },
     });
   }

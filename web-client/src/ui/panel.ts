@@ -131,7 +131,7 @@ export class Panel {
     this.stepButton = this.sceneFolder.add(buttons, "step").name("Single step (S)").disable();
     this.sceneFolder.add(buttons, "reset").name("Reset (R)");
     this.sceneFolder.add(buttons, "view").name("Centre the view (V)");
-    this.sceneFolder.add(actions, "readout").name("Measurements (M)");
+    this.sceneFolder.add(actions, "readout").name("Performance (M)");
     this.lightChoice = this.sceneFolder
       .add(this.chosen, "light", LIGHTS)
       .name("Light")
@@ -340,6 +340,7 @@ export class Panel {
         .add(this.tool, "radiusM", max / 25, max, max / 100)
         .name("Radius, m")
         .onChange((value: number) => this.actions.radius(value));
+      this.toolFolder.controllers[0]?.domElement.after(this.radiusSlider.domElement);
     } else {
       this.radiusSlider
         .min(max / 25)
