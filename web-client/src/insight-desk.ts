@@ -247,9 +247,12 @@ export class InsightDesk implements Desk, Grip {
   /** Sums energy, momentum and volume up from now on, or no longer. */
   measure(on: boolean): void {
     this.measures = on;
-    const matter = this.liquid;
-    this.host.carry(on && matter !== null && isMixed(matter) ? "density" : "");
-    this.isStale = true;
+    this.host.carry(on && this.needsDensity ? "density" : "");
+  }
+
+  private get needsDensity(): boolean {
+    const { liquid } = this;
+    return liquid !== null && isMixed(liquid);
   }
 
   /** Null: what is in the tank isn't a liquid, or its file isn't known. */
@@ -355,6 +358,8 @@ export class InsightDesk implements Desk, Grip {
       this.paths.follow({ before, after, voxelM: after.voxelM }, info, views, info.simTimeS, dtS, sizeM);
     }
     const isFirst = this.seen === null;
+    // Another tank may lack what is asked for.
+    if (info.epoch !== this.epoch) this.change();
     this.seen = frame;
     if (isFirst) this.settleRake();
     this.epoch = info.epoch;
@@ -375,8 +380,10 @@ export class InsightDesk implements Desk, Grip {
   private sumUp({ info, views }: DecodedFrame): void {
     const matter = this.liquid;
     if (matter === null) return;
+    // The scene may be another one.
+    const byChannel = this.needsDensity;
+    this.host.carry(byChannel ? "density" : "");
     const channel = this.host.state()?.channels[info.channel - 1]?.name ?? "";
-    const byChannel = isMixed(matter);
     if (byChannel && channel !== "density") return;
     this.sums.take(info, views, matter, byChannel);
   }

@@ -74,6 +74,8 @@ export class InsightPanel {
   constructor(private readonly host: InsightPanelHost) {
     this.pane = new SidePane("insight", "Flow", () => host.close());
     const { element } = this.pane;
+    // What it is set to is told by the sliders themselves.
+    for (const text of [this.positionText, this.seedsText]) text.setAttribute("aria-live", "off");
     this.choice = button("Tap a particle", () => host.choose(!host.choosing));
     this.rakeRow = group("row", "Ends of the rake, m");
     // It stays when the panel goes.
@@ -255,7 +257,6 @@ export class InsightPanel {
     const title = document.createElement("h3");
     title.textContent = "Path lines";
     this.choice.title = `Its way over the last ${PATH_S} s is drawn`;
-    this.counts.setAttribute("role", "status");
     return section(
       title,
       group(
