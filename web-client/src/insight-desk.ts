@@ -32,6 +32,7 @@ import type { Tier } from "./state/quality.js";
 import { Rake, type RakeEnd, type RakeWay } from "./state/rake.js";
 import type { Ray, Vec3 } from "./state/ray.js";
 import type { InsightPanel } from "./ui/insight-panel.js";
+import type { InsightScales } from "./ui/insight-scales.js";
 
 const SHOW_EVERY_MS = 200;
 /** Between two frames that are farther apart nothing is known of the way, simulated seconds. */
@@ -93,6 +94,7 @@ export class InsightDesk implements Desk, Grip {
   private readonly amounts = new AutoRange();
   private amountsOf = "";
   private panel: InsightPanel | null = null;
+  private scalesPane: InsightScales | null = null;
   private measures = false;
   private matter: { file: unknown; matter: LiquidMatter | null } = { file: null, matter: null };
   private seen: DecodedFrame | null = null;
@@ -127,9 +129,13 @@ export class InsightDesk implements Desk, Grip {
       this.close();
       return;
     }
-    const { InsightPanel } = await import("./ui/insight-panel.js");
+    const [{ InsightPanel }, { InsightScales }] = await Promise.all([
+      import("./ui/insight-panel.js"),
+      import("./ui/insight-scales.js"),
+    ]);
     if (this.panel !== null) return;
-    this.panel = new InsightPanel(this);
+    this.scalesPane ??= new InsightScales(this);
+    this.panel = new InsightPanel(this, this.scalesPane);
     this.opened(true);
     this.change();
   }
@@ -320,9 +326,10 @@ export class InsightDesk implements Desk, Grip {
         this.redraw(frame, nowMs);
       });
     this.marks.tick(this.host.shownS());
-    if (this.panel === null || nowMs - this.shownMs < SHOW_EVERY_MS) return;
+    if (nowMs - this.shownMs < SHOW_EVERY_MS) return;
     this.shownMs = nowMs;
-    this.panel.showValues();
+    this.scalesPane?.show();
+    this.panel?.showValues();
   }
 
   /** Does something unless it is to be left. */

@@ -77,6 +77,10 @@ test("a slice shows the flow where water is, and is moved by its ball and by key
     const [low, high = ""] = await scales(page).locator("span").allTextContents();
     return low === "0" && Number(high.replace(",", "")) > 2000;
   }, "its range in Pa");
+  await panel(page).getByRole("button", { name: "Close" }).click();
+  assertEqual((await insight(page)).handles, {}, "what can be taken hold of while the panel is closed");
+  await scales(page).getByText("Pressure, Pa").waitFor();
+  await page.keyboard.press("i");
   await panel(page).getByRole("button", { name: "Hide all" }).click();
   await until(async () => (await insight(page)).handles.slice === undefined, "all is hidden");
   await until(async () => (await scales(page).count()) === 0, "and so are the scales");
@@ -251,6 +255,6 @@ test("in a headset what is shown of the flow stays, and nothing breaks", async (
   await drawn(page);
   await enter(page);
   await pictures(page, 4);
-  const { fluid, dots } = await insight(page);
-  assert(fluid > 0.3 && dots > 20, `in the headset: ${fluid} of the plane, ${dots} dots`);
+  const { fluid } = await insight(page);
+  assert(fluid > 0.3, `in the headset ${fluid} of the plane is in fluid`);
 });

@@ -1,6 +1,5 @@
 import "./insight.css";
 import type { Channel } from "../protocol/messages.js";
-import { SIGNED_STOPS } from "../shader/signed-stops.js";
 import type { Axis } from "../state/flow-slice.js";
 // The panel of what is to be seen of a flow: a section for each way, the scales, and a liquid's sums as plots.
 import type { InsightChoices } from "../state/insight-choices.js";
@@ -8,7 +7,8 @@ import { EVERY_S, FIELD } from "../state/insight-choices.js";
 import { isMixed, type LiquidMatter, type LiquidSums } from "../state/liquid-sums.js";
 import { PATH_S, PATHS_MAX } from "../state/particle-paths.js";
 import type { Rake, RakeEnd, RakeWay } from "../state/rake.js";
-import { channelTitle, Legend } from "./legend.js";
+import type { InsightScales, ScalesHost } from "./insight-scales.js";
+import { channelTitle } from "./legend.js";
 import { button, coordinateInput, group, SidePane, shortly } from "./side-pane.js";
 import type { SumPlots } from "./sum-plots.js";
 
@@ -20,7 +20,7 @@ const WAYS: readonly (readonly [way: RakeWay, words: string])[] = [
   ["z", "Along z"],
 ];
 
-export interface InsightPanelHost {
+export interface InsightPanelHost extends ScalesHost {
   readonly choices: InsightChoices;
   readonly rake: Rake;
   readonly sums: LiquidSums;
@@ -31,9 +31,6 @@ export interface InsightPanelHost {
   readonly isFlat: boolean;
   readonly budget: { seeds: number };
   readonly quantities: Channel[];
-  readonly scales: readonly { channel: Channel; low: number; high: number }[];
-  /** What the longest arrow stands for, m/s; 0: there are none. */
-  readonly arrowSpeed: number;
   /** Null: no liquid, or it isn't known. */
   readonly liquid: LiquidMatter | null;
   /** The choices are others. */
@@ -65,23 +62,20 @@ export class InsightPanel {
   private readonly sumsBox = document.createElement("details");
   private plots: SumPlots | null = null;
   private readonly boxes: (readonly [input: HTMLInputElement, isOn: () => boolean])[] = [];
-  private readonly legends = new Map<string, { legend: Legend; figure: HTMLElement }>();
-  private readonly scales: HTMLElement;
-  private readonly arrowNote = document.createElement("p");
   private readonly switches = { slice: document.createElement("h3"), streams: document.createElement("h3") };
   private offered = "";
 
-  constructor(private readonly host: InsightPanelHost) {
+  /** @param scales  it has them while it is there */
+  constructor(
+    private readonly host: InsightPanelHost,
+    private readonly scales: InsightScales,
+  ) {
     this.pane = new SidePane("insight", "Flow", () => host.close());
     const { element } = this.pane;
     // What it is set to is told by the sliders themselves.
     for (const text of [this.positionText, this.seedsText]) text.setAttribute("aria-live", "off");
     this.choice = button("Tap a particle", () => host.choose(!host.choosing));
     this.rakeRow = group("row", "Ends of the rake, m");
-    // It stays when the panel goes.
-    this.scales = document.getElementById("insight-scales") ?? document.createElement("div");
-    this.scales.id = "insight-scales";
-    this.scales.replaceChildren();
     element.append(
       this.scaleSection(),
       this.sliceSection(),
@@ -107,7 +101,7 @@ export class InsightPanel {
   remove(): void {
     this.plots?.remove();
     // What the colours mean stays beside the picture.
-    document.body.append(this.scales);
+    document.body.append(this.scales.element);
     this.pane.remove();
   }
 
@@ -138,7 +132,6 @@ export class InsightPanel {
   /** A few times a second. */
   showValues(): void {
     this.showQuantities();
-    this.showScales();
     const { host } = this;
     const paths = host.paths.paths.length;
     const said = `${host.dots.count} dots, ${paths} of ${PATHS_MAX} particles followed`;
@@ -292,7 +285,7 @@ export class InsightPanel {
       () => this.host.choices.held,
       (one) => this.choose({ held: one }),
     );
-    return section(this.scales, group("row", "Scales", held, all));
+    return section(this.scales.element, group("row", "Scales", held, all));
   }
 
   private async openPlots(): Promise<void> {
@@ -340,24 +333,6 @@ export class InsightPanel {
     if (this.quantity.value !== choices.quantity) this.quantity.value = choices.quantity;
   }
 
-  private showScales(): void {
-    const shown = new Set<string>();
-    for (const { channel, low, high } of this.host.scales) {
-      shown.add(channel.name);
-      const there = this.legends.get(channel.name) ?? makeLegend();
-      this.legends.set(channel.name, there);
-      if (!there.figure.isConnected) this.scales.append(there.figure);
-      const isThere = Number.isFinite(low) && high > low;
-      there.legend.show(channel, isThere ? { low, high } : null, low < 0 ? SIGNED_STOPS : undefined);
-    }
-    for (const [name, { figure }] of this.legends) if (!shown.has(name)) figure.remove();
-    const { arrowSpeed } = this.host;
-    const note = arrowSpeed > 0 ? `Longest arrow: ${arrowSpeed} m/s` : "";
-    if (note === "") this.arrowNote.remove();
-    else if (this.scales.lastElementChild !== this.arrowNote) this.scales.append(this.arrowNote);
-    if (this.arrowNote.textContent !== note) this.arrowNote.textContent = note;
-  }
-
   private showSumsNote(): void {
     if (!this.sumsBox.open) return;
     const { host } = this;
@@ -398,11 +373,6 @@ function sumsNote(sums: LiquidSums, liquid: LiquidMatter | null): string {
     `Of the stream's velocities: means between two frames, smooth within a cell, to ±${unit / 2} m/s, ` +
     `which adds ${energy} J to the kinetic energy in the mean. Potential energy is from the tank's lowest corner.${part}${count}`
   );
-}
-
-function makeLegend(): { legend: Legend; figure: HTMLElement } {
-  const figure = document.createElement("figure");
-  return { legend: new Legend(figure), figure };
 }
 
 function section(...children: Node[]): HTMLElement {

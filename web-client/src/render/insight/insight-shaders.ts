@@ -25,7 +25,7 @@ const LIT = /* glsl */ `
 vec3 lit(vec3 tint, vec3 facing) {
   const vec3 SUN = normalize(vec3(-0.35, 0.75, 0.56));
   float shine = pow(max(0.0, dot(facing, normalize(SUN + vec3(0.0, 0.0, 1.0)))), 40.0);
-  return tint * (0.52 + 0.55 * max(0.0, dot(facing, SUN))) + 0.35 * shine;
+  return tint * (0.7 + 0.4 * max(0.0, dot(facing, SUN))) + 0.35 * shine;
 }`;
 
 export const planeVertex = /* glsl */ `
@@ -149,7 +149,7 @@ void main() {
   vec3 tint = mix(unsignedColour(speed / topSpeed), plain.rgb, plain.a);
   // It fades behind its head: so a still picture, too, tells which way the flow goes.
   float behind = pulseS > 0.0 ? fract((momentS - timeS) / pulseS) : 1.0;
-  tint *= pulseS > 0.0 ? 0.72 + 0.6 * exp(-3.5 * behind) : 1.0;
+  tint *= pulseS > 0.0 ? 0.85 + 0.5 * exp(-3.5 * behind) : 1.0;
   colour = vec4(lit(tint, facing), 1.0);
 }`;
 
