@@ -14,7 +14,9 @@ static const struct argp_option options[] = {
     {"probe", KEY_PROBE, "[NAME=]KIND:X,Y,Z", 0,
      "measure there after every step, with --probes: point, pressure, velocity, liquid (share and density); gauge, a "
      "rod from there to the ceiling, or to a second place behind it, as X,Y,Z,X2,Y2,Z2; flux through the rectangle "
-     "between two corners. In metres; up to 64",
+     "between two corners; wall, the liquid's force and torque on that part of a wall of the tank; force:SOLID, those "
+     "on "
+     "a solid by its number in the scene. In metres; up to 64",
      0},
     {"probes", KEY_PROBES, "FILE.csv", 0, "write what --probe and the scene's probes say, a row for each step", 0},
     {0},

@@ -493,6 +493,7 @@ export class App {
   private headsetChanged(worn: boolean): void {
     this.controls.cancel();
     this.together.wear(worn ? [] : null);
+    this.instruments.wear(worn);
     if (worn) return;
     this.pictures.tiers.resume();
     if (this.pictures.shown !== null) this.stage.orient(this.pictures.shown.info);
@@ -759,8 +760,7 @@ export class App {
     if (this.misfitsSaid) return;
     this.misfitsSaid = true;
     const { isFlat, hasWater } = this.stage;
-    const { model = "" } = this.model.state ?? {};
-    const misfit = misfitOf(this.settings.values, { model, isFlat, hasWater });
+    const misfit = misfitOf(this.settings.values, { model: this.model.state?.model ?? "", isFlat, hasWater });
     if (misfit !== "") this.announcer.say(misfit);
   }
 

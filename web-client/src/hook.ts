@@ -30,6 +30,8 @@ export interface HeadsetSample {
   inRoom(point: readonly number[]): number[];
   /** Middle of a button of the wrist panel in the room; null while the panel isn't shown. */
   button(name: PanelButton): number[] | null;
+  /** What it says of what is measured. */
+  lines: readonly string[];
 }
 
 export interface CameraSample {
@@ -322,6 +324,7 @@ function headsetSample(app: App): HeadsetSample | null {
     scale,
     tilt: tilt.toArray(),
     inRoom: (point) => headset.tank.toRoom(point),
+    lines: headset.lines,
     button: (name) => (headset.panel.mesh.visible ? headset.panel.placeOf(name).toArray() : null),
   };
 }

@@ -15,6 +15,7 @@ export class Instruments implements Grip {
   /** The scene's file; null: it isn't known. */
   sceneFile: unknown = null;
   private list: ListMessage | null = null;
+  private isWorn = false;
 
   constructor(
     private readonly app: App,
@@ -24,6 +25,7 @@ export class Instruments implements Grip {
   ) {
     this.probes = new DeskButton(header, "measure", "Measure", "Probes (0)", async (opened) => {
       const desk = (await import("./app-probes.js")).createProbeDesk(app, canvas, say, opened);
+      desk.wear(this.isWorn);
       if (this.list !== null) desk.show(this.list);
       return desk;
     });
@@ -43,6 +45,17 @@ export class Instruments implements Grip {
       if (probes.desk !== null) probes.desk.show(message);
       else if (message.probes.length > 0) void probes.fetch();
     } else if (message.t === "readings") probes.desk?.take(message);
+  }
+
+  /** A headset shows what probes measure from now on, or no longer. */
+  wear(on: boolean): void {
+    this.isWorn = on;
+    this.probes.desk?.wear(on);
+  }
+
+  /** What each probe says now, as a line of text. */
+  lines(): readonly string[] {
+    return this.probes.desk?.lines() ?? [];
   }
 
   /** Its bytes are at hand. */

@@ -18,7 +18,7 @@ import {
   placeAt,
   placeWish,
 } from "./state/probe-place.js";
-import { ProbeTrack } from "./state/probe-track.js";
+import { ProbeTrack, quantityOf, readable, titleOf } from "./state/probe-track.js";
 import type { Ray, Vec3 } from "./state/ray.js";
 import type { ProbePanel } from "./ui/probe-panel.js";
 
@@ -26,10 +26,16 @@ import type { ProbePanel } from "./ui/probe-panel.js";
 const REACH_PX = matchMedia("(pointer: coarse)").matches ? 28 : 14;
 const SEND_EVERY_MS = 100;
 const SHOW_EVERY_MS = 200;
+/** Of several columns, where there is room for one. */
+const SHOWN_FIRST = ["pressure_pa", "surface_m", "flux_m3_s", "force_y_n"] as const;
 
 export interface ProbesView extends PeopleView {
   add(object: Object3D): void;
   rayAt(x: number, y: number, ray: Ray): void;
+  /** The scene's solid that is nearest to a point of the tank; null where it has none. */
+  solidNear(point: readonly number[]): number | null;
+  /** Writes where a solid of the scene is. @return false where there is none */
+  solidPlace(index: number, out: Vec3): boolean;
 }
 
 export interface ProbesHost {
@@ -66,6 +72,7 @@ export class ProbeDesk implements Desk, Grip {
   private held: Held | null = null;
   private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
   private readonly point: Vec3 = [0, 0, 0];
+  private isWorn = false;
   private sentMs = 0;
   private shownMs = 0;
 
@@ -104,6 +111,23 @@ export class ProbeDesk implements Desk, Grip {
     this.host.conversation.measure(true);
     this.panel.showList();
     this.opened(true);
+  }
+
+  /** What each probe says now: its name, and the foremost of what it measures. */
+  lines(): readonly string[] {
+    const channels = this.host.state()?.channels ?? [];
+    return this.track.probes.flatMap((probe) => {
+      const column = SHOWN_FIRST.find((name) => probe.columns.includes(name)) ?? probe.columns[0];
+      const value = column === undefined ? null : this.track.newest(probe, column);
+      if (column === undefined || value === null) return [];
+      return [`${titleOf(probe)}: ${readable(value, quantityOf(column, channels).unit)}`];
+    });
+  }
+
+  /** A headset shows what is measured from now on, or no longer. */
+  wear(on: boolean): void {
+    this.isWorn = on;
+    this.host.conversation.measure(on || this.panel !== null);
   }
 
   /** Whether the panel is there. */
@@ -146,7 +170,7 @@ export class ProbeDesk implements Desk, Grip {
       return this.swallow(pointer);
     }
     const probe = this.marks.near(x, y, REACH_PX);
-    if (probe === null || !this.may(probe)) return false;
+    if (probe === null || probe.kind === "force" || !this.may(probe)) return false;
     this.host.view.rayAt(x, y, this.ray);
     const { direction } = this.ray;
     const point = middleOf(probe) as Vec3;
@@ -202,7 +226,9 @@ export class ProbeDesk implements Desk, Grip {
 
   private placeAtPoint(point: readonly number[]): void {
     if (this.placing === null) return;
-    this.send(placeWish(placeAt(this.placing, point, this.host.view.sizeM)));
+    const solid = this.placing === "force" ? this.host.view.solidNear(point) : undefined;
+    if (solid === null) this.host.say("There is no solid in this scene to measure a force on.");
+    else this.send(placeWish(placeAt(this.placing, point, this.host.view.sizeM), solid));
     this.choose(null);
   }
 
@@ -239,7 +265,7 @@ export class ProbeDesk implements Desk, Grip {
     this.panel?.remove();
     this.panel = null;
     this.held = null;
-    this.host.conversation.measure(false);
+    this.host.conversation.measure(this.isWorn);
     this.opened(false);
     document.getElementById("measure")?.focus();
   }

@@ -192,6 +192,18 @@ export class Stage {
     return this.solids.movingNear(point, reachM);
   }
 
+  /** The scene's solid whose middle is nearest to a point of the tank; null where it has none. */
+  solidNear(point: readonly number[]): number | null {
+    return this.solids.nearest(point);
+  }
+
+  /** Writes where a solid of the scene is. @return false where there is none */
+  solidPlace(index: number, out: Vec3): boolean {
+    const place = this.solids.middleOf(index);
+    place?.toArray(out);
+    return place !== null;
+  }
+
   /** Takes the canvas's present size over. @param detail  share of the screen's own pixels */
   resize(detail = 1): void {
     if (this.renderer.xr.isPresenting) return; // the headset's size counts

@@ -24,6 +24,12 @@ const KNOWN: Readonly<Record<string, readonly [label: string, unit: string]>> = 
   depth_m: ["Depth", "m"],
   surface_m: ["Surface", "m"],
   flux_m3_s: ["Flux", "m³/s"],
+  force_x_n: ["Force, x", "N"],
+  force_y_n: ["Force, y", "N"],
+  force_z_n: ["Force, z", "N"],
+  torque_x_n_m: ["Torque, x", "N m"],
+  torque_y_n_m: ["Torque, y", "N m"],
+  torque_z_n_m: ["Torque, z", "N m"],
 };
 
 /** @param channels  the session's, whose names columns have, too */
@@ -181,7 +187,7 @@ export class ProbeTrack {
 }
 
 /** Units that have prefixes here. */
-const SCALED: ReadonlySet<string> = new Set(["Pa", "J"]);
+const SCALED: ReadonlySet<string> = new Set(["Pa", "J", "N"]);
 const PREFIXES = [
   [1e6, "M"],
   [1e3, "k"],

@@ -4,7 +4,13 @@ import { type ProbeTrack, probeColour, quantityOf, titleOf } from "../state/prob
 import { followScheme, POINTS_MAX, TimePlot } from "./time-plot.js";
 
 /** Open from the beginning. */
-const MAIN: ReadonlySet<string> = new Set(["pressure_pa", "depth_m", "flux_m3_s", "velocity_x_m_s"]);
+const MAIN: ReadonlySet<string> = new Set([
+  "pressure_pa",
+  "depth_m",
+  "flux_m3_s",
+  "velocity_x_m_s",
+  "force_y_n",
+]);
 
 export class ProbePlots {
   readonly element = document.createElement("div");
