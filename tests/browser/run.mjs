@@ -1,7 +1,7 @@
 // Drives the built page in a real headless Chromium against a real tarnd, and against a fake server for answers that
 // a healthy one never gives.
 //
-//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls]
+//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls | --flow]
 //
 // TARN_BUILD   the build with tarnd (default: build/release)
 // CHROMIUM     the browser (default: /usr/bin/chromium)
@@ -9,6 +9,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { takeClip } from "./clip.mjs";
+import { takeFlowPictures } from "./flow-pictures.mjs";
 import { hasCase, runCases } from "./harness.mjs";
 import { takeLayerPictures } from "./layer-pictures.mjs";
 import { runProgram } from "./missing.mjs";
@@ -49,11 +50,12 @@ import "./cases/scenes.mjs";
 import "./cases/sound.mjs";
 import "./cases/lessons.mjs";
 import "./cases/probes.mjs";
+import "./cases/insight.mjs";
 import "./cases/tls.mjs";
 
 if (process.argv.includes("--help")) {
   console.log(
-    "usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls]",
+    "usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls | --flow]",
   );
   process.exit(0);
 }
@@ -92,6 +94,10 @@ async function main() {
     }
     if (process.argv.includes("--layers")) {
       await takeLayerPictures(browser);
+      return 0;
+    }
+    if (process.argv.includes("--flow")) {
+      await takeFlowPictures(browser);
       return 0;
     }
     if (process.argv.includes("--walls")) {

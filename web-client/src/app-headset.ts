@@ -31,7 +31,7 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
         paused: player === null ? (model.state?.paused ?? false) : !player.playing,
         speed: model.state?.speed ?? 1,
         may: panelRights(conversation.role, playing),
-        measured: app.probes.lines(),
+        measured: app.instruments.lines(),
       };
     },
     tier: () => app.pictures.tiers.forEyes(),
@@ -56,7 +56,7 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
     ...page,
     changed: (worn) => {
       page.changed(worn);
-      app.probes.wear(worn);
+      app.instruments.wear(worn);
     },
   });
   entry.offer(navigator.xr ?? null, document.body);

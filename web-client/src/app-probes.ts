@@ -1,22 +1,25 @@
 // What probes need of the page.
-import type { App, AppParts } from "./app.js";
-import { Probes } from "./probes.js";
+import type { App } from "./app.js";
+import { ProbeDesk } from "./probe-desk.js";
+import type { Vec3 } from "./state/ray.js";
 
-export function createProbes(
+export function createProbeDesk(
   app: App,
-  { canvas, title, panel }: Pick<AppParts, "canvas" | "title" | "panel">,
+  canvas: HTMLCanvasElement,
   say: (text: string) => void,
-): Probes {
-  return new Probes({
-    conversation: app.conversation,
+  opened: (open: boolean) => void,
+): ProbeDesk {
+  const { controls, conversation, model, stage, stream } = app;
+  const host = {
+    conversation,
     canvas,
-    header: title.parentElement ?? panel,
-    view: app.stage,
-    state: () => app.model.state,
-    ownId: () => app.model.viewerId,
-    standing: () => app.conversation.standing,
-    aim: (x, y, out) => app.controls.tool.aim(x, y, out),
-    timeS: () => app.stream.latest?.info.simTimeS ?? 0,
+    view: stage,
+    state: () => model.state,
+    ownId: () => model.viewerId,
+    standing: () => conversation.standing,
+    aim: (x: number, y: number, out: Vec3) => controls.tool.aim(x, y, out),
+    timeS: () => stream.latest?.info.simTimeS ?? 0,
     say,
-  });
+  };
+  return new ProbeDesk(host, opened);
 }

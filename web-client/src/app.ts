@@ -1,18 +1,17 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
 import { Announcer, RELOAD } from "./announcer.js";
 import { createHeadset } from "./app-headset.js";
-import { createProbes } from "./app-probes.js";
 import { createSound, type Sound } from "./app-sound.js";
 import { createWebcam } from "./app-webcam.js";
 import type { Arrival } from "./arrival.js";
 import { Controls } from "./controls.js";
 import type { Graphics } from "./graphics.js";
+import { Instruments } from "./instruments.js";
 import { Keeping } from "./keeping.js";
 import { Lessons } from "./lessons.js";
 import { measure, noMeasurements } from "./measuring.js";
 import type { Link } from "./net/link.js";
 import { Pictures } from "./pictures.js";
-import type { Probes } from "./probes.js";
 import type { Conversation, EndReason } from "./protocol/conversation.js";
 import { sentence } from "./protocol/live.js";
 import type { FramePosition, ServerMessage, SessionState } from "./protocol/messages.js";
@@ -80,7 +79,7 @@ export class App {
   readonly conversation: Conversation;
   readonly pictures: Pictures;
   readonly together: Together;
-  readonly probes: Probes;
+  readonly instruments: Instruments;
   readonly keeping: Keeping;
 
   private readonly scenes: SceneLoader;
@@ -157,8 +156,7 @@ export class App {
     this.readout = new Readout(parts.readout);
     this.legend = new Legend(parts.legend);
     this.colourBy(values.channel);
-    this.pictures.fieldView.slice = values.slice;
-    this.pictures.fieldView.name = values.field;
+    Object.assign(this.pictures.fieldView, { slice: values.slice, name: values.field });
     this.help = new Help(parts.help, values.help);
     parts.readout.hidden = !values.readout;
     parts.panel.hidden = !values.panel;
@@ -170,6 +168,7 @@ export class App {
       onFile: (scene, file) => {
         this.texts.know(scene, file);
         if (!isDisplay) this.lessons.know(scene, file);
+        this.instruments.sceneFile = file;
         this.sceneLook = { scene, look: lookOfScene(file) };
         this.drawAs(this.settings.values.draw);
       },
@@ -190,10 +189,11 @@ export class App {
     );
     this.cameraIsDue = this.settings.values.camera;
     this.panel = new Panel(parts.panel, this.panelActions(), this.controls.tool);
+    const header = parts.title.parentElement ?? parts.panel;
     this.together = new Together(this.conversation, {
       list: this.panel.people,
       canvas: parts.canvas,
-      header: parts.title.parentElement ?? parts.panel,
+      header,
       view: this.stage,
       tools: () => this.model.state?.tools ?? [],
       scene: () => this.model.state?.scene ?? "",
@@ -201,7 +201,7 @@ export class App {
       pressing: (id, at) => this.stage.touch(id, at),
     });
     this.stage.add(this.together.markers.group);
-    this.probes = createProbes(this, parts, (text) => this.announcer.say(text));
+    this.instruments = new Instruments(this, parts.canvas, header, (text) => this.announcer.say(text));
     this.lightBy(lightOf(values.light, this.lights.kept));
     this.carryField();
     this.headset = createHeadset(this, this.controls.tool, {
@@ -280,7 +280,7 @@ export class App {
     this.stream.viewerId = message.viewerId;
     this.announcer.arrived();
     this.together.onJoined(message);
-    this.probes.onJoined();
+    this.instruments.onJoined();
     this.showState(message.state);
     if (message.role !== "watch") this.beginCamera();
     this.standing = this.conversation.standing;
@@ -320,7 +320,7 @@ export class App {
 
   private heard(message: ServerMessage): void {
     this.together.onMessage(message);
-    this.probes.onMessage(message);
+    this.instruments.onMessage(message);
     switch (message.t) {
       case "welcome":
         this.model.server = message.server;
@@ -424,6 +424,7 @@ export class App {
     if (age !== null) this.model.latency.add(age);
     this.sound.frame(frame);
     for (const listener of this.hashListeners) listener(frame, hash);
+    this.instruments.decoded(frame);
     this.settled(frame.position);
   }
 
@@ -488,14 +489,13 @@ export class App {
     if (isNew && this.controls.tilt.on) this.stage.standUpright();
     this.headset.tick(timeMs);
     this.controls.tick(pictures.elapsedS);
-    this.probes.tick(timeMs);
     this.sound.tick();
+    this.instruments.tick(timeMs);
     const idle = this.idle?.tick(pictures.elapsedS, this.together.idleMs()) ?? 0;
     this.stage.stir(pictures.elapsedS, idle, Date.now() / 1000);
     pictures.end(!isWorn);
     this.stream.secondaryRoom = this.stage.secondaryRoom;
     keeping.drawn();
-    this.stage.standBeside(document.body.classList.contains("measuring"));
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (timeMs - this.readoutMs > READOUT_EVERY_MS) {
       this.readoutMs = timeMs;
@@ -586,7 +586,7 @@ export class App {
 
   private createControls(): Controls {
     return new Controls({
-      grip: () => this.probes,
+      grip: () => this.instruments,
       canvas: this.parts.canvas,
       bar: this.parts.tools,
       stage: this.stage,
@@ -605,7 +605,7 @@ export class App {
       toggleHelp: () => this.help.toggle(),
       begun: () => this.help.begun(),
       toggleReadout: () => this.toggleReadout(),
-      toggleProbes: () => void this.probes.toggle(),
+      toggleInstrument: (which) => void this.instruments[which].toggle(),
       toolChanged: () => this.panel.showTool(),
       say: (text) => this.announcer.say(text),
     });
@@ -688,12 +688,12 @@ export class App {
   }
 
   /** Asks for the field that is looked at, or that a wall is drawn with. */
-  private carryField(): void {
-    const { name, slice } = this.pictures.fieldView;
-    this.wallWish.draws = this.stage.drawsWall;
-    this.wallWish.idleMs = this.together.idleMs();
+  carryField(): void {
+    const { name, axis, share } = this.pictures.fieldView.asked;
+    Object.assign(this.wallWish, { draws: this.stage.drawsWall, idleMs: this.together.idleMs() });
     const carried = carriedField(name, this.model.state?.fields ?? [], this.wallWish);
-    this.stream.slice = carried === "" ? -1 : slice;
+    this.stream.slice = carried === "" ? -1 : share;
+    this.stream.sliceAxis = axis;
     this.conversation.carryField(carried);
   }
 
@@ -759,8 +759,7 @@ export class App {
     if (this.misfitsSaid) return;
     this.misfitsSaid = true;
     const { isFlat, hasWater } = this.stage;
-    const { model = "" } = this.model.state ?? {};
-    const misfit = misfitOf(this.settings.values, { model, isFlat, hasWater });
+    const misfit = misfitOf(this.settings.values, { model: this.model.state?.model ?? "", isFlat, hasWater });
     if (misfit !== "") this.announcer.say(misfit);
   }
 

@@ -1,12 +1,12 @@
 // What people do to the water and to the view: pointers, keys, a gamepad, a phone that is tilted. The tool is one for
 // all of them.
+import type { Grip } from "./desk-button.js";
 import { PadReader } from "./input/gamepad.js";
 import { Gestures } from "./input/gestures.js";
 import type { KeyTarget } from "./input/keys.js";
 import { listenToKeys, listenToPinch, listenToPointers } from "./input/listeners.js";
 import { fittingRadiusM, KEY_POINTER, PAD_POINTER, PushTool } from "./input/push-tool.js";
 import { type Quaternion, Tilt } from "./input/tilt.js";
-import type { Grip } from "./probes.js";
 import { COLOURED, type PointerInput, type Tool } from "./protocol/messages.js";
 import type { CursorLook } from "./render/cursor.js";
 import type { Stage } from "./render/stage.js";
@@ -46,7 +46,7 @@ export interface ControlsHost {
   /** Somebody has used the tool. */
   begun(): void;
   toggleReadout(): void;
-  toggleProbes(): void;
+  toggleInstrument(which: "probes" | "insight"): void;
   /** The tool, its size, strength or colour changed. */
   toolChanged(): void;
   say(text: string): void;
@@ -199,7 +199,7 @@ export class Controls {
   private createGestures(): Gestures {
     const { orbit } = this.host;
     return new Gestures({
-      overTank: (x, y) => this.isOverTank(x, y),
+      overTank: (x, y) => this.isOverTank(x, y) || this.host.grip().reaches(x, y),
       pushDown: (pointer, x, y) => {
         this.padAt = null;
         this.host.begun();
@@ -342,7 +342,7 @@ export class Controls {
       reset: () => host.reset(),
       toggleHelp: () => host.toggleHelp(),
       toggleReadout: () => host.toggleReadout(),
-      toggleProbes: () => host.toggleProbes(),
+      toggleInstrument: (which) => host.toggleInstrument(which),
       toggleFullScreen: () => void this.toggleFullScreen(),
       chooseTool: (index) => {
         const tool = TOOLS[index];

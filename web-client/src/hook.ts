@@ -42,6 +42,26 @@ export interface CameraSample {
   workMs: number;
 }
 
+/** What is shown of the flow. */
+export interface InsightSample {
+  /** Pieces of streamlines, and of path lines. */
+  streams: number;
+  pathPieces: number;
+  dots: number;
+  paths: number;
+  /** Places of some dots, and of the particles that are followed: x y z each. */
+  dotPlaces: number[];
+  pathPlaces: number[];
+  arrows: number;
+  /** Of the plane's texels, what share is in fluid, and the largest amount that is shown. */
+  fluid: number;
+  most: number;
+  /** Of the newest row of sums: kinetic, potential, both, J; volume, m³; momentum x, y, z, kg m/s. */
+  sums: number[];
+  /** Places of what can be taken hold of, by name. */
+  handles: Readonly<Record<string, readonly number[]>>;
+}
+
 export interface TarnHook {
   readonly connection: string;
   readonly session: string;
@@ -113,6 +133,8 @@ export interface TarnHook {
     scene: boolean;
   }[];
   readonly readings: number;
+  /** Null: nobody has asked for it. */
+  readonly insight: InsightSample | null;
   /** Of the tank in the room, x y z w, as the newest frame says. */
   readonly orientation: readonly number[];
   /** Gravity in the tank, m/s², as the newest frame says. */
@@ -260,10 +282,13 @@ export function installHook(app: App): void {
     },
     bodyAt: (solid) => app.stage.solids.placeOf(solid)?.toArray() ?? null,
     get probes() {
-      return app.probes.desk?.track.probes ?? [];
+      return app.instruments.probes.desk?.track.probes ?? [];
     },
     get readings() {
-      return app.probes.desk?.track.taken ?? 0;
+      return app.instruments.probes.desk?.track.taken ?? 0;
+    },
+    get insight() {
+      return app.instruments.insight.desk?.sample() ?? null;
     },
     get orientation() {
       return [...(info()?.orientation ?? [0, 0, 0, 1])];

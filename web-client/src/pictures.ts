@@ -82,9 +82,10 @@ export class Pictures {
     this.stage.secondary.show(frame);
     this.recolour();
     const { field, slice } = this.fieldView;
-    const levels = this.fieldView.scale(info) === null ? null : frame.field;
+    const upright = frame.fieldAxis === 2 ? frame.field : null;
+    const levels = this.fieldView.scale(info) === null ? null : upright;
     this.stage.fieldSlice.show(levels, info, (field?.kinds ?? "") !== "", slice);
-    this.stage.speeds.show(this.fieldView.has(info, WALL_FIELD) ? frame.field : null, info);
+    this.stage.speeds.show(this.fieldView.has(info, WALL_FIELD) ? upright : null, info);
     this.bodies.onFrame(info, frame.views.bodies);
   }
 

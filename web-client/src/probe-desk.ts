@@ -1,9 +1,12 @@
 import "./ui/probes.css";
-import type { ProbesHost } from "./probes.js";
 // Who measures in the tank: what its probes are and have measured, their marks in it, what people do to them, and the
 // panel, once somebody opens it.
-import type { Probe, ProbeKind, Readings, ServerMessage } from "./protocol/messages.js";
-import { mayUse } from "./protocol/standing.js";
+import type { Object3D } from "three";
+import type { Desk, Grip } from "./desk-button.js";
+import type { Conversation } from "./protocol/conversation.js";
+import type { Probe, ProbeKind, Readings, ServerMessage, SessionState } from "./protocol/messages.js";
+import { mayUse, type Standing } from "./protocol/standing.js";
+import type { PeopleView } from "./render/people.js";
 import { ProbeMarks } from "./render/probe-marks.js";
 import { meetPlane } from "./state/liquid-map.js";
 import {
@@ -26,6 +29,29 @@ const SHOW_EVERY_MS = 200;
 /** Of several columns, where there is room for one. */
 const SHOWN_FIRST = ["pressure_pa", "surface_m", "flux_m3_s", "force_y_n"] as const;
 
+export interface ProbesView extends PeopleView {
+  add(object: Object3D): void;
+  rayAt(x: number, y: number, ray: Ray): void;
+  /** The scene's solid that is nearest to a point of the tank; null where it has none. */
+  solidNear(point: readonly number[]): number | null;
+  /** Writes where a solid of the scene is. @return false where there is none */
+  solidPlace(index: number, out: Vec3): boolean;
+}
+
+export interface ProbesHost {
+  conversation: Conversation;
+  canvas: HTMLCanvasElement;
+  view: ProbesView;
+  state(): SessionState | null;
+  ownId(): number;
+  standing(): Standing;
+  /** Writes where a press at a place of the canvas would take hold of the water. @return false where it wouldn't */
+  aim(x: number, y: number, out: Vec3): boolean;
+  /** Of what is shown, simulated seconds. */
+  timeS(): number;
+  say(text: string): void;
+}
+
 interface Held {
   pointer: number;
   probe: Probe;
@@ -36,7 +62,7 @@ interface Held {
   moved: boolean;
 }
 
-export class ProbeDesk {
+export class ProbeDesk implements Desk, Grip {
   readonly track = new ProbeTrack();
   /** What the next press in the tank places; null: nothing. */
   placing: ProbeKind | null = null;
@@ -130,6 +156,11 @@ export class ProbeDesk {
   }
 
   // ---- presses ----
+
+  /** Who may move probes may use tools. */
+  reaches(): boolean {
+    return false;
+  }
 
   down(pointer: number, x: number, y: number): boolean {
     if (this.panel === null || this.held !== null) return false;

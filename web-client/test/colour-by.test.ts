@@ -88,3 +88,23 @@ test("a legend has words, a unit and the ends of the scale", () => {
   expect(endTexts({ source: SOURCE.level, low: -1234.5, high: 98123 })).toEqual(["-1,230", "98,100"]);
   expect(endTexts(null)).toEqual(["…", "…"]);
 });
+
+test("what is measured by a channel is carried while colours need none, and a field in a plane of its own before another", () => {
+  const channel = (name: string) => ({ name, label: "", unit: "" });
+  const colours = new ColourBy();
+  colours.offer(["colour", "speed", "pressure", "density"].map(channel));
+  colours.wish = "density";
+  expect(colours.carried).toBe("density");
+  colours.name = "speed";
+  expect(colours.carried).toBe("density");
+  colours.name = "pressure";
+  expect(colours.carried).toBe("pressure");
+  const fields = new FieldView();
+  fields.offer([channel("pressure"), channel("speed")]);
+  fields.name = "pressure";
+  fields.slice = 0.25;
+  expect(fields.asked).toEqual({ name: "pressure", axis: 2, share: 0.25 });
+  fields.wish = { name: "speed", axis: 0, share: 0.5 };
+  expect(fields.asked).toBe(fields.wish);
+  expect(fields.field).toBeNull();
+});

@@ -59,7 +59,14 @@ class FakePort implements DecoderPort {
   answer(step: number): void {
     const frame = this.frames.at(-1);
     if (frame === undefined) throw new Error("nothing to decode");
-    this.say({ kind: "decoded", info: { ...INFO, step }, slot: frame.slot, field: null, hash: "" });
+    this.say({
+      kind: "decoded",
+      info: { ...INFO, step },
+      slot: frame.slot,
+      field: null,
+      fieldAxis: 2,
+      hash: "",
+    });
   }
 }
 
@@ -134,8 +141,9 @@ test("two planes of a field serve for ever, and none goes where none is wanted",
     const { slot, plane } = port.frames.at(-1) as { slot: ArrayBuffer; plane: FieldPlane | null };
     const field = plane ?? new Uint8Array(64);
     planes.add(field);
-    port.say({ kind: "decoded", info: { ...INFO, step }, slot, field, hash: "" });
+    port.say({ kind: "decoded", info: { ...INFO, step }, slot, field, fieldAxis: 0, hash: "" });
     expect(frames.latest?.field).toBe(field);
+    expect(frames.latest?.fieldAxis).toBe(0);
   }
   expect(planes.size).toBe(2);
   frames.slice = -1;
@@ -200,7 +208,7 @@ test("a slot that grew in the worker sets the size of the next", () => {
   port.say({ kind: "ready" });
   frames.push(bytes(1), 1);
   const large = new ArrayBuffer(slotBytes(100_000));
-  port.say({ kind: "decoded", info: INFO, slot: large, field: null, hash: "" });
+  port.say({ kind: "decoded", info: INFO, slot: large, field: null, fieldAxis: 2, hash: "" });
   expect(frames.latest?.views.capacity).toBe(100_000);
   frames.push(bytes(2), 2);
   expect(port.frames.at(-1)?.slot.byteLength).toBeGreaterThanOrEqual(slotBytes(100_000));

@@ -53,7 +53,7 @@ function read(meaning: Record<string, unknown>): unknown {
     return camel({ ...meaning, viewers });
   }
   if (meaning.t === "probes") {
-    const probes = (meaning.probes as object[]).map((one) => ({ scene: false, label: "", ...one }));
+    const probes = (meaning.probes as object[]).map((one) => ({ scene: false, label: "", solid: 0, ...one }));
     return camel({ ...meaning, probes });
   }
   if (meaning.t === "readings") {
@@ -213,6 +213,32 @@ function fieldHash(codec: FrameCodec, cells: number[]): string {
   expect(used.size).toBe(1);
   return hash.toString(16).padStart(16, "0");
 }
+
+/** Of a plane across an axis, what the planes across z have there. */
+function planeAcross(codec: FrameCodec, cells: readonly number[], axis: 0 | 1, cut: number): number[] {
+  const [nx = 0, ny = 0, nz = 0] = cells;
+  const info = codec.info(1);
+  const planes = Array.from({ length: nz }, (_, z) => [
+    ...(codec.fieldPlane(info, (z + 0.5) / nz, null) ?? []),
+  ]);
+  return axis === 0
+    ? Array.from({ length: ny * nz }, (_, i) => planes[i % nz]?.[cut + nx * Math.floor(i / nz)] as number)
+    : Array.from({ length: nx * nz }, (_, i) => planes[Math.floor(i / nx)]?.[(i % nx) + nx * cut] as number);
+}
+
+for (const name of vectors("stream-field"))
+  test.skipIf(!available)(`${name} is cut across any axis`, async () => {
+    const codec = await create();
+    for (const { frame, meaning } of framesOf(name)) {
+      expect(codec.decode(frame)).toBe(true);
+      const cells = meaning.cells as number[];
+      for (const axis of [0, 1] as const)
+        for (const cut of [0, Math.floor((cells[axis] as number) / 2)]) {
+          const plane = codec.fieldPlane(codec.info(1), (cut + 0.5) / (cells[axis] as number), null, axis);
+          expect([...(plane ?? [])]).toEqual(planeAcross(codec, cells, axis, cut));
+        }
+    }
+  });
 
 for (const name of vectors("stream-field")) {
   test.skipIf(!available)(`${name} has the field that it says`, async () => {

@@ -24,7 +24,7 @@ function frame(cells: readonly (readonly [number, number, number])[]): DecodedFr
     lightDims: volume.dims,
     lightCells: volume.voxelCells,
   } as unknown as FrameInfo;
-  return { info, slot, views, field: null, arrivedMs: 0, position: null };
+  return { info, slot, views, field: null, fieldAxis: 2, arrivedMs: 0, position: null };
 }
 
 const along: Ray = { origin: [-1, 0.1, 0.1], direction: [1, 0, 0] };

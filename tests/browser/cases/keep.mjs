@@ -148,6 +148,9 @@ test("a link to a moment of a recording shows that moment", async (world) => {
   await scrub(page, 0);
   await until(() => new URL(page.url()).searchParams.get("t") === "0", "the address has the new moment");
   assert((await look(page, "step")).step !== step, "another moment is another frame");
+  await page.locator("#insight-button").click();
+  await page.locator("#insight").getByLabel("Slice", { exact: true }).check();
+  await until(async () => (await look(page, "insight")).insight.fluid > 0.02, "its flow is looked into");
 
   world.expected.push(/404/);
   await page.goto(`${url}?recording=scenes/none.tarn`);

@@ -40,7 +40,7 @@ port.onmessage = (event) => {
 };
 
 function decode(c: FrameCodec, message: FrameMessage): void {
-  const { bytes, slot: offered, viewerId, hash, curl, secondaryRoom, slice, plane } = message;
+  const { bytes, slot: offered, viewerId, hash, curl, secondaryRoom, slice, sliceAxis, plane } = message;
   const began = performance.now();
   if (!c.decode(new Uint8Array(bytes))) {
     port.postMessage({ kind: "unreferenced", slot: offered }, [offered]);
@@ -53,9 +53,9 @@ function decode(c: FrameCodec, message: FrameMessage): void {
   if (secondaryRoom > 0) secondary ??= new SecondaryParticles();
   info.secondaryCount = secondary?.follow(info, views, secondaryRoom) ?? 0;
   info.decodeMs = performance.now() - began;
-  const field = slice < 0 ? null : c.fieldPlane(info, slice, plane);
+  const field = slice < 0 ? null : c.fieldPlane(info, slice, plane, sliceAxis);
   port.postMessage(
-    { kind: "decoded", info, slot, field, hash: hash ? byteHash(c.bytes()) : "" },
+    { kind: "decoded", info, slot, field, fieldAxis: sliceAxis, hash: hash ? byteHash(c.bytes()) : "" },
     field === null ? [slot] : [slot, field.buffer],
   );
 }

@@ -62,17 +62,29 @@ export class FrameCodec {
   }
 
   /**
-   * The levels of the frame's field in a plane, at a share of the tank's depth, x fastest.
+   * The levels of the frame's field in a plane across an axis, at a share of the tank's edge along it; what runs fastest:
+   * z across x, x across y and across z.
    * @param into  is filled where it is as large as the plane
    * @return null: the frame has no field
    */
-  fieldPlane({ cells }: FrameInfo, share: number, into: FieldPlane | null): FieldPlane | null {
-    const z = Math.min(cells[2] - 1, Math.max(0, Math.floor(share * cells[2])));
-    const at = this.wasm.tarn_codec_field_plane(z);
-    if (at === 0) return null;
-    const count = cells[0] * cells[1];
+  fieldPlane(
+    { cells }: Pick<FrameInfo, "cells">,
+    share: number,
+    into: FieldPlane | null,
+    axis: 0 | 1 | 2 = 2,
+  ): FieldPlane | null {
+    const [nx, ny, nz] = cells;
+    const cut = Math.min(cells[axis] - 1, Math.max(0, Math.floor(share * cells[axis])));
+    const count = (nx * ny * nz) / cells[axis];
     const plane = into?.length === count ? into : new Uint8Array(count);
-    plane.set(new Uint8Array(this.wasm.memory.buffer, at, count));
+    for (let z = axis === 2 ? cut : 0; z < (axis === 2 ? cut + 1 : nz); z++) {
+      const at = this.wasm.tarn_codec_field_plane(z);
+      if (at === 0) return null;
+      const levels = new Uint8Array(this.wasm.memory.buffer, at, nx * ny);
+      if (axis === 2) plane.set(levels);
+      else if (axis === 0) for (let y = 0; y < ny; y++) plane[z + nz * y] = levels[cut + nx * y] as number;
+      else plane.set(levels.subarray(nx * cut, nx * (cut + 1)), nx * z);
+    }
     return plane;
   }
 

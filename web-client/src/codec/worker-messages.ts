@@ -14,8 +14,9 @@ export type ToWorker =
       curl: boolean;
       /** Spray, foam and bubbles that are wanted, at most. */
       secondaryRoom: number;
-      /** Of the field the plane at this share of the tank's depth is wanted; below 0: none. */
+      /** Of the field the plane at this share of the tank's edge along an axis is wanted; below 0: none. */
       slice: number;
+      sliceAxis: 0 | 1 | 2;
       /** For that plane, where the page has one to lend; one of another size is replaced. */
       plane: FieldPlane | null;
     };
@@ -28,6 +29,8 @@ export type FromWorker =
       slot: ArrayBuffer;
       hash: string;
       field: FieldPlane | null;
+      /** As it was asked for. */
+      fieldAxis: number;
     }
   /** The frame refers to one that isn't there; the stream goes on with the next key frame. */
   | { kind: "unreferenced"; slot: ArrayBuffer }

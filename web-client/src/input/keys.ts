@@ -1,4 +1,4 @@
-// Keys: P pause, S step, < slower, > faster, R reset, H help, F full screen, M measurements, 0 probes, V view, 1 to 9 tools, space pours while it is
+// Keys: P pause, S step, < slower, > faster, R reset, H help, F full screen, M measurements, 0 probes, I the flow, V view, 1 to 9 tools, space pours while it is
 // held, arrows turn, + and - zoom, [ and ] size the tool. They act wherever the focus is, but in what is written or chosen in
 // and in a dialog; the space bar and Enter press a button that has the focus.
 
@@ -10,7 +10,7 @@ export interface KeyTarget {
   reset(): void;
   toggleHelp(): void;
   toggleReadout(): void;
-  toggleProbes(): void;
+  toggleInstrument(which: "probes" | "insight"): void;
   goHome(): void;
   toggleFullScreen(): void;
   /** @param index  of the tool, from 0 */
@@ -100,7 +100,10 @@ export function pressKey(event: KeyLike, target: KeyTarget): boolean {
       target.toggleHelp();
       return true;
     case "0":
-      target.toggleProbes();
+      target.toggleInstrument("probes");
+      return true;
+    case "i":
+      target.toggleInstrument("insight");
       return true;
     case "m":
       target.toggleReadout();

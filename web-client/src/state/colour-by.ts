@@ -27,6 +27,8 @@ export function vorticityScale(info: FrameInfo): Scale {
 export class ColourBy {
   /** A channel's; one that the tank doesn't have counts as OWN. */
   name: string = OWN;
+  /** That frames are to carry while they carry none for colours; "": none. */
+  wish = "";
   private channels: readonly Channel[] = [];
 
   /** The tank has these. */
@@ -42,7 +44,7 @@ export class ColourBy {
   /** The channel that frames are to carry; "": none. */
   get carried(): string {
     const { channel } = this;
-    return channel === null || SEEN.includes(channel.name) ? "" : channel.name;
+    return channel === null || SEEN.includes(channel.name) ? this.wish : channel.name;
   }
 
   /** How a frame's particles are coloured; null: as they are, or the frame lacks the values. */

@@ -19,6 +19,8 @@ export interface DecodedFrame {
   views: SlotViews;
   /** Null: none is asked for, or there is none. */
   field: FieldPlane | null;
+  /** Across which that plane lies: x, y, z. */
+  fieldAxis: number;
   /** Local time at which the frame's last byte arrived, ms. */
   arrivedMs: number;
   position: FramePosition | null;
@@ -45,8 +47,10 @@ export class FrameStream {
   curl = false;
   /** How many particles of spray, foam and bubbles it may make. */
   secondaryRoom = 0;
-  /** Where the plane lies that it cuts out of the field, as a share of the tank's depth; below 0: none is wanted. */
+  /** Where the plane lies that it cuts out of the field, as a share of the tank's edge; below 0: none is wanted. */
   slice = -1;
+  /** Across which axis that plane lies. */
+  sliceAxis: 0 | 1 | 2 = 2;
 
   private ready = false;
   private busy = false;
@@ -108,11 +112,11 @@ export class FrameStream {
     this.free = null;
     this.busy = true;
     this.decoding = next;
-    const { viewerId, hashing: hash, curl, secondaryRoom, slice } = this;
+    const { viewerId, hashing: hash, curl, secondaryRoom, slice, sliceAxis } = this;
     const plane = slice < 0 ? null : this.freePlane;
     this.freePlane = null;
     this.port.postMessage(
-      { kind: "frame", bytes, slot, viewerId, hash, curl, secondaryRoom, slice, plane },
+      { kind: "frame", bytes, slot, viewerId, hash, curl, secondaryRoom, slice, sliceAxis, plane },
       plane === null ? [bytes, slot] : [bytes, slot, plane.buffer],
     );
   }
@@ -139,9 +143,9 @@ export class FrameStream {
         this.busy = false;
         this.free = this.latest?.slot ?? null;
         this.freePlane = this.latest?.field ?? null;
-        const { info, slot, field } = message;
+        const { info, slot, field, fieldAxis } = message;
         const { arrivedMs, position } = this.decoding ?? { arrivedMs: 0, position: null };
-        this.latest = { info, slot, views: slotViews(slot), field, arrivedMs, position };
+        this.latest = { info, slot, views: slotViews(slot), field, fieldAxis, arrivedMs, position };
         this.events.onDecoded(this.latest, message.hash);
         break;
       }

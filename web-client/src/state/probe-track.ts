@@ -1,6 +1,7 @@
 // What a session's probes are, and what they have measured since: of each the newest rows, in a ring of fixed size.
 // Moving a probe changes the list and leaves what it measured before; a tank that starts afresh forgets all of it.
 import type { Channel, Probe, Readings } from "../protocol/messages.js";
+import { Rows, written } from "./rows.js";
 
 /** Rows that are kept of each probe: five minutes of 60 steps a second. */
 export const KEPT_ROWS = 18000;
@@ -49,64 +50,12 @@ export function probeColour(index: number): number {
   return PROBE_COLOURS[index % PROBE_COLOURS.length] as number;
 }
 
-/** How a probe is called where people read. */
 /** Of a column: letters, digits and what can't end a cell. */
 const plainOf = (text: string): string => text.replace(/[^\p{L}\p{N}-]+/gu, "_");
 
+/** How a probe is called where people read. */
 export function titleOf({ label, kind, id }: Probe): string {
   return label === "" ? `${kind} ${id}` : label;
-}
-
-/** The rows of one probe. */
-class Rows {
-  readonly steps: Float64Array;
-  readonly values: Float32Array;
-  private first = 0;
-  count = 0;
-
-  constructor(
-    readonly columns: readonly string[],
-    private readonly kept: number,
-  ) {
-    this.steps = new Float64Array(kept);
-    this.values = new Float32Array(kept * columns.length);
-  }
-
-  /** A row of a step that is there already, as of a tank that stands, takes its place. */
-  put(step: number, from: Float32Array, at: number): void {
-    if (this.count > 0 && step < this.stepAt(this.count - 1)) this.count = 0; // another past
-    const isSame = this.count > 0 && this.stepAt(this.count - 1) === step;
-    if (!isSame && this.count === this.kept) this.first = (this.first + 1) % this.kept;
-    else if (!isSame) this.count++;
-    const place = this.placeOf(this.count - 1);
-    this.steps[place] = step;
-    const { length } = this.columns;
-    for (let c = 0; c < length; c++) this.values[place * length + c] = from[at + c] as number;
-  }
-
-  stepAt(index: number): number {
-    return this.steps[this.placeOf(index)] as number;
-  }
-
-  valueAt(index: number, column: number): number {
-    return this.values[this.placeOf(index) * this.columns.length + column] as number;
-  }
-
-  /** The first row of a step that isn't below this one. */
-  from(step: number): number {
-    let low = 0;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.stepAt(middle) < step) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  private placeOf(index: number): number {
-    return (this.first + index) % this.kept;
-  }
 }
 
 /** A curve, for whoever draws it. */
@@ -189,14 +138,7 @@ export class ProbeTrack {
       const rows = this.rows.get(probe.id);
       const at = probe.columns.indexOf(column);
       if (rows === undefined || at < 0) return [];
-      const first = rows.from(since);
-      const stride = Math.max(1, Math.ceil((rows.count - first) / most));
-      const curve: Curve = { probe, times: [], values: [] };
-      for (let i = first + ((rows.count - 1 - first) % stride); i < rows.count; i += stride) {
-        curve.times.push(rows.stepAt(i) * this.dtS);
-        curve.values.push(rows.valueAt(i, at));
-      }
-      return [curve];
+      return [{ probe, ...rows.curve(at, since, most, this.dtS) }];
     });
   }
 
@@ -244,11 +186,8 @@ export class ProbeTrack {
   }
 }
 
-/** A number of 32 bits as it is, without digits that it doesn't have. */
-function written(value: number): string {
-  return String(Number(value.toPrecision(9)));
-}
-
+/** Units that have prefixes here. */
+const SCALED: ReadonlySet<string> = new Set(["Pa", "J", "N"]);
 const PREFIXES = [
   [1e6, "M"],
   [1e3, "k"],
@@ -257,8 +196,7 @@ const PREFIXES = [
 /** As people read it: "2.45 kPa". */
 export function readable(value: number, unit: string): string {
   const size = Math.abs(value);
-  const [factor, prefix] =
-    ((unit === "Pa" || unit === "N") && PREFIXES.find(([at]) => size >= at)) || ([1, ""] as const);
+  const [factor, prefix] = (SCALED.has(unit) && PREFIXES.find(([at]) => size >= at)) || ([1, ""] as const);
   const shown = value / factor;
   const digits = Math.abs(shown) < 0.0005 ? "0" : Number(shown.toPrecision(3)).toString();
   return unit === "" ? digits : `${digits} ${prefix}${unit}`;

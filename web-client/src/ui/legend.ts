@@ -19,15 +19,15 @@ export class Legend {
     host.append(this.title, this.bar, row);
   }
 
-  /** @param scale  null: the values aren't there yet */
-  show(channel: Channel | null, scale: Ends | null): void {
+  /** @param scale  null: the values aren't there yet @param stops  the colours, from the lowest value to the highest */
+  show(channel: Channel | null, scale: Ends | null, stops = STOPS): void {
     const kinds = channel?.kinds?.split(",") ?? [];
     const ends = kinds.length > 0 ? [kinds.slice(0, -1).join(", "), kinds.at(-1)] : endTexts(scale);
     const texts = channel === null ? [] : [channelTitle(channel), ...ends];
     if (texts.join("\n") === this.shown) return;
     this.shown = texts.join("\n");
     this.host.hidden = channel === null;
-    this.bar.style.background = `linear-gradient(to right, ${(kinds.length > 0 ? steps(kinds.length) : STOPS.map(colourText)).join(", ")})`;
+    this.bar.style.background = `linear-gradient(to right, ${(kinds.length > 0 ? steps(kinds.length) : stops.map(colourText)).join(", ")})`;
     [this.title.textContent, this.ends[0].textContent, this.ends[1].textContent] = [
       texts[0] ?? "",
       texts[1] ?? "",

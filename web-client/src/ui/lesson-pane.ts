@@ -1,3 +1,4 @@
+import "./side-pane.css";
 import "./lesson-pane.css";
 // A lesson beside its tank: what it is about, what to do, and the answer for whoever asks. It can be folded away.
 import type { Lesson } from "../state/lesson.js";
@@ -10,6 +11,7 @@ export function showLesson({ text, task, answer }: Lesson): void {
   removeLesson();
   const pane = document.createElement("details");
   pane.id = "lesson";
+  pane.className = "side-pane";
   pane.open = window.innerWidth >= OPEN_FROM_PX;
   const reveal = document.createElement("details");
   reveal.append(summary("Answer"), paragraph(answer));

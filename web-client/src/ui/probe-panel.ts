@@ -4,6 +4,7 @@ import { colourText } from "../state/identity.js";
 import { isSamePlace, type Place } from "../state/probe-place.js";
 import { type ProbeTrack, probeColour, quantityOf, readable, titleOf } from "../state/probe-track.js";
 import { ProbePlots } from "./probe-plots.js";
+import { button, coordinateInput, group, SidePane, saveTable, spanChoice } from "./side-pane.js";
 
 const KINDS: readonly (readonly [kind: ProbeKind, words: string, hint: string])[] = [
   ["point", "Point", "pressure, velocity and what is there"],
@@ -12,7 +13,6 @@ const KINDS: readonly (readonly [kind: ProbeKind, words: string, hint: string])[
   ["force", "Solid", "force and torque of the water on the nearest solid"],
   ["wall", "Wall", "force and torque of the water on the nearest wall of the tank"],
 ];
-const SPANS = [5, 15, 60, Number.POSITIVE_INFINITY] as const;
 const AXES = ["x", "y", "z"] as const;
 
 export interface ProbePanelHost {
@@ -30,11 +30,11 @@ export interface ProbePanelHost {
 }
 
 export class ProbePanel {
-  private readonly pane = document.createElement("section");
+  private readonly pane: SidePane;
   private readonly hint = document.createElement("p");
   private readonly middle = button("Place it in the middle", () => this.host.placeInMiddle());
   private readonly list = document.createElement("ul");
-  private readonly span = document.createElement("select");
+  private readonly span = spanChoice(() => this.showValues());
   private readonly plots: ProbePlots;
   private readonly kinds = new Map<ProbeKind, HTMLButtonElement>();
   private readonly stopwatch: HTMLElement;
@@ -49,30 +49,27 @@ export class ProbePanel {
     private readonly track: ProbeTrack,
     private readonly host: ProbePanelHost,
   ) {
-    this.pane.id = "probes";
-    this.pane.setAttribute("aria-labelledby", "probes-title");
+    this.pane = new SidePane("probes", "Probes", () => host.close());
+    const pane = this.pane.element;
     this.plots = new ProbePlots(track, () => host.channels());
     this.stopwatch = this.createStopwatch();
     this.hint.setAttribute("role", "status");
-    this.pane.append(
-      this.createHead(),
+    pane.append(
       this.createKinds(),
       this.hint,
       this.middle,
       this.list,
-      this.createSpan(),
+      this.span.element,
       this.plots.element,
       this.stopwatch,
-      button("Save the table (CSV)", () => this.save()),
+      button("Save the table (CSV)", () => saveTable("tarn-probes.csv", track.csv())),
     );
-    this.pane.addEventListener("keydown", (event) => {
+    pane.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
       if (this.placing !== null) host.choose(this.placing);
       else host.close();
       event.stopPropagation();
     });
-    document.body.append(this.pane);
-    document.body.classList.add("measuring");
     this.showPlacing(null);
     this.kinds.get("point")?.focus();
   }
@@ -80,7 +77,6 @@ export class ProbePanel {
   remove(): void {
     this.plots.remove();
     this.pane.remove();
-    document.body.classList.remove("measuring");
   }
 
   /** @param kind  what the next press in the tank places; null: nothing */
@@ -123,27 +119,11 @@ export class ProbePanel {
       if (at.textContent !== text) at.textContent = text;
     }
     this.showStopwatch();
-    const chosen = Number(this.span.value);
-    this.plots.show(chosen);
-  }
-
-  private createHead(): HTMLElement {
-    const head = document.createElement("header");
-    const title = document.createElement("h2");
-    title.id = "probes-title";
-    title.textContent = "Probes";
-    head.append(
-      title,
-      button("Close", () => this.host.close()),
-    );
-    return head;
+    this.plots.show(this.span.seconds());
   }
 
   private createKinds(): HTMLElement {
-    const row = document.createElement("div");
-    row.className = "kinds";
-    row.setAttribute("role", "group");
-    row.setAttribute("aria-label", "Place a probe");
+    const row = group("row kinds", "Place a probe");
     for (const [kind, words, hint] of KINDS) {
       const it = button(words, () => this.host.choose(kind));
       it.title = hint;
@@ -152,19 +132,6 @@ export class ProbePanel {
       row.append(it);
     }
     return row;
-  }
-
-  private createSpan(): HTMLElement {
-    const label = document.createElement("label");
-    label.textContent = "Shown: ";
-    for (const seconds of SPANS)
-      this.span.add(
-        new Option(Number.isFinite(seconds) ? `${seconds} s` : "all that is kept", String(seconds)),
-      );
-    this.span.value = "15";
-    this.span.addEventListener("change", () => this.showValues());
-    label.append(this.span);
-    return label;
   }
 
   private item(probe: Probe, index: number): HTMLElement {
@@ -199,7 +166,7 @@ export class ProbePanel {
     const box = document.createElement("details");
     const title = document.createElement("summary");
     const row = document.createElement("div");
-    row.className = "place";
+    row.className = "row place";
     title.textContent = "Place";
     title.dataset.focus = `${probe.id} place`;
     title.setAttribute("aria-label", `Place of ${titleOf(probe)}`);
@@ -218,17 +185,14 @@ export class ProbePanel {
 
   private coordinate(probe: Probe, end: "atM" | "toM", axis: number, name: string): HTMLElement {
     const words = `${end === "toM" ? "to " : ""}${name}`;
-    const label = document.createElement("label");
-    const input = document.createElement("input");
-    input.type = "number";
-    input.min = "0";
-    input.max = String(this.host.sizeM()[axis] ?? 0);
-    input.step = "any";
-    input.value = String(Number((probe[end][axis] ?? 0).toPrecision(4)));
-    input.dataset.focus = `${probe.id} ${end} ${name}`;
-    input.setAttribute("aria-label", `${titleOf(probe)}: ${words}, m`);
-    input.addEventListener("change", () => this.moved(probe, end, axis, input.valueAsNumber));
-    label.append(`${words} `, input);
+    const label = coordinateInput(
+      words,
+      `${titleOf(probe)}: ${words}, m`,
+      probe[end][axis] ?? 0,
+      this.host.sizeM()[axis] ?? 0,
+      (metres) => this.moved(probe, end, axis, metres),
+    );
+    label.input.dataset.focus = `${probe.id} ${end} ${name}`;
     return label;
   }
 
@@ -253,7 +217,6 @@ export class ProbePanel {
   // ---- a stopwatch of the tank's own time ----
 
   private createStopwatch(): HTMLElement {
-    const row = document.createElement("div");
     const time = document.createElement("output");
     const start = button("Start", () => {
       if (this.startedS === null) this.startedS = this.host.timeS() - this.stoppedS;
@@ -269,12 +232,8 @@ export class ProbePanel {
       if (this.startedS !== null) this.startedS = this.host.timeS();
       this.showStopwatch();
     });
-    row.className = "stopwatch";
-    row.setAttribute("role", "group");
-    row.setAttribute("aria-label", "Stopwatch, in the tank's own time");
     time.setAttribute("aria-live", "off");
-    row.append("Stopwatch ", time, start, zero);
-    return row;
+    return group("row stopwatch", "Stopwatch, in the tank's own time", "Stopwatch ", time, start, zero);
   }
 
   private showStopwatch(): void {
@@ -282,21 +241,4 @@ export class ProbePanel {
     const time = this.stopwatch.querySelector("output");
     if (time !== null) time.textContent = `${seconds.toFixed(2)} s`;
   }
-
-  private save(): void {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([this.track.csv()], { type: "text/csv" }));
-    link.download = "tarn-probes.csv";
-    link.click();
-    // What is being saved needs it a little longer.
-    window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  }
-}
-
-function button(text: string, act: () => void): HTMLButtonElement {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.textContent = text;
-  made.addEventListener("click", act);
-  return made;
 }

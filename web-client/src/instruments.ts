@@ -1,0 +1,88 @@
+// What measures in the tank: probes, which the server has, and insight into the flow, which the page has by itself. Of
+// both a button is there; the rest is fetched when somebody presses it or the tank has probes.
+import type { App } from "./app.js";
+import { DeskButton, type Grip } from "./desk-button.js";
+import type { InsightDesk } from "./insight-desk.js";
+import type { ProbeDesk } from "./probe-desk.js";
+import type { ServerMessage } from "./protocol/messages.js";
+import type { DecodedFrame } from "./state/frame-stream.js";
+
+type ListMessage = Extract<ServerMessage, { t: "probes" }>;
+
+export class Instruments implements Grip {
+  readonly probes: DeskButton<ProbeDesk>;
+  readonly insight: DeskButton<InsightDesk>;
+  /** The scene's file; null: it isn't known. */
+  sceneFile: unknown = null;
+  private list: ListMessage | null = null;
+  private isWorn = false;
+
+  constructor(
+    private readonly app: App,
+    canvas: HTMLCanvasElement,
+    header: HTMLElement,
+    say: (text: string) => void,
+  ) {
+    this.probes = new DeskButton(header, "measure", "Measure", "Probes (0)", async (opened) => {
+      const desk = (await import("./app-probes.js")).createProbeDesk(app, canvas, say, opened);
+      desk.wear(this.isWorn);
+      if (this.list !== null) desk.show(this.list);
+      return desk;
+    });
+    this.insight = new DeskButton(header, "insight-button", "Flow", "See the flow (I)", async (opened) =>
+      (await import("./app-insight.js")).createInsightDesk(app, () => this.sceneFile, say, opened),
+    );
+  }
+
+  onJoined(): void {
+    this.onMessage({ t: "probes", list: 0, probes: [] }); // where there are any, they come right behind
+  }
+
+  onMessage(message: ServerMessage): void {
+    const { probes } = this;
+    if (message.t === "probes") {
+      this.list = message;
+      if (probes.desk !== null) probes.desk.show(message);
+      else if (message.probes.length > 0) void probes.fetch();
+    } else if (message.t === "readings") probes.desk?.take(message);
+  }
+
+  /** A headset shows what probes measure from now on, or no longer. */
+  wear(on: boolean): void {
+    this.isWorn = on;
+    this.probes.desk?.wear(on);
+  }
+
+  /** What each probe says now, as a line of text. */
+  lines(): readonly string[] {
+    return this.probes.desk?.lines() ?? [];
+  }
+
+  /** Its bytes are at hand. */
+  decoded(frame: DecodedFrame): void {
+    this.insight.desk?.decoded(frame);
+  }
+
+  /** Once per picture. */
+  tick(nowMs: number): void {
+    this.app.stage.standBeside(document.body.classList.contains("measuring"));
+    this.probes.desk?.tick(nowMs);
+    this.insight.desk?.tick(nowMs);
+  }
+
+  reaches(x: number, y: number): boolean {
+    return this.insight.desk?.reaches(x, y) ?? false;
+  }
+
+  down(pointer: number, x: number, y: number): boolean {
+    return this.insight.desk?.down(pointer, x, y) || (this.probes.desk?.down(pointer, x, y) ?? false);
+  }
+
+  move(pointer: number, x: number, y: number): boolean {
+    return this.insight.desk?.move(pointer, x, y) || (this.probes.desk?.move(pointer, x, y) ?? false);
+  }
+
+  up(pointer: number): boolean {
+    return this.insight.desk?.up(pointer) || (this.probes.desk?.up(pointer) ?? false);
+  }
+}
