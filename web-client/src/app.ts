@@ -151,6 +151,7 @@ export class App {
     });
     this.pictures.tiers.pin(QUALITIES[values.quality] ?? null);
     this.stream.secondaryRoom = this.stage.secondaryRoom;
+    this.stage.solids.watch = (solids) => this.stream.showObstacles(solids.obstacles());
     this.readout = new Readout(parts.readout);
     this.legend = new Legend(parts.legend);
     this.colourBy(values.channel);

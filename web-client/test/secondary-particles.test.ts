@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { potential } from "../src/codec/air-traps.js";
 import { type FrameInfo, type SlotViews, slotBytes, slotViews, topSpeed } from "../src/codec/frame-info.js";
 import {
   BUBBLE_ABOVE,
   kindAt,
-  potential,
   SecondaryParticles,
   SPRAY_BELOW,
 } from "../src/codec/secondary-particles.js";

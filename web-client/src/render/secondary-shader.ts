@@ -1,6 +1,7 @@
 // Spray, foam and bubbles as point sprites: where one is, how large, and what it is in the water around it. Spray is
 // drawn along its way, as it moves while a picture is taken.
 import { BUBBLE_ABOVE, SPRAY_BELOW } from "../codec/secondary-particles.js";
+import { SHUTTER_S } from "../shader/shutter.js";
 
 export const secondaryPlace = /* glsl */ `
 in vec4 place;    // in shares of the tank's longest edge; then size, and above it the density around it
@@ -19,7 +20,7 @@ flat out float distance_;     // from the eye's plane
 flat out float wide;          // radius of the sprite, view space
 flat out float seed;          // its own, 0..1
 
-const float SHUTTER_S = 0.012;
+const float SHUTTER_S = ${SHUTTER_S};
 
 void secondary() {
   vec3 velocity = motion.xyz * velocityScale;

@@ -384,10 +384,14 @@ export class Stage {
   /**
    * @param leadS  seconds by which the newest frame is to be moved on
    * @param nowMs  when the picture began
+   * @param speed  of a recording
    */
-  draw(leadS: number, bodies: BodyTrack, nowMs: number): void {
+  draw(leadS: number, bodies: BodyTrack, nowMs: number, speed: number): void {
     this.solids.move(bodies, leadS);
-    if (this.fluid instanceof Wall) this.fluid.nowMs = nowMs;
+    if (this.fluid instanceof Wall) {
+      this.fluid.nowMs = nowMs;
+      this.fluid.speed = speed;
+    }
     if (this.fluid !== null && this.renderer.xr.isPresenting) this.drawEyes(leadS);
     else this.drawCanvas(leadS);
   }
