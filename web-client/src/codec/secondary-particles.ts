@@ -23,7 +23,7 @@ const ENERGY_LOW = 0.2;
 const ENERGY_HIGH = 0.5;
 const TRAPPED_LOW = 0.09;
 const TRAPPED_HIGH = 0.26;
-/** Births a second of a square metre of water that traps air, at the highest potentials; and at most. */
+/** Births a second of a square metre of water that traps air, at the highest potentials; and at most. Large patches are fewer. */
 const TRAPPED_PER_M2_S = 570_000;
 const CREST_PER_M2_S = 410_000;
 const BIRTHS_PER_M2_S_MAX = 175_000;
@@ -61,6 +61,15 @@ const STEP_S = 1 / 25;
 const WALK_S = 0.35;
 /** Water is taken to have gone straight for so long before a frame, seconds. */
 const STRAIGHT_S = 0.12;
+
+/** Radius of a patch of foam on average, metres; in a large tank this share of its longest edge. */
+const FOAM_M = 0.013;
+const FOAM_SHARE = 1 / 190;
+
+/** Radius of a patch of foam on average, metres. */
+export function foamM({ cells, cellM }: Pick<FrameInfo, "cells" | "cellM">): number {
+  return Math.max(FOAM_M, FOAM_SHARE * Math.max(...cells) * cellM);
+}
 
 export type SecondaryKind = "spray" | "foam" | "bubble";
 
@@ -242,7 +251,8 @@ export class SecondaryParticles {
     const backS = Math.min(agoS, STRAIGHT_S);
     const foamy = Math.min(1, (top / FOAMY_SPEED) ** 2);
     // A particle's share of the surface, with those that it stands for: they aren't asked or weren't sent.
-    const areaM2 = (voxelM ** 2 / fullWithUnsent) * stride * (particlesTotal / Math.max(1, particleCount));
+    const larger = (foamM(info) / FOAM_M) ** 2;
+    const areaM2 = (voxelM ** 2 / (larger * fullWithUnsent)) * stride * (particlesTotal / Math.max(1, particleCount));
     // Particles lie in the order of their places: who is asked first, and finds room, is another one each time.
     const asked = Math.floor(particleCount / stride);
     const first = Math.floor(this.draw() * stride);

@@ -1,7 +1,13 @@
 // The particles on the GPU. The bytes of a decoded frame go straight into two vertex buffers; nothing is converted or
 // allocated here as long as the number of particles stays within the buffers.
 import * as THREE from "three";
-import { type FrameInfo, LIGHT_VALUES, LIGHT_VOXELS_MAX, slotCapacity, topSpeed } from "../codec/frame-info.js";
+import {
+  type FrameInfo,
+  LIGHT_VALUES,
+  LIGHT_VOXELS_MAX,
+  slotCapacity,
+  topSpeed,
+} from "../codec/frame-info.js";
 import type { Room } from "../shader/room.js";
 import type { Scale } from "../state/colour-by.js";
 import type { DecodedFrame } from "../state/frame-stream.js";

@@ -11,6 +11,7 @@ uniform float placeScale;     // metres
 uniform float velocityScale;
 uniform float lead;
 uniform float radius;         // of a drawn particle of water
+uniform float foamM;          // radius of a patch of foam on average
 uniform vec3 tankSize;
 uniform float pixelsPerUnit;  // at distance 1
 
@@ -35,7 +36,7 @@ void secondary() {
   vec4 view = modelViewMatrix * vec4(at, 1.0);
   float scale = length(modelViewMatrix[0].xyz);
   float pixels = pixelsPerUnit / -view.z;
-  float thin = radius * scale * dot(kind.xyz, vec3(0.08 + 0.24 * size, 0.60 + 1.30 * size, 0.20 + 0.50 * size));
+  float thin = foamM * scale * dot(kind.xyz, vec3(0.08 + 0.24 * size, 0.60 + 1.30 * size, 0.20 + 0.50 * size));
   vec2 way = spray * 0.5 * SHUTTER_S * (modelViewMatrix * vec4(velocity, 0.0)).xy;
   float reach = length(way);
   wide = thin + reach;

@@ -2,6 +2,7 @@
 // water by its own passes (water/water.ts).
 import * as THREE from "three";
 import { SECONDARY_MAX } from "../codec/frame-info.js";
+import { foamM } from "../codec/secondary-particles.js";
 import type { DecodedFrame } from "../state/frame-stream.js";
 import { LAYER } from "./layers.js";
 import { PointBuffers } from "./point-buffers.js";
@@ -21,11 +22,8 @@ export class Secondary {
   private readonly besideSpheres: THREE.Points;
 
   /** @param particles  uniforms of the programs that draw the particles */
-  constructor(
-    gl: WebGL2RenderingContext,
-    particles: Record<string, THREE.IUniform>,
-  ) {
-    this.uniforms = { ...particles, placeScale: { value: 1 } };
+  constructor(gl: WebGL2RenderingContext, particles: Record<string, THREE.IUniform>) {
+    this.uniforms = { ...particles, placeScale: { value: 1 }, foamM: { value: 1 } };
     this.buffers = new PointBuffers(gl, "place", "motion");
     this.besideSpheres = this.add(
       new THREE.ShaderMaterial({
@@ -67,6 +65,7 @@ export class Secondary {
     if (count === 0) return;
     this.buffers.fill(views.secondaryPlaces, views.secondaryMotions, count);
     (this.uniforms.placeScale as THREE.IUniform).value = (Math.max(...info.cells) * info.cellM) / STEPS;
+    (this.uniforms.foamM as THREE.IUniform).value = foamM(info);
   }
 
   /** Lets one be drawn that is out of sight, so that drawing makes the programs; or none again. */

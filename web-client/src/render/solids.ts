@@ -307,10 +307,7 @@ function geometryOf(shape: SolidShape, files: ReadonlyMap<string, SolidFile>): T
   }
 }
 
-function volumeOf(
-  shape: SolidShape,
-  files: ReadonlyMap<string, SolidFile>,
-): Pick<Obstacle, "kind" | "rows"> {
+function volumeOf(shape: SolidShape, files: ReadonlyMap<string, SolidFile>): Pick<Obstacle, "kind" | "rows"> {
   switch (shape.kind) {
     case "box":
       return { kind: "box", rows: [] };
