@@ -252,7 +252,8 @@ export class SecondaryParticles {
     const foamy = Math.min(1, (top / FOAMY_SPEED) ** 2);
     // A particle's share of the surface, with those that it stands for: they aren't asked or weren't sent.
     const larger = (foamM(info) / FOAM_M) ** 2;
-    const areaM2 = (voxelM ** 2 / (larger * fullWithUnsent)) * stride * (particlesTotal / Math.max(1, particleCount));
+    const areaM2 =
+      (voxelM ** 2 / (larger * fullWithUnsent)) * stride * (particlesTotal / Math.max(1, particleCount));
     // Particles lie in the order of their places: who is asked first, and finds room, is another one each time.
     const asked = Math.floor(particleCount / stride);
     const first = Math.floor(this.draw() * stride);

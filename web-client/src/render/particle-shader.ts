@@ -123,6 +123,7 @@ flat out vec2 exposure; // daylight, foam
 flat out float wide;    // radius of what is drawn
 flat out float bulge;   // radius of the sphere, view space
 
+#ifndef FLAT
 /** Clear water on a bright floor: what of the floor's light comes back through the water that the particle is part of. */
 vec3 onFloor(Particle p) {
   const vec3 ABSORBED = ${absorbedPerEdge()};  // of an edge of a cube as large as the tank
@@ -134,6 +135,7 @@ vec3 onFloor(Particle p) {
   float edges = WAY * depth * inversesqrt(pow(tankSize.x * tankSize.y * tankSize.z, 0.6667));
   return WHITE * (lightShown(tileColour) * exp(-ABSORBED * edges) + MIRRORED);
 }
+#endif
 
 vec3 ramp(float t, Particle p) {
   const vec3 deep = vec3(0.004, 0.036, 0.160);
@@ -143,8 +145,10 @@ vec3 ramp(float t, Particle p) {
   const vec3 foam = vec3(0.860, 0.945, 0.975);
   vec3 c = mix(deep, blue, smoothstep(0.00, 0.34, t));
   c = mix(c, cyan, smoothstep(0.24, 0.60, t));
+#ifndef FLAT
   // In bright light foam has particles of its own (secondary-shader.ts).
   if (roomOpen > 0.0) return mix(onFloor(p), pale, 0.6 * smoothstep(0.5, 1.0, t));
+#endif
   c = mix(c, pale, smoothstep(0.56, 0.84, t));
   return mix(c, foam, smoothstep(0.82, 1.00, t));
 }

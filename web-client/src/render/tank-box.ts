@@ -223,14 +223,15 @@ export class TankBox {
           float wet = smoothstep(0.02, 0.2, here);
           float gathered = clamp(6.0 * (here - around), -0.5, 1.5) * wet;
           float edges = STEEP * here / EXTINCTION * tankSize.y / pow(tankSize.x * tankSize.y * tankSize.z, 0.3333);
-          float grey = mix(mix(0.45, 0.65, roomOpen), 1.0, exp(-0.5 * here));
-          vec3 clear = exp(-ABSORBED * edges);
-          clear *= 1.0 + RETURNED * wet * clear * clear;
-          vec3 down = roomOpen > 0.0 && pigment == 0.0 ? pow(clear, vec3(1.0 / 2.2)) : vec3(grey);
-          vec3 light = down * (1.0 + mix(0.8, 0.25, roomOpen) * gathered);
+          float focus = 1.0 + mix(0.8, 0.25, roomOpen) * gathered;
           // In a bright room the net is wide and soft.
-          float net = mix(0.75 * web(1.3 * at / pitch) - 0.2, 0.28 * web(0.8 * at / pitch) - 0.05, roomOpen);
-          return light * (1.0 + wet * exp(-0.35 * here) * net);
+          float net = mix(0.75 * web(1.3 * at / pitch) - 0.2, 0.4 * web(0.8 * at / pitch) - 0.08, roomOpen);
+          focus *= 1.0 + wet * exp(-0.35 * here) * net;
+          if (roomOpen > 0.0 && pigment == 0.0) {
+            vec3 down = exp(-ABSORBED * edges);
+            return pow(down * (1.0 + RETURNED * wet * down * down) * focus, vec3(1.0 / 2.2));
+          }
+          return vec3(mix(mix(0.45, 0.65, roomOpen), 1.0, exp(-0.5 * here)) * focus);
         }
         void main() {
           float grid = gridLine(at / pitch, 0.0);
