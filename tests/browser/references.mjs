@@ -2,12 +2,12 @@
 // Blender's Cycles from the surface that `tarn run` writes, with the same view, room and colours.
 //
 //     node tests/browser/references.mjs [SCENE[:STEP]...] [--tiers high,low,spheres] [--samples 128] [--into build/references]
-//         [--before DIST] [--rendered]
+//         [--before DIST] [--rendered] [--drawn]
 //
 // Prints the similarity of each tier's picture (compare.mjs) and the mean colour of the water in it, and writes a sheet of
 // all. --before adds what another built page draws of the first tier. Needs the built page (or TARN_PAGE), the tests' build
 // (TARN_BUILD) and Blender 3.4 or newer with numpy (BLENDER; default: blender). What was rendered stays in the folder and is
-// used again, with --rendered nothing else is shown; the page's pictures are taken anew.
+// used again, with --rendered nothing else is shown; the page's pictures stay, too, and are used again with --drawn.
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -236,6 +236,7 @@ async function renderCycles({ shader, page, light }, moment, matrix, { into, sam
   const { size_m } = JSON.parse(readFileSync(join(ROOT, "server", "scenes", `${scene}.json`), "utf8"));
   const picture = join(into, `${name}-${samples}.f32`);
   if (!existsSync(picture)) {
+    if (matrix === null) throw new Missing(`${name} isn't rendered yet: without --drawn it is`);
     const job = join(into, `${name}.json`);
     const given = {
       ...light,
@@ -301,7 +302,7 @@ async function takeEmpty(browser, scene) {
       solids,
     );
     await bare(page);
-    return await page.screenshot();
+    return { png: await page.screenshot() };
   } finally {
     await end();
   }
@@ -385,6 +386,7 @@ async function main() {
       into: { type: "string", default: join(ROOT, "build", "references") },
       before: { type: "string" },
       rendered: { type: "boolean", default: false },
+      drawn: { type: "boolean", default: false },
     },
   });
   const samples = Number(values.samples);
@@ -408,16 +410,30 @@ async function main() {
     const empties = new Map();
     const rows = [];
     const colours = [];
-    console.log(`| moment | ${columns.map(({ title }) => `similarity, ${title} | difference`).join(" | ")} |`);
+    console.log(
+      `| moment | ${columns.map(({ title }) => `similarity, ${title} | difference`).join(" | ")} |`,
+    );
     console.log(`|---|${"---|---|".repeat(columns.length)}`);
     for (const moment of moments) {
       const { scene, step, name } = moment;
-      if (!empties.has(scene)) empties.set(scene, readPng(await takeEmpty(browser, scene)));
+      const kept = async (file, take) => {
+        const path = join(into, file);
+        if (values.drawn && existsSync(path)) return { png: readFileSync(path), matrix: null };
+        const taken = await take();
+        writeFileSync(path, taken.png);
+        return taken;
+      };
+      if (!empties.has(scene)) {
+        const empty = await kept(`${scene}-empty.png`, () => takeEmpty(browser, scene));
+        empties.set(scene, readPng(empty.png));
+      }
       const taken = [];
-      for (const column of columns) taken.push(await takePage(browser, scene, step, column, into));
-      const reference = await renderCycles(renderer, moment, taken[0].matrix, { into, samples });
-      for (const [i, { png }] of taken.entries())
-        writeFileSync(join(into, `${name}-${columns[i].title}.png`), png);
+      for (const column of columns)
+        taken.push(
+          await kept(`${name}-${column.title}.png`, () => takePage(browser, scene, step, column, into)),
+        );
+      const matrix = taken.find((one) => one.matrix !== null)?.matrix ?? null;
+      const reference = await renderCycles(renderer, moment, matrix, { into, samples });
       const cells = taken.map(({ png }) => {
         const { similarity, difference } = alike(readPng(png), reference, empties.get(scene));
         return `${similarity.toFixed(3)} | ${difference.toFixed(1)}`;
