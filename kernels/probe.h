@@ -20,12 +20,16 @@ typedef enum tarn_probe_kind {
     TARN_PROBE_GAUGE, ///< a rod from points_m[0] to points_m[1]: how much of it is in liquid. Not in filled tanks
     TARN_PROBE_FLUX,  ///< through the rectangle of points_m[0] and the corners beside it, [1] and [2]. Not in filled
                       ///< tanks
+    TARN_PROBE_WALL,  ///< the liquid's force on a part of a wall of the tank, a rectangle as a flux's, along the axes.
+                     ///< Not in filled tanks
+    TARN_PROBE_FORCE, ///< the same on a solid of the description, whether it moves or not
     TARN_PROBE_KIND_COUNT
 } tarn_probe_kind;
 
 typedef struct tarn_probe {
     tarn_probe_kind kind;
-    float points_m[3][3]; ///< in the tank
+    float points_m[3][3]; ///< in the tank; of a force none
+    uint32_t solid;       ///< of a force: index in the description
 } tarn_probe;
 
 /// What a probe says; what its kind doesn't have is 0.
@@ -43,6 +47,11 @@ typedef struct tarn_probe_reading {
     float surface_m; ///< of a gauge: from its start to where the share last falls below a half; 0: nowhere
     float flux_m3_s; ///< of a rectangle: above 0 the way that ([1] - [0]) x ([2] - [0]) points. It is that of a layer
                      ///< of two cells, which may not reach beyond a wall that it is parallel to
+    /// Of a force or a wall: that of the last solve's pressure over the free surface's, which is what moves bodies;
+    /// what viscosity does is left out. 0 until the first step after the start, a reset or a load. In a tank of one
+    /// cell's depth it is that on one cell's.
+    float force_n[3];
+    float torque_n_m[3]; ///< about the solid's centre of mass, or the middle of the rectangle
 } tarn_probe_reading;
 
 typedef struct tarn_probes tarn_probes;

@@ -318,6 +318,8 @@ typedef enum tarn_probe_shows {
     TARN_SHOWS_LIQUID, ///< share and density
     TARN_SHOWS_GAUGE,  ///< a rod: how much of it is in liquid
     TARN_SHOWS_FLUX,   ///< through the rectangle between two corners, which lies across an axis; forward along that
+    TARN_SHOWS_FORCE,  ///< the liquid's on a solid of the scene
+    TARN_SHOWS_WALL,   ///< the same on the rectangle between two corners, which lies in a wall of the tank
     TARN_SHOWS_COUNT
 } tarn_probe_shows;
 
@@ -337,6 +339,7 @@ typedef struct tarn_probe_wish {
     uint32_t id;            ///< of the probe that it is about; unused to place one
     tarn_probe_shows shows; ///< to place one
     float at_m[3], to_m[3]; ///< each |x| <= 1000: where to place it, or to move it; see tarn_probe_info
+    uint32_t solid;         ///< to place a force; see tarn_probe_info
     tarn_name label;        ///< to place one; empty: none
 } tarn_probe_wish;
 
@@ -454,6 +457,7 @@ typedef struct tarn_probe_info {
     tarn_probe_shows shows;
     float at_m[3];   ///< the place, a rod's beginning or a corner
     float to_m[3];   ///< a rod's end, or the other corner; of the rest the same place
+    uint32_t solid;  ///< of a force: index among the scene's solids
     tarn_name label; ///< empty: none
     uint32_t column_count;
     tarn_name columns[TARN_PROBE_VALUES_MAX]; ///< what it measures, in order: names that end with their units
@@ -552,6 +556,9 @@ const char *tarn_message_kind_name(tarn_message_kind kind);
 
 /// The word of a tool on the wire.
 const char *tarn_tool_name(tarn_tool tool);
+
+/// Whether a probe has a second place: a rod's end, or a rectangle's other corner.
+bool tarn_probe_shows_has_to(tarn_probe_shows shows);
 
 /// Whether a kind goes from the client to the server. A receiver treats a kind of the wrong direction as malformed.
 bool tarn_message_from_client(tarn_message_kind kind);

@@ -37,8 +37,8 @@ static const char *const action_words[] = {"pause", "resume", "step", "reset", "
 static const char *const moderation_words[] = {"mute", "unmute", "remove", "own", "play", "watch", NULL};
 static const char *const role_words[] = {"watch", "play", "own", NULL};
 static const char *const probe_action_words[] = {"place", "move", "remove", NULL};
-const char *const tarn_probe_shows_names[TARN_SHOWS_COUNT + 1] = {"point", "pressure", "velocity", "liquid",
-                                                                  "gauge", "flux",     NULL};
+const char *const tarn_probe_shows_names[TARN_SHOWS_COUNT + 1] = {"point", "pressure", "velocity", "liquid", "gauge",
+                                                                  "flux",  "force",    "wall",     NULL};
 static const char *const part_words[] = {"cursor", "head", "hand_left", "hand_right", NULL};
 
 _Static_assert((int)TARN_TOOL_COUNT <= (int)TARN_TOOLS_MAX, "a session may have all tools");
@@ -124,6 +124,7 @@ static const tarn_field probe_fields[] = {
     WORD("kind", OPTIONAL, probe.shows, tarn_probe_shows_names),
     FIELD("at_m", VECTOR, OPTIONAL, 3, probe.at_m, -COORDINATE, COORDINATE),
     FIELD("to_m", VECTOR, OPTIONAL, 3, probe.to_m, -COORDINATE, COORDINATE),
+    FIELD("solid", U32, SPARSE, 1, probe.solid, 0, TARN_ADDED_NUMBER_MIN - 1),
     FIELD("label", STRING, SPARSE, 1, probe.label, 0, TARN_NAME_BYTES_MAX),
 };
 
@@ -350,6 +351,7 @@ static const tarn_field probe_info_fields[] = {
     {"kind", TARN_FIELD_WORD, REQUIRED, 1, offsetof(tarn_probe_info, shows), 0, 0, tarn_probe_shows_names},
     {"at_m", TARN_FIELD_VECTOR, REQUIRED, 3, offsetof(tarn_probe_info, at_m), 0, TANK_M_MAX, NULL},
     {"to_m", TARN_FIELD_VECTOR, REQUIRED, 3, offsetof(tarn_probe_info, to_m), 0, TANK_M_MAX, NULL},
+    {"solid", TARN_FIELD_U32, SPARSE, 1, offsetof(tarn_probe_info, solid), 0, TARN_ADDED_NUMBER_MIN - 1, NULL},
     {"label", TARN_FIELD_STRING, SPARSE, 1, offsetof(tarn_probe_info, label), 0, TARN_NAME_BYTES_MAX, NULL},
     {"columns", TARN_FIELD_COLUMNS, REQUIRED, TARN_PROBE_VALUES_MAX, 0, 1, TARN_NAME_BYTES_MAX, NULL},
 };
@@ -398,6 +400,11 @@ const char *tarn_message_kind_name(tarn_message_kind kind)
 const char *tarn_tool_name(tarn_tool tool)
 {
     return tool_words[tool];
+}
+
+bool tarn_probe_shows_has_to(tarn_probe_shows shows)
+{
+    return shows == TARN_SHOWS_GAUGE || shows == TARN_SHOWS_FLUX || shows == TARN_SHOWS_WALL;
 }
 
 const char *tarn_lock_word(int bit)

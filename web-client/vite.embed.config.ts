@@ -1,8 +1,10 @@
 // The library for other pages: one ES module with everything in it, and its types (tsconfig.embed.json).
 import { defineConfig } from "vite";
+import { lean } from "./build/lean.js";
 
 export default defineConfig({
   publicDir: false,
+  plugins: [lean],
   build: {
     outDir: "dist/embed",
     target: "es2022",

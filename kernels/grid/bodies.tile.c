@@ -380,22 +380,6 @@ TILE_KERNEL(grid_body_hold, RESPOND_LANES, grid_args, respond_scratch)
     }
 }
 
-/// A cell's density along an axis over that of the lightest liquid: the mean of its two faces'. `upper`: the next
-/// tiles' active indices.
-TILE_FN float density_along(const grid_memory *m, uint32_t slot, const uint32_t *upper, uint32_t c, int axis)
-{
-    const float *beta = m->beta[axis];
-    if (beta == (const float *)0) {
-        return 1.0f;
-    }
-    const uint32_t stride = 1u << TILE_LOG2 * axis;
-    const int is_last = (c >> TILE_LOG2 * axis & (TILE_EDGE - 1)) == TILE_EDGE - 1;
-    const uint64_t own = (uint64_t)slot * TILE_CELLS + c,
-                   next = is_last ? (uint64_t)upper[axis] * TILE_CELLS + c - (TILE_EDGE - 1) * stride : own + stride;
-    const float low = 1.0f / beta[own];
-    return is_last && upper[axis] == TILE_NONE ? low : 0.5f * (low + 1.0f / beta[next]);
-}
-
 /// Force that the hydrostatic pressure has on what the covers leave out of a body: the weight of the liquid that it
 /// displaces. A pressure that lies at a cell's centre knows a surface in the cell only by the cell, so that a ball of 3
 /// cells would displace 5 % too little, and a box half a layer too much or too little. Above the centres that are under

@@ -266,7 +266,7 @@ typedef struct grid_memory {
     grid_body_control *body_control;
     uint8_t *cover_owner; ///< [s][512] body that covers faces of a cell, or BODY_NONE
     int16_t *cover[3];    ///< [s][512] what it covers of the upper face less of the lower one, 1/255
-    int16_t *lack[3];     ///< [s][512] what a free one takes of a cell less its mean cover of both faces, 1/510
+    int16_t *lack[3];     ///< [s][512] what it takes of a cell less its mean cover of both faces, 1/510
     uint32_t *body_tile;  ///< [k] occupied index of tiles that free bodies may cover
     float *body_partial;  ///< [k][BODIES_MAX][BODY_SUMS]
     // occupied
@@ -274,7 +274,8 @@ typedef struct grid_memory {
     float *residual, *direction, *product; ///< [o][512]; the direction is the last iteration's until the update
     float *pressure, *potential;           ///< [o][512]: solutions of the two solves
     uint32_t *solved_tile;                 ///< [o]: dense tile, as it was when the pressure was solved
-    float *partial;                        ///< [o]: of dot products and maxima
+    uint32_t *solved_slot; ///< [o]: its active index then, which has the faces that the pressure acts on
+    float *partial;        ///< [o]: of dot products and maxima
 
     uint32_t *kept_tile; ///< dense tiles that are always active; NULL where there are none
     grid_sweeps *sweeps; ///< [3]: over the finest level, over the coarser ones, and over the coarsest

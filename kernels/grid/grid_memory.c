@@ -122,6 +122,7 @@ static void carve_occupied(grid_carver *t, grid_memory *m)
     grid_carve(t, &m->cell_count, TILE_CELLS);
     grid_carve(t, &m->pressure, TILE_CELLS * 4);
     grid_carve(t, &m->solved_tile, 4);
+    grid_carve(t, &m->solved_slot, 4);
     grid_carve(t, &m->partial, 4);
 }
 

@@ -118,6 +118,7 @@ TILE_KERNEL(grid_matrix, SOLVER_LANES, grid_args, matrix_scratch)
     if (TILE_SINGLE()) {
         s->liquid = 0;
         m->solved_tile[tile] = dense;
+        m->solved_slot[tile] = slot;
         if (tile == 0) {
             m->counters->solved = m->counters->occupied;
             m->counters->solved_active = m->counters->active;

@@ -76,6 +76,39 @@ TILE_FN float solid_distance(const grid_args *args, const int32_t *position, flo
     return w[0][0] * low + w[0][1] * high;
 }
 
+/// Positive share of a triangle over which a distance is linear. One that lies in a solid's surface, or where two
+/// solids touch, is shut.
+TILE_FN float triangle_share(float a, float b, float c)
+{
+    const int inside = (a <= 0.0f) + (b <= 0.0f) + (c <= 0.0f);
+    if (inside == 0) {
+        return 1.0f;
+    }
+    if (inside == 3) {
+        return 0.0f;
+    }
+    const int odd = inside == 1; // the corner whose side differs is the one that isn't outside
+    const float tip = (a <= 0.0f) == odd ? a : (b <= 0.0f) == odd ? b : c;
+    // The other two in an order that a mirror image keeps: their product commutes.
+    const float p = tip == a ? b : a, q = tip == c ? b : c;
+    const float cut = tip * tip / ((tip - p) * (tip - q));
+    return odd ? 1.0f - cut : cut;
+}
+
+/// Open share of a square from the distances at its corners, around it: 0..255.
+TILE_FN uint8_t square_share(float v00, float v10, float v11, float v01)
+{
+    const int shut = (v00 <= 0.0f) + (v10 <= 0.0f) + (v11 <= 0.0f) + (v01 <= 0.0f);
+    if (shut == 0 || shut == 4) {
+        return shut == 0 ? 255 : 0;
+    }
+    const float center = ((v00 + v11) + (v10 + v01)) * 0.25f;
+    const float share = ((triangle_share(v00, v10, center) + triangle_share(v01, v11, center)) +
+                         (triangle_share(v00, v01, center) + triangle_share(v10, v11, center))) *
+                        0.25f;
+    return (uint8_t)tile_clamp_i32(tile_round_i32(share * 255.0f), 0, 255);
+}
+
 // -------------------------------------------------------------------------------------------------------------- bodies
 
 /// to = R v and to = R^T v.
@@ -379,6 +412,22 @@ TILE_FN float nearest_solid(const grid_args *args, uint32_t near, const int32_t 
         normal[a] = length > 1e-6f ? normal[a] / length : 0.0f;
     }
     return distance;
+}
+
+/// A cell's density along an axis over that of the lightest liquid: the mean of its two faces'. `upper`: the next
+/// tiles' active indices.
+TILE_FN float density_along(const grid_memory *m, uint32_t slot, const uint32_t *upper, uint32_t c, int axis)
+{
+    const float *beta = m->beta[axis];
+    if (beta == (const float *)0) {
+        return 1.0f;
+    }
+    const uint32_t stride = 1u << TILE_LOG2 * axis;
+    const int is_last = (c >> TILE_LOG2 * axis & (TILE_EDGE - 1)) == TILE_EDGE - 1;
+    const uint64_t own = (uint64_t)slot * TILE_CELLS + c,
+                   next = is_last ? (uint64_t)upper[axis] * TILE_CELLS + c - (TILE_EDGE - 1) * stride : own + stride;
+    const float low = 1.0f / beta[own];
+    return is_last && upper[axis] == TILE_NONE ? low : 0.5f * (low + 1.0f / beta[next]);
 }
 
 /// Keeps the sums of what a tile's cells have for a body, in all `count` of BODY_SUMS, and zero for the rest. `tile` is

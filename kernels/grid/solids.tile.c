@@ -173,39 +173,6 @@ TILE_FN void join_bodies(share_scratch *s, int with_node)
     TILE_BARRIER();
 }
 
-/// Positive share of a triangle over which a distance is linear. One that lies in a solid's surface, or where two
-/// solids touch, is shut.
-TILE_FN float triangle_share(float a, float b, float c)
-{
-    const int inside = (a <= 0.0f) + (b <= 0.0f) + (c <= 0.0f);
-    if (inside == 0) {
-        return 1.0f;
-    }
-    if (inside == 3) {
-        return 0.0f;
-    }
-    const int odd = inside == 1; // the corner whose side differs is the one that isn't outside
-    const float tip = (a <= 0.0f) == odd ? a : (b <= 0.0f) == odd ? b : c;
-    // The other two in an order that a mirror image keeps: their product commutes.
-    const float p = tip == a ? b : a, q = tip == c ? b : c;
-    const float cut = tip * tip / ((tip - p) * (tip - q));
-    return odd ? 1.0f - cut : cut;
-}
-
-/// Open share of a square from the distances at its corners, around it: 0..255.
-TILE_FN uint8_t square_share(float v00, float v10, float v11, float v01)
-{
-    const int shut = (v00 <= 0.0f) + (v10 <= 0.0f) + (v11 <= 0.0f) + (v01 <= 0.0f);
-    if (shut == 0 || shut == 4) {
-        return shut == 0 ? 255 : 0;
-    }
-    const float center = ((v00 + v11) + (v10 + v01)) * 0.25f;
-    const float share = ((triangle_share(v00, v10, center) + triangle_share(v01, v11, center)) +
-                         (triangle_share(v00, v01, center) + triangle_share(v10, v11, center))) *
-                        0.25f;
-    return (uint8_t)tile_clamp_i32(tile_round_i32(share * 255.0f), 0, 255);
-}
-
 /// Steps in the area from a face's lowest corner to the others.
 TILE_FN void face_strides(int axis, int *u, int *v)
 {
@@ -438,15 +405,14 @@ TILE_FN int body_share(const grid_bodies *bodies, uint32_t b, const float *cente
     return (sum + 4) >> 3;
 }
 
-/// What the covers of a free body's faces leave out of its volume. `both`: of the two faces along each axis.
+/// What the covers of a body's faces leave out of its volume. `both`: of the two faces along each axis.
 TILE_FN void put_lack(const grid_args *args, uint32_t owner, const float *center, const int *both, uint64_t to)
 {
     const grid_memory *m = &args->m;
-    const int is_free = owner != BODY_NONE && m->bodies->body[owner != BODY_NONE ? owner : 0].is_free;
     const int is_full = both[0] + both[1] + both[2] == 6 * 255;
-    const int share = !is_free || is_full ? 255 : body_share(m->bodies, owner, center);
+    const int share = owner == BODY_NONE || is_full ? 255 : body_share(m->bodies, owner, center);
     for (int axis = 0; axis < 3; axis++) {
-        m->lack[axis][to] = (int16_t)(is_free ? 2 * share - both[axis] : 0);
+        m->lack[axis][to] = (int16_t)(owner != BODY_NONE ? 2 * share - both[axis] : 0);
     }
 }
 

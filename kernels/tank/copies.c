@@ -164,12 +164,17 @@ static void place_tile(const tarn_tank *tank, uint32_t dense, const float *from,
     }
 }
 
-float tank_pressure_m2_s2(const tarn_tank *tank)
+float tank_pressure_kick(const tarn_tank *tank)
 {
     const grid_control *control = &tank->control->grid;
     // A velocity that the grid keeps is pushed all the substep long, particles' from the middle of one to that of the
     // next.
-    const float kick = tank->model->keeps_velocity || tank->grid.substeps > 1 ? control->frac : control->kick;
+    return tank->model->keeps_velocity || tank->grid.substeps > 1 ? control->frac : control->kick;
+}
+
+float tank_pressure_m2_s2(const tarn_tank *tank)
+{
+    const float kick = tank_pressure_kick(tank);
     if (tank->counters.grid.solved == 0 || !(kick > 0.0f)) {
         return 0.0f; // as in a tank that was just restored
     }

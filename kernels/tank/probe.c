@@ -1,11 +1,12 @@
 // Probes on the host: what they are in cells, and what their sums mean.
 //
-//     sums to zero ─ probe_particles ─ probe_grid ─ one download ─ SI units
+//     one launch ─ one download ─ SI units
+//                               └ sums to zero, for the next time
 //
 // The device adds integers and copies values of the grid; all other arithmetic is here, in doubles, so that figures
 // are the same whatever the device is.
 #include "kernels/probe.h"
-#include "kernels/tank/probe_cells.h"
+#include "kernels/tank/probe_surface.h"
 #include "kernels/tank/tank_internal.h"
 #include "protocol/assert.h"
 
@@ -13,24 +14,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Not in the tank's list: no step launches them.
-TARN_KERNEL_DECLARE(tank_probe_particles)
-TARN_KERNEL_DECLARE(tank_probe_grid)
-static const tarn_kernel particles_kernel = TARN_KERNEL_DEFINE(tank_probe_particles);
-static const tarn_kernel grid_kernel = TARN_KERNEL_DEFINE(tank_probe_grid);
+// Not in the tank's list: no step launches it.
+TARN_KERNEL_DECLARE(tank_probe_all)
+static const tarn_kernel probe_kernel = TARN_KERNEL_DEFINE(tank_probe_all);
 
 _Static_assert((int)TARN_PROBE_POINT == (int)PROBE_POINT && (int)TARN_PROBE_GAUGE == (int)PROBE_GAUGE &&
-                   (int)TARN_PROBE_FLUX == (int)PROBE_FLUX,
+                   (int)TARN_PROBE_FLUX == (int)PROBE_FLUX && (int)TARN_PROBE_WALL == (int)PROBE_WALL &&
+                   (int)TARN_PROBE_FORCE == (int)PROBE_FORCE,
                "kernels name kinds as the interface does");
 _Static_assert((int)TARN_MODEL_CARRIED_MAX == (int)CARRIED_MAX, "a reading has all that particles carry");
 
 struct tarn_probes {
     tarn_tank *tank;
-    uint32_t count, point_count, tile_count;
+    uint32_t count;
     uint32_t sum_count, cell_count;
     tank_probe probe[TARN_PROBES_MAX];
-    uint32_t point[TARN_PROBES_MAX];
+    uint32_t point[TARN_PROBES_MAX], mover[TARN_PROBES_MAX];
     tank_probe_tile *tiles; ///< host, while they are made
+    probe_surface surface;  ///< the same
     tank_probe_args args;
     void *given, *found; ///< device: what kernels read; sums, and behind them cells
     uint8_t *host;       ///< what was found
@@ -59,7 +60,7 @@ static void find_box(const tarn_tank_desc *desc, const tarn_probe *from, tank_pr
 {
     for (int a = 0; a < 3; a++) {
         double low = (double)from->points_m[0][a], high = low, corner = low;
-        for (int i = 1; i <= (int)from->kind; i++) {
+        for (int i = 1; i < tank_probe_points(from->kind); i++) {
             low = fmin(low, (double)from->points_m[i][a]);
             high = fmax(high, (double)from->points_m[i][a]);
             corner += (double)from->points_m[i][a] - (double)from->points_m[0][a];
@@ -68,14 +69,19 @@ static void find_box(const tarn_tank_desc *desc, const tarn_probe *from, tank_pr
             low = fmin(low, corner);
             high = fmax(high, corner);
         }
-        const double cells = (double)desc->cells[a], reach = desc->cells[a] == 1 ? 2.0 : 1.001;
-        low = fmin(fmax(low / (double)desc->cell_m - reach, 0.0), cells);
-        high = fmin(fmax(high / (double)desc->cell_m + reach, 0.0), cells);
+        // A point's weights end after a cell, exactly as it lies; the others' places are rounded once more.
+        const bool is_point = from->kind == TARN_PROBE_POINT;
+        const double cells = (double)desc->cells[a], slack = is_point ? 0.0 : 0.001;
+        const double reach = desc->cells[a] == 1 ? 2.0 : 1.0 + slack;
+        low = is_point ? (double)probe->at[a] : low / (double)desc->cell_m;
+        high = is_point ? low : high / (double)desc->cell_m;
+        low = fmin(fmax(low - reach, 0.0), cells);
+        high = fmin(fmax(high + reach, 0.0), cells);
         probe->low[a] = (uint32_t)(low * (1 << POSITION_BITS));
-        probe->extent[a] = (uint32_t)(high * (1 << POSITION_BITS)) - probe->low[a];
+        probe->extent[a] = (uint32_t)ceil(high * (1 << POSITION_BITS)) - 1 - probe->low[a];
         const int tiles = ((int)desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
         first[a] = tile_min_i32((int)low / TILE_EDGE, tiles - 1);
-        last[a] = tile_min_i32((int)high / TILE_EDGE, tiles - 1);
+        last[a] = tile_min_i32((int)((probe->low[a] + probe->extent[a]) >> TILE_POSITION_BITS), tiles - 1);
     }
 }
 
@@ -99,7 +105,7 @@ static tarn_status list_tiles(tarn_probes *p, uint32_t probe, const int first[3]
 {
     const int32_t *tiles = p->tank->args->grid.shape.tiles[0];
     const uint32_t more = (uint32_t)((last[0] - first[0] + 1) * (last[1] - first[1] + 1) * (last[2] - first[2] + 1));
-    tank_probe_tile *list = realloc(p->tiles, ((size_t)p->tile_count + more) * sizeof *list);
+    tank_probe_tile *list = realloc(p->tiles, ((size_t)p->args.tile_count + more) * sizeof *list);
     if (list == NULL) {
         return TARN_E_MEMORY;
     }
@@ -108,11 +114,32 @@ static tarn_status list_tiles(tarn_probes *p, uint32_t probe, const int first[3]
         for (int y = first[1]; y <= last[1]; y++) {
             for (int x = first[0]; x <= last[0]; x++) {
                 if (meets_tile(&p->probe[probe], x, y, z)) {
-                    list[p->tile_count++] = (tank_probe_tile){probe, (uint32_t)((z * tiles[1] + y) * tiles[0] + x)};
+                    list[p->args.tile_count++] =
+                        (tank_probe_tile){probe, (uint32_t)((z * tiles[1] + y) * tiles[0] + x)};
                 }
             }
         }
     }
+    return TARN_OK;
+}
+
+/// A force's: the cells of what stands still, or whose body it is on.
+static tarn_status place_force(tarn_probes *p, const tarn_probe *from, tank_probe *probe)
+{
+    const grid_host *grid = &p->tank->grid;
+    const uint32_t number = p->count++;
+    p->sum_count += PROBE_FORCE_SUMS;
+    if (from->kind == TARN_PROBE_WALL) {
+        return probe_surface_wall(&p->surface, &grid->desc, from, number, probe->at);
+    }
+    if (grid->desc.solids[from->solid].motion == TARN_MOTION_STATIC) {
+        return probe_surface_solid(&p->surface, &grid->desc, from->solid, number, probe->at);
+    }
+    while (probe->body < grid->own_body_count && grid->body_solid[probe->body] != from->solid) {
+        probe->body++;
+    }
+    TARN_ASSERT(probe->body < grid->own_body_count);
+    p->mover[p->args.mover_count++] = number;
     return TARN_OK;
 }
 
@@ -133,6 +160,9 @@ static tarn_status place(tarn_probes *p, const tarn_probe *from)
     memset(probe, 0, sizeof *probe);
     probe->kind = (uint32_t)from->kind;
     probe->first = p->sum_count;
+    if (from->kind >= TARN_PROBE_WALL) {
+        return place_force(p, from, probe);
+    }
     for (int a = 0; a < 3; a++) {
         probe->at[a] = tile_clamp_f32(from->points_m[0][a] / desc->cell_m, 0.0f, (float)desc->cells[a]);
     }
@@ -140,7 +170,7 @@ static tarn_status place(tarn_probes *p, const tarn_probe *from)
         p->sum_count += PROBE_POINT_SUMS;
         probe->cells = p->cell_count;
         p->cell_count += PROBE_CELLS;
-        p->point[p->point_count++] = p->count;
+        p->point[p->args.point_count++] = p->count;
     } else {
         probe->length[0] = direction(desc, from->points_m[0], from->points_m[1], probe->along);
         probe->samples = 1;
@@ -168,34 +198,62 @@ static size_t aligned(size_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
+/// What goes to the device once.
+typedef struct upload {
+    const void *from;
+    size_t bytes;
+} upload;
+
 static tarn_status take_memory(tarn_probes *p)
 {
-    const size_t probes = aligned(sizeof p->probe), points = aligned(sizeof p->point);
-    const size_t tiles = (size_t)p->tile_count * sizeof *p->tiles, sums = (size_t)p->sum_count * sizeof(uint64_t);
+    const upload parts[] = {
+        {p->probe, sizeof p->probe},
+        {p->point, sizeof p->point},
+        {p->mover, sizeof p->mover},
+        {p->tiles, (size_t)p->args.tile_count * sizeof *p->tiles},
+        {p->surface.patch, (size_t)p->surface.patch_count * sizeof *p->surface.patch},
+        {p->surface.cell, (size_t)p->surface.cell_count * sizeof *p->surface.cell},
+    };
+    enum { PARTS = sizeof parts / sizeof parts[0] };
+    const void *at[PARTS];
+    const size_t sums = (size_t)p->sum_count * sizeof(uint64_t);
+    size_t given_bytes = 0;
+    for (int i = 0; i < PARTS; i++) {
+        given_bytes += aligned(parts[i].bytes);
+    }
     tarn_device *device = p->tank->grid.device;
     tarn_queue *queue = p->tank->grid.queue;
     p->found_bytes = sums + ((size_t)p->cell_count + 1) * sizeof(float);
     p->host = calloc(1, p->found_bytes);
-    p->given = tarn_device_alloc(device, probes + points + tiles);
+    p->given = tarn_device_alloc(device, given_bytes);
     p->found = tarn_device_alloc(device, p->found_bytes);
     if (p->host == NULL || p->given == NULL || p->found == NULL) {
         return TARN_E_MEMORY;
     }
     unsigned char *given = p->given, *found = p->found;
-    tarn_status status = tarn_queue_upload(queue, given, p->probe, sizeof p->probe);
-    if (status == TARN_OK) {
-        status = tarn_queue_upload(queue, given + probes, p->point, sizeof p->point);
+    tarn_status status = TARN_OK;
+    for (int i = 0; i < PARTS; i++) {
+        at[i] = given;
+        if (status == TARN_OK && parts[i].bytes > 0) {
+            status = tarn_queue_upload(queue, given, parts[i].from, parts[i].bytes);
+        }
+        given += aligned(parts[i].bytes);
     }
-    if (status == TARN_OK) {
-        status = tarn_queue_upload(queue, given + probes + points, p->tiles, tiles);
-    }
-    p->args.probe = (const tank_probe *)given;
-    p->args.point = (const uint32_t *)(given + probes);
-    p->args.tile = (const tank_probe_tile *)(given + probes + points);
+    p->args.probe = at[0];
+    p->args.point = at[1];
+    p->args.mover = at[2];
+    p->args.tile = at[3];
+    p->args.patch = at[4];
+    p->args.surface = at[5];
+    p->args.patch_count = p->surface.patch_count;
     p->args.sum = (uint64_t *)found;
     p->args.cell = (float *)(found + sums);
+    if (status == TARN_OK) {
+        status = tarn_queue_zero(queue, p->found, sums);
+    }
     free(p->tiles);
     p->tiles = NULL;
+    probe_surface_free(&p->surface);
     return status;
 }
 
@@ -235,6 +293,7 @@ void tarn_probes_destroy(tarn_probes *probes)
     tarn_device_free(probes->tank->grid.device, probes->given);
     tarn_device_free(probes->tank->grid.device, probes->found);
     free(probes->tiles);
+    probe_surface_free(&probes->surface);
     free(probes->host);
     free(probes);
 }
@@ -320,6 +379,12 @@ static double flow_of(const tank_probe *probe, const float *faces, int c)
     return value[0];
 }
 
+/// What a pressure of 1 on the grid stands for.
+static double pressure_unit_pa(const tarn_tank *tank)
+{
+    return (double)tank_pressure_m2_s2(tank) * (double)tank->model->pressure_density(tank);
+}
+
 static void read_point(const tarn_probes *p, const tank_probe *probe, tarn_probe_reading *to)
 {
     const tarn_tank *tank = p->tank;
@@ -334,8 +399,7 @@ static void read_point(const tarn_probes *p, const tank_probe *probe, tarn_probe
         to->velocity_m_s[a] = (float)(flow * m_s);
     }
     if (p->args.has_pressure) {
-        const double unit = (double)tank_pressure_m2_s2(tank) * (double)tank->model->pressure_density(tank);
-        to->pressure_pa = (float)(pressure_of(p, probe, cells) * unit);
+        to->pressure_pa = (float)(pressure_of(p, probe, cells) * pressure_unit_pa(tank));
     }
     to->share = tank->model->fills ? 1.0f : (float)fmin(weight / rest, 1.0);
     if (!tank->model->fills && weight > 0.0) {
@@ -383,6 +447,18 @@ static void read_flux(const tarn_probes *p, const tank_probe *probe, tarn_probe_
     to->flux_m3_s = (float)(sum_at(p, probe->first) / rest * cell_m * cell_m * cell_m / (double)desc->dt_s);
 }
 
+static void read_force(const tarn_probes *p, const tank_probe *probe, tarn_probe_reading *to)
+{
+    const double cell_m = (double)p->tank->grid.desc.cell_m;
+    if (p->args.has_pressure) {
+        const double unit = pressure_unit_pa(p->tank) * cell_m * cell_m;
+        for (uint32_t a = 0; a < 3; a++) {
+            to->force_n[a] = (float)(sum_at(p, probe->first + a) * unit);
+            to->torque_n_m[a] = (float)(sum_at(p, probe->first + 3 + a) * unit * cell_m);
+        }
+    }
+}
+
 tarn_status tarn_probes_read(tarn_probes *probes, tarn_probe_reading *readings)
 {
     tarn_tank *tank = probes->tank;
@@ -392,15 +468,16 @@ tarn_status tarn_probes_read(tarn_probes *probes, tarn_probe_reading *readings)
     args->carried_count = tank->model->fills ? tank->model->shown.carried_count : 0;
     args->has_flow = tank->model->keeps_velocity;
     args->has_pressure = tank->model->pressure_density != NULL && tank_pressure_m2_s2(tank) > 0.0f;
-    tarn_status status = tarn_queue_zero(queue, args->sum, (size_t)probes->sum_count * sizeof(uint64_t));
-    if (status != TARN_OK) {
-        return status;
+    args->solved = args->has_pressure ? tank->counters.grid.solved : 0;
+    args->kick = tank_pressure_kick(tank);
+    const uint32_t count = args->point_count + args->tile_count + args->patch_count + args->mover_count * args->solved;
+    if (count > 0) {
+        grid_launch(&tank->grid, args, &probe_kernel, NULL, count);
     }
-    grid_launch(&tank->grid, args, &particles_kernel, NULL, probes->tile_count);
-    if (probes->point_count > 0) {
-        grid_launch(&tank->grid, args, &grid_kernel, NULL, probes->point_count);
+    tarn_status status = tarn_queue_download(queue, probes->host, probes->found, probes->found_bytes);
+    if (status == TARN_OK) {
+        status = tarn_queue_zero(queue, args->sum, (size_t)probes->sum_count * sizeof(uint64_t));
     }
-    status = tarn_queue_download(queue, probes->host, probes->found, probes->found_bytes);
     for (uint32_t i = 0; i < probes->count && status == TARN_OK; i++) {
         const tank_probe *probe = &probes->probe[i];
         memset(&readings[i], 0, sizeof readings[i]);
@@ -408,8 +485,10 @@ tarn_status tarn_probes_read(tarn_probes *probes, tarn_probe_reading *readings)
             read_point(probes, probe, &readings[i]);
         } else if (probe->kind == PROBE_GAUGE) {
             read_gauge(probes, probe, &readings[i]);
-        } else {
+        } else if (probe->kind == PROBE_FLUX) {
             read_flux(probes, probe, &readings[i]);
+        } else {
+            read_force(probes, probe, &readings[i]);
         }
     }
     return status;

@@ -1,5 +1,6 @@
 // Whether probes can be in a tank.
 #include "kernels/probe.h"
+#include "kernels/tank/probe_surface.h"
 #include "kernels/tank/tank_internal.h"
 
 #include <math.h>
@@ -33,11 +34,12 @@ static tarn_status check_shape(const grid_complaint *why, const tarn_tank_desc *
     if (probe->kind == TARN_PROBE_GAUGE && along < shortest) {
         return grid_refuse(why, TARN_E_ARGUMENT, "the gauge is %g m long; allowed is from %g m on", along, shortest);
     }
-    if (probe->kind == TARN_PROBE_FLUX && (along < shortest || side < shortest)) {
+    const bool is_rectangle = probe->kind == TARN_PROBE_FLUX || probe->kind == TARN_PROBE_WALL;
+    if (is_rectangle && (along < shortest || side < shortest)) {
         return grid_refuse(why, TARN_E_ARGUMENT, "the rectangle's sides are %g and %g m; allowed is from %g m on",
                            along, side, shortest);
     }
-    if (probe->kind == TARN_PROBE_FLUX && fabs(dot(first, second)) > 1e-3 * along * side) {
+    if (is_rectangle && fabs(dot(first, second)) > 1e-3 * along * side) {
         return grid_refuse(why, TARN_E_ARGUMENT, "the corners beside the first make no right angle");
     }
     return TARN_OK;
@@ -55,9 +57,19 @@ tarn_status tarn_probe_check(const tarn_tank_desc *desc, const tarn_probe *probe
         return grid_refuse(&complaint, TARN_E_ARGUMENT, "%s fills its tank and has no surface; allowed are points",
                            model->shown.name);
     }
+    if (probe->kind == TARN_PROBE_FORCE) {
+        return probe->solid < desc->solid_count
+                   ? TARN_OK
+                   : grid_refuse(&complaint, TARN_E_ARGUMENT, "the solid is %u; the tank has %u, counted from 0",
+                                 probe->solid, desc->solid_count);
+    }
     tarn_status status = TARN_OK;
-    for (int i = 0; i <= (int)probe->kind && status == TARN_OK; i++) { // a kind has one point more than the one before
+    for (int i = 0; i < tank_probe_points(probe->kind) && status == TARN_OK; i++) {
         status = check_place(&complaint, desc, probe->points_m[i]);
     }
-    return status == TARN_OK ? check_shape(&complaint, desc, probe) : status;
+    status = status == TARN_OK ? check_shape(&complaint, desc, probe) : status;
+    if (status == TARN_OK && probe->kind == TARN_PROBE_WALL && probe_wall_of(desc, probe) < 0) {
+        return grid_refuse(&complaint, TARN_E_ARGUMENT, "the rectangle lies in none of the tank's walls");
+    }
+    return status;
 }

@@ -111,6 +111,9 @@ void tank_set_parameters(tarn_tank *tank, const float values[TARN_MODEL_PARAMETE
 /// The parameter that has a role, or what it is where the model has none such.
 float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise);
 
+/// For which share of a step forces acted in the last substep.
+float tank_pressure_kick(const tarn_tank *tank);
+
 /// What the solver's unit of pressure is of that over the density of the heaviest liquid, m^2/s^2; 0: nothing is
 /// solved.
 float tank_pressure_m2_s2(const tarn_tank *tank);

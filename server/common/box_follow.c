@@ -328,6 +328,17 @@ tarn_status tarn_box_scene_file(int fd, const char *name, tarn_box_bytes *conten
     return TARN_E_NOT_FOUND;
 }
 
+tarn_status tarn_box_scene(int fd, tarn_box_bytes *pack)
+{
+    tarn_black_box_head head;
+    pack->count = 0;
+    if (fd <= 0 || look(fd, &head) != TARN_OK || head.scene_bytes > TARN_SCENE_PACK_BYTES_MAX) {
+        return TARN_E_NOT_FOUND;
+    }
+    const tarn_status status = copy_scene(fd, &head, pack);
+    return status == TARN_OK && pack->count == 0 ? TARN_E_NOT_FOUND : status;
+}
+
 void tarn_box_copy_scene(int from_fd, int to_fd)
 {
     tarn_black_box_head head, copy = {.magic = TARN_BLACK_BOX_MAGIC, .version = TARN_BLACK_BOX_VERSION};

@@ -94,12 +94,15 @@ tarn_status tarn_box_set_replay(int fd, uint64_t until);
 /// @param reason  receives what it has done, in words
 bool tarn_box_is_spent(int fd, tarn_text reason);
 
-/// Copies the scene of a box into another one, of which nothing is used yet. What can't be copied is left out.
 /// Reads one file of the scene itself out of a box, as it was when the tank was made from it.
 /// @param fd       of the box; 0: there is none
 /// @param content  is overwritten  @return TARN_OK, TARN_E_NOT_FOUND: it isn't there, TARN_E_IO or TARN_E_MEMORY
 tarn_status tarn_box_scene_file(int fd, const char *name, tarn_box_bytes *content);
 
+/// Reads all of them. @param pack  is overwritten; sound (tarn_scene_pack_sound)  @return as tarn_box_scene_file
+tarn_status tarn_box_scene(int fd, tarn_box_bytes *pack);
+
+/// Copies the scene of a box into another one, of which nothing is used yet. What can't be copied is left out.
 void tarn_box_copy_scene(int from_fd, int to_fd);
 
 /// Lays out an empty box so that a worker goes on from a state and its log (tarn_ipc_load's `resumes`).

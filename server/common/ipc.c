@@ -223,6 +223,7 @@ static void probes(byte_codec *codec, tarn_ipc_probes *message)
         for (int axis = 0; axis < 3; axis++) {
             f32(codec, &probe->to_m[axis]);
         }
+        count_up_to(codec, &probe->solid, TARN_ADDED_NUMBER_MIN - 1);
         text(codec, probe->label, sizeof probe->label);
         refuse_when(codec, tarn_text_fault((const uint8_t *)probe->label, strlen(probe->label)) != NULL);
     }

@@ -167,11 +167,12 @@ typedef struct tarn_ipc_speed {
     float speed; ///< TARN_SPEED_MIN..TARN_SPEED_MAX
 } tarn_ipc_speed;
 
-/// As people place them; of a gauge and a flux to_m counts.
+/// As people place them; of a gauge, a flux and a wall to_m counts.
 typedef struct tarn_ipc_probe {
     uint32_t id;    ///< the gateway's; of a scene's own 0
     uint32_t shows; ///< tarn_probe_shows
     float at_m[3], to_m[3];
+    uint32_t solid;  ///< of a force, below TARN_ADDED_NUMBER_MIN
     tarn_name label; ///< of a scene's own
 } tarn_ipc_probe;
 

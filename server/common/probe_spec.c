@@ -68,13 +68,22 @@ bool tarn_probe_spec_parse(const char *text, tarn_probe_spec *spec, char *why, s
     if (colon == NULL || !parse_kind(kind, (size_t)(colon - kind), &spec->shows)) {
         return refuse(why, why_bytes,
                       "found \"%s\", allowed is [NAME=]KIND:X,Y,Z in metres, with a KIND of point, pressure, velocity, "
-                      "liquid, gauge and flux",
+                      "liquid, gauge, flux, force (:SOLID, by its number in the scene) and wall",
                       text);
     }
     const int count = parse_numbers(colon + 1, numbers, 6);
+    if (spec->shows == TARN_SHOWS_FORCE) {
+        if (count != 1 || !(numbers[0] >= 0 && numbers[0] < TARN_TANK_SOLIDS_MAX) || numbers[0] != floor(numbers[0])) {
+            return refuse(why, why_bytes, "found \"%s\", allowed is force:SOLID, a number of the scene's solids from 0",
+                          text);
+        }
+        spec->has_solid = true;
+        spec->solid = (uint32_t)numbers[0];
+        return true;
+    }
     if (count != 3 && count != 6) {
         return refuse(why, why_bytes,
-                      "found \"%s\", allowed are three numbers, or six of a gauge or flux: X,Y,Z in "
+                      "found \"%s\", allowed are three numbers, or six of a gauge, flux or wall: X,Y,Z in "
                       "metres",
                       text);
     }
@@ -142,16 +151,26 @@ bool tarn_probe_spec_fit(const tarn_probe_spec *spec, const tarn_tank_desc *desc
                          size_t why_bytes)
 {
     const char *kind = tarn_probe_shows_names[spec->shows];
+    static const tarn_probe_kind kinds[TARN_SHOWS_COUNT] = {
+        [TARN_SHOWS_GAUGE] = TARN_PROBE_GAUGE,
+        [TARN_SHOWS_FLUX] = TARN_PROBE_FLUX,
+        [TARN_SHOWS_FORCE] = TARN_PROBE_FORCE,
+        [TARN_SHOWS_WALL] = TARN_PROBE_WALL,
+    };
     memset(probe, 0, sizeof *probe);
-    probe->kind = spec->shows == TARN_SHOWS_GAUGE  ? TARN_PROBE_GAUGE
-                  : spec->shows == TARN_SHOWS_FLUX ? TARN_PROBE_FLUX
-                                                   : TARN_PROBE_POINT;
+    probe->kind = kinds[spec->shows];
+    const bool is_rectangle = probe->kind == TARN_PROBE_FLUX || probe->kind == TARN_PROBE_WALL;
     if (spec->has_to && probe->kind == TARN_PROBE_POINT) {
-        return refuse(why, why_bytes, "found two places, allowed is one of a %s; gauge and flux have two", kind);
+        return refuse(why, why_bytes, "found two places, allowed is one of a %s; gauge, flux and wall have two", kind);
     }
-    if (!spec->has_to && probe->kind == TARN_PROBE_FLUX) {
-        return refuse(why, why_bytes, "found one place, allowed are two of a flux: corners of a rectangle");
+    if (!spec->has_to && is_rectangle) {
+        return refuse(why, why_bytes, "found one place, allowed are two of a %s: corners of a rectangle", kind);
     }
+    if (spec->has_solid != (probe->kind == TARN_PROBE_FORCE)) {
+        return spec->has_solid ? refuse(why, why_bytes, "found a solid, allowed is one of a force alone")
+                               : refuse(why, why_bytes, "found no solid, allowed is a number of the scene's solids");
+    }
+    probe->solid = spec->solid;
     const tarn_model *model = tarn_model_at(desc->model);
     if (spec->shows == TARN_SHOWS_PRESSURE && !has_pressure(model)) {
         return refuse(why, why_bytes, "found a pressure, which %s don't have; allowed are point and velocity",
@@ -166,7 +185,7 @@ bool tarn_probe_spec_fit(const tarn_probe_spec *spec, const tarn_tank_desc *desc
         put(probe->points_m[1], spec->at_m);
         probe->points_m[1][1] = (float)desc->cells[1] * desc->cell_m;
     }
-    return (probe->kind != TARN_PROBE_FLUX || fit_rectangle(spec, probe, why, why_bytes)) &&
+    return (!is_rectangle || fit_rectangle(spec, probe, why, why_bytes)) &&
            tarn_probe_check(desc, probe, why, why_bytes) == TARN_OK;
 }
 
@@ -203,6 +222,14 @@ static uint32_t list_columns(const tarn_probe_spec *spec, const tarn_model *mode
     }
     if (spec->shows == TARN_SHOWS_FLUX) {
         columns[count++] = (column){"flux_m3_s", r->flux_m3_s};
+    }
+    if (spec->shows == TARN_SHOWS_FORCE || spec->shows == TARN_SHOWS_WALL) {
+        columns[count++] = (column){"force_x_n", r->force_n[0]};
+        columns[count++] = (column){"force_y_n", r->force_n[1]};
+        columns[count++] = (column){"force_z_n", r->force_n[2]};
+        columns[count++] = (column){"torque_x_n_m", r->torque_n_m[0]};
+        columns[count++] = (column){"torque_y_n_m", r->torque_n_m[1]};
+        columns[count++] = (column){"torque_z_n_m", r->torque_n_m[2]};
     }
     return count;
 }

@@ -2,6 +2,7 @@
 ///
 ///     { "name": "wall", "kind": "pressure", "at_m": [3.2, 0.1, 0.1] }        wall=pressure:3.2,0.1,0.1
 ///     { "kind": "gauge", "at_m": [2.2, 0, 0.1] }                             gauge:2.2,0,0.1
+///     { "kind": "force", "solid": 0 }                                        force:0
 #ifndef TARN_SERVER_COMMON_PROBE_SPEC_H
 #define TARN_SERVER_COMMON_PROBE_SPEC_H
 
@@ -14,7 +15,9 @@ typedef struct tarn_probe_spec {
     tarn_name name; ///< empty: nobody named it
     uint32_t shows; ///< tarn_probe_shows
     double at_m[3], to_m[3];
-    bool has_to; ///< a gauge without it reaches straight up to the tank's ceiling
+    bool has_to;    ///< a gauge without it reaches straight up to the tank's ceiling
+    bool has_solid; ///< instead of a place: of a force
+    uint32_t solid; ///< index among the scene's solids
 } tarn_probe_spec;
 
 enum {
@@ -22,7 +25,7 @@ enum {
     TARN_PROBE_COLUMN_BYTES = 96,
 };
 
-/// Reads [NAME=]KIND:X,Y,Z[,X2,Y2,Z2]. @param why  on failure what was found and what is allowed
+/// Reads [NAME=]KIND:X,Y,Z[,X2,Y2,Z2], or [NAME=]force:SOLID. @param why  on failure what was found and what is allowed
 bool tarn_probe_spec_parse(const char *text, tarn_probe_spec *spec, char *why, size_t why_bytes);
 
 /// Gives a probe a name by its kind and number where nobody named it.

@@ -56,6 +56,25 @@ static bool check_is_no_schema(scene_reader *r, const json_t *json)
                         "scene, which has size_m, cell_m and some liquid");
 }
 
+/// Begins the fingerprint with the JSON, without what the water doesn't depend on.
+static bool fingerprint_json(scene_reader *r, const json_t *json)
+{
+    static const char *const IDLE[] = {"$schema", "title", "description", "lesson", "look", "probes"};
+    json_t *acting = json_copy((json_t *)json);
+    for (size_t i = 0; i < sizeof IDLE / sizeof IDLE[0]; i++) {
+        json_object_del(acting, IDLE[i]);
+    }
+    char *text = acting != NULL ? json_dumps(acting, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    json_decref(acting);
+    if (text == NULL) {
+        return scene_refuse(r, TARN_E_MEMORY, "", "out of memory");
+    }
+    r->fingerprint = 0xcbf29ce484222325u;
+    scene_fingerprint(r, text, strlen(text));
+    free(text);
+    return true;
+}
+
 static bool is_blank(const char *text, size_t text_bytes)
 {
     size_t at = 0;
@@ -80,7 +99,8 @@ static tarn_status read_json(scene_reader *r, const char *name, const char *text
         scene_refuse(r, TARN_E_MALFORMED, "", "line %d, column %d: this isn't JSON: %s", error.line, error.column,
                      error.text);
     } else if (check_is_no_schema(r, json) && check_name(r, name) && scene_apply_settings(r, json) &&
-               fill_draft(r, json, d)) {
+               fingerprint_json(r, json) && fill_draft(r, json, d)) {
+        d->scene.fingerprint = r->fingerprint;
         r->status = TARN_OK;
     }
     json_decref(json);

@@ -71,6 +71,9 @@ typedef struct tarn_scene {
     tarn_scene_motion tank_motion;
     uint32_t probe_count; ///< with names that differ; they can be in the tank
     tarn_probe_spec probes[TARN_PROBES_MAX];
+    /// Of the scene's JSON and the files that it names (FNV-1a): whether two lead to the same water. What only people
+    /// read or measure with isn't in it, nor how the JSON is laid out.
+    uint64_t fingerprint;
     tarn_tank_desc tank; ///< its fields' memory is the scene's
 } tarn_scene;
 

@@ -2,6 +2,7 @@
 #include "server/common/scene_pack.h"
 #include "protocol/assert.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,42 @@ bool tarn_scene_pack_sound(const uint8_t *bytes, size_t byte_count)
         }
     }
     return count > 0 && at == byte_count;
+}
+
+bool tarn_scene_pack_is_file(const char *path)
+{
+    const size_t bytes = strlen(path), ending_bytes = strlen(TARN_SCENE_PACK_ENDING);
+    return bytes > ending_bytes && strcmp(path + bytes - ending_bytes, TARN_SCENE_PACK_ENDING) == 0;
+}
+
+tarn_status tarn_scene_pack_read_file(const char *path, tarn_scene_pack *pack)
+{
+    struct stat found;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &found) != 0 || !S_ISREG(found.st_mode)) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return TARN_E_NOT_FOUND;
+    }
+    tarn_status status = found.st_size > TARN_SCENE_PACK_BYTES_MAX ? TARN_E_MALFORMED : TARN_OK;
+    const size_t byte_count = (size_t)found.st_size;
+    if (status == TARN_OK && (pack->bytes = malloc(byte_count > 0 ? byte_count : 1)) == NULL) {
+        status = TARN_E_MEMORY;
+    }
+    while (status == TARN_OK && pack->byte_count < byte_count) {
+        const ssize_t got = read(fd, pack->bytes + pack->byte_count, byte_count - pack->byte_count);
+        if (got > 0) {
+            pack->byte_count += (size_t)got;
+        } else if (got == 0 || errno != EINTR) {
+            status = TARN_E_IO;
+        }
+    }
+    close(fd);
+    if (status == TARN_OK && !tarn_scene_pack_sound(pack->bytes, pack->byte_count)) {
+        status = TARN_E_MALFORMED;
+    }
+    return status;
 }
 
 static bool is_same(const char *path, const tarn_scene_entry *entry, bool *is_there)

@@ -49,6 +49,16 @@ bool tarn_scene_pack_sound(const uint8_t *bytes, size_t byte_count);
 /// '.', with a '/' between them.
 bool tarn_scene_file_name_valid(const char *name);
 
+/// What the name of a file ends in that is a pack.
+#define TARN_SCENE_PACK_ENDING ".scene-pack"
+
+/// Whether a path leads to one, by its name.
+bool tarn_scene_pack_is_file(const char *path);
+
+/// Reads such a file. @param pack  zero; on failure too the caller frees it
+/// @return TARN_OK, TARN_E_NOT_FOUND, TARN_E_IO, TARN_E_MEMORY or TARN_E_MALFORMED: it isn't a sound one
+tarn_status tarn_scene_pack_read_file(const char *path, tarn_scene_pack *pack);
+
 /// Compares with the scene's files as they are now. @param path  of its JSON; the others lie in its folder
 /// @return NULL: they are the same; else what is different, for a sentence: "it is there no more", "it has changed"
 const char *tarn_scene_pack_difference(const uint8_t *bytes, size_t byte_count, const char *path);

@@ -89,12 +89,57 @@ static bool look(tarn_gate *gate)
         }
         enter(gate, TARN_GATE_BODY, tarn_clock_monotonic_ns());
     }
+    if (gate->head.is_upload) {
+        return true;
+    }
     const size_t all_bytes = gate->head_bytes + gate->head.body_bytes;
     if (gate->head.is_upgrade && gate->byte_count > all_bytes) {
         gate->head.is_upgrade = false;
         refuse(gate, 400, "bytes follow the request to upgrade before it was answered");
     }
     return gate->head.status != 0 || gate->byte_count >= all_bytes;
+}
+
+/// So many bytes more of an upload were passed on.
+static void note_upload(tarn_gate *gate, size_t byte_count)
+{
+    gate->upload_bytes += (uint32_t)byte_count;
+    TARN_ASSERT(gate->upload_bytes <= gate->head.body_bytes);
+    if (gate->upload_bytes == gate->head.body_bytes) {
+        enter(gate, TARN_GATE_ANSWERING, tarn_clock_monotonic_ns());
+    }
+}
+
+static ssize_t read_upload(tarn_gate *gate, tarn_gate_reader read, void *from, char *bytes, size_t byte_count)
+{
+    const size_t left = gate->head.body_bytes - gate->upload_bytes;
+    const ssize_t got = read(from, bytes, byte_count < left ? byte_count : left);
+    if (got > 0) {
+        note_upload(gate, (size_t)got);
+    }
+    return got;
+}
+
+/// Passes the head of an upload on, and of its body what has come and fits: over TLS, whoever gets less than it asked
+/// for takes it that there is no more. @return bytes
+static ssize_t pass_upload(tarn_gate *gate, tarn_gate_reader read, void *from, char *bytes, size_t byte_count)
+{
+    size_t used = tarn_http_head_write(&gate->head, bytes);
+    size_t come = gate->byte_count - gate->head_bytes;
+    gate->is_overrun = come > gate->head.body_bytes;
+    come = come < gate->head.body_bytes ? come : gate->head.body_bytes;
+    TARN_ASSERT(come <= byte_count - used);
+    memcpy(bytes + used, gate->bytes + gate->head_bytes, come);
+    used += come;
+    enter(gate, TARN_GATE_UPLOAD, tarn_clock_monotonic_ns());
+    gate->answer_bytes = gate->upload_bytes = 0;
+    note_upload(gate, come);
+    ssize_t got = 1;
+    while (got > 0 && gate->phase == TARN_GATE_UPLOAD && used < byte_count) {
+        got = read_upload(gate, read, from, bytes + used, byte_count - used);
+        used += got > 0 ? (size_t)got : 0;
+    }
+    return (ssize_t)used; // of the end or a failure the next read tells
 }
 
 /// Passes the request on. @return its bytes
@@ -112,15 +157,18 @@ static ssize_t pass(tarn_gate *gate, char *bytes)
     return (ssize_t)used;
 }
 
-static ssize_t read_request(tarn_gate *gate, tarn_gate_reader read, void *from, char *bytes)
+static ssize_t read_request(tarn_gate *gate, tarn_gate_reader read, void *from, char *bytes, size_t byte_count)
 {
     while (!gate->is_cut) {
         if (gate->bytes == NULL && (gate->bytes = malloc(ROOM_BYTES)) == NULL) {
             errno = ENOMEM;
             return -1;
         }
-        const size_t room = gate->phase == TARN_GATE_HEAD ? TARN_GATEWAY_HEAD_BYTES_MAX - gate->byte_count
-                                                          : gate->head_bytes + gate->head.body_bytes - gate->byte_count;
+        size_t room = gate->phase == TARN_GATE_HEAD ? TARN_GATEWAY_HEAD_BYTES_MAX - gate->byte_count
+                                                    : gate->head_bytes + gate->head.body_bytes - gate->byte_count;
+        if (room > TARN_GATEWAY_HEAD_READ_BYTES) {
+            room = TARN_GATEWAY_HEAD_READ_BYTES;
+        }
         TARN_ASSERT(room > 0 && gate->byte_count + room <= ROOM_BYTES);
         const ssize_t got = read(from, gate->bytes + gate->byte_count, room);
         if (got <= 0) {
@@ -131,7 +179,8 @@ static ssize_t read_request(tarn_gate *gate, tarn_gate_reader read, void *from, 
         }
         gate->byte_count += (size_t)got;
         if (look(gate)) {
-            return pass(gate, bytes);
+            return gate->head.is_upload && gate->head.status == 0 ? pass_upload(gate, read, from, bytes, byte_count)
+                                                                  : pass(gate, bytes);
         }
     }
     refuse(gate, 408, "the request did not come in time");
@@ -163,7 +212,9 @@ ssize_t tarn_gate_read(tarn_gate *gate, tarn_gate_reader read, void *from, void 
     case TARN_GATE_HEAD:
     case TARN_GATE_BODY:
         TARN_ASSERT(byte_count >= TARN_GATE_READ_BYTES_MIN); // or libwebsockets doesn't do as web.c asks
-        return read_request(gate, read, from, bytes);
+        return read_request(gate, read, from, bytes, byte_count);
+    case TARN_GATE_UPLOAD:
+        return read_upload(gate, read, from, bytes, byte_count);
     case TARN_GATE_FRAMES:
         return read_frames(gate, read, from, bytes, byte_count);
     case TARN_GATE_ANSWERING:
@@ -215,6 +266,10 @@ tarn_gate_verdict tarn_gate_tick(tarn_gate *gate, uint64_t now_ns)
                                                                                                   : TARN_GATE_STAYS;
     case TARN_GATE_BODY:
         return !gate->is_cut && ms > TARN_GATEWAY_BODY_MS_MAX ? TARN_GATE_IS_LATE : TARN_GATE_STAYS;
+    case TARN_GATE_UPLOAD:
+        return ms > TARN_GATEWAY_BODY_MS_MAX + gate->upload_bytes * UINT64_C(1000) / TARN_GATEWAY_UPLOAD_BYTES_PER_S_MIN
+                   ? TARN_GATE_ENDS
+                   : TARN_GATE_STAYS;
     case TARN_GATE_ANSWERING:
         return ms > TARN_GATEWAY_ANSWER_MS_MAX + gate->answer_bytes * 1000 / TARN_GATEWAY_ANSWER_BYTES_PER_S_MIN
                    ? TARN_GATE_ENDS

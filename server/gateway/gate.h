@@ -3,7 +3,8 @@
 /// answered with why (http_head.h), or closes the WebSocket.
 ///
 ///     HEAD --head--> BODY --body--> ANSWERING --answer given--> HEAD ...
-///       |              |                 +------refused-------> OVER: what still comes is thrown away
+///       |              |              |  +------refused-------> OVER: what still comes is thrown away
+///       |              +--> UPLOAD ---+    of a scene: passed on with the head, and as it comes
 ///       +--upgrade-----+--> FRAMES --fault--> OVER
 ///
 /// Requests that come before the answer to the last one are thrown away, and the connection ends after that: nothing
@@ -16,12 +17,14 @@
 
 #include <sys/types.h>
 
-/// A request is passed on at once.
-enum { TARN_GATE_READ_BYTES_MIN = TARN_GATEWAY_HEADER_BYTES_MAX + TARN_GATEWAY_BODY_BYTES_MAX };
+/// A request is passed on at once, and of an upload what was read along with its head.
+enum { TARN_GATE_READ_BYTES_MIN = TARN_GATEWAY_HEADER_BYTES_MAX + TARN_GATEWAY_HEAD_READ_BYTES };
+_Static_assert(TARN_GATEWAY_HEAD_READ_BYTES >= TARN_GATEWAY_BODY_BYTES_MAX, "a body fits, too");
 
 typedef enum tarn_gate_phase {
     TARN_GATE_HEAD = 0,
     TARN_GATE_BODY,
+    TARN_GATE_UPLOAD,
     TARN_GATE_ANSWERING,
     TARN_GATE_FRAMES,
     TARN_GATE_OVER,
@@ -39,7 +42,8 @@ typedef struct tarn_gate {
     bool is_drained;   ///< over, and what comes is thrown away unread: nobody reads through the gate any more
     uint64_t since_ns; ///< when the phase began, or in HEAD its first byte came
     uint64_t answer_bytes;
-    char *bytes; ///< head and body so far, of its own memory; NULL: nothing has come
+    uint32_t upload_bytes; ///< of the body that were passed on
+    char *bytes;           ///< head and body so far, of its own memory; NULL: nothing has come
     size_t byte_count, looked, head_bytes;
     tarn_http_head head; ///< of the request that was passed on last; its views hold until that is answered
     tarn_ws_frames frames;

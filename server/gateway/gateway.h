@@ -21,6 +21,7 @@
 #include "server/gateway/session_pages.h"
 #include "server/gateway/standstill.h"
 #include "server/gateway/tls.h"
+#include "server/gateway/uploads.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/workers.h"
 
@@ -49,6 +50,7 @@ typedef struct tarn_gateway {
     tarn_move move;
     tarn_passes passes;
     tarn_session_makers makers;
+    tarn_uploads uploads;
     tarn_viewer_list viewers;
     tarn_reach reach;
     tarn_refused_origins refused_origins, refused_hosts;

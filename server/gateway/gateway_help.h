@@ -27,6 +27,9 @@ static const char tarn_gateway_help[] =
     "tokens (--store has one), SIGHUP reads these and the certificate again instead, and viewers stay; options that "
     "need a new "
     "start are named in the log. A file of options has at most 65536 bytes. "
+    "Of uploaded scenes (--uploads) each has at most 32 MiB and 17 files of 8 MiB, one owner 16 of them and 10 a "
+    "minute, all "
+    "together 256; two come at once. "
     "A certificate's file has at most 1 MiB and 8 certificates behind the first; the port of --redirect-port takes 64 "
     "connections. Exit status: 0 it was ended, 1 it failed, 2 wrong "
     "options.";
@@ -49,6 +52,10 @@ _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_P
                    TARN_GATEWAY_STORE_MAX_MB == 2000 && TARN_GATEWAY_STORE_AGE_S == 30 * 86400 &&
                    TARN_GATEWAY_STORE_AGE_S_MIN == 3600 && TARN_GATEWAY_CONFIG_BYTES_MAX == 65536,
                "the help text states these limits");
+_Static_assert(TARN_GATEWAY_UPLOAD_BYTES_MAX == 32 << 20 && TARN_GATEWAY_UPLOADS_OWN_MAX == 16 &&
+                   TARN_GATEWAY_UPLOADS_PER_MINUTE == 10 && TARN_GATEWAY_UPLOADS_MAX == 256 &&
+                   TARN_GATEWAY_UPLOADING_MAX == 2,
+               "the help text states these, too");
 _Static_assert(1000 * TARN_GATEWAY_DRAIN_S_MAX + TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX + TARN_GATEWAY_END_MS_MAX +
                        TARN_GATEWAY_STORE_END_MS_MAX <
                    30000,

@@ -36,6 +36,7 @@ enum {
     TARN_GATEWAY_HTTP_SMALL_BYTES = 4096,       ///< of an answer that is written at once
     TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 8 << 20, ///< of /metrics and other made-up pages
     TARN_GATEWAY_HEAD_BYTES_MAX = 16384,        ///< of a request, before its body
+    TARN_GATEWAY_HEAD_READ_BYTES = 2048,        ///< of it that are read at once
     TARN_GATEWAY_FIELDS_MAX = 100,              ///< lines of a head
     TARN_GATEWAY_TARGET_BYTES_MAX = 2048,       ///< of a request: its path and what follows a '?'
     TARN_GATEWAY_FIELD_BYTES_MAX = 255,         ///< of a field that is used; others count for the head alone
@@ -130,6 +131,20 @@ enum {
     TARN_GATEWAY_MODERATE_MS = 100,     ///< between what an owner does about the others, or locks, in the long run
     TARN_GATEWAY_MODERATE_BURST = 50,   ///< of it at once
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
+
+    // scenes that owners upload
+    TARN_GATEWAY_UPLOAD_BYTES_MAX = 32 << 20,      ///< of one, as an archive; --uploads says how many of all
+    TARN_GATEWAY_UPLOAD_BYTES_PER_S_MIN = 65536,   ///< that it comes at, beyond TARN_GATEWAY_BODY_MS_MAX
+    TARN_GATEWAY_UPLOAD_QUEUE_BYTES = 262144,      ///< of it that wait for the process that reads it
+    TARN_GATEWAY_UPLOAD_QUEUE_FULL_BYTES = 131072, ///< above which the client has to wait
+    TARN_GATEWAY_UPLOAD_CHECK_MS_MAX = 25000,      ///< from its last byte to what came of it
+    TARN_GATEWAY_UPLOADING_MAX = 2,                ///< at once, each with a process of its own
+    TARN_GATEWAY_UPLOADS_MAX = 256,                ///< that are kept
+    TARN_GATEWAY_UPLOADS_OWN_MAX = 16,             ///< of a token, or of all that have a session's key
+    TARN_GATEWAY_UPLOADS_PER_MINUTE = 10,          ///< to one session
+    TARN_GATEWAY_UPLOADS_FOLDER_BYTES = 800,       ///< of the path of their folder
+    TARN_GATEWAY_UPLOADS_ID_LETTERS = 20,          ///< of what a scene is known by
+    TARN_GATEWAY_UPLOADS_LOOK_S = 60,              ///< between looks for scenes whose session is gone
 
     // the store
     TARN_GATEWAY_STORE_DURABILITY_MS = 100,        ///< of what happens, that a power cut may cost; --durability

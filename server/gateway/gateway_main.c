@@ -25,6 +25,7 @@
 #include "server/gateway/session_store.h"
 #include "server/gateway/tank_store.h"
 #include "server/gateway/time_machine.h"
+#include "server/gateway/upload_pages.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/viewer_room.h"
 #include "server/gateway/web.h"
@@ -322,6 +323,7 @@ static void on_tick(uv_timer_t *timer)
     tarn_session_store_tick(&gateway.sessions, now_ns);
     tarn_time_machine_tick(&gateway.sessions, now_ns);
     tarn_session_sweep(&gateway.sessions);
+    tarn_upload_pages_tick(&gateway.sessions);
     tell_manager(now_ns);
     if (gateway.ending) {
         tick_ending(now_ns);
@@ -392,6 +394,7 @@ static tarn_status start_workers(tarn_text why)
     tarn_worker_events events = {&gateway,          on_worker_ready,      on_worker_lost,
                                  on_worker_message, on_worker_chunk_sent, on_worker_frame_space,
                                  on_worker_frame};
+    gateway.uploads.program = program;
     return tarn_workers_start(&gateway.workers, &gateway.loop, &options->devices, &config, &events, why);
 }
 
@@ -424,6 +427,8 @@ static void connect_parts(void)
     sessions->per_address_max = tarn_listener_share(gateway.options.sessions_max);
     sessions->passes = &gateway.passes;
     sessions->show = tarn_web_show;
+    sessions->uploads = &gateway.uploads;
+    gateway.uploads.loop = &gateway.loop;
     gateway.move.sessions = sessions;
     gateway.viewers.sessions = sessions;
     gateway.viewers.workers = &gateway.workers;
@@ -511,6 +516,9 @@ static tarn_status start(tarn_text why)
         return TARN_E_MEMORY;
     }
     status = open_store(why);
+    if (status == TARN_OK) { // after the store, of which only one program has the folder
+        status = tarn_uploads_open(&gateway.uploads, gateway.options.store, gateway.options.uploads_bytes, why);
+    }
     if (status == TARN_OK) {
         status = tarn_passes_open(&gateway.passes, &gateway.options, why);
     }
@@ -547,12 +555,14 @@ int main(int argc, char **argv)
     }
     if (start(why) != TARN_OK) {
         tarn_store_close(gateway.sessions.store);
+        tarn_uploads_close(&gateway.uploads);
         say_failure(why);
         return 1;
     }
     uv_run(&gateway.loop, UV_RUN_DEFAULT);
     tarn_store_close(gateway.sessions.store);
     tarn_web_close(&gateway);
+    tarn_uploads_close(&gateway.uploads);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session_close(&gateway.sessions.sessions[i]);
     }

@@ -41,6 +41,7 @@ typedef struct tarn_gateway_options {
     const char *tls_dir;                   ///< this folder
     int32_t redirect_port;                 ///< on which requests are sent on to https; 0: any free one, -1: none
     const char *scene;                     ///< name, or path of a scene file
+    uint64_t uploads_bytes;                ///< that uploaded scenes may take; 0: none are taken
     const char *scenes;                    ///< NULL: those that came with the program
     const char *client;                    ///< NULL: next to the program
     const char *worker;                    ///< NULL: next to the program

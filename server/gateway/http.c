@@ -3,9 +3,10 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
-#include "server/gateway/gateway.h"
+#include "server/gateway/http_inside.h"
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/status_pages.h"
+#include "server/gateway/upload.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -15,262 +16,8 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-typedef struct header_writer {
-    struct lws *wsi;
-    uint8_t *start, *at, *end;
-    int failed;
-} header_writer;
-
-// A page may load and connect to nothing but this server. 'wasm-unsafe-eval' lets it compile the codec; styles may
-// be set from scripts.
-#define POLICY                                                                                                         \
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "                     \
-    "img-src 'self' data: blob:; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "    \
-    "frame-ancestors 'none'; connect-src 'self'"
-
 // Where answers are put together; one thread makes one at a time.
 static char scratch[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
-
-static const char *const page_headers[][2] = {
-    {"cross-origin-opener-policy:", "same-origin"},
-    {"cross-origin-embedder-policy:", "require-corp"},
-    {"cross-origin-resource-policy:", "same-origin"},
-    {"x-content-type-options:", "nosniff"},
-    {"referrer-policy:", "no-referrer"},
-};
-
-static void add_header(header_writer *writer, const char *name, const char *value)
-{
-    writer->failed |=
-        lws_add_http_header_by_name(writer->wsi, (const unsigned char *)name, (const unsigned char *)value,
-                                    (int)strlen(value), &writer->at, writer->end);
-}
-
-/// Adds the policy. Not every browser takes 'self' to mean WebSockets too, so the host is named for them.
-static void add_policy(header_writer *writer)
-{
-    char host[128], policy[sizeof POLICY + 2 * sizeof host + 32];
-    int length = lws_hdr_copy(writer->wsi, host, sizeof host, WSI_TOKEN_HOST);
-    size_t plain = length > 0 ? strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-[]") : 0;
-    if (plain > 0 && host[plain] == 0) {
-        snprintf(policy, sizeof policy, "%s ws://%s wss://%s", POLICY, host, host);
-    } else {
-        snprintf(policy, sizeof policy, "%s", POLICY);
-    }
-    add_header(writer, "content-security-policy:", policy);
-}
-
-/// Lets a page that may connect from elsewhere read scenes, which it draws what stands in a tank from.
-static void add_sharing(header_writer *writer, const char *origin)
-{
-    add_header(writer, "vary:", "origin");
-    if (origin != NULL) {
-        add_header(writer, "access-control-allow-origin:", origin);
-    }
-}
-
-/// Puts the reason into the status line where libwebsockets knows none and leaves it empty.
-static void add_reason(header_writer *writer, unsigned status)
-{
-    const char *reason = status == 201   ? "Created"
-                         : status == 202 ? "Accepted"
-                         : status == 411 ? "Length Required"
-                         : status == 413 ? "Content Too Large"
-                         : status == 414 ? "URI Too Long"
-                         : status == 415 ? "Unsupported Media Type"
-                         : status == 417 ? "Expectation Failed"
-                         : status == 421 ? "Misdirected Request"
-                         : status == 426 ? "Upgrade Required"
-                         : status == 429 ? "Too Many Requests"
-                         : status == 431 ? "Request Header Fields Too Large"
-                         : status == 505 ? "HTTP Version Not Supported"
-                                         : "";
-    const size_t bytes = strlen(reason);
-    uint8_t *end = memchr(writer->start, '\r', (size_t)(writer->at - writer->start));
-    if (end == NULL || end[-1] != ' ' || (size_t)(writer->end - writer->at) < bytes) {
-        return;
-    }
-    memmove(end + bytes, end, (size_t)(writer->at - end));
-    for (size_t i = 0; i < bytes; i++) {
-        end[i] = (uint8_t)reason[i];
-    }
-    writer->at += bytes;
-}
-
-/// Sends status and headers; the body follows from tarn_http_writable.
-static int begin(const tarn_http_response *response, struct lws *wsi, unsigned status, const char *type,
-                 const char *etag, const char *cache)
-{
-    uint8_t bytes[LWS_PRE + 2048];
-    header_writer writer = {wsi, bytes + LWS_PRE, bytes + LWS_PRE, bytes + sizeof bytes - 1, 0};
-    writer.failed = lws_add_http_common_headers(wsi, status, type, response->byte_count, &writer.at, writer.end);
-    add_reason(&writer, status);
-    add_policy(&writer);
-    for (size_t i = 0; i < sizeof page_headers / sizeof page_headers[0]; i++) {
-        add_header(&writer, page_headers[i][0], page_headers[i][1]);
-    }
-    add_header(&writer, "cache-control:", cache);
-    if (response->is_scene) {
-        add_sharing(&writer, response->shared_with);
-    }
-    if (etag != NULL) {
-        add_header(&writer, "etag:", etag);
-    }
-    if (status == 405) {
-        add_header(&writer, "allow:", response->allows);
-    }
-    if (status == 503) {
-        add_header(&writer, "retry-after:", "5");
-    }
-    if (status == 426) {
-        add_header(&writer, "upgrade:", "websocket");
-        add_header(&writer, "sec-websocket-version:", "13");
-    }
-    return writer.failed || lws_finalize_write_http_header(wsi, writer.start, &writer.at, writer.end) ? -1 : 0;
-}
-
-void tarn_http_release(tarn_http_response *response)
-{
-    if (response == NULL) {
-        return;
-    }
-    tarn_scene_page_close(response->scene_page);
-    response->scene_page = NULL;
-    free(response->made);
-    response->made = NULL;
-    response->byte_count = 0;
-}
-
-static tarn_connection *connection_of(struct lws *wsi)
-{
-    return lws_get_opaque_user_data(wsi);
-}
-
-/// Where the connection ends, it does a little later (gate.h): at once, with bytes that nobody has read, it might
-/// overtake the answer.
-static int complete(tarn_http_response *response, struct lws *wsi)
-{
-    tarn_gate *gate = &connection_of(wsi)->gate;
-    const uint64_t now_ns = tarn_clock_monotonic_ns();
-    const bool ends = response->ends || gate->is_overrun;
-    tarn_http_release(response);
-    if (!ends) {
-        tarn_gate_answered(gate, now_ns);
-        return lws_http_transaction_completed(wsi) ? -1 : 0;
-    }
-    tarn_gate_linger(gate, now_ns);
-    lws_rx_flow_control(wsi, 0); // it doesn't read behind an answer, and would be woken by what comes again and again
-    if (!lws_partial_buffered(wsi)) {
-        if (tarn_tls_covers(wsi)) {
-            tarn_tls_end(wsi);
-        }
-        shutdown(gate->fd, SHUT_WR);
-    }
-    return 0;
-}
-
-static int respond(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type, const char *etag,
-                   const char *cache)
-{
-    bool is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
-    response->ends |= status == 405;
-    tarn_gate_answers(&connection_of(wsi)->gate, response->byte_count, tarn_clock_monotonic_ns());
-    if (begin(response, wsi, status, type, etag, cache)) {
-        return -1;
-    }
-    if (is_head || response->byte_count == 0) {
-        return complete(response, wsi);
-    }
-    response->sent = 0;
-    if (response->byte_count <= TARN_GATEWAY_HTTP_SMALL_BYTES) {
-        return tarn_http_writable(response, wsi);
-    }
-    lws_callback_on_writable(wsi);
-    return 0;
-}
-
-/// Responds with a text that is made for this response.
-static int respond_made(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type,
-                        const char *text, size_t text_bytes)
-{
-    response->made = malloc(text_bytes);
-    if (response->made == NULL) {
-        return -1;
-    }
-    memcpy(response->made, text, text_bytes);
-    response->bytes = response->made;
-    response->byte_count = text_bytes;
-    return respond(response, wsi, status, type, NULL, "no-store");
-}
-
-static const char PLAIN[] = "text/plain; charset=utf-8";
-
-static int respond_text(tarn_http_response *response, struct lws *wsi, unsigned status, const char *text)
-{
-    const int length = snprintf(scratch, sizeof scratch, "%s\n", text);
-    return respond_made(response, wsi, status, PLAIN, scratch, (size_t)length);
-}
-
-static bool client_has(struct lws *wsi, const char *etag)
-{
-    char found[256];
-    return lws_hdr_copy(wsi, found, sizeof found, WSI_TOKEN_HTTP_IF_NONE_MATCH) > 0 && strstr(found, etag) != NULL;
-}
-
-static int respond_page(tarn_http_response *response, struct lws *wsi, const tarn_page *page)
-{
-    const char *cache = page->immutable ? "public, max-age=31536000, immutable" : "no-cache";
-    response->bytes = page->bytes;
-    response->byte_count = page->byte_count;
-    if (client_has(wsi, page->etag)) {
-        response->byte_count = 0;
-        return respond(response, wsi, 304, page->type, page->etag, cache);
-    }
-    return respond(response, wsi, 200, page->type, page->etag, cache);
-}
-
-/// The scene that the server was started with by its file comes before one of the directory that has the same name,
-/// and can be had whatever the tanks were made from since: it stays in the list of what may be loaded.
-static tarn_status open_scene(tarn_gateway *gateway, const char *path, tarn_scene_page **page)
-{
-    tarn_status status = TARN_E_NOT_FOUND;
-    if (!tarn_scene_name_valid(gateway->options.scene)) {
-        status = tarn_scene_page_open_own(&gateway->scene_pages, gateway->options.scene, path, page);
-    }
-    if (status == TARN_E_NOT_FOUND) {
-        status = tarn_scene_page_open(&gateway->scene_pages, gateway->scenes_dir, path, page);
-    }
-    return status;
-}
-
-/// The allowed origin that a request names; NULL: none.
-static const char *named_origin(const tarn_gateway *gateway, struct lws *wsi)
-{
-    char origin[256];
-    if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < gateway->options.origins.count; i++) {
-        if (strcasecmp(origin, gateway->options.origins.texts[i]) == 0) {
-            return gateway->options.origins.texts[i];
-        }
-    }
-    return NULL;
-}
-
-static int respond_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
-{
-    response->is_scene = true;
-    response->shared_with = named_origin(gateway, wsi);
-    tarn_scene_page *page = NULL;
-    tarn_status status = open_scene(gateway, path, &page);
-    if (status != TARN_OK) {
-        return respond_text(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 500,
-                            status == TARN_E_NOT_FOUND ? "not found" : "the file cannot be read, or is too large");
-    }
-    response->scene_page = page;
-    return respond_page(response, wsi, &page->page);
-}
 
 static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
@@ -280,21 +27,21 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
     metrics->connections_dropped_total = gateway->listener.dropped_total;
     metrics->inputs_coalesced_total = tarn_workers_coalesced(&gateway->workers);
     const size_t bytes = tarn_status_metrics(metrics, &gateway->workers, &gateway->sessions, scratch, sizeof scratch);
-    return respond_made(response, wsi, 200, "text/plain; version=0.0.4; charset=utf-8", scratch, bytes);
+    return tarn_http_respond_made(response, wsi, 200, "text/plain; version=0.0.4; charset=utf-8", scratch, bytes);
 }
 
 static int respond_health(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const unsigned status =
         tarn_status_health(&gateway->workers, &gateway->sessions, gateway->ending, scratch, sizeof scratch);
-    return respond_made(response, wsi, status, PLAIN, scratch, strlen(scratch));
+    return tarn_http_respond_made(response, wsi, status, "text/plain; charset=utf-8", scratch, strlen(scratch));
 }
 
 static int respond_ready(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const bool is_leaving = gateway->draining || gateway->ending;
     const unsigned status = tarn_status_ready(&gateway->workers, is_leaving, scratch, sizeof scratch);
-    return respond_made(response, wsi, status, PLAIN, scratch, strlen(scratch));
+    return tarn_http_respond_made(response, wsi, status, "text/plain; charset=utf-8", scratch, strlen(scratch));
 }
 
 /// Whether a Host header names an address or this machine itself, rather than a name that somebody's DNS made up.
@@ -311,76 +58,7 @@ static bool host_is_plain(const char *host)
            strcasecmp(name, "localhost") == 0;
 }
 
-/// Whether a request names this server as its host. Programs that speak HTTP/1.0 may name none; browsers always do.
-static bool host_is_own(tarn_gateway *gateway, struct lws *wsi)
-{
-    char host[TARN_REFUSED_ORIGIN_BYTES] = "(too long)";
-    if (lws_hdr_total_length(wsi, WSI_TOKEN_HOST) <= 0) {
-        return true;
-    }
-    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
-        tarn_reach_takes(&gateway->reach, host, lws_get_socket_fd(wsi))) {
-        return true;
-    }
-    if (tarn_refused_origins_tell(&gateway->refused_hosts, host, tarn_clock_monotonic_ns())) {
-        tarn_log_warn("a request for the host %s was refused; --name would allow it", host);
-    }
-    return false;
-}
-
-/// Whether an origin is this host's, with the scheme that a trusted proxy says the client used.
-static bool is_own_origin(const tarn_gateway *gateway, struct lws *wsi, const char *origin, const char *host)
-{
-    static const char *const schemes[] = {"", "http://", "https://"};
-    const tarn_connection *connection = connection_of(wsi);
-    // Where TLS is the server's own, the same name without it may be anybody's on the way.
-    const char *scheme =
-        tarn_tls_covers(wsi)
-            ? "https://"
-            : schemes[tarn_proxies_scheme(&gateway->options.proxies, &connection->address, &connection->gate.head)];
-    const char *origin_host = strstr(origin, "://");
-    return origin_host != NULL && strcasecmp(origin_host + 3, host) == 0 &&
-           strncasecmp(origin, scheme, strlen(scheme)) == 0;
-}
-
 static const char WRONG_HOST[] = "this server goes by another name; its operator may add this one with --name";
-
-/// Whether a page of this origin may connect: one of this server's, whose host was looked at before (host_is_own), or
-/// of an --origin. Programs that are no browsers send no origin.
-static bool origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
-{
-    char origin[TARN_REFUSED_ORIGIN_BYTES], host[256];
-    if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0) {
-        return true;
-    }
-    if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0) {
-        return false;
-    }
-    if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && is_own_origin(gateway, wsi, origin, host)) {
-        return true;
-    }
-    if (named_origin(gateway, wsi) != NULL) {
-        return true;
-    }
-    if (tarn_refused_origins_tell(&gateway->refused_origins, origin, tarn_clock_monotonic_ns())) {
-        tarn_log_warn("a page of %s was refused; --origin would allow it", origin);
-    }
-    return false;
-}
-
-static tarn_session_answer answer; // one thread writes one at a time
-
-static int respond_answer(tarn_http_response *response, struct lws *wsi, int ends)
-{
-    response->ends |= ends != 0;
-    return respond_made(response, wsi, answer.status, "application/json", answer.text, answer.byte_count);
-}
-
-static int refuse_json(tarn_http_response *response, struct lws *wsi, unsigned status, const char *sentence)
-{
-    tarn_session_pages_refuse(&answer, status, sentence);
-    return respond_answer(response, wsi, 1);
-}
 
 /// The bytes of the body as declared; -1: they aren't.
 static long declared_bytes(struct lws *wsi)
@@ -403,35 +81,24 @@ static bool is_json(struct lws *wsi)
 
 _Static_assert(TARN_GATEWAY_BODY_BYTES_MAX == 1024, "a sentence states this limit");
 
-/// The key or the token that a request has; empty: none.
-static void read_pass(struct lws *wsi, tarn_pass pass)
-{
-    static const char bearer[] = "Bearer ";
-    char text[sizeof bearer - 1 + sizeof(tarn_pass)] = "";
-    pass[0] = 0;
-    if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_AUTHORIZATION) > 0 &&
-        strncmp(text, bearer, sizeof bearer - 1) == 0) {
-        snprintf(pass, sizeof(tarn_pass), "%s", text + sizeof bearer - 1);
-    }
-}
-
 /// The head of a request to make or move a session. A body that can be read is read even if the request is refused:
 /// else the connection's end might overtake the answer.
 static int begin_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const long declared = declared_bytes(wsi);
-    if (!connection_of(wsi)->gate.head.has_length) { // libwebsockets is told of none as of one of 0
-        return refuse_json(response, wsi, 411, "the body's length is not declared");
+    if (!tarn_http_connection(wsi)->gate.head.has_length) { // libwebsockets is told of none as of one of 0
+        return tarn_http_refuse_json(response, wsi, 411, "the body's length is not declared");
     }
     if (declared < 1) {
-        return refuse_json(response, wsi, 400, "the body is empty; allowed is JSON such as {\"scene\": \"maze\"}");
+        return tarn_http_refuse_json(response, wsi, 400,
+                                     "the body is empty; allowed is JSON such as {\"scene\": \"maze\"}");
     }
     if (declared > TARN_GATEWAY_BODY_BYTES_MAX) {
-        return refuse_json(response, wsi, 413, "the body is too large; allowed are 1024 bytes");
+        return tarn_http_refuse_json(response, wsi, 413, "the body is too large; allowed are 1024 bytes");
     }
     response->refusal = 0;
-    read_pass(wsi, response->pass);
-    if (!origin_is_allowed(gateway, wsi)) {
+    tarn_http_read_pass(wsi, response->pass);
+    if (!tarn_http_origin_is_allowed(gateway, wsi)) {
         response->refusal = 403;
         response->refusal_sentence = "pages of this origin may make and move no tanks";
     } else if (gateway->draining) {
@@ -450,30 +117,33 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
 static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name,
                       size_t name_bytes)
 {
-    const tarn_connection *connection = connection_of(wsi);
+    const tarn_connection *connection = tarn_http_connection(wsi);
     char host[256];
     response->is_move = true;
     response->is_operator = tarn_listener_is_loopback(&connection->address) && !connection->gate.head.is_proxied &&
                             lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_plain(host);
-    read_pass(wsi, response->pass);
+    tarn_http_read_pass(wsi, response->pass);
     snprintf(response->moved, sizeof response->moved, "%.*s", (int)name_bytes, name);
     if (declared_bytes(wsi) > 0 || response->ends) {
         return begin_session(gateway, response, wsi);
     }
-    if (!origin_is_allowed(gateway, wsi)) {
-        return refuse_json(response, wsi, 403, "pages of this origin may make and move no tanks");
+    if (!tarn_http_origin_is_allowed(gateway, wsi)) {
+        return tarn_http_refuse_json(response, wsi, 403, "pages of this origin may make and move no tanks");
     }
     tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->pass, response->is_operator,
-                            "", 0, &answer);
-    return respond_answer(response, wsi, 1); // libwebsockets would wait for a body
+                            "", 0, &tarn_http_answer);
+    return tarn_http_respond_answer(response, wsi, 1); // libwebsockets would wait for a body
 }
 
 int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const void *bytes,
                    size_t byte_count)
 {
     (void)gateway;
-    if (connection_of(wsi)->gate.phase == TARN_GATE_OVER) {
+    if (tarn_http_connection(wsi)->gate.phase == TARN_GATE_OVER) {
         return 0; // it was refused
+    }
+    if (response->upload != NULL) {
+        return tarn_http_upload_body(response, wsi, bytes, byte_count);
     }
     if (!response->expects || byte_count > sizeof response->body - response->body_bytes) {
         return -1;
@@ -485,51 +155,41 @@ int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct l
 
 int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
-    const tarn_connection *connection = connection_of(wsi);
+    const tarn_connection *connection = tarn_http_connection(wsi);
     if (connection->gate.phase == TARN_GATE_OVER) {
         return 0;
+    }
+    if (response->upload != NULL) {
+        return tarn_http_upload_body_end(response, wsi);
     }
     if (!response->expects) {
         return -1;
     }
     response->expects = false;
     if (response->refusal) {
-        tarn_session_pages_refuse(&answer, response->refusal, response->refusal_sentence);
+        tarn_session_pages_refuse(&tarn_http_answer, response->refusal, response->refusal_sentence);
     } else if (response->time != TARN_TIME_PAGE_NONE) {
         tarn_time_page_answer(&gateway->sessions, &gateway->makers, response->time, response->moved, response->pass,
-                              response->body, response->body_bytes, &connection->client, &answer);
+                              response->body, response->body_bytes, &connection->client, &tarn_http_answer);
     } else if (response->is_move) {
         tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->pass,
-                                response->is_operator, response->body, response->body_bytes, &answer);
+                                response->is_operator, response->body, response->body_bytes, &tarn_http_answer);
     } else {
         tarn_session_pages_make(&gateway->sessions, &gateway->makers, response->body, response->body_bytes,
-                                response->pass, &connection->client, &answer);
+                                response->pass, &connection->client, &tarn_http_answer);
     }
-    return respond_answer(response, wsi, 0);
+    return tarn_http_respond_answer(response, wsi, 0);
 }
 
 static int end_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name)
 {
     tarn_pass pass;
-    if (!origin_is_allowed(gateway, wsi)) {
-        return refuse_json(response, wsi, 403, "pages of this origin may end no tanks");
+    if (!tarn_http_origin_is_allowed(gateway, wsi)) {
+        return tarn_http_refuse_json(response, wsi, 403, "pages of this origin may end no tanks");
     }
-    read_pass(wsi, pass);
-    tarn_session_pages_end(&gateway->sessions, name, pass, &answer);
-    return respond_answer(response, wsi, 0);
-}
-
-static int refuse_method(tarn_http_response *response, struct lws *wsi, const char *allows)
-{
-    char text[64];
-    response->allows = allows;
-    snprintf(text, sizeof text, "allowed here: %s", allows);
-    return respond_text(response, wsi, 405, text);
-}
-
-static bool is_get(struct lws *wsi)
-{
-    return lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) > 0 || lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
+    tarn_http_read_pass(wsi, pass);
+    tarn_session_pages_end(&gateway->sessions, name, pass, &tarn_http_answer);
+    return tarn_http_respond_answer(response, wsi, 0);
 }
 
 /// A request about a session's time: with a body, or none to look at it.
@@ -539,44 +199,16 @@ static int respond_time(tarn_gateway *gateway, tarn_http_response *response, str
     const bool is_look = tarn_time_page_find(verb) == TARN_TIME_PAGE_HISTORY;
     response->time = tarn_time_page_find(verb);
     snprintf(response->moved, sizeof response->moved, "%.*s", (int)(verb - name), name);
-    if (is_look ? !is_get(wsi) : lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) <= 0) {
-        return refuse_method(response, wsi, tarn_time_page_methods(response->time));
+    if (is_look ? !tarn_http_is_get(wsi) : lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) <= 0) {
+        return tarn_http_refuse_method(response, wsi, tarn_time_page_methods(response->time));
     }
     if (!is_look) {
         return begin_session(gateway, response, wsi);
     }
-    read_pass(wsi, response->pass);
+    tarn_http_read_pass(wsi, response->pass);
     tarn_time_page_answer(&gateway->sessions, &gateway->makers, response->time, response->moved, response->pass, "", 0,
-                          &connection_of(wsi)->client, &answer);
-    return respond_answer(response, wsi, 0);
-}
-
-/// A file of the scene that a session's tank was made from. @param verb  from the "/scene/" on
-static int respond_own_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name,
-                             const char *verb)
-{
-    snprintf(response->moved, sizeof response->moved, "%.*s", (int)(verb - name), name);
-    if (!is_get(wsi)) {
-        return refuse_method(response, wsi, "GET, HEAD");
-    }
-    read_pass(wsi, response->pass);
-    const tarn_session *session =
-        tarn_session_pages_seen_by(&gateway->sessions, response->moved, response->pass, &answer);
-    if (session == NULL) {
-        return respond_answer(response, wsi, 0);
-    }
-    tarn_scene_page *page = NULL;
-    const tarn_status status = tarn_scene_page_open_kept(&gateway->scene_pages, session->box_fd,
-                                                         verb + strlen(TARN_SESSION_PAGES_SCENE), &page);
-    if (status != TARN_OK) {
-        return refuse_json(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 503,
-                           status == TARN_E_NOT_FOUND ? "this tank's scene has no such file"
-                                                      : "the file cannot be read now");
-    }
-    response->is_scene = true;
-    response->shared_with = named_origin(gateway, wsi);
-    response->scene_page = page;
-    return respond_page(response, wsi, &page->page);
+                          &tarn_http_connection(wsi)->client, &tarn_http_answer);
+    return tarn_http_respond_answer(response, wsi, 0);
 }
 
 /// @return -2: the request is about something else
@@ -593,26 +225,27 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
     if (verb != NULL && strcmp(verb, "/move") == 0) {
         return lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0
                    ? begin_move(gateway, response, wsi, name, (size_t)(verb - name))
-                   : refuse_method(response, wsi, "POST");
+                   : tarn_http_refuse_method(response, wsi, "POST");
     }
     if (tarn_time_page_find(verb) != TARN_TIME_PAGE_NONE) {
         return respond_time(gateway, response, wsi, name, verb);
     }
-    if (verb != NULL && strncmp(verb, TARN_SESSION_PAGES_SCENE, strlen(TARN_SESSION_PAGES_SCENE)) == 0) {
-        return respond_own_scene(gateway, response, wsi, name, verb);
+    const int about_scenes = tarn_http_respond_session_scenes(gateway, response, wsi, name, verb);
+    if (about_scenes != -2) {
+        return about_scenes;
     }
     if (path[root] == '/' && lws_hdr_total_length(wsi, WSI_TOKEN_DELETE_URI) > 0) {
         return end_session(gateway, response, wsi, name);
     }
     if (path[root]) {
-        return refuse_method(response, wsi, "DELETE");
+        return tarn_http_refuse_method(response, wsi, "DELETE");
     }
-    if (!is_get(wsi)) {
-        return refuse_method(response, wsi, "GET, HEAD, POST");
+    if (!tarn_http_is_get(wsi)) {
+        return tarn_http_refuse_method(response, wsi, "GET, HEAD, POST");
     }
-    read_pass(wsi, response->pass);
-    tarn_session_pages_list(&gateway->sessions, response->pass, &answer);
-    return respond_answer(response, wsi, 0);
+    tarn_http_read_pass(wsi, response->pass);
+    tarn_session_pages_list(&gateway->sessions, response->pass, &tarn_http_answer);
+    return tarn_http_respond_answer(response, wsi, 0);
 }
 
 /// Answers a request that the gate refuses.
@@ -623,16 +256,17 @@ static int refuse_request(tarn_http_response *response, struct lws *wsi, const c
     response->ends = true;
     if (head->status == 405) {
         const char *verb = is_sessions && path[root] ? strchr(path + root + 1, '/') : NULL;
-        return refuse_method(response, wsi,
-                             tarn_time_page_find(verb) != TARN_TIME_PAGE_NONE
-                                 ? tarn_time_page_methods(tarn_time_page_find(verb))
-                             : verb != NULL && strcmp(verb, "/move") == 0 ? "POST"
-                             : is_sessions && path[root]                  ? "DELETE"
-                             : is_sessions                                ? "GET, HEAD, POST"
-                                                                          : "GET, HEAD");
+        return tarn_http_refuse_method(response, wsi,
+                                       tarn_time_page_find(verb) != TARN_TIME_PAGE_NONE
+                                           ? tarn_time_page_methods(tarn_time_page_find(verb))
+                                       : verb != NULL && strcmp(verb, "/move") == 0 ? "POST"
+                                       : tarn_http_scenes_methods(verb) != NULL     ? tarn_http_scenes_methods(verb)
+                                       : is_sessions && path[root]                  ? "DELETE"
+                                       : is_sessions                                ? "GET, HEAD, POST"
+                                                                                    : "GET, HEAD");
     }
-    return is_sessions ? refuse_json(response, wsi, head->status, head->why)
-                       : respond_text(response, wsi, head->status, head->why);
+    return is_sessions ? tarn_http_refuse_json(response, wsi, head->status, head->why)
+                       : tarn_http_respond_text(response, wsi, head->status, head->why);
 }
 
 /// As begin_session, a body is read before the answer.
@@ -641,7 +275,7 @@ static int refuse_host(tarn_http_response *response, struct lws *wsi)
     const long declared = declared_bytes(wsi);
     if (declared < 1 || declared > TARN_GATEWAY_BODY_BYTES_MAX || response->ends) {
         response->ends = true;
-        return respond_text(response, wsi, 421, WRONG_HOST);
+        return tarn_http_respond_text(response, wsi, 421, WRONG_HOST);
     }
     response->refusal = 421;
     response->refusal_sentence = WRONG_HOST;
@@ -652,24 +286,24 @@ static int refuse_host(tarn_http_response *response, struct lws *wsi)
 
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
-    tarn_connection *connection = connection_of(wsi);
+    tarn_connection *connection = tarn_http_connection(wsi);
     const tarn_http_head *head = &connection->gate.head;
     connection->client = tarn_proxies_client(&gateway->options.proxies, &connection->address, head);
     tarn_http_release(response);
-    response->ends = response->expects = response->is_move = response->is_scene = false;
+    response->ends = response->expects = response->is_move = response->is_scene = response->upload_is_whole = false;
     response->time = TARN_TIME_PAGE_NONE;
     if (head->status != 0) {
         return refuse_request(response, wsi, path, head);
     }
-    if (!host_is_own(gateway, wsi)) {
+    if (!tarn_http_host_is_own(gateway, wsi)) {
         return refuse_host(response, wsi);
     }
     const int about_sessions = respond_sessions(gateway, response, wsi, path);
     if (about_sessions != -2) {
         return about_sessions;
     }
-    if (!is_get(wsi)) {
-        return refuse_method(response, wsi, "GET, HEAD");
+    if (!tarn_http_is_get(wsi)) {
+        return tarn_http_refuse_method(response, wsi, "GET, HEAD");
     }
     if (strcmp(path, "/healthz") == 0) {
         return respond_health(gateway, response, wsi);
@@ -679,61 +313,49 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     }
     if (strcmp(path, "/certificate") == 0) {
         tarn_tls_write_json(&gateway->tls, scratch, sizeof scratch);
-        return respond_made(response, wsi, 200, "application/json", scratch, strlen(scratch));
+        return tarn_http_respond_made(response, wsi, 200, "application/json", scratch, strlen(scratch));
     }
     if (strcmp(path, "/metrics") == 0) {
         return respond_metrics(gateway, response, wsi);
     }
     if (strncmp(path, TARN_SCENE_PAGES_PREFIX, strlen(TARN_SCENE_PAGES_PREFIX)) == 0) {
-        return respond_scene(gateway, response, wsi, path);
+        return tarn_http_respond_scene(gateway, response, wsi, path);
     }
     const tarn_page *page = tarn_pages_find(&gateway->pages, path);
     if (page != NULL) {
-        return respond_page(response, wsi, page);
+        return tarn_http_respond_page(response, wsi, page);
     }
     if (gateway->pages.page_count == 0 && strcmp(path, "/") == 0) {
-        return respond_text(response, wsi, 404,
-                            "The server runs, but its page is not there: build web-client, or name "
-                            "its directory with --client.");
+        return tarn_http_respond_text(response, wsi, 404,
+                                      "The server runs, but its page is not there: build web-client, or name "
+                                      "its directory with --client.");
     }
-    return respond_text(response, wsi, 404, "not found");
+    return tarn_http_respond_text(response, wsi, 404, "not found");
 }
 
 int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
 {
-    static uint8_t chunk[LWS_PRE + TARN_GATEWAY_HTTP_CHUNK_BYTES];
-    if (response == NULL || response->byte_count == 0) {
-        return 0;
+    if (response != NULL && response->upload != NULL) {
+        const int answered = tarn_http_upload_writable(response, wsi);
+        return answered == 1 ? 0 : answered;
     }
-    size_t left = response->byte_count - response->sent;
-    size_t count = left < TARN_GATEWAY_HTTP_CHUNK_BYTES ? left : TARN_GATEWAY_HTTP_CHUNK_BYTES;
-    memcpy(chunk + LWS_PRE, response->bytes + response->sent, count);
-    enum lws_write_protocol kind = count == left ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP;
-    if (lws_write(wsi, chunk + LWS_PRE, count, kind) != (int)count) {
-        return -1;
-    }
-    response->sent += count;
-    if (count == left) {
-        return complete(response, wsi);
-    }
-    lws_callback_on_writable(wsi);
-    return 0;
+    return response != NULL ? tarn_http_go_on(response, wsi) : 0;
 }
 
 /// Small answers are written at once.
 static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
 {
     tarn_http_response response = {.ends = true};
-    return respond_text(&response, wsi, status, text) < 0 ? -1 : 1;
+    return tarn_http_respond_text(&response, wsi, status, text) < 0 ? -1 : 1;
 }
 
 int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi)
 {
-    tarn_connection *connection = connection_of(wsi);
-    if (!host_is_own(gateway, wsi)) {
+    tarn_connection *connection = tarn_http_connection(wsi);
+    if (!tarn_http_host_is_own(gateway, wsi)) {
         return refuse_upgrade(wsi, 421, WRONG_HOST);
     }
-    if (!origin_is_allowed(gateway, wsi)) {
+    if (!tarn_http_origin_is_allowed(gateway, wsi)) {
         return refuse_upgrade(wsi, 403, "pages of this origin may not connect");
     }
     connection->is_proxied = connection->gate.head.is_proxied;

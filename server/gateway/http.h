@@ -19,6 +19,8 @@ typedef struct tarn_http_response {
     const uint8_t *bytes;               ///< a page's or what was made
     uint8_t *made;                      ///< for this response, of its own memory; NULL: nothing
     struct tarn_scene_page *scene_page; ///< whose bytes these are; NULL: none
+    struct tarn_upload *upload;         ///< that the request's body goes to; NULL: none
+    bool upload_is_whole;               ///< all of that has come
     size_t byte_count, sent;
     bool ends;               ///< the connection ends after it: a request with a body, which nobody reads
     bool expects;            ///< a body that makes a session, or

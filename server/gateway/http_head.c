@@ -411,22 +411,36 @@ static void check_host(tarn_http_head *head, tarn_http_value field)
     }
 }
 
+/// Whether a scene comes: POST /sessions/NAME/scenes.
+static bool is_upload(const tarn_http_head *head)
+{
+    static const char root[] = "/sessions/", verb[] = "/scenes";
+    const tarn_http_value path = head->path;
+    const size_t around = sizeof root - 1 + sizeof verb - 1;
+    return head->method == TARN_HTTP_POST && path.at != NULL && path.bytes > around &&
+           memcmp(path.at, root, sizeof root - 1) == 0 &&
+           memcmp(path.at + path.bytes - (sizeof verb - 1), verb, sizeof verb - 1) == 0 &&
+           memchr(path.at + sizeof root - 1, '/', path.bytes - around) == NULL;
+}
+
 static void read_length(tarn_http_head *head, tarn_http_value text)
 {
     uint64_t bytes = 0;
+    const int most = is_upload(head) ? TARN_GATEWAY_UPLOAD_BYTES_MAX : TARN_GATEWAY_BODY_BYTES_MAX;
     for (uint32_t i = 0; i < text.bytes; i++) {
         if (text.at[i] < '0' || text.at[i] > '9') {
             bytes = 0;
             text.bytes = 0;
             break;
         }
-        bytes = bytes > TARN_GATEWAY_BODY_BYTES_MAX ? bytes : bytes * 10 + (uint64_t)(text.at[i] - '0');
+        bytes = bytes > (uint64_t)most ? bytes : bytes * 10 + (uint64_t)(text.at[i] - '0');
     }
     if (text.bytes == 0) {
         refuse(head, 400, "Content-Length: allowed are digits alone");
-    } else if (bytes > TARN_GATEWAY_BODY_BYTES_MAX) {
-        refuse(head, 413, "the body is too large; allowed are %d bytes", TARN_GATEWAY_BODY_BYTES_MAX);
+    } else if (bytes > (uint64_t)most) {
+        refuse(head, 413, "the body is too large; allowed are %d bytes", most);
     } else {
+        head->is_upload = is_upload(head) && bytes > 0;
         head->body_bytes = (uint32_t)bytes;
         head->has_length = true;
     }

@@ -34,6 +34,7 @@ typedef struct tarn_http_head {
     bool is_upgrade; ///< to a WebSocket that speaks tarn.v1
     bool is_proxied; ///< it says that it comes for somebody else
     bool has_length; ///< of the body
+    bool is_upload;  ///< of a scene: the body may be large, and is passed on as it comes
     uint32_t body_bytes;
     tarn_http_value path;  ///< without what follows a '?'; at NULL: it can't be used
     tarn_http_value query; ///< that and what follows, as it came

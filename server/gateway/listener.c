@@ -216,13 +216,19 @@ tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16
     snprintf(service, sizeof service, "%u", port);
     int error = getaddrinfo(host, service, &wanted, &found);
     if (error) {
-        snprintf(why, sizeof(tarn_text), "--host %.200s: %s", host, gai_strerror(error));
+        snprintf(why, sizeof(tarn_text),
+                 "--host %.200s: %s; allowed is an address of this machine, or a name that leads to one", host,
+                 gai_strerror(error));
         return TARN_E_IO;
     }
     tarn_status status = bind_to(listener, found);
     if (status != TARN_OK && errno == EADDRINUSE) {
         snprintf(why, sizeof(tarn_text), "port %u on %.200s is in use by another program; choose another with %s", port,
                  host, option);
+    } else if (status != TARN_OK && errno == EADDRNOTAVAIL) {
+        snprintf(why, sizeof(tarn_text),
+                 "--host %.200s is no address of this machine, allowed is one that it has, or 0.0.0.0 for all of them",
+                 host);
     } else if (status != TARN_OK) {
         snprintf(why, sizeof(tarn_text), "port %u on %.200s cannot be opened: %s", port, host, strerror(errno));
     }

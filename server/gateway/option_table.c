@@ -211,6 +211,13 @@ const tarn_option tarn_option_table[] = {
      .kind = TARN_OPTION_TEXT,
      .offset = AT(scenes),
      .group = 1},
+    {.name = "uploads",
+     .argument = "SIZE",
+     .help = "Bytes, or with k, M or G, that scenes which owners upload may take together, one owner's a quarter of "
+             "them; one scene has at most 32M; with --store they outlive the program (default 0: none are taken)",
+     .kind = TARN_OPTION_BYTES,
+     .offset = AT(uploads_bytes),
+     .group = 1},
     {.name = "devices",
      .argument = "LIST",
      .help = "Where to simulate, a worker for each: cpu, cuda, cuda:0, cuda:1 ... with commas between them, at most "

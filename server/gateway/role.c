@@ -108,6 +108,8 @@ const char *tarn_role_refusal(tarn_act act)
         return "only with the owners' key may this tank's past be seen or gone back to";
     case TARN_ACT_HTTP_SPEED:
         return "only with the owners' key may this tank's clock be set";
+    case TARN_ACT_HTTP_SCENES:
+        return "only with the owners' key may this tank's scenes be seen or uploaded";
     case TARN_ACT_MODERATE:
     case TARN_ACT_LOCK:
         return "only its owners may mute, remove or make owners, and lock what the others use";

@@ -25,7 +25,7 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
 /// | hello, join, ack, ping, view, presence, profile; GET and HEAD | yes | yes | yes |
 /// | inputs but parameters, probe; parameters where owners have opened them (moderation.h) | | yes | yes |
 /// | parameters, controls, moderate, lock; POST /sessions where owners make tanks, DELETE, POST move | | | yes |
-/// | GET history, POST rewind, fork, marks, speed | | | yes |
+/// | GET history, POST rewind, fork, marks, speed; GET, POST and DELETE scenes | | | yes |
 #define TARN_ACTS(X)                                                                                                   \
     X(HELLO, WATCH)                                                                                                    \
     X(JOIN, WATCH)                                                                                                     \
@@ -57,7 +57,8 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
     X(HTTP_REWIND, OWN)  /* POST /sessions/NAME/rewind, and so on */                                                   \
     X(HTTP_FORK, OWN)                                                                                                  \
     X(HTTP_MARKS, OWN)                                                                                                 \
-    X(HTTP_SPEED, OWN)
+    X(HTTP_SPEED, OWN)                                                                                                 \
+    X(HTTP_SCENES, OWN) /* GET, POST /sessions/NAME/scenes; DELETE .../scenes/ID */
 
 typedef enum tarn_act {
 #define X(act, role) TARN_ACT_##act,

@@ -2,7 +2,7 @@
 #include "server/gateway/scene_pages.h"
 
 #include "server/common/box_follow.h"
-#include "server/common/scene_pack.h"
+#include "server/common/scene_archive.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,6 +170,27 @@ static tarn_scene_page *find_same(const tarn_scene_pages *pages, const tarn_page
     return NULL;
 }
 
+/// Takes over what was made, or shares the same.
+static tarn_status share_made(tarn_scene_pages *pages, tarn_page *made, tarn_scene_page **page)
+{
+    tarn_page_tag(made);
+    tarn_scene_page *found = find_same(pages, made);
+    if (found != NULL) {
+        free(made->bytes);
+    } else if ((found = calloc(1, sizeof *found)) == NULL) {
+        free(made->bytes);
+        return TARN_E_MEMORY;
+    } else {
+        found->page = *made;
+        found->pages = pages;
+        found->next = pages->first;
+        pages->first = found;
+    }
+    found->user_count++;
+    *page = found;
+    return TARN_OK;
+}
+
 tarn_status tarn_scene_page_open_kept(tarn_scene_pages *pages, int box_fd, const char *name, tarn_scene_page **page)
 {
     tarn_box_bytes content = {0};
@@ -184,22 +205,21 @@ tarn_status tarn_scene_page_open_kept(tarn_scene_pages *pages, int box_fd, const
     }
     made.bytes = content.bytes;
     made.byte_count = content.count;
-    tarn_page_tag(&made);
-    tarn_scene_page *found = find_same(pages, &made);
-    if (found != NULL) {
-        tarn_box_bytes_free(&content);
-    } else if ((found = calloc(1, sizeof *found)) == NULL) {
-        tarn_box_bytes_free(&content);
-        return TARN_E_MEMORY;
-    } else {
-        found->page = made;
-        found->pages = pages;
-        found->next = pages->first;
-        pages->first = found;
+    return share_made(pages, &made, page);
+}
+
+tarn_status tarn_scene_page_open_archive(tarn_scene_pages *pages, int box_fd, tarn_scene_page **page)
+{
+    tarn_box_bytes pack = {0};
+    tarn_page made = {.type = "application/x-tar"};
+    *page = NULL;
+    tarn_status status = tarn_box_scene(box_fd, &pack);
+    if (status == TARN_OK) {
+        status = tarn_scene_archive_write(pack.bytes, pack.count, TARN_GATEWAY_PAGE_BYTES_MAX, &made.bytes,
+                                          &made.byte_count);
     }
-    found->user_count++;
-    *page = found;
-    return TARN_OK;
+    tarn_box_bytes_free(&pack);
+    return status == TARN_OK ? share_made(pages, &made, page) : status;
 }
 
 void tarn_scene_page_close(tarn_scene_page *page)

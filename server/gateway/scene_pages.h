@@ -49,6 +49,10 @@ tarn_status tarn_scene_page_open_own(tarn_scene_pages *pages, const char *scene_
 /// @param name    in the scene: "dam-break.json"
 tarn_status tarn_scene_page_open_kept(tarn_scene_pages *pages, int box_fd, const char *name, tarn_scene_page **page);
 
+/// The same for all of them, as one archive (server/common/scene_archive.h).
+/// @return as the others; TARN_E_LIMIT: it would have more than TARN_GATEWAY_PAGE_BYTES_MAX
+tarn_status tarn_scene_page_open_archive(tarn_scene_pages *pages, int box_fd, tarn_scene_page **page);
+
 /// Gives a page back; it is gone with its last user. Takes NULL.
 void tarn_scene_page_close(tarn_scene_page *page);
 

@@ -5,7 +5,6 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/input_moves.h"
-#include "server/gateway/own_scene.h"
 #include "server/gateway/placement.h"
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_carried.h"
@@ -18,6 +17,7 @@
 #include "server/gateway/session_replay.h"
 #include "server/gateway/session_return.h"
 #include "server/gateway/turn_taking.h"
+#include "server/gateway/uploads.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/welcome.h"
 
@@ -267,7 +267,9 @@ static bool seek_worker(tarn_session *session)
 static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_control *control)
 {
     tarn_text why;
-    if (!tarn_own_scene_is_listed(&session->all->workers->told.scenes, control->scene)) {
+    const char *scene = tarn_uploads_choose(session->all->uploads, &session->all->workers->told.scenes,
+                                            session->all->options->scene, control->scene);
+    if (scene == NULL) {
         snprintf(why, sizeof why, "control.scene: found \"%s\", allowed are those that welcome lists", control->scene);
         tarn_viewer_error(viewer, TARN_ERROR_SCENE, why);
         return;
@@ -275,7 +277,6 @@ static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_
     if (!fresh_start_is_due(session, viewer)) {
         return;
     }
-    const char *scene = tarn_own_scene_find(session->all->options->scene, control->scene);
     if (is_served(session)) {
         if (session->pending || session->moves_to != NULL) {
             tarn_viewer_error(viewer, TARN_ERROR_SCENE,

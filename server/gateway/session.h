@@ -99,7 +99,8 @@ typedef struct tarn_session {
     double share;           ///< of its worker's time that it took before that
     tarn_presence_board board;
     tarn_session_probes probes;
-    uint64_t fresh_due_ns; ///< up to when fresh starts are used up
+    uint64_t fresh_due_ns;  ///< up to when fresh starts are used up
+    uint64_t upload_due_ns; ///< the same of scenes that are uploaded
 } tarn_session;
 
 /// All of them, and what they need of the others; set before any is opened.
@@ -112,9 +113,10 @@ typedef struct tarn_sessions {
     tarn_session sessions[TARN_GATEWAY_SESSIONS_MAX];
     tarn_secret secret; ///< what keys are made from
     struct tarn_passes *passes;
-    struct tarn_store *store; ///< that keeps them (tank_store.h); NULL: none
-    uint64_t store_due_ns;    ///< when it is looked at again
-    bool has_ended;           ///< one of them, since they were looked at
+    struct tarn_store *store;     ///< that keeps them (tank_store.h); NULL: none
+    struct tarn_uploads *uploads; ///< scenes of their owners (uploads.h); NULL: none are taken
+    uint64_t store_due_ns;        ///< when it is looked at again
+    bool has_ended;               ///< one of them, since they were looked at
     struct {
         tarn_name name;
         tarn_text sentence;

@@ -6,6 +6,7 @@
 #include "server/gateway/session_box.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/tank_store.h"
+#include "server/gateway/uploads.h"
 #include "server/gateway/viewer.h"
 
 #include <stdio.h>
@@ -147,6 +148,7 @@ void tarn_session_end(tarn_session *session, const char *sentence)
     if (session->all->store != NULL) {
         tarn_store_drop(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->name);
     }
+    tarn_uploads_end_session(session->all->uploads, session->name);
     session->id = 0;
 }
 

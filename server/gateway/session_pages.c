@@ -4,10 +4,10 @@
 #include "server/common/log.h"
 #include "server/common/scene.h"
 #include "server/gateway/listener.h"
-#include "server/gateway/own_scene.h"
 #include "server/gateway/passes.h"
 #include "server/gateway/session_json.h"
 #include "server/gateway/turn_taking.h"
+#include "server/gateway/uploads.h"
 #include "server/gateway/visits.h"
 
 #include <stdio.h>
@@ -125,7 +125,12 @@ static bool has_share(const tarn_sessions *all, const struct in6_addr *address)
     return count < all->per_address_max || tarn_listener_is_loopback(address);
 }
 
-/// @param scene  that it is to be made from; NULL: what is there  @return false: it was refused
+static const char *choose_scene(const tarn_sessions *all, const char *name)
+{
+    return tarn_uploads_choose(all->uploads, &all->workers->told.scenes, all->options->scene, name);
+}
+
+/// @param scene  that it is to be made from, by its name; NULL: what is there  @return false: it was refused
 static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const char *scene, const char *pass,
                           const struct in6_addr *address, tarn_session_answer *answer)
 {
@@ -134,7 +139,7 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
         tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
     } else if (!is_creator(all, pass)) {
         tarn_session_pages_refuse(answer, 403, tarn_role_refusal(TARN_ACT_HTTP_MAKE));
-    } else if (scene != NULL && !tarn_own_scene_is_listed(&all->workers->told.scenes, scene)) {
+    } else if (scene != NULL && choose_scene(all, scene) == NULL) {
         snprintf(why, sizeof why, "scene: there is no scene \"%s\"", scene);
         tarn_session_pages_refuse(answer, 400, why);
     } else if (tarn_session_count(all) >= all->options->sessions_max) {
@@ -184,7 +189,7 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
         return;
     }
     const tarn_session_plan plan = {.title = request.name,
-                                    .scene = tarn_own_scene_find(all->options->scene, request.scene),
+                                    .scene = choose_scene(all, request.scene),
                                     .guests = all->options->guests,
                                     .maker = *address,
                                     .is_listed = request.listed};
@@ -204,7 +209,8 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
     }
     tarn_session_make_tank(session);
     tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.session = session->label, .tank = session->id},
-                "the session \"%s\" begins: %s", session->label, request.scene);
+                "the session \"%s\" begins: %s", session->label,
+                tarn_scene_name_valid(session->scene) ? session->scene : "a scene of its owner");
     answer->status = 201;
 }
 

@@ -101,7 +101,7 @@ static tarn_probe_wanted *add(tarn_session_probes *probes)
 
 static void put_place(tarn_probe_wanted *probe, const float at_m[3], const float to_m[3])
 {
-    const bool has_to = probe->shows == TARN_SHOWS_GAUGE || probe->shows == TARN_SHOWS_FLUX;
+    const bool has_to = tarn_probe_shows_has_to(probe->shows);
     memcpy(probe->at_m, at_m, sizeof probe->at_m);
     memcpy(probe->to_m, has_to ? to_m : at_m, sizeof probe->to_m);
 }
@@ -129,6 +129,7 @@ static void place(tarn_session *session, tarn_viewer *viewer, const tarn_probe_w
     tarn_probe_wanted *probe = add(probes);
     probe->viewer_id = probe->asker_id = viewer->id;
     probe->shows = wish->shows;
+    probe->solid = wish->solid;
     memcpy(probe->label, wish->label, sizeof probe->label);
     put_place(probe, wish->at_m, wish->to_m);
     changed(session);
@@ -239,6 +240,7 @@ void tarn_session_probes_send(tarn_session *session)
         probe->shows = (uint32_t)wanted->shows;
         memcpy(probe->at_m, wanted->at_m, sizeof probe->at_m);
         memcpy(probe->to_m, wanted->to_m, sizeof probe->to_m);
+        probe->solid = wanted->solid;
     }
     const tarn_worker_queue_key key = {.kind = TARN_IPC_PROBES, .index = session->id & TARN_SESSION_PLACE_MASK};
     if (tarn_session_post(session, &message, key, false) == TARN_OK) {
@@ -273,6 +275,7 @@ void tarn_session_probes_of_scene(tarn_session *session, const tarn_ipc_scene_pr
         tarn_probe_wanted *probe = add(probes);
         probe->is_scenes = true;
         probe->shows = (tarn_probe_shows)from->shows;
+        probe->solid = from->solid;
         memcpy(probe->label, from->label, sizeof probe->label);
         put_place(probe, from->at_m, from->to_m);
     }
@@ -335,6 +338,7 @@ static void fill_info(const tarn_session_probes *probes, uint32_t index, const t
     info->viewer_id = now != NULL ? now->viewer_id : 0; // who left meanwhile has none
     info->scene = sent->is_scenes;
     info->shows = sent->shows;
+    info->solid = sent->solid;
     memcpy(info->at_m, sent->at_m, sizeof info->at_m);
     memcpy(info->to_m, sent->to_m, sizeof info->to_m);
     memcpy(info->label, sent->label, sizeof info->label);

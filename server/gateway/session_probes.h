@@ -26,6 +26,7 @@ typedef struct tarn_probe_wanted {
     bool is_scenes;     ///< the scene has it
     tarn_probe_shows shows;
     float at_m[3], to_m[3];
+    uint32_t solid;
     tarn_name label;
 } tarn_probe_wanted;
 

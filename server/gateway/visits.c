@@ -30,7 +30,7 @@ bool tarn_visit_may(const tarn_session *session, const char *key, tarn_act act)
 {
     tarn_key asked = "";
     bool may = false;
-    if (act < TARN_ACT_HTTP_HISTORY || act > TARN_ACT_HTTP_SPEED || strlen(key) != TARN_KEY_BYTES) {
+    if (act < TARN_ACT_HTTP_HISTORY || act > TARN_ACT_HTTP_SCENES || strlen(key) != TARN_KEY_BYTES) {
         return false;
     }
     snprintf(asked, sizeof asked, "%s", key);
@@ -41,4 +41,5 @@ bool tarn_visit_may(const tarn_session *session, const char *key, tarn_act act)
     return may;
 }
 
-_Static_assert(TARN_ACT_HTTP_SPEED - TARN_ACT_HTTP_HISTORY == 4, "the calls about the past stand together");
+_Static_assert(TARN_ACT_HTTP_SCENES - TARN_ACT_HTTP_HISTORY == 5,
+               "the calls about the past and about scenes stand together");

@@ -35,6 +35,13 @@ static bool came_through(struct lws *wsi, tarn_gate_phase phase)
     return false;
 }
 
+/// Whether more of a scene's upload is to come.
+static bool is_upload(struct lws *wsi)
+{
+    const tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    return connection != NULL && connection->gate.head.is_upload && connection->gate.phase == TARN_GATE_UPLOAD;
+}
+
 static void let_go(tarn_connection *connection)
 {
     tarn_socket_reads_end(&connection->gate);
@@ -78,7 +85,7 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
 {
     switch (reason) {
     case LWS_CALLBACK_HTTP:
-        if (!came_through(wsi, TARN_GATE_ANSWERING)) {
+        if (!came_through(wsi, is_upload(wsi) ? TARN_GATE_UPLOAD : TARN_GATE_ANSWERING)) {
             return -1;
         }
         note_move(wsi);
@@ -115,6 +122,7 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
         tarn_http_release(user);
         return 0;
     case LWS_CALLBACK_HTTP_BODY:
+        note_move(wsi);
         return tarn_http_body(gateway_of(wsi), user, wsi, in, length);
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
         return tarn_http_body_end(gateway_of(wsi), user, wsi);

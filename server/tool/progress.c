@@ -11,16 +11,22 @@
 enum { BAR_COLUMNS_MAX = 40, TEXT_COLUMNS = 54 };
 static const double BAR_INTERVAL_S = 0.1;
 
-void progress_start(progress *p, uint32_t steps, double dt_s, bool quiet)
+void progress_start(progress *p, uint32_t first, uint32_t steps, double dt_s, bool quiet)
 {
     double now_s = tool_now_s();
-    *p = (progress){.steps = steps, .dt_s = dt_s, .start_s = now_s, .quiet = quiet, .terminal = isatty(STDERR_FILENO)};
+    *p = (progress){.first = first,
+                    .steps = steps,
+                    .dt_s = dt_s,
+                    .start_s = now_s,
+                    .shown_tenth = steps > 0 ? (uint32_t)(10.0 * first / steps) : 0,
+                    .quiet = quiet,
+                    .terminal = isatty(STDERR_FILENO)};
 }
 
 static double realtime_factor(const progress *p, uint32_t step, double now_s)
 {
     const double spent_s = now_s - p->start_s - p->aside_s;
-    return spent_s > 0 ? step * p->dt_s / spent_s : 0;
+    return spent_s > 0 ? (step - p->first) * p->dt_s / spent_s : 0;
 }
 
 static void draw_bar(progress *p, uint32_t step, double now_s)
@@ -33,7 +39,7 @@ static void draw_bar(progress *p, uint32_t step, double now_s)
     char done[BAR_COLUMNS_MAX + 1], rest[BAR_COLUMNS_MAX + 1];
     memset(done, '#', sizeof done);
     memset(rest, '.', sizeof rest);
-    double left_s = step > 0 ? (now_s - p->start_s) / step * (p->steps - step) : 0;
+    double left_s = step > p->first ? (now_s - p->start_s) / (step - p->first) * (p->steps - step) : 0;
     // Cut to the terminal: a bar that wraps would scroll.
     char line[160];
     snprintf(line, sizeof line, "[%.*s%.*s] %3d %%  step %u/%u  %.2f x real time  %.0f s left", full, done, bar - full,

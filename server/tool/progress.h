@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 typedef struct progress {
-    uint32_t steps; ///< in all
+    uint32_t first; ///< the step that it begins behind
+    uint32_t steps; ///< the one that it ends with
     double dt_s;    ///< of one step
     double start_s;
     double aside_s;       ///< of the time since then, what wasn't simulation
@@ -15,7 +16,8 @@ typedef struct progress {
     bool quiet, terminal;
 } progress;
 
-void progress_start(progress *p, uint32_t steps, double dt_s, bool quiet);
+/// @param first  0, or the step that a run goes on from
+void progress_start(progress *p, uint32_t first, uint32_t steps, double dt_s, bool quiet);
 
 /// After each step; cheap when there is nothing new to show.
 void progress_show(progress *p, uint32_t step);

@@ -21,7 +21,8 @@ enum { KEY_INPUTS = 256 };
 
 static const struct argp_option bench_options[] = {
     {"steps", 's', "N", 0, "steps to measure, 1 to 100000000; default: 120, or as many as --inputs has", 0},
-    {"inputs", KEY_INPUTS, "FILE", 0, "do to the tank what such a file says, in place of what the scene does", 0},
+    {"inputs", KEY_INPUTS, "FILE", 0,
+     "do to the tank what a file of tarn run --record-inputs says, in place of what the scene does", 0},
     {0},
 };
 _Static_assert(TOOL_STEPS_BENCH == 120, "the help text above names the default");

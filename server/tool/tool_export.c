@@ -2,6 +2,7 @@
 #include "server/tool/tool_export.h"
 
 #include "server/common/option_number.h"
+#include "server/tool/export/part_file.h"
 #include "server/tool/mesh/mesh_liquid.h"
 #include "server/tool/render/render.h"
 #include "server/tool/tool_channel.h"
@@ -11,7 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const double RENDER_FPS = 30.0, FPS_MAX = 10000.0, TELLING_S = 0.1;
 enum { WIDTH = 960, HEIGHT = 540 };
@@ -252,22 +252,6 @@ static bool is_due(const tool_exports *exports, const tool_output *out, uint32_t
     return floor(step * frames + rounding) > floor((step - 1) * frames + rounding);
 }
 
-/// Makes the folder that a path lies in, or is, unless it is there.
-static bool make_folder(const char *path, bool is_folder)
-{
-    char folder[PATH_MAX];
-    const char *end = is_folder ? path + strlen(path) : strrchr(path, '/');
-    if (end == NULL || end == path) {
-        return true;
-    }
-    if ((size_t)(end - path) >= sizeof folder) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    snprintf(folder, sizeof folder, "%.*s", (int)(end - path), path);
-    return mkdir(folder, 0777) == 0 || errno == EEXIST;
-}
-
 /// The box around all places that the scene takes its tank to.
 static void find_reach(const tarn_scene *scene, export_info *info)
 {
@@ -340,7 +324,7 @@ static bool open_output(const tool_export_options *from, tool_exports *exports, 
         return false;
     }
     choose_steps(out, from);
-    if (!make_folder(out->path, out->format == &export_ply)) {
+    if (!part_file_make_folder(out->path, out->format == &export_ply)) {
         fprintf(stderr, "%s: %s%s: %s\n", exports->command, out->format == &export_ply ? "--ply " : "", out->path,
                 strerror(errno));
         return false;

@@ -14,7 +14,9 @@ static const struct argp_option options[] = {
     {"probe", KEY_PROBE, "[NAME=]KIND:X,Y,Z", 0,
      "measure there after every step, with --probes: point, pressure, velocity, liquid (share and density); gauge, a "
      "rod from there to the ceiling, or to a second place behind it, as X,Y,Z,X2,Y2,Z2; flux through the rectangle "
-     "between two corners. In metres; up to 64",
+     "between two corners; wall, the liquid's force and torque on that part of a wall of the tank; force:SOLID, those "
+     "on "
+     "a solid by its number in the scene. In metres; up to 64",
      0},
     {"probes", KEY_PROBES, "FILE.csv", 0, "write what --probe and the scene's probes say, a row for each step", 0},
     {0},
@@ -151,7 +153,10 @@ tool_probes *tool_probes_open(const char *command, const tool_probe_options *fro
         return p;
     }
     bool opened = collect(p, from) && place(p);
-    if (opened && part_file_open(&p->file, from->path, why) != TARN_OK) {
+    if (opened && !part_file_make_folder(from->path, false)) {
+        export_why_errno(from->path, why);
+        opened = say(p, "", why);
+    } else if (opened && part_file_open(&p->file, from->path, why) != TARN_OK) {
         opened = say(p, "", why);
     }
     if (!opened || !write_head(p)) {

@@ -20,6 +20,7 @@ typedef struct replay_arguments {
     bool verifies, hash, quiet;
     tool_device device;
     tool_export_options exports;
+    tool_probe_options probes;
 } replay_arguments;
 
 static double parse_moment(struct argp_state *state, const char *option, const char *text)
@@ -32,15 +33,21 @@ static double parse_moment(struct argp_state *state, const char *option, const c
     return moment_s;
 }
 
+/// Whether something is written, instead of compared.
+static bool does_write(const replay_arguments *arguments)
+{
+    return arguments->exports.file_count > 0 || arguments->probes.path != NULL || arguments->hash;
+}
+
 /// Options that don't go together.
 static void check(struct argp_state *state, const replay_arguments *arguments)
 {
-    const bool writes = arguments->exports.file_count > 0 || arguments->hash;
+    const bool writes = does_write(arguments);
     if (arguments->verifies && writes) {
         argp_error(state, "found both --verify and something to write, allowed is one of them");
     }
     if (!writes && (arguments->from_s >= 0.0 || arguments->to_s >= 0.0 || arguments->quiet)) {
-        argp_error(state, "--%s needs --export, --render, --ply or --hash",
+        argp_error(state, "--%s needs --export, --render, --ply, --probes or --hash",
                    arguments->from_s >= 0.0 ? "from"
                    : arguments->to_s >= 0.0 ? "to"
                                             : "quiet");
@@ -60,7 +67,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->exports;
-        state->child_inputs[1] = &arguments->device;
+        state->child_inputs[1] = &arguments->probes;
+        state->child_inputs[2] = &arguments->device;
         return 0;
     case KEY_FROM:
         arguments->from_s = parse_moment(state, "from", argument);
@@ -270,7 +278,8 @@ int tool_replay(int argc, char **argv)
     };
     static const struct argp_child children[] = {
         {&tool_export_argp, 0, "What it writes, as `tarn run` does:", 1},
-        {&tool_device_argp, 0, "Where it runs:", 2},
+        {&tool_probe_argp, 0, "What it measures:", 2},
+        {&tool_device_argp, 0, "Where it runs:", 3},
         {0},
     };
     static const struct argp argp = {
@@ -280,8 +289,9 @@ int tool_replay(int argc, char **argv)
         .doc = "Makes the steps of a kept session again: from each state in FILE through the log behind it.\v"
                "FILE is a .tank of tarnd's --store, which may be in use, or a .damaged one. Prints a line for each "
                "state; without --verify, and where no other state follows, with the hash of what it leads to. The "
-               "status is 1 where something differs or is damaged. With --export, --render, --ply or --hash nothing is "
-               "compared: the steps from --from to --to are written, and numbered from there. For inputs of `tarn run` "
+               "status is 1 where something differs or is damaged. With --export, --render, --ply, --probes or --hash "
+               "nothing is compared: the steps from --from to --to are written, and numbered from there. For inputs of "
+               "`tarn run` "
                "see `tarn run --inputs`.",
         .children = children,
     };
@@ -290,7 +300,7 @@ int tool_replay(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     signal(SIGPIPE, SIG_IGN); // a write error, which is reported with the file's name
     tool_catch_interrupts();
-    if (arguments.exports.file_count > 0 || arguments.hash) {
+    if (does_write(&arguments)) {
         return tool_replay_export(&(tool_replay_span){
             .command = arguments.command,
             .file = arguments.file,
@@ -301,6 +311,7 @@ int tool_replay(int argc, char **argv)
             .quiet = arguments.quiet,
             .device = &arguments.device,
             .exports = &arguments.exports,
+            .probes = &arguments.probes,
         });
     }
     const int status = replay(&arguments, &copy);

@@ -3,6 +3,7 @@
 #define TARN_SERVER_TOOL_TOOL_REPLAY_H
 
 #include "server/tool/tool_export.h"
+#include "server/tool/tool_probe.h"
 
 typedef struct tool_replay_span {
     const char *command, *file, *scenes_dir; ///< the last NULL: those that came with the program
@@ -10,6 +11,7 @@ typedef struct tool_replay_span {
     bool hash, quiet;
     const tool_device *device;
     const tool_export_options *exports;
+    const tool_probe_options *probes;
 } tool_replay_span;
 
 /// Makes the steps of a kept session between two moments, and what `tarn run` makes of steps. The first moment is step

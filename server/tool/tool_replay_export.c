@@ -22,6 +22,7 @@ typedef struct replay_film {
     char made[TARN_IPC_SCENE_BYTES_MAX + 1];
     tool_tank tank;
     tool_exports *exports; // NULL: the first state isn't there yet
+    tool_probes *probes;   // the same
     progress bar;
     int64_t after;            // the state before the first that is needed
     uint64_t skipped, count;  // steps that are still to be made unseen; those behind the first moment
@@ -99,7 +100,8 @@ static bool begin(replay_film *film)
 static void show(replay_film *film)
 {
     film->has_begun = true;
-    film->failed = !tool_exports_step(film->exports, (uint32_t)film->count, &film->bar);
+    film->failed = !tool_exports_step(film->exports, (uint32_t)film->count, &film->bar) ||
+                   (film->count > 0 && !tool_probes_step(film->probes, &film->bar));
     film->is_over = film->failed || film->count >= film->count_max;
 }
 
@@ -127,10 +129,11 @@ static bool open_exports(replay_film *film)
                  steps = film->to_ns > film->from_ns ? round(seconds(film->to_ns - film->from_ns) / dt_s) : 0.0;
     film->count_max = film->has_moments ? (uint64_t)fmin(steps, TOOL_STEPS_MAX) : TOOL_STEPS_MAX;
     film->exports = tool_exports_open(span->command, span->exports, &film->tank, span->device->cpu.threads);
-    if (film->exports == NULL) {
+    film->probes = film->exports != NULL ? tool_probes_open(span->command, span->probes, &film->tank) : NULL;
+    if (film->probes == NULL) {
         return false;
     }
-    progress_start(&film->bar, film->count_max > 0 ? (uint32_t)film->count_max : 1, dt_s,
+    progress_start(&film->bar, 0, film->count_max > 0 ? (uint32_t)film->count_max : 1, dt_s,
                    span->quiet || !film->has_moments);
     if (film->skipped == 0) {
         show(film);
@@ -194,7 +197,9 @@ static int finish(replay_film *film, bool is_whole)
 {
     const tool_replay_span *span = film->span;
     progress_end(&film->bar);
-    const bool is_written = tool_exports_finish(film->exports, film->failed || !film->has_begun);
+    const bool has_failed = film->failed || !film->has_begun;
+    const bool is_written =
+        tool_probes_finish(film->probes, has_failed) & tool_exports_finish(film->exports, has_failed);
     if (tool_interrupted()) {
         fprintf(stderr, "%s: interrupted after step %" PRIu64, span->command, film->count);
         tool_exports_print_cut(film->exports, stderr);
@@ -212,6 +217,7 @@ static int finish(replay_film *film, bool is_whole)
                 film->count, seconds(film->from_ns),
                 seconds(film->from_ns) + (double)film->count * (double)film->tank.scene.tank.dt_s);
         tool_exports_print(film->exports, file);
+        tool_probes_print(film->probes, file);
     }
     tarn_tank_hash hash = {0};
     const tarn_status status = span->hash ? tarn_tank_hash_get(film->tank.tank, &hash) : TARN_OK;
@@ -247,7 +253,8 @@ int tool_replay_export(const tool_replay_span *span)
         fprintf(stderr, "%s: %s\n", span->command, why);
         is_whole = false;
     }
-    const int result = film.exports != NULL ? finish(&film, is_whole) : EXIT_FAILURE;
+    const int result = film.probes != NULL ? finish(&film, is_whole) : EXIT_FAILURE;
+    tool_probes_free(film.probes);
     tool_exports_free(film.exports);
     tool_kept_close(&film.tank);
     kept_copy_free(&film.copy);

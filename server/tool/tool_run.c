@@ -40,7 +40,9 @@ static const struct argp_option run_options[] = {
     {"steps", KEY_STEPS, "N", 0, "steps to take, 0 to 100000000; default: 300, or as many as --inputs has", 0},
     {"record-inputs", KEY_RECORD, "FILE", 0, "write what is done to the tank in each step to FILE", 0},
     {"inputs", KEY_INPUTS, "FILE", 0,
-     "do to the tank what such a file says, in place of what the scene does, and compare the hash at its end", 0},
+     "do to the tank what a file of --record-inputs says, in place of what the scene does, and compare the hash at its "
+     "end",
+     0},
     {"hash", KEY_HASH, 0, 0, "print the 128-bit hash of the state as the last line, in hexadecimal", 0},
     {"quiet", KEY_QUIET, 0, 0, "no progress and no report", 0},
     {0},
@@ -113,7 +115,7 @@ static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_
                           const run_outputs *outputs, bool *failed)
 {
     progress bar;
-    progress_start(&bar, arguments->steps, (double)tank->scene.tank.dt_s, arguments->quiet);
+    progress_start(&bar, arguments->first, arguments->steps, (double)tank->scene.tank.dt_s, arguments->quiet);
     uint32_t step = arguments->first;
     *failed = !tool_exports_step(outputs->exports, step, &bar);
     while (!*failed && step < arguments->steps && !tool_interrupted()) {
@@ -131,15 +133,21 @@ static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_
     return step;
 }
 
-/// @param stepping_s  without what the files took
-static void print_report(FILE *file, tool_tank *tank, const tool_exports *exports, double stepping_s)
+/// @param first  the step that it went on from  @param stepping_s  without what the files took
+static void print_report(FILE *file, tool_tank *tank, const tool_exports *exports, uint32_t first, double stepping_s)
 {
     tarn_tank_report report;
     if (tarn_tank_report_get(tank->tank, &report) != TARN_OK) {
         return;
     }
-    fprintf(file, "%s: %" PRIu64 " steps, %.3f s simulated in %.3f s (%.2f x real time)", tank->scene.name, report.step,
-            report.sim_time_s, stepping_s, stepping_s > 0 ? report.sim_time_s / stepping_s : 0.0);
+    const double simulated_s = report.sim_time_s - first * (double)tank->scene.tank.dt_s;
+    fprintf(file, "%s: ", tank->scene.name);
+    if (first > 0) {
+        fprintf(file, "from step %u to ", first);
+    }
+    fprintf(file, "%" PRIu64 "%s", report.step, first > 0 ? "" : " steps");
+    fprintf(file, ", %.3f s simulated in %.3f s (%.2f x real time)", simulated_s, stepping_s,
+            stepping_s > 0 ? simulated_s / stepping_s : 0.0);
     tool_exports_print_time(exports, file);
     fprintf(file, ", %u particles; %s\n", report.particle_count, tarn_device_name(tank->device));
     fprintf(file, "kinetic energy %.6g J/kg, potential %.6g J/kg, top speed %.4g m/s, residual %.3g\n",
@@ -160,7 +168,7 @@ static int finish(const run_arguments *arguments, tool_tank *tank, const tool_in
     const tool_exports *exports = outputs->exports;
     if (!arguments->quiet) {
         FILE *file = arguments->exports.uses_standard_output ? stderr : stdout;
-        print_report(file, tank, exports, elapsed_s - tool_exports_took_s(exports));
+        print_report(file, tank, exports, arguments->first, elapsed_s - tool_exports_took_s(exports));
         tool_probes_print(outputs->probes, file);
         if (inputs != NULL) {
             tool_inputs_print(inputs, file);
@@ -243,6 +251,10 @@ static bool resume(run_arguments *arguments, tool_tank *tank)
 /// The files of a run, but for those of its inputs.
 static bool open_outputs(const run_arguments *arguments, tool_tank *tank, run_outputs *outputs)
 {
+    const char *checkpoint = arguments->checkpoint.write;
+    if (checkpoint != NULL && !tool_checkpoint_prepare(arguments->command, checkpoint)) {
+        return false;
+    }
     outputs->probes = tool_probes_open(arguments->command, &arguments->probes, tank);
     outputs->exports = outputs->probes == NULL ? NULL
                                                : tool_exports_open(arguments->command, &arguments->exports, tank,

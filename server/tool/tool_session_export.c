@@ -224,7 +224,7 @@ static int run(export_arguments *arguments, const kept_copy *copy)
             (void)kept_log_steps(copy->stretches[i].log.bytes, copy->stretches[i].log.count, &more);
             log_steps += more;
         }
-        progress_start(&steps.bar, (uint32_t)log_steps, (double)tank.scene.tank.dt_s, arguments->quiet);
+        progress_start(&steps.bar, 0, (uint32_t)log_steps, (double)tank.scene.tank.dt_s, arguments->quiet);
         status = run_steps(arguments, copy, first, &tank, &steps);
     }
     if (status == EXIT_SUCCESS) {

@@ -13,6 +13,7 @@
 #include "server/common/log.h"
 #include "server/common/scene.h"
 #include "server/worker/places.h"
+#include "server/worker/scene_intake.h"
 #include "server/worker/scene_watch.h"
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
@@ -229,6 +230,9 @@ int main(int argc, char **argv)
 
     static worker self;
     tarn_worker_options_parse(argc, argv, &self.options);
+    if (self.options.takes_scene) {
+        return tarn_scene_intake(self.options.fd);
+    }
     tarn_log_open("tarn-worker", self.options.log_level);
     tarn_log_set_format(self.options.log_format, self.options.index);
     // Nothing that the gateway had open is the worker's business.

@@ -21,7 +21,8 @@ enum {
     OPTION_SCENES,
     OPTION_LOG,
     OPTION_LOG_FORMAT,
-    OPTION_INDEX
+    OPTION_INDEX,
+    OPTION_TAKE_SCENE
 };
 
 static const struct argp_option option_list[] = {
@@ -35,6 +36,8 @@ static const struct argp_option option_list[] = {
     {"log", OPTION_LOG, "error|warn|info|debug", 0, "How much to log", 0},
     {"log-format", OPTION_LOG_FORMAT, "text|json", 0, "What log lines are (default text)", 0},
     {"index", OPTION_INDEX, "N", 0, "Which of tarnd's workers this is, for the log", 0},
+    {"take-scene", OPTION_TAKE_SCENE, NULL, 0,
+     "Instead of simulating, check a scene that was uploaded: from stdin, as tar, into the file of --fd", 0},
     {0},
 };
 
@@ -78,6 +81,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     }
     case OPTION_INDEX:
         options->index = (int)tarn_option_number(state, "index", text, 0, TARN_DEVICE_LIST_MAX - 1);
+        return 0;
+    case OPTION_TAKE_SCENE:
+        options->takes_scene = true;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "found \"%s\", allowed are options only", text);

@@ -5,10 +5,12 @@
 #include "server/common/device_list.h"
 #include "server/common/log.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct tarn_worker_options {
-    int fd; ///< the socket to the gateway
+    int fd; ///< the socket to the gateway; of a scene that is taken, the file that it goes to
+    bool takes_scene; ///< instead of all else (scene_intake.h)
     tarn_device_word device;
     uint32_t threads;   ///< 0: one per processor
     uint32_t fps;       ///< 0: TARN_WORKER_FPS, and more while somebody acts

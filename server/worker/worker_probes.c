@@ -40,7 +40,9 @@ static void spec_of(const tarn_ipc_probe *probe, tarn_probe_spec *spec)
 {
     memset(spec, 0, sizeof *spec);
     spec->shows = probe->shows;
-    spec->has_to = probe->shows == TARN_SHOWS_GAUGE || probe->shows == TARN_SHOWS_FLUX;
+    spec->has_to = tarn_probe_shows_has_to((tarn_probe_shows)probe->shows);
+    spec->has_solid = probe->shows == TARN_SHOWS_FORCE;
+    spec->solid = probe->solid;
     for (int a = 0; a < 3; a++) {
         spec->at_m[a] = (double)probe->at_m[a];
         spec->to_m[a] = spec->has_to ? (double)probe->to_m[a] : 0.0;
@@ -232,10 +234,18 @@ static void fill_scene(const tarn_scene *scene, tarn_ipc_scene_probes *to)
         const tarn_probe_spec *spec = &scene->probes[i];
         tarn_ipc_probe *probe = &to->of.probes[i];
         probe->shows = spec->shows;
+        probe->solid = spec->solid;
         memcpy(probe->label, spec->name, sizeof probe->label);
         for (int a = 0; a < 3; a++) {
             probe->at_m[a] = (float)spec->at_m[a];
             probe->to_m[a] = spec->has_to ? (float)spec->to_m[a] : probe->at_m[a];
+        }
+        if (spec->has_solid) { // for those who don't know the solid; the scene fits its own probes
+            const float *start_m = scene->tank.solids[spec->solid].pose.position_m;
+            for (int a = 0; a < 3; a++) {
+                const float most = (float)scene->tank.cells[a] * scene->tank.cell_m;
+                probe->at_m[a] = probe->to_m[a] = start_m[a] > 0.0f ? fminf(start_m[a], most) : 0.0f;
+            }
         }
         if (spec->shows == TARN_SHOWS_GAUGE && !spec->has_to) {
             probe->to_m[1] = (float)scene->tank.cells[1] * scene->tank.cell_m;

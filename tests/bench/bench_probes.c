@@ -18,11 +18,12 @@ static void fill(tarn_probe *probes, const tarn_tank_desc *desc, bool are_points
     }
     for (int i = 0; i < PROBES; i++) {
         const float x = size[0] * (0.5f + (float)i) / (float)PROBES, z = 0.5f * size[2];
-        probes[i] = (tarn_probe){TARN_PROBE_POINT, {{x, 0.1f * size[1], z}}};
+        probes[i] = (tarn_probe){.kind = TARN_PROBE_POINT, .points_m = {{x, 0.1f * size[1], z}}};
         if (!are_points && i % 4 == 1) {
-            probes[i] = (tarn_probe){TARN_PROBE_GAUGE, {{x, 0.0f, z}, {x, size[1], z}}};
+            probes[i] = (tarn_probe){.kind = TARN_PROBE_GAUGE, .points_m = {{x, 0.0f, z}, {x, size[1], z}}};
         } else if (!are_points && i % 4 == 3) {
-            probes[i] = (tarn_probe){TARN_PROBE_FLUX, {{x, 0.0f, 0.0f}, {x, size[1], 0.0f}, {x, 0.0f, size[2]}}};
+            probes[i] = (tarn_probe){.kind = TARN_PROBE_FLUX,
+                                     .points_m = {{x, 0.0f, 0.0f}, {x, size[1], 0.0f}, {x, 0.0f, size[2]}}};
         }
     }
 }

@@ -45,6 +45,8 @@ import "./cases/xr.mjs";
 import "./cases/eyes.mjs";
 import "./cases/together.mjs";
 import "./cases/owners.mjs";
+import "./cases/scenes.mjs";
+import "./cases/sound.mjs";
 import "./cases/lessons.mjs";
 import "./cases/probes.mjs";
 import "./cases/tls.mjs";

@@ -24,6 +24,10 @@ grep -q "^ExecStart=$folder/prefix/bin/tarnd " "$unit" && ! grep -q /usr/local "
     cmp -s "$unit" "$folder/staged$unit"
 verdict $? "an installed unit starts what was installed"
 
+# Without a folder for it a self-signed certificate is a wrong option there, and the service stays down.
+grep -q '^Environment=XDG_STATE_HOME=%S/tarn$' "$unit"
+verdict $? "a self-signed certificate has a folder"
+
 if ! command -v systemd-analyze >/dev/null; then
     echo "skipped the units by systemd-analyze: it isn't here"
     exit

@@ -60,8 +60,11 @@ static void check_request(const tarn_gate *gate, const char *bytes, size_t byte_
         return;
     }
     const size_t body_bytes = gate->head.method == TARN_HTTP_POST ? gate->head.body_bytes : 0;
-    require(again.status == 0 && again.method == gate->head.method && again.is_upgrade == gate->head.is_upgrade);
-    require(again.body_bytes == body_bytes && byte_count - end == body_bytes);
+    require(again.status == 0 && again.method == gate->head.method && again.is_upgrade == gate->head.is_upgrade &&
+            again.is_upload == gate->head.is_upload);
+    require(again.body_bytes == body_bytes);
+    require(gate->head.is_upload ? byte_count - end == gate->upload_bytes && gate->upload_bytes <= body_bytes
+                                 : byte_count - end == body_bytes);
     require(same(again.path, gate->head.path) && same(again.host, gate->head.host) &&
             same(again.origin, gate->head.origin) && same(again.authorization, gate->head.authorization));
 }
@@ -76,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
     byte_source from = {bytes + 1, byte_count - 1, (size_t)bytes[0] + 1};
     tarn_gate_open(&gate, 3, 0, on_fault, NULL);
     for (int i = 0; i < 1000; i++) {
-        const bool is_frames = gate.phase == TARN_GATE_FRAMES;
+        const bool is_frames = gate.phase == TARN_GATE_FRAMES || gate.phase == TARN_GATE_UPLOAD; // as they come
         const uint8_t *at = from.bytes;
         const ssize_t got = tarn_gate_read(&gate, read_source, &from, passed, sizeof passed);
         if (got <= 0) {
@@ -84,6 +87,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
         }
         if (is_frames) {
             require(memcmp(passed, at, (size_t)got) == 0);
+            if (gate.phase == TARN_GATE_ANSWERING) {
+                require(gate.upload_bytes == gate.head.body_bytes);
+                tarn_gate_answered(&gate, 0);
+            }
             continue;
         }
         check_request(&gate, passed, (size_t)got);

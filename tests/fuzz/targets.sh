@@ -6,7 +6,7 @@
 root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$root/tests/fuzz
 build=$root/build/fuzz
-names='stream stream_lenient message token config ipc http post viewer mesh scene input input_log state session'
+names='stream stream_lenient message token config ipc http post viewer mesh archive scene input input_log state session'
 
 fuzz_build() {
     compiler=
@@ -53,6 +53,7 @@ fuzz_start() {
         # Some thirty acts. Neither these, nor requests, meshes or logs begin as the bytes of messages and frames do.
         viewer) set -- "$@" -max_len=80 ;;
         http) set -- "$@" -max_len=20000 ;; # beyond the largest head
+        archive) set -- "$@" -max_len=6000 ;;
         mesh) set -- "$@" -max_len=2000 "-dict=$build/mesh.dict" ;;
         input_log) set -- "$@" -max_len=2000 ;;
         *) set -- "$@" "$root/tests/protocol/golden" ;;

@@ -124,9 +124,9 @@ static uint32_t choose_probes(const tarn_tank_desc *desc, tarn_probe *probe)
     for (uint32_t i = 0; i < EACH; i++) {
         const float t = (float)i / (EACH - 1), x = t * size_m[0], z = (1.0f - t) * size_m[2];
         const tarn_probe kinds[TARN_PROBE_KIND_COUNT] = {
-            {TARN_PROBE_POINT, {{x, 0.5f * t * size_m[1], z}}},
-            {TARN_PROBE_GAUGE, {{x, 0.0f, z}, {(1.0f - t) * size_m[0], size_m[1], z}}},
-            {TARN_PROBE_FLUX, {{x, 0.0f, 0.0f}, {x, size_m[1], 0.0f}, {x, 0.0f, size_m[2]}}}};
+            {.kind = TARN_PROBE_POINT, .points_m = {{x, 0.5f * t * size_m[1], z}}},
+            {.kind = TARN_PROBE_GAUGE, .points_m = {{x, 0.0f, z}, {(1.0f - t) * size_m[0], size_m[1], z}}},
+            {.kind = TARN_PROBE_FLUX, .points_m = {{x, 0.0f, 0.0f}, {x, size_m[1], 0.0f}, {x, 0.0f, size_m[2]}}}};
         for (int kind = 0; kind < TARN_PROBE_KIND_COUNT; kind++) {
             if (tarn_probe_check(desc, &kinds[kind], NULL, 0) == TARN_OK) {
                 probe[count++] = kinds[kind];

@@ -249,6 +249,19 @@ static float meet_room(const float ray[3])
     return z;
 }
 
+/// Each pixel's depth with nobody in it.
+static const float *room(void)
+{
+    static float depth_m[ACTOR_PIXELS];
+    for (int at = 0; at < ACTOR_PIXELS && depth_m[ACTOR_PIXELS - 1] == 0; at++) {
+        const int x = at % ACTOR_WIDTH, y = at / ACTOR_WIDTH;
+        const float ray[3] = {((float)x + 0.5f - ACTOR_WIDTH * 0.5f) / ACTOR_FOCAL_PIXELS,
+                              (ACTOR_HEIGHT * 0.5f - (float)y - 0.5f) / ACTOR_FOCAL_PIXELS, 1};
+        depth_m[at] = meet_room(ray);
+    }
+    return depth_m;
+}
+
 static void render_truth(const actor_scene *scene, float time_s, actor_frame *frame)
 {
     static body now, earlier, later;
@@ -258,16 +271,9 @@ static void render_truth(const actor_scene *scene, float time_s, actor_frame *fr
     pose(scene, time_s, &now);
     pose(&always, time_s - little_s, &earlier);
     pose(&always, time_s + little_s, &later);
-    for (int y = 0; y < ACTOR_HEIGHT; y++) {
-        for (int x = 0; x < ACTOR_WIDTH; x++) {
-            const int at = y * ACTOR_WIDTH + x;
-            const float ray[3] = {((float)x + 0.5f - ACTOR_WIDTH * 0.5f) / ACTOR_FOCAL_PIXELS,
-                                  (ACTOR_HEIGHT * 0.5f - (float)y - 0.5f) / ACTOR_FOCAL_PIXELS, 1};
-            frame->depth_m[at] = meet_room(ray);
-            frame->person[at] = 0;
-            memset(frame->velocity[at], 0, sizeof frame->velocity[at]);
-        }
-    }
+    memcpy(frame->depth_m, room(), sizeof frame->depth_m);
+    memset(frame->person, 0, sizeof frame->person);
+    memset(frame->velocity, 0, sizeof frame->velocity);
     for (uint32_t i = 0; i < now.count; i++) {
         const part *p = &now.parts[i];
         int box[4];
@@ -322,6 +328,12 @@ typedef struct frame_noise {
     lattice x, y, depth;
 } frame_noise;
 
+/// fminf is a call.
+static float least(float a, float b)
+{
+    return a < b ? a : b;
+}
+
 /// Whether the projector's light reaches a pixel: along a row, the nearest of what lies in its direction.
 static void find_shadows(const float *depth_m, bool *shadow)
 {
@@ -337,17 +349,30 @@ static void find_shadows(const float *depth_m, bool *shadow)
                 continue;
             }
             if (pass == 0) {
-                nearest[slot] = fminf(nearest[slot], depth_m[x]);
+                nearest[slot] = least(nearest[slot], depth_m[x]);
             } else {
-                shadow[x] = depth_m[x] > fminf(nearest[slot], fmaxf(nearest[slot - 1], nearest[slot + 1])) + 0.15f;
+                const float beside = -least(-nearest[slot - 1], -nearest[slot + 1]);
+                shadow[x] = depth_m[x] > least(nearest[slot], beside) + 0.15f;
             }
         }
     }
 }
 
-static float disparity(float depth_m)
+/// Of a row, in which most of the room is as far away as what is beside it: arc tangents are what takes longest here.
+static float disparity(int row, float depth_m)
 {
-    return (atanf(depth_m / 0.1236f) - 1.1863f) * 2842.5f;
+    static float known_m[ACTOR_HEIGHT], known[ACTOR_HEIGHT];
+    if (known_m[row] != depth_m) {
+        known_m[row] = depth_m;
+        known[row] = (atanf(depth_m / 0.1236f) - 1.1863f) * 2842.5f;
+    }
+    return known[row];
+}
+
+/// Of numbers between -1024 and 2^20; a call of lroundf takes longer than a pixel has.
+static int nearest(float value)
+{
+    return (int)(value + 1024.5f) - 1024;
 }
 
 static uint16_t sense(const actor_scene *scene, uint32_t n, const frame_noise *all, const actor_frame *frame, int x,
@@ -356,8 +381,8 @@ static uint16_t sense(const actor_scene *scene, uint32_t n, const frame_noise *a
     const uint32_t seed = scene->seed;
     const int at = y * ACTOR_WIDTH + x;
     // Edges tremble: what is measured here is what is a little beside.
-    const int sx = x + (int)lroundf(0.9f * scene->noise * shared(&all->x, x, y));
-    const int sy = y + (int)lroundf(0.9f * scene->noise * shared(&all->y, x, y));
+    const int sx = x + nearest(0.9f * scene->noise * shared(&all->x, x, y));
+    const int sy = y + nearest(0.9f * scene->noise * shared(&all->y, x, y));
     const int cx = sx < 0 ? 0 : sx >= ACTOR_WIDTH ? ACTOR_WIDTH - 1 : sx;
     const int cy = sy < 0 ? 0 : sy >= ACTOR_HEIGHT ? ACTOR_HEIGHT - 1 : sy;
     const float depth_m = frame->depth_m[cy * ACTOR_WIDTH + cx];
@@ -374,7 +399,7 @@ static uint16_t sense(const actor_scene *scene, uint32_t n, const frame_noise *a
         }
     }
     const float noise = 0.35f * normal(hash(seed + 15, n, (uint32_t)at)) + 0.40f * shared(&all->depth, x, y);
-    const float raw = roundf(disparity(depth_m) + scene->noise * noise);
+    const int raw = nearest(disparity(cy, depth_m) + scene->noise * noise);
     return raw < 1 || raw >= ACTOR_NOTHING ? ACTOR_NOTHING : (uint16_t)raw;
 }
 

@@ -135,9 +135,9 @@ static tarn_probes *open_probes(const physics_tank *t, const tarn_tank_desc *des
     tarn_probes *probes = NULL;
     for (int gauge = 0; gauge < GAUGES; gauge++) {
         const float x = (float)gauge_x_m[gauge];
-        probe[gauge] = (tarn_probe){TARN_PROBE_GAUGE, {{x, 0.0f, z}, {x, top, z}}};
+        probe[gauge] = (tarn_probe){.kind = TARN_PROBE_GAUGE, .points_m = {{x, 0.0f, z}, {x, top, z}}};
     }
-    probe[PROBE_EDGE] = (tarn_probe){TARN_PROBE_POINT, {{(float)length_m, (float)disc_edge_m, z}}};
+    probe[PROBE_EDGE] = (tarn_probe){.kind = TARN_PROBE_POINT, .points_m = {{(float)length_m, (float)disc_edge_m, z}}};
     assert_int_equal(tarn_probes_create(t->tank, probe, PROBES, &probes), TARN_OK);
     return probes;
 }

@@ -87,7 +87,7 @@ static void measure_probes(physics_tank *t, double depth_cells, const char *name
     for (int i = 0; i < COUNT; i++) {
         const float share = (float)(i / 2) / (COUNT / 2), side = i % 2 == 0 ? 0.003f : 0.47f;
         const float up = share * (float)(depth_cells - 0.5) * desc->cell_m;
-        probe[i] = (tarn_probe){TARN_PROBE_POINT, {{1.25f * side, up, 0.75f * side}}};
+        probe[i] = (tarn_probe){.kind = TARN_PROBE_POINT, .points_m = {{1.25f * side, up, 0.75f * side}}};
     }
     assert_int_equal(tarn_probes_create(t->tank, probe, COUNT, &probes), TARN_OK);
     assert_int_equal(tarn_probes_read(probes, reading), TARN_OK);

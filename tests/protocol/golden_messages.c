@@ -259,6 +259,12 @@ static void probe_place(tarn_message *m)
                                  .label = "Wehr \u00fcber"};
 }
 
+static void probe_force(tarn_message *m)
+{
+    m->probe = (tarn_probe_wish){
+        .action = TARN_PROBE_ACT_PLACE, .shows = TARN_SHOWS_FORCE, .at_m = {0.5f, 0.25f, 1.0f}, .solid = 63};
+}
+
 static void probe_move(tarn_message *m)
 {
     m->probe = (tarn_probe_wish){.action = TARN_PROBE_ACT_MOVE,
@@ -293,6 +299,16 @@ static void probes(tarn_message *m)
                     .column_count = 2,
                     .columns = {"depth_m", "surface_m"}},
                    {.id = 9, .shows = TARN_SHOWS_FLUX, .to_m = {0.0f, 1.0f, 1.0f}}},
+    };
+}
+
+static void probes_of_forces(tarn_message *m)
+{
+    m->probes = (tarn_probe_list){
+        .list = 9,
+        .probe_count = 2,
+        .probes = {{.id = 1, .shows = TARN_SHOWS_FORCE, .solid = 2, .column_count = 1, .columns = {"force_x_n"}},
+                   {.id = 2, .shows = TARN_SHOWS_WALL, .to_m = {1.0f, 0.0f, 1.0f}}},
     };
 }
 
@@ -495,9 +511,11 @@ static const struct {
     {"message-lock-probe", TARN_MESSAGE_LOCK, lock_probe},
     {"message-view-probes", TARN_MESSAGE_VIEW, view_with_probes},
     {"message-probe-place", TARN_MESSAGE_PROBE, probe_place},
+    {"message-probe-force", TARN_MESSAGE_PROBE, probe_force},
     {"message-probe-move", TARN_MESSAGE_PROBE, probe_move},
     {"message-probe-remove", TARN_MESSAGE_PROBE, probe_remove},
     {"message-probes", TARN_MESSAGE_PROBES, probes},
+    {"message-probes-of-forces", TARN_MESSAGE_PROBES, probes_of_forces},
     {"message-probes-none", TARN_MESSAGE_PROBES, probes_none},
     {"message-readings", TARN_MESSAGE_READINGS, readings},
     {"message-viewers-moderated", TARN_MESSAGE_VIEWERS, moderated_list},

@@ -439,6 +439,19 @@ static void test_reads_probes(void **state)
     assert_true(scene.probes[1].has_to);
     assert_float_equal(scene.probes[1].to_m[1], 0.5, 0.0);
     assert_string_equal(scene.probes[2].name, "point3");
+    read_with("'solids':[{'shape':{'sphere':{'radius_m':0.1}},'position_m':[0.5,0.5,0.5]}],"
+              "'probes':[{'kind':'force','solid':0},{'kind':'wall','at_m':[0,0,0],'to_m':[0.5,0,0.5]}]");
+    assert_int_equal(scene.probes[0].shows, TARN_SHOWS_FORCE);
+    assert_true(scene.probes[0].has_solid);
+    assert_string_equal(scene.probes[1].name, "wall2");
+    REFUSES_WITH("'probes':[{'kind':'force','solid':0}]", TARN_E_LIMIT, "probes[0]", "the tank has 0, counted from 0");
+    REFUSES_WITH("'probes':[{'kind':'force'}]", TARN_E_LIMIT, "probes[0]", "found no solid");
+    REFUSES_WITH("'probes':[{'kind':'force','solid':0.5}]", TARN_E_MALFORMED, "probes[0].solid", "");
+    REFUSES_WITH("'probes':[{'kind':'force','solid':0,'at_m':[0,0,0]}]", TARN_E_ARGUMENT, "probes[0].at_m",
+                 "a force has");
+    REFUSES_WITH("'probes':[{'kind':'point','solid':0,'at_m':[0,0,0]}]", TARN_E_LIMIT, "probes[0]", "of a force alone");
+    REFUSES_WITH("'probes':[{'kind':'wall','at_m':[0,0.1,0],'to_m':[0.5,0.1,0.5]}]", TARN_E_LIMIT, "probes[0]",
+                 "none of the tank's walls");
     REFUSES_WITH("'probes':[{'kind':'rod','at_m':[0,0,0]}]", TARN_E_MALFORMED, "probes[0].kind",
                  "allowed is one of \"point\", \"pressure\"");
     REFUSES_WITH("'probes':[{'kind':'gauge'}]", TARN_E_MALFORMED, "probes[0].at_m", "missing");

@@ -242,10 +242,18 @@ run 0 run -q -x -s 12 --resume "$folder/state" --threads 1 "$folder/small.json"
 cmp -s "$folder/out" "$folder/hash" || fail "a run that went on twice has another hash"
 run 1 run -s 3 --resume "$folder/state" "$folder/small.json"
 says 'found the state of step 11, allowed is at most --steps, 3'
-run 1 run -s 12 --resume "$folder/state" --set cell_m=0.125 "$folder/small.json"
-says "state: found no state of this scene's tank"
+run 0 run -s 12 --resume "$folder/state" "$folder/small.json"
+grep -q '^small: from step 11 to 12, 0.017 s simulated' "$folder/out" || fail "a resumed run counts what it hasn't done"
+for change in cell_m=0.125 gravity_m_s2=1.6 solver.flip_ratio=0.5; do
+    run 1 run -s 12 --resume "$folder/state" --set "$change" "$folder/small.json"
+    says "state: found the state of another scene"
+done
+run 0 run -q -x -s 12 --resume "$folder/state" --set title=Other "$folder/small.json"
+cmp -s "$folder/out" "$folder/hash" || fail "a checkpoint isn't of a scene with another title"
 run 1 run -s 12 --resume "$folder/small.json" "$folder/small.json"
-says "small.json: found no state of this scene's tank"
+says "small.json: found something else"
+run 0 run -q -s 2 --checkpoint "$folder/made/state" "$folder/small.json"
+[ -s "$folder/made/state" ] || fail "no folder is made for a checkpoint"
 run 1 run -s 12 --resume "$folder/nothing" "$folder/small.json"
 says 'nothing: '
 run 1 run -s 2 --checkpoint "$folder/no/such/state" "$folder/small.json"
@@ -256,7 +264,7 @@ run 1 run --resume "$folder/state" --record-inputs "$folder/inputs" "$folder/sma
 says 'found --record-inputs too'
 head -c 4000 "$folder/state" >"$folder/short-state"
 run 1 run -s 12 --resume "$folder/short-state" "$folder/small.json"
-says "short-state: found no state of this scene's tank"
+says "short-state: found a damaged state"
 
 # What is right and was hardly meant: a ball beside the tank, a thin wall, a mesh with a hole, a block inside a solid.
 cat >"$folder/whole.obj" <<'END'
@@ -299,6 +307,12 @@ says 'odd.json: warning: blocks[0]: 100 % of it lie in solids, where nothing is'
 sed -i 's/hole.obj/whole.obj/' "$folder/odd.json"
 run 0 check "$folder/odd.json"
 [ "$(grep -c warning "$folder/err")" = 3 ] || fail "a closed mesh with two vertices at one place was taken for an open one"
+run 0 run -q -s 1 --checkpoint "$folder/odd-state" "$folder/odd.json"
+sed -i 's/^v 0 0 0$/v 0 0.1 0/' "$folder/whole.obj"
+run 1 run -s 2 --resume "$folder/odd-state" "$folder/odd.json"
+says "odd-state: found the state of another scene"
+sed -i 's/^v 0 0.1 0$/v 0 0 0/' "$folder/whole.obj"
+run 0 run -q -s 2 --resume "$folder/odd-state" "$folder/odd.json"
 echo '{ "size_m": [1, 1, 1], "cell_m": 0.0625, "blocks": [{ "min_m": [0, 0, 0], "max_m": [1, 0.5, 1] }] }' >"$folder/rest.json"
 run 0 check "$folder/rest.json"
 says 'rest.json: warning: nothing moves by itself: the liquid lies 0.5 m deep from wall to wall'

@@ -185,6 +185,78 @@ static void test_each_phase_has_its_time(void **state)
     tarn_gate_close(&gate);
 }
 
+/// A scene's body goes on as it comes, in whatever pieces, and no byte behind it does.
+static void test_an_upload_passes_as_it_comes(void **state)
+{
+    (void)state;
+    enum { BODY = 20000, BEHIND = 5 };
+    static const char head[] = "POST /sessions/main/scenes HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n";
+    static char sent[sizeof head - 1 + BODY + BEHIND], all[sizeof sent + TARN_GATEWAY_HEADER_BYTES_MAX];
+    static const size_t pieces[] = {1, 100, 2047, 2048, 2049, 8192, SIZE_MAX};
+    memcpy(sent, head, sizeof head - 1);
+    for (int i = 0; i < BODY + BEHIND; i++) {
+        sent[sizeof head - 1 + i] = (char)('a' + i % 26);
+    }
+    for (size_t p = 0; p < sizeof pieces / sizeof pieces[0]; p++) {
+        byte_source from = {sent, sizeof sent, pieces[p], false};
+        size_t got_bytes = 0;
+        begin();
+        do {
+            const ssize_t got = tarn_gate_read(&gate, read_source, &from, passed, TARN_GATEWAY_READ_BYTES);
+            assert_true(got > 0);
+            // Over TLS, less than was asked for means that there is no more.
+            assert_true(pieces[p] < SIZE_MAX || gate.phase != TARN_GATE_UPLOAD || got == TARN_GATEWAY_READ_BYTES);
+            memcpy(all + got_bytes, passed, (size_t)got);
+            got_bytes += (size_t)got;
+        } while (gate.phase == TARN_GATE_UPLOAD);
+        assert_int_equal(gate.phase, TARN_GATE_ANSWERING);
+        assert_int_equal(got_bytes, sizeof head - 1 + BODY); // which is what is passed on, too
+        assert_memory_equal(all, sent, got_bytes);
+        assert_int_equal(tarn_gate_read(&gate, read_source, &from, passed, TARN_GATEWAY_READ_BYTES), -1);
+        assert_true(gate.is_overrun);
+    }
+    begin();
+    assert_true(give(sent, sizeof head - 1 + 10, SIZE_MAX) > 0);
+    assert_false(tarn_gate_is_partial(&gate)); // libwebsockets has its head
+    assert_int_equal(after_ms(TARN_GATEWAY_BODY_MS_MAX), TARN_GATE_STAYS);
+    assert_int_equal(after_ms(TARN_GATEWAY_BODY_MS_MAX + 1), TARN_GATE_ENDS);
+    assert_true(give(sent + sizeof head - 1 + 10, 19661 - 10, SIZE_MAX) > 0); // one read of 8192
+    assert_int_equal(after_ms(TARN_GATEWAY_BODY_MS_MAX + 8202 * 1000 / TARN_GATEWAY_UPLOAD_BYTES_PER_S_MIN),
+                     TARN_GATE_STAYS);
+    assert_int_equal(after_ms(TARN_GATEWAY_BODY_MS_MAX + 8202 * 1000 / TARN_GATEWAY_UPLOAD_BYTES_PER_S_MIN + 1),
+                     TARN_GATE_ENDS);
+    tarn_gate_close(&gate);
+}
+
+/// So much may come to a session's scenes alone.
+static void test_only_a_scene_may_be_large(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        unsigned status;
+    } targets[] = {
+        {"POST /sessions/main/scenes HTTP/1.1\r\nHost: a\r\nContent-Length: 33554432\r\n\r\n", 0},
+        {"POST /sessions/main/scenes?a HTTP/1.1\r\nHost: a\r\nContent-Length: 33554432\r\n\r\n", 0},
+        {"POST /sessions/main/scenes HTTP/1.1\r\nHost: a\r\nContent-Length: 33554433\r\n\r\n", 413},
+        {"POST /sessions/main/scenes HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 413},
+        {"POST /sessions/main/scenes/a HTTP/1.1\r\nHost: a\r\nContent-Length: 1025\r\n\r\n", 413},
+        {"POST /sessions/a/b/scenes HTTP/1.1\r\nHost: a\r\nContent-Length: 1025\r\n\r\n", 413},
+        {"POST /sessions//scenes HTTP/1.1\r\nHost: a\r\nContent-Length: 1025\r\n\r\n", 413},
+        {"POST /sessions/scenes HTTP/1.1\r\nHost: a\r\nContent-Length: 1025\r\n\r\n", 413},
+        {"POST /sessions HTTP/1.1\r\nHost: a\r\nContent-Length: 1025\r\n\r\n", 413},
+    };
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        begin();
+        assert_true(give_text(targets[i].line) > 0);
+        if (gate.head.status != targets[i].status) {
+            fail_msg("%s: expected %u, got %u", targets[i].line, targets[i].status, gate.head.status);
+        }
+        assert_int_equal(gate.phase, targets[i].status == 0 ? TARN_GATE_UPLOAD : TARN_GATE_ANSWERING);
+    }
+    tarn_gate_close(&gate);
+}
+
 static struct in6_addr address_of(const char *text)
 {
     struct in6_addr address = {0};
@@ -281,6 +353,8 @@ int main(void)
         cmocka_unit_test(test_a_refused_request_is_passed_on_as_another),
         cmocka_unit_test(test_frames_pass_as_they_are_until_one_is_wrong),
         cmocka_unit_test(test_each_phase_has_its_time),
+        cmocka_unit_test(test_an_upload_passes_as_it_comes),
+        cmocka_unit_test(test_only_a_scene_may_be_large),
         cmocka_unit_test(test_networks_of_proxies_are_read),
         cmocka_unit_test(test_a_client_is_whom_trusted_proxies_name),
     };

@@ -128,6 +128,7 @@ static void test_each_option_has_one_name_everywhere(void **state)
         {"store-max", "3G", "\"3G\""},
         {"store-age", "3d", "\"3d\""},
         {"scenes", "/scenes", "\"/scenes\""},
+        {"uploads", "512M", "\"512M\""},
         {"devices", "cpu,cuda:1", "\"cpu,cuda:1\""},
         {"threads", "3", "3"},
         {"fps", "20", "20"},

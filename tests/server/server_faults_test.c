@@ -369,7 +369,10 @@ static void test_wrong_starts_say_what_is_wrong(void **state)
     expect_refusal((const char *[]){"--port", "0", "--worker", "/bin/false", NULL}, "exit status 1", "worker");
     expect_usage((const char *[]){"--port", "seventy", NULL}, "found \"seventy\"",
                  ", allowed is a whole number from 0 to 65535");
-    expect_refusal((const char *[]){"--host", "256.1.1.1", NULL}, "256.1.1.1", "--host");
+    expect_refusal((const char *[]){"--host", "256.1.1.1", NULL}, "--host 256.1.1.1: ", "allowed is an address");
+    // A network for examples (RFC 5737).
+    expect_refusal((const char *[]){"--port", "0", "--host", "203.0.113.77", NULL},
+                   "--host 203.0.113.77 is no address of this machine", "0.0.0.0");
     expect_usage((const char *[]){"--device", "abacus", NULL}, "found \"abacus\"",
                  "allowed are cpu, cuda, cuda:0 to cuda:63 and auto");
     expect_usage((const char *[]){"--devices", "cuda:0,cpu,cuda", NULL}, "--devices: found \"cuda\" after the same GPU",

@@ -300,6 +300,43 @@ static void test_pressure_is_that_of_the_water_above(void **state)
     }
 }
 
+static void place_force(watcher *w, uint32_t solid)
+{
+    wish(w, &(tarn_probe_wish){.action = TARN_PROBE_ACT_PLACE, .shows = TARN_SHOWS_FORCE, .solid = solid});
+}
+
+/// A wall bears the water beside it; what floats is borne by what it weighs, 172 N, whoever asks for it.
+static void test_forces_are_those_of_the_water(void **state)
+{
+    (void)state;
+    const double weight_n = 500.0 * 9.81 * 0.375 * 0.25 * 0.375, wall_n = 0.5 * 1000.0 * 9.81 * 0.5 * 0.5;
+    place_force(&ada, 0);
+    expect_refusal(&ada, TARN_ERROR_INPUT, "probe: the solid is 0; the tank has 0, counted from 0");
+    load(&ada, "float");
+    wait_count(&ada, 1);
+    place_force(&ada, 0);
+    wait_count(&ada, 2);
+    wish(&ada,
+         &(tarn_probe_wish){.action = TARN_PROBE_ACT_PLACE, .shows = TARN_SHOWS_WALL, .to_m = {0.0f, 1.0f, 1.0f}});
+    wait_count(&ada, 3);
+    place_force(&ada, 1);
+    expect_refusal(&ada, TARN_ERROR_INPUT, "probe: the solid is 1; the tank has 1");
+    const uint32_t lift = column_of(&ada, ada.list.probes[0].id, "force_y_n");
+    const uint32_t again = column_of(&ada, ada.list.probes[1].id, "force_y_n");
+    const uint32_t side = column_of(&ada, ada.list.probes[2].id, "force_x_n");
+    while (ada.row_count < 60 || ada.steps[ada.row_count - 1] < 240) { // it bobs
+        wait_rows(&ada, ada.row_count + 1);
+    }
+    double mean[2] = {0.0, 0.0};
+    for (uint32_t i = ada.row_count - 60; i < ada.row_count; i++) {
+        mean[0] += (double)ada.rows[i][lift] / 60.0;
+        mean[1] += (double)ada.rows[i][side] / 60.0;
+        assert_float_equal(ada.rows[i][lift], ada.rows[i][again], 0.0f);
+    }
+    assert_true(fabs(mean[0] - weight_n) < 0.05 * weight_n);
+    assert_true(-mean[1] > wall_n && -mean[1] < 1.2 * wall_n); // the box raises the water by 2 cm
+}
+
 static double arrival_s(const watcher *w, uint32_t column)
 {
     for (uint32_t i = 0; i < w->row_count; i++) {
@@ -632,6 +669,7 @@ int main(void)
 #define IN_THE_POOL(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         IN_THE_POOL(test_pressure_is_that_of_the_water_above),
+        IN_THE_POOL(test_forces_are_those_of_the_water),
         IN_THE_POOL(test_a_dam_comes_to_its_gauges_in_time),
         IN_THE_POOL(test_who_measures_changes_nothing),
         IN_THE_POOL(test_two_people_measure_in_one_tank),

@@ -383,6 +383,16 @@ static void test_a_replay_writes_what_a_run_does(void **state)
     assert_int_equal(access(in_dir("some.usda"), F_OK), 0);
     expect("replay" SCENES "--from 0.3 --to 0.3 --ply single main.tank", 0, "0 steps");
     expect_same_files("all/small-dam-000018.ply", "single/small-dam-000000.ply");
+    // What is measured again is what was there, wherever one begins.
+    expect("replay" SCENES "--probe point:0.1,0.05,0.1 --probe rod=gauge:0.1,0,0.1 --probes all.csv main.tank", 0,
+           "columns of 34 steps in all.csv");
+    expect("replay" SCENES "--quiet --from 0.2 --to 0.4 --probe point:0.1,0.05,0.1 --probe rod=gauge:0.1,0,0.1 "
+           "--probes some.csv main.tank",
+           0, "");
+    char command[2 * PATH_BYTES];
+    snprintf(command, sizeof command,
+             "cd %s && sed -n '1p;14,25p' all.csv | cmp - some.csv && test $(wc -l <all.csv) = 35", dir);
+    assert_int_equal(system(command), 0);
     static const struct {
         const char *arguments;
         int status;
@@ -393,7 +403,9 @@ static void test_a_replay_writes_what_a_run_does(void **state)
         {"--from 0.4 --to 0.2 --hash main.tank", 2, "--to: found 0.2, allowed is nothing before --from, which is 0.4"},
         {"--from -1 --hash main.tank", 2, "--from: found \"-1\", allowed are seconds"},
         {"--to nan --hash main.tank", 2, "--to: found \"nan\", allowed are seconds"},
-        {"--from 0.1 main.tank", 2, "--from needs --export, --render, --ply or --hash"},
+        {"--from 0.1 main.tank", 2, "--from needs --export, --render, --ply, --probes or --hash"},
+        {"--probe gauge:0,0,0 main.tank", 2, "--probe needs --probes FILE.csv"},
+        {"--probe gauge:0,9,0 --probes none.csv main.tank", 1, "y is 9 m; allowed is 0 to"},
         {"--verify --ply all main.tank", 2, "found both --verify and something to write"},
         {"--render film.mp4 main.tank", 2, "--render: found \"film.mp4\", allowed is"},
         {"--ply all missing", 1, "missing: No such file or directory"},

@@ -74,7 +74,7 @@ typedef struct floated {
 
 static floated float_box(float density_kg_m3)
 {
-    enum { STEPS = 720, LATE = 120 };
+    enum { STEPS = 480, LATE = 120 };
     tarn_tank_desc desc = solid_tank_pool(32, 32, 32, 0.03125f, 0.5f);
     const float half_m = 0.15f;
     const double volume_m3 = pow(2.0 * (double)half_m, 3.0), body_kg = (double)density_kg_m3 * volume_m3;
@@ -242,7 +242,7 @@ static void buoyancy_at_an_interface_is_both_liquids(void **state)
 static double displaced_too_much(tarn_device *device, tarn_shape_kind kind, const float half_cells[3],
                                  double volume_cells, double height_cells, float level_cells)
 {
-    enum { STEPS = 300, LATE = 150, EDGE = 24 };
+    enum { STEPS = 240, LATE = 120, EDGE = 24 };
     const float c = 0.03125f;
     tarn_tank_desc desc = solid_tank_pool(EDGE, EDGE, EDGE, c, level_cells * c);
     solid_tank_add_free(&desc, kind, (const float[3]){half_cells[0] * c, half_cells[1] * c, half_cells[2] * c},

@@ -27,12 +27,12 @@ static void within(const char *what, double value, double wanted, double bound)
 
 static tarn_probe point_at(float x, float y, float z)
 {
-    return (tarn_probe){TARN_PROBE_POINT, {{x, y, z}}};
+    return (tarn_probe){.kind = TARN_PROBE_POINT, .points_m = {{x, y, z}}};
 }
 
 static tarn_probe gauge_at(float x, float z, float top)
 {
-    return (tarn_probe){TARN_PROBE_GAUGE, {{x, 0.0f, z}, {x, top, z}}};
+    return (tarn_probe){.kind = TARN_PROBE_GAUGE, .points_m = {{x, 0.0f, z}, {x, top, z}}};
 }
 
 static tarn_probes *open_probes(tarn_tank *tank, const tarn_probe *probe, uint32_t count)
@@ -85,7 +85,7 @@ static void check_rest(tarn_device *device, double depth_cells)
     }
     probe[GAUGE] = gauge_at(0.21f, 0.33f, 0.75f);
     probe[ABOVE] = point_at(0.25f, (float)(depth_cells + 1.5) * desc.cell_m, 0.25f);
-    probe[SLANTED] = (tarn_probe){TARN_PROBE_GAUGE, {{0.1f, 0.75f, 0.1f}, {0.4f, 0.25f, 0.4f}}};
+    probe[SLANTED] = (tarn_probe){.kind = TARN_PROBE_GAUGE, .points_m = {{0.1f, 0.75f, 0.1f}, {0.4f, 0.25f, 0.4f}}};
     tarn_probes *probes = open_probes(tank, probe, REST_PROBES);
     steps(tank, 120);
     assert_int_equal(tarn_probes_read(probes, reading), TARN_OK);
@@ -141,13 +141,13 @@ static void water_that_moves(void **state)
     const tarn_probe probe[] = {
         point_at(0.6f, 0.2f, 0.25f),
         // across, all of it; the other way round; a part; beside; along
-        {TARN_PROBE_FLUX, {{0.6f, 0.0f, 0.0f}, {0.6f, 0.75f, 0.0f}, {0.6f, 0.0f, 0.5f}}},
-        {TARN_PROBE_FLUX, {{0.6f, 0.0f, 0.0f}, {0.6f, 0.0f, 0.5f}, {0.6f, 0.75f, 0.0f}}},
-        {TARN_PROBE_FLUX, {{0.6f, 0.1f, 0.1f}, {0.6f, 0.2f, 0.1f}, {0.6f, 0.1f, 0.3f}}},
-        {TARN_PROBE_FLUX, {{0.6f, 0.45f, 0.0f}, {0.6f, 0.75f, 0.0f}, {0.6f, 0.45f, 0.5f}}},
-        {TARN_PROBE_FLUX, {{0.3f, 0.2f, 0.0f}, {0.3f, 0.2f, 0.5f}, {0.9f, 0.2f, 0.0f}}},
+        {.kind = TARN_PROBE_FLUX, .points_m = {{0.6f, 0.0f, 0.0f}, {0.6f, 0.75f, 0.0f}, {0.6f, 0.0f, 0.5f}}},
+        {.kind = TARN_PROBE_FLUX, .points_m = {{0.6f, 0.0f, 0.0f}, {0.6f, 0.0f, 0.5f}, {0.6f, 0.75f, 0.0f}}},
+        {.kind = TARN_PROBE_FLUX, .points_m = {{0.6f, 0.1f, 0.1f}, {0.6f, 0.2f, 0.1f}, {0.6f, 0.1f, 0.3f}}},
+        {.kind = TARN_PROBE_FLUX, .points_m = {{0.6f, 0.45f, 0.0f}, {0.6f, 0.75f, 0.0f}, {0.6f, 0.45f, 0.5f}}},
+        {.kind = TARN_PROBE_FLUX, .points_m = {{0.3f, 0.2f, 0.0f}, {0.3f, 0.2f, 0.5f}, {0.9f, 0.2f, 0.0f}}},
         // half as much through one that is turned by 60 degrees, of twice the width
-        {TARN_PROBE_FLUX, {{0.6f, 0.1f, 0.1f}, {0.6f, 0.2f, 0.1f}, {0.77320508f, 0.1f, 0.2f}}},
+        {.kind = TARN_PROBE_FLUX, .points_m = {{0.6f, 0.1f, 0.1f}, {0.6f, 0.2f, 0.1f}, {0.77320508f, 0.1f, 0.2f}}},
     };
     enum { COUNT = sizeof probe / sizeof probe[0] };
     tarn_probe_reading reading[COUNT];
@@ -180,10 +180,10 @@ static void far_across(void **state)
     desc.blocks[0] = (tarn_fluid_block){.max_m = {2.0f, 1.0f, 1.0f}, .velocity_m_s = {1.0f}};
     tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_probe probe[] = {
-        {TARN_PROBE_GAUGE, {{0.0f, 0.0f, 0.0f}, {2.0f, 1.0f, 1.0f}}},
-        {TARN_PROBE_GAUGE, {{2.0f, 0.05f, 1.0f}, {0.0f, 1.0f, 0.0f}}},
-        {TARN_PROBE_GAUGE, {{0.0f, 0.4f, 0.1f}, {2.0f, 0.4f, 0.1f}}},
-        {TARN_PROBE_FLUX, {{0.0f, 0.0f, 0.0f}, {2.0f, 1.0f, 0.0f}, {0.0f, 0.0f, 1.0f}}},
+        {.kind = TARN_PROBE_GAUGE, .points_m = {{0.0f, 0.0f, 0.0f}, {2.0f, 1.0f, 1.0f}}},
+        {.kind = TARN_PROBE_GAUGE, .points_m = {{2.0f, 0.05f, 1.0f}, {0.0f, 1.0f, 0.0f}}},
+        {.kind = TARN_PROBE_GAUGE, .points_m = {{0.0f, 0.4f, 0.1f}, {2.0f, 0.4f, 0.1f}}},
+        {.kind = TARN_PROBE_FLUX, .points_m = {{0.0f, 0.0f, 0.0f}, {2.0f, 1.0f, 0.0f}, {0.0f, 0.0f, 1.0f}}},
     };
     tarn_probe_reading reading[4];
     tarn_probes *probes = open_probes(tank, probe, 4);
@@ -406,12 +406,19 @@ static void busy_probes(const tarn_tank_desc *desc, tarn_probe *probe)
                 z = (float)desc->cells[2] * desc->cell_m;
     for (int i = 0; i < BUSY_PROBES; i++) {
         const float t = (float)i / (BUSY_PROBES - 1), u = (float)(i * 7 % BUSY_PROBES) / (BUSY_PROBES - 1);
-        if (i % 3 == 0) {
+        if (i % 5 == 0) {
             probe[i] = point_at(t * x, 0.5f * u * y, u * z);
-        } else if (i % 3 == 1) {
-            probe[i] = (tarn_probe){TARN_PROBE_GAUGE, {{t * x, 0.0f, u * z}, {u * x, y, t * z}}};
+        } else if (i % 5 == 1) {
+            probe[i] = (tarn_probe){.kind = TARN_PROBE_GAUGE, .points_m = {{t * x, 0.0f, u * z}, {u * x, y, t * z}}};
+        } else if (i % 5 == 2) {
+            probe[i] = (tarn_probe){.kind = TARN_PROBE_FLUX,
+                                    .points_m = {{t * x, 0.0f, 0.0f}, {t * x, y, 0.0f}, {t * x, 0.0f, z}}};
+        } else if (i % 5 == 3) {
+            probe[i] = (tarn_probe){.kind = TARN_PROBE_WALL,
+                                    .points_m = {{0.0f, 0.0f, 0.0f}, {0.0f, t * y, 0.0f}, {0.0f, 0.0f, u * z + 0.1f}}};
+            probe[i].points_m[2][2] = fminf(probe[i].points_m[2][2], z);
         } else {
-            probe[i] = (tarn_probe){TARN_PROBE_FLUX, {{t * x, 0.0f, 0.0f}, {t * x, y, 0.0f}, {t * x, 0.0f, z}}};
+            probe[i] = (tarn_probe){.kind = TARN_PROBE_FORCE, .solid = (uint32_t)i / 5 % 2};
         }
     }
 }
@@ -454,13 +461,15 @@ static void nothing_changes(void **state)
         tarn_tank_destroy(tank);
         tarn_device_destroy(device);
     }
-    bool is_some[3] = {false, false, false};
+    bool is_some[5] = {false, false, false, false, false};
     for (int i = 0; i < BUSY_PROBES; i++) {
         is_some[0] |= wanted[i].pressure_pa > 0.0f;
         is_some[1] |= wanted[i].depth_m > 0.0f;
         is_some[2] |= wanted[i].flux_m3_s != 0.0f;
+        is_some[3] |= probe[i].kind == TARN_PROBE_WALL && wanted[i].force_n[0] < 0.0f;
+        is_some[4] |= probe[i].kind == TARN_PROBE_FORCE && probe[i].solid == 0 && wanted[i].force_n[1] != 0.0f;
     }
-    assert_true(is_some[0] && is_some[1] && is_some[2]);
+    assert_true(is_some[0] && is_some[1] && is_some[2] && is_some[3] && is_some[4]);
 }
 
 static void says(const tarn_tank_desc *desc, tarn_probe probe, const char *what)
@@ -481,10 +490,15 @@ static void bad_ones_are_refused(void **state)
     says(&desc, point_at(NAN, 0.1f, 0.1f), "x is nan m");
     says(&desc, gauge_at(0.1f, -0.1f, 0.5f), "z is -0.1 m; allowed is 0 to 0.5");
     says(&desc, gauge_at(0.1f, 0.1f, 0.0f), "0 m long");
-    says(&desc, (tarn_probe){TARN_PROBE_FLUX, {{0.1f, 0.1f, 0.1f}, {0.1f, 0.1f, 0.1f}, {0.2f, 0.1f, 0.1f}}}, "sides");
-    says(&desc, (tarn_probe){TARN_PROBE_FLUX, {{0.1f, 0.1f, 0.1f}, {0.2f, 0.2f, 0.1f}, {0.2f, 0.1f, 0.1f}}},
-         "right angle");
-    says(&desc, (tarn_probe){(tarn_probe_kind)7, {{0.0f}}}, "the kind is 7");
+    says(
+        &desc,
+        (tarn_probe){.kind = TARN_PROBE_FLUX, .points_m = {{0.1f, 0.1f, 0.1f}, {0.1f, 0.1f, 0.1f}, {0.2f, 0.1f, 0.1f}}},
+        "sides");
+    says(
+        &desc,
+        (tarn_probe){.kind = TARN_PROBE_FLUX, .points_m = {{0.1f, 0.1f, 0.1f}, {0.2f, 0.2f, 0.1f}, {0.2f, 0.1f, 0.1f}}},
+        "right angle");
+    says(&desc, (tarn_probe){.kind = (tarn_probe_kind)7}, "the kind is 7");
     tarn_tank *tank = plain_tank_open(device, &desc);
     tarn_probe probe[TARN_PROBES_MAX + 1];
     tarn_probes *probes = NULL;

@@ -4,31 +4,18 @@
 //     tarn run --surface --OBJ, PLY, USD--> Blender: vertices, faces, gaps, volume
 //     Blender --glb, PLY, STL, OBJ--> tarn: a solid of its volume
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { exitCode, expect, scratch, skip } from "./expect.mjs";
 import { blenderResult } from "./other_readers.mjs";
 import { readUsd } from "./read_export.mjs";
 import { gapsOf, meshOfUsd, readPlyMesh, volumeOf } from "./read_mesh.mjs";
 
 const [tarn] = process.argv.slice(2);
 const SCRIPT = join(dirname(fileURLToPath(import.meta.url)), "blender_meshes.py");
-const folder = mkdtempSync(join(tmpdir(), "tarn-blender-"));
-const at = (...names) => join(folder, ...names);
-let failures = 0;
-let skipped = false;
-
-function expect(right, what) {
-  if (!right) {
-    failures++;
-    console.log(`FAILED: ${what}`);
-  }
-}
-const skip = (why) => {
-  skipped = true;
-  console.log(`skipped: ${why}`);
-};
+const at = scratch("blender");
+const folder = at();
 
 function run(scene, ...options) {
   return execFileSync(tarn, ["run", at(scene), ...options], { stdio: ["ignore", "pipe", "pipe"] }).toString();
@@ -103,10 +90,6 @@ async function testSolids() {
   }
 }
 
-try {
-  testSurfaces();
-  await testSolids();
-} finally {
-  rmSync(folder, { recursive: true });
-}
-process.exitCode = failures > 0 ? 1 : skipped ? 77 : 0;
+testSurfaces();
+await testSolids();
+process.exitCode = exitCode();

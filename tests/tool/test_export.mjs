@@ -3,9 +3,8 @@
 //
 //     PLY --same particles--> .vtp, .vti, .usda, .usdc, .usd            PNG --same pixels--> APNG, Y4M
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { difference, equal, exitCode, expect, scratch, skip } from "./expect.mjs";
 import {
   readApng,
   readPicture,
@@ -18,35 +17,11 @@ import {
 } from "./read_export.mjs";
 
 const [tarn, probe] = process.argv.slice(2);
-const folder = mkdtempSync(join(tmpdir(), "tarn-export-"));
-const at = (...names) => join(folder, ...names);
-let failures = 0;
-let skipped = false;
+const at = scratch("export");
+const folder = at();
 
-function expect(right, what) {
-  if (!right) {
-    failures++;
-    console.log(`FAILED: ${what}`);
-  }
-}
-const equal = (found, wanted, what) =>
-  expect(
-    JSON.stringify(found) === JSON.stringify(wanted),
-    `${what}: ${JSON.stringify(found)?.slice(0, 200)} instead of ${JSON.stringify(wanted)?.slice(0, 200)}`,
-  );
-
-/** Largest difference of two arrays of tuples, relative to 1 where the values are smaller than that. */
-function difference(a, b) {
-  if (a.length !== b.length) return Number.POSITIVE_INFINITY;
-  let most = 0;
-  a.forEach((tuple, i) => {
-    tuple.forEach((value, k) => {
-      const off = Math.abs(value - b[i][k]) / Math.max(1, Math.abs(b[i][k]));
-      most = Math.max(most, Number.isNaN(off) ? Number.POSITIVE_INFINITY : off);
-    });
-  });
-  return most;
-}
+/** Relative to 1 where the values are smaller than that. */
+const relative = (a, b) => difference(a, b, (value) => Math.max(1, Math.abs(value)));
 const zip = (...columns) => columns[0].map((_, i) => columns.map((column) => column[i]));
 const PRINTED = 2e-7; // tinyusdz prints eight digits
 
@@ -68,7 +43,7 @@ function compareVtp(path, time, wanted, what) {
     `${what}: ids`,
   );
   const speeds = wanted.velocities.map((v) => [Math.hypot(...v)]);
-  expect(difference(vtp.arrays.speed, speeds) < 1e-6, `${what}: speeds`);
+  expect(relative(vtp.arrays.speed, speeds) < 1e-6, `${what}: speeds`);
   equal(
     vtp.arrays.connectivity,
     wanted.ids.map((_, i) => [i]),
@@ -86,14 +61,14 @@ function compareUsdSample(usd, code, wanted, radius, what) {
   const sample = (name) => usd.attributes[name].samples?.get(code);
   expect(sample("points") !== undefined, `${what}: no sample`);
   if (sample("points") === undefined) return;
-  expect(difference(sample("points"), wanted.positions) < PRINTED, `${what}: points`);
-  expect(difference(sample("velocities"), wanted.velocities) < PRINTED, `${what}: velocities`);
+  expect(relative(sample("points"), wanted.positions) < PRINTED, `${what}: points`);
+  expect(relative(sample("velocities"), wanted.velocities) < PRINTED, `${what}: velocities`);
   if (usd.hasIds) expect(usd.hasIds(code, wanted.ids), `${what}: ids`);
   else equal(sample("ids"), wanted.ids, `${what}: ids`);
   const bound = (pick, off) =>
     [0, 1, 2].map((k) => (wanted.ids.length ? pick(...wanted.positions.map((p) => p[k])) + off : 0));
   const box = [bound(Math.min, -radius), bound(Math.max, radius)];
-  expect(difference(sample("extent"), box) < 1e-6, `${what}: extent`);
+  expect(relative(sample("extent"), box) < 1e-6, `${what}: extent`);
 }
 
 // ---- a run: all formats hold the same particles ----
@@ -119,7 +94,7 @@ async function testRun() {
     return { step, ...ply, ids: ply.positions.map((_, i) => i) };
   });
   expect(wanted[0].positions.length === 1024, "1024 particles in the first frame");
-  expect(difference(wanted[0].positions, wanted[2].positions) > 0.01, "the particles move");
+  expect(relative(wanted[0].positions, wanted[2].positions) > 0.01, "the particles move");
 
   const collection = readPvd(at("run.pvd"));
   equal(collection.length, 3, "frames in the .pvd");
@@ -169,7 +144,7 @@ function checkGrid(frame) {
   );
   equal([vti.arrays.pressure.length, vti.arrays.velocity.length], [512, 512], `${what}: cells`);
   const velocities = cellVelocities(frame, 8, 0.125);
-  expect(difference(vti.arrays.velocity, velocities) < 1e-4, `${what}: velocities`);
+  expect(relative(vti.arrays.velocity, velocities) < 1e-4, `${what}: velocities`);
   const pressures = vti.arrays.pressure.map(([p]) => p);
   const deepest = Math.max(...pressures);
   // The column is half a metre high: rho g h, which falling makes less; at the start there is none yet.
@@ -186,8 +161,7 @@ function checkGrid(frame) {
 
 function checkRunUsd(name, usd, wanted) {
   if (usd === null) {
-    skipped = true;
-    console.log(`skipped: ${name} isn't read back, tinyusdz isn't installed (npm ci in web-client)`);
+    skip(`${name} isn't read back, tinyusdz isn't installed (npm ci in web-client)`);
     return;
   }
   const { doc, ...layer } = usd.layer;
@@ -216,7 +190,7 @@ function checkRunUsd(name, usd, wanted) {
   equal(usd.attributes.widths.value, [0.0625], `${name}: widths`);
   equal(usd.attributes.widths.interpolation, "constant", `${name}: how widths are meant`);
   const colour = usd.attributes["primvars:displayColor"];
-  expect(difference(colour.value, [[0.04, 0.26, 0.5]]) < 1e-6, `${name}: the colour`);
+  expect(relative(colour.value, [[0.04, 0.26, 0.5]]) < 1e-6, `${name}: the colour`);
   equal(colour.interpolation, "constant", `${name}: how the colour is meant`);
   const types = ["points", "velocities", "ids", "extent", "widths"].map((key) => usd.attributes[key].type);
   equal(types, ["point3f", "vector3f", "int64", "float3", "float"], `${name}: types`);
@@ -376,7 +350,7 @@ async function testProbe() {
     const what = `the probe's frame ${number}`;
     const ply = readPly(at(`probe-${String(wanted.step).padStart(6, "0")}.ply`));
     const positions = zip(ply.x, ply.y, ply.z);
-    expect(difference(positions, wanted.positions) < 1e-6, `${what}: PLY's positions`);
+    expect(relative(positions, wanted.positions) < 1e-6, `${what}: PLY's positions`);
     equal(ply.liquid, wanted.liquids, `${what}: PLY's liquids`);
     equal(zip(ply.red, ply.green, ply.blue), wanted.colours, `${what}: PLY's colours`);
     const vtp = compareVtp(collection[number].file, 0.05 * number, { ...wanted, positions }, what);
@@ -401,7 +375,7 @@ function checkProbeUsd(what, usd, number, wanted) {
     c.map((byte) => (byte <= 10 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4)),
   );
   const colours = usd.attributes["primvars:displayColor"];
-  expect(difference(colours.samples.get(number), linear) < 1e-5, `${what}: colours`);
+  expect(relative(colours.samples.get(number), linear) < 1e-5, `${what}: colours`);
   equal(colours.interpolation, "vertex", `${what}: a colour for each particle`);
 }
 
@@ -527,20 +501,16 @@ function testNames() {
   equal(files, [`${name}/${name}-000000.vtp`, `${name}/${name}-000001.vtp`], "files that a .pvd names");
 }
 
-try {
-  testNames();
-  await testRun();
-  await testProbe();
-  await testChannel();
-  testSeenChannels();
-  testSeenHeight();
-  testSoft();
-  testPictures();
-  testMovingPictures();
-  testPace();
-  expect(!readdirSync(folder).some((name) => name.endsWith(".part")), "no part of a file is left");
-  expect(existsSync(at("run.usda")), "the files are there");
-} finally {
-  rmSync(folder, { recursive: true });
-}
-process.exitCode = failures > 0 ? 1 : skipped ? 77 : 0;
+testNames();
+await testRun();
+await testProbe();
+await testChannel();
+testSeenChannels();
+testSeenHeight();
+testSoft();
+testPictures();
+testMovingPictures();
+testPace();
+expect(!readdirSync(folder).some((name) => name.endsWith(".part")), "no part of a file is left");
+expect(existsSync(at("run.usda")), "the files are there");
+process.exitCode = exitCode();

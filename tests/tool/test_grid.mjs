@@ -3,24 +3,15 @@
 //
 //     tank --.vti--> our reader: mass, pressure          --> VTK: the same values, and the surface that it finds
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { exitCode, expect, scratch, skip } from "./expect.mjs";
 import { vtkPython } from "./other_readers.mjs";
 import { readPly, readVti } from "./read_export.mjs";
 
 const [tarn] = process.argv.slice(2);
-const folder = mkdtempSync(join(tmpdir(), "tarn-grid-"));
-const at = (name) => join(folder, name);
+const at = scratch("grid");
 const CELL_M = 0.0625;
-let failures = 0;
-
-function expect(right, what) {
-  if (!right) {
-    failures++;
-    console.log(`FAILED: ${what}`);
-  }
-}
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 const most = (list) => list.reduce((a, b) => Math.max(a, b));
 const near = (found, wanted, share) => Math.abs(found - wanted) <= share * Math.abs(wanted);
@@ -105,8 +96,7 @@ function testVtk() {
   const { arrays } = run("pool", { blocks: [{ min_m: [0, 0, 0], max_m: [1, 0.5, 1] }] }, 6);
   const python = vtkPython();
   if (python === null) {
-    console.log("skipped: VTK doesn't read the grid, no python3 has its module (python3-vtk9)");
-    process.exitCode = 77;
+    skip("VTK doesn't read the grid, no python3 has its module (python3-vtk9)");
     return;
   }
   writeFileSync(at("read.py"), SCRIPT);
@@ -123,12 +113,8 @@ function testVtk() {
   expect(Math.abs(said.surface - 0.5) < 0.5 * CELL_M, `VTK: the surface lies at ${said.surface} m`);
 }
 
-try {
-  testLiquids();
-  testSmoke();
-  testDye();
-  testVtk();
-} finally {
-  rmSync(folder, { recursive: true });
-}
-if (failures > 0) process.exitCode = 1;
+testLiquids();
+testSmoke();
+testDye();
+testVtk();
+process.exitCode = exitCode();

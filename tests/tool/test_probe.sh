@@ -88,6 +88,23 @@ says '--probes: found "nothing", allowed is a name that ends in .csv'
 run 1 measured --steps 1 "${table[@]}" --probe rod=gauge:0.1,0,0.1
 says 'found the name "rod" twice'
 
+# What the water weighs on the floor, 613 N, and what it lifts of a box of 0.1 m, 9.81 N.
+echo "{ $pool, \"solids\": [{ \"shape\": { \"box\": { \"size_m\": [0.1, 0.1, 0.1] } }, \"position_m\": [0.25, 0.125, 0.25] }] }" >"$folder/block.json"
+run 0 block --steps 60 --quiet "${table[@]}" --probe floor=wall:0,0,0,0.5,0,0.5 --probe box=force:0
+within floor_force_y_n -625 -600
+within box_force_y_n 9.3 10.3
+within box_torque_x_n_m -0.05 0.05
+run 1 block --steps 1 "${table[@]}" --probe force:1
+says 'probe "force1": the solid is 1; the tank has 1, counted from 0'
+run 1 block --steps 1 "${table[@]}" --probe force:0,0,0
+says "allowed is force:SOLID"
+run 1 block --steps 1 "${table[@]}" --probe wall:0,0.1,0,0.5,0.1,0.5
+says "the rectangle lies in none of the tank's walls"
+
+# The blocks of the lesson begin above its water, none of which is left out: the level that its answer counts from.
+"$tarn" run lesson-buoyancy --steps 1 >"$folder/out" 2>"$folder/err" </dev/null || fail "the lesson doesn't run"
+says " 76800 particles"
+
 # Smoke has no surface; it has what it carries.
 run 0 smoke --steps 2 --quiet "${table[@]}" --probe here=point:0.25,0.1,0.25
 within here_heat_k 38 42

@@ -4,47 +4,15 @@
 //     OBJ --same mesh--> PLY, .usda, .usdc, .usd       OBJ --as a solid--> tarn --field--> USD
 //     a cube as OBJ, STL, PLY, .glb --as a solid--> the same hash
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { difference, equal, exitCode, expect, scratch, skip } from "./expect.mjs";
 import { vtkPython } from "./other_readers.mjs";
 import { readPly, readUsd } from "./read_export.mjs";
 import { gapsOf, meshOfUsd, readObj, readPlyMesh, volumeOf } from "./read_mesh.mjs";
 
 const [tarn] = process.argv.slice(2);
-const folder = mkdtempSync(join(tmpdir(), "tarn-surface-"));
-const at = (...names) => join(folder, ...names);
-let failures = 0;
-let skipped = false;
-
-function expect(right, what) {
-  if (!right) {
-    failures++;
-    console.log(`FAILED: ${what}`);
-  }
-}
-const equal = (found, wanted, what) =>
-  expect(
-    JSON.stringify(found) === JSON.stringify(wanted),
-    `${what}: ${JSON.stringify(found)?.slice(0, 200)} instead of ${JSON.stringify(wanted)?.slice(0, 200)}`,
-  );
-const skip = (why) => {
-  skipped = true;
-  console.log(`skipped: ${why}`);
-};
-
-/** Largest difference of two arrays of tuples. */
-function difference(a, b) {
-  if (a?.length !== b?.length) return Number.POSITIVE_INFINITY;
-  let most = 0;
-  a.forEach((tuple, i) => {
-    tuple.forEach((value, k) => {
-      const off = Math.abs(value - b[i][k]);
-      most = Math.max(most, Number.isNaN(off) ? Number.POSITIVE_INFINITY : off);
-    });
-  });
-  return most;
-}
+const at = scratch("surface");
+const folder = at();
 
 function run(scene, ...options) {
   return execFileSync(tarn, ["run", at(scene), ...options], { stdio: ["ignore", "pipe", "pipe"] }).toString();
@@ -442,15 +410,11 @@ function testOtherReaders() {
   }
 }
 
-try {
-  await testBlock();
-  await testAsSolid();
-  testKinds();
-  testLiquids();
-  testOptions();
-  testOtherReaders();
-  expect(!readdirSync(folder).some((name) => name.endsWith(".part")), "no part of a file is left");
-} finally {
-  rmSync(folder, { recursive: true });
-}
-process.exitCode = failures > 0 ? 1 : skipped ? 77 : 0;
+await testBlock();
+await testAsSolid();
+testKinds();
+testLiquids();
+testOptions();
+testOtherReaders();
+expect(!readdirSync(folder).some((name) => name.endsWith(".part")), "no part of a file is left");
+process.exitCode = exitCode();

@@ -31,6 +31,7 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
         paused: player === null ? (model.state?.paused ?? false) : !player.playing,
         speed: model.state?.speed ?? 1,
         may: panelRights(conversation.role, playing),
+        measured: app.probes.lines(),
       };
     },
     tier: () => app.pictures.tiers.forEyes(),

@@ -2,6 +2,8 @@
 import { Announcer, RELOAD } from "./announcer.js";
 import { createHeadset } from "./app-headset.js";
 import { createProbes } from "./app-probes.js";
+import { createSound, type Sound } from "./app-sound.js";
+import { createWebcam } from "./app-webcam.js";
 import type { Arrival } from "./arrival.js";
 import { Controls } from "./controls.js";
 import type { Graphics } from "./graphics.js";
@@ -84,7 +86,7 @@ export class App {
   private readonly scenes: SceneLoader;
   private readonly texts: SceneTexts;
   private readonly lessons = new Lessons();
-  private readonly link: Link;
+  readonly link: Link;
   private readonly orbit = new Orbit();
   private readonly settings: Settings;
   readonly controls: Controls;
@@ -96,6 +98,7 @@ export class App {
   private readonly help: Help;
   readonly headset: HeadsetEntry;
   readonly webcam: Webcam;
+  readonly sound: Sound;
   private cameraIsDue: boolean;
 
   /** Of the scene whose file was read last: its name, and what look it names. */
@@ -150,8 +153,7 @@ export class App {
       say: (text) => this.announcer.say(text),
     });
     this.pictures.tiers.pin(QUALITIES[values.quality] ?? null);
-    this.stream.secondaryRoom = this.stage.secondaryRoom;
-    this.stage.solids.watch = (solids) => this.stream.showObstacles(solids.obstacles());
+    this.stage.feed(this.stream);
     this.readout = new Readout(parts.readout);
     this.legend = new Legend(parts.legend);
     this.colourBy(values.channel);
@@ -176,7 +178,16 @@ export class App {
     });
     this.keeping = this.createKeeping();
     this.controls = this.createControls();
-    this.webcam = this.createWebcam();
+    this.webcam = createWebcam(
+      this,
+      (on) => this.panel.showCamera(on),
+      (text) => this.announcer.say(text),
+    );
+    this.sound = createSound(
+      this,
+      (on) => this.panel.showSound(on),
+      (text) => this.announcer.say(text),
+    );
     this.cameraIsDue = this.settings.values.camera;
     this.panel = new Panel(parts.panel, this.panelActions(), this.controls.tool);
     this.together = new Together(this.conversation, {
@@ -185,6 +196,7 @@ export class App {
       header: parts.title.parentElement ?? parts.panel,
       view: this.stage,
       tools: () => this.model.state?.tools ?? [],
+      scene: () => this.model.state?.scene ?? "",
       replayLeftS: () => replayLeftS(this.model.state, this.stream.latest?.info.step ?? null),
       pressing: (id, at) => this.stage.touch(id, at),
     });
@@ -410,6 +422,7 @@ export class App {
     const age =
       info.ownSequence > 0 ? this.model.inputTimes.contained(info.ownSequence, frame.arrivedMs) : null;
     if (age !== null) this.model.latency.add(age);
+    this.sound.frame(frame);
     for (const listener of this.hashListeners) listener(frame, hash);
     this.settled(frame.position);
   }
@@ -460,11 +473,9 @@ export class App {
   // ---- time ----
 
   private beat(): void {
-    if (document.hidden) return;
-    if (this.link.state === "open") {
-      this.link.watch();
-      this.conversation.ping();
-    }
+    if (document.hidden || this.link.state !== "open") return;
+    this.link.watch();
+    this.conversation.ping();
   }
 
   private readonly animate = (timeMs: number): void => {
@@ -478,11 +489,13 @@ export class App {
     this.headset.tick(timeMs);
     this.controls.tick(pictures.elapsedS);
     this.probes.tick(timeMs);
+    this.sound.tick();
     const idle = this.idle?.tick(pictures.elapsedS, this.together.idleMs()) ?? 0;
     this.stage.stir(pictures.elapsedS, idle, Date.now() / 1000);
     pictures.end(!isWorn);
     this.stream.secondaryRoom = this.stage.secondaryRoom;
     keeping.drawn();
+    this.stage.standBeside(document.body.classList.contains("measuring"));
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (timeMs - this.readoutMs > READOUT_EVERY_MS) {
       this.readoutMs = timeMs;
@@ -493,6 +506,7 @@ export class App {
   private headsetChanged(worn: boolean): void {
     this.controls.cancel();
     this.together.wear(worn ? [] : null);
+    this.probes.wear(worn);
     if (worn) return;
     this.pictures.tiers.resume();
     if (this.pictures.shown !== null) this.stage.orient(this.pictures.shown.info);
@@ -571,20 +585,6 @@ export class App {
       );
   }
 
-  private createWebcam(): Webcam {
-    return new Webcam({
-      sizeM: () => this.stage.sizeM,
-      strength: () => this.controls.tool.strength,
-      send: (input) => {
-        // The next grid takes a grid's place, but nothing takes that of its end.
-        const isEnd = input.cells.length === 0;
-        if (isEnd || !this.link.isBehind) this.sent(this.conversation.motion(input));
-      },
-      changed: (on) => this.panel.showCamera(on),
-      say: (text) => this.announcer.say(text),
-    });
-  }
-
   private createControls(): Controls {
     return new Controls({
       grip: () => this.probes,
@@ -651,6 +651,7 @@ export class App {
       },
       tilt: Controls.canTilt ? () => this.controls.toggleTilt() : null,
       camera: Webcam.canRun ? () => this.webcam.toggle() : null,
+      sound: () => void this.sound.toggle(),
       picture: () => this.keeping.picture(),
       clip: () => this.keeping.toggleClip(),
       record: () => this.keeping.toggleRecording(),
@@ -707,8 +708,7 @@ export class App {
   /** A field's colours are explained before the particles'. */
   private showChannel(): void {
     const { colourBy, fieldView, shown } = this.pictures;
-    const { channel } = colourBy;
-    const { field } = fieldView;
+    const [{ channel }, { field }] = [colourBy, fieldView];
     const channels = this.model.state?.channels ?? [];
     this.panel.showChannels(channels, channel?.name ?? OWN);
     this.panel.showFields(

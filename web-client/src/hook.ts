@@ -30,6 +30,8 @@ export interface HeadsetSample {
   inRoom(point: readonly number[]): number[];
   /** Middle of a button of the wrist panel in the room; null while the panel isn't shown. */
   button(name: PanelButton): number[] | null;
+  /** What it says of what is measured. */
+  lines: readonly string[];
 }
 
 export interface CameraSample {
@@ -122,6 +124,8 @@ export interface TarnHook {
    * null where there is none, or a newer frame already.
    */
   drawnAt(colour: number): [number, number, number, number] | null;
+  /** How loud the water is just now, 0..1; null: its sound is off. */
+  readonly soundLevel: number | null;
   /** The viewer's camera; null while it doesn't run. */
   readonly camera: CameraSample | null;
   /** The session with a headset; null without one. */
@@ -270,6 +274,9 @@ export function installHook(app: App): void {
     get headset() {
       return headsetSample(app);
     },
+    get soundLevel() {
+      return app.sound.level;
+    },
     get camera() {
       const { camera } = app.webcam;
       return camera === null
@@ -297,6 +304,7 @@ function headsetSample(app: App): HeadsetSample | null {
     scale,
     tilt: tilt.toArray(),
     inRoom: (point) => headset.tank.toRoom(point),
+    lines: headset.lines,
     button: (name) => (headset.panel.mesh.visible ? headset.panel.placeOf(name).toArray() : null),
   };
 }

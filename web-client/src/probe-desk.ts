@@ -15,7 +15,7 @@ import {
   placeAt,
   placeWish,
 } from "./state/probe-place.js";
-import { ProbeTrack } from "./state/probe-track.js";
+import { ProbeTrack, quantityOf, readable, titleOf } from "./state/probe-track.js";
 import type { Ray, Vec3 } from "./state/ray.js";
 import type { ProbePanel } from "./ui/probe-panel.js";
 
@@ -23,6 +23,8 @@ import type { ProbePanel } from "./ui/probe-panel.js";
 const REACH_PX = matchMedia("(pointer: coarse)").matches ? 28 : 14;
 const SEND_EVERY_MS = 100;
 const SHOW_EVERY_MS = 200;
+/** Of several columns, where there is room for one. */
+const SHOWN_FIRST = ["pressure_pa", "surface_m", "flux_m3_s", "force_y_n"] as const;
 
 interface Held {
   pointer: number;
@@ -44,6 +46,7 @@ export class ProbeDesk {
   private held: Held | null = null;
   private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
   private readonly point: Vec3 = [0, 0, 0];
+  private isWorn = false;
   private sentMs = 0;
   private shownMs = 0;
 
@@ -84,6 +87,23 @@ export class ProbeDesk {
     this.opened(true);
   }
 
+  /** What each probe says now: its name, and the foremost of what it measures. */
+  lines(): readonly string[] {
+    const channels = this.host.state()?.channels ?? [];
+    return this.track.probes.flatMap((probe) => {
+      const column = SHOWN_FIRST.find((name) => probe.columns.includes(name)) ?? probe.columns[0];
+      const value = column === undefined ? null : this.track.newest(probe, column);
+      if (column === undefined || value === null) return [];
+      return [`${titleOf(probe)}: ${readable(value, quantityOf(column, channels).unit)}`];
+    });
+  }
+
+  /** A headset shows what is measured from now on, or no longer. */
+  wear(on: boolean): void {
+    this.isWorn = on;
+    this.host.conversation.measure(on || this.panel !== null);
+  }
+
   /** Whether the panel is there. */
   get isOpen(): boolean {
     return this.panel !== null;
@@ -119,7 +139,7 @@ export class ProbeDesk {
       return this.swallow(pointer);
     }
     const probe = this.marks.near(x, y, REACH_PX);
-    if (probe === null || !this.may(probe)) return false;
+    if (probe === null || probe.kind === "force" || !this.may(probe)) return false;
     this.host.view.rayAt(x, y, this.ray);
     const { direction } = this.ray;
     const point = middleOf(probe) as Vec3;
@@ -175,7 +195,9 @@ export class ProbeDesk {
 
   private placeAtPoint(point: readonly number[]): void {
     if (this.placing === null) return;
-    this.send(placeWish(placeAt(this.placing, point, this.host.view.sizeM)));
+    const solid = this.placing === "force" ? this.host.view.solidNear(point) : undefined;
+    if (solid === null) this.host.say("There is no solid in this scene to measure a force on.");
+    else this.send(placeWish(placeAt(this.placing, point, this.host.view.sizeM), solid));
     this.choose(null);
   }
 
@@ -212,7 +234,7 @@ export class ProbeDesk {
     this.panel?.remove();
     this.panel = null;
     this.held = null;
-    this.host.conversation.measure(false);
+    this.host.conversation.measure(this.isWorn);
     this.opened(false);
     document.getElementById("measure")?.focus();
   }

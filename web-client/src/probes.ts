@@ -19,6 +19,10 @@ export interface Grip {
 export interface ProbesView extends PeopleView {
   add(object: Object3D): void;
   rayAt(x: number, y: number, ray: Ray): void;
+  /** The scene's solid that is nearest to a point of the tank; null where it has none. */
+  solidNear(point: readonly number[]): number | null;
+  /** Writes where a solid of the scene is. @return false where there is none */
+  solidPlace(index: number, out: Vec3): boolean;
 }
 
 export interface ProbesHost {
@@ -45,6 +49,7 @@ export class Probes implements Grip {
   private readonly button = document.createElement("button");
   private newest: ListMessage | null = null;
   private asked: Promise<ProbeDesk> | null = null;
+  private isWorn = false;
 
   constructor(private readonly host: ProbesHost) {
     const { button } = this;
@@ -76,6 +81,17 @@ export class Probes implements Grip {
     } else if (message.t === "readings") this.desk?.take(message);
   }
 
+  /** What each probe says now, as a line of text. */
+  lines(): readonly string[] {
+    return this.desk?.lines() ?? [];
+  }
+
+  /** A headset shows what is measured from now on, or no longer. */
+  wear(on: boolean): void {
+    this.isWorn = on;
+    this.desk?.wear(on);
+  }
+
   /** Once per picture. */
   tick(nowMs: number): void {
     this.desk?.tick(nowMs);
@@ -99,6 +115,7 @@ export class Probes implements Grip {
         this.button.setAttribute("aria-expanded", String(open)),
       );
       this.desk = desk;
+      desk.wear(this.isWorn);
       if (this.newest !== null) desk.show(this.newest);
       return desk;
     });

@@ -58,7 +58,7 @@ class Showing {
     say: (text: string, stays?: boolean) => void,
   ) {
     this.stage = new Stage(canvas, true);
-    this.stage.solids.watch = (solids) => tank.stream.showObstacles(solids.obstacles());
+    this.stage.feed(tank.stream);
     this.pictures = new Pictures(this.stage, { fullDetail: false, software: this.stage.isSoftware, say });
     this.tool = new PushTool({
       rayAt: (x, y, ray) => this.stage.rayAt(x, y, ray),

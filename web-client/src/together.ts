@@ -13,9 +13,11 @@ import type {
   ViewerInfo,
 } from "./protocol/messages.js";
 import { PeopleMarkers, type PeopleView } from "./render/people.js";
+import type { SceneShelf } from "./scene-shelf.js";
 import { IdentityShelf } from "./state/identity.js";
 import { momentIn, startPage } from "./state/links.js";
 import { PresenceSender, PresenceTracks } from "./state/presence.js";
+import { areScene } from "./state/scene-archive.js";
 import type { TimeMachine } from "./time-machine.js";
 import { PeopleList } from "./ui/people-list.js";
 
@@ -32,6 +34,8 @@ export interface TogetherParts {
   tools(): readonly Tool[];
   /** Seconds that are still played back; null: the tank is live. */
   replayLeftS(): number | null;
+  /** What the tank was made from; "": nobody knows yet. */
+  scene(): string;
   /** Once per picture for each who presses at a place of the tank. @param id  whose */
   pressing(id: number, at: readonly number[]): void;
 }
@@ -50,7 +54,9 @@ export class Together {
   private readonly all = document.createElement("a");
   private readonly ending = document.createElement("button");
   private readonly timing = document.createElement("button");
+  private readonly shelving = document.createElement("button");
   private time: TimeMachine | null = null;
+  private scenes: SceneShelf | null = null;
   /** The link's moment was followed, or can't be. */
   private momentSaid = false;
   private ownId = 0;
@@ -84,6 +90,7 @@ export class Together {
       if (movementX !== 0 || movementY !== 0) this.acted();
     };
     window.addEventListener("pointermove", moved, { passive: true, capture: true });
+    window.addEventListener("drop", (event) => this.drop(event), { capture: true });
   }
 
   onJoined(message: Joined): void {
@@ -104,6 +111,7 @@ export class Together {
     const has = joined !== null && role === "own" && (joined.past || joined.visitKey !== "");
     this.timing.hidden = !has;
     if (!has) this.time?.close();
+    this.shelving.hidden = role !== "own" || this.ownersKey() === "";
   }
 
   /** Leads to the moment that the page's address names, once. @return why that can't be; "": it can, or there is none */
@@ -190,7 +198,12 @@ export class Together {
       if (this.time === null) void this.openTime(null);
       else this.time.close();
     });
-    links.append(all, share, this.timing, this.ending);
+    this.shelving.type = "button";
+    this.shelving.id = "scenes";
+    this.shelving.hidden = true;
+    this.shelving.textContent = "Scenes";
+    this.shelving.addEventListener("click", () => void this.openScenes([]));
+    links.append(all, share, this.timing, this.shelving, this.ending);
     return links;
   }
 
@@ -230,15 +243,48 @@ export class Together {
     const { TimeMachine } = await import("./time-machine.js");
     const { joined } = this;
     if (joined === null || this.time !== null) return;
-    // Whom an owner gave the role has no key that lasts.
-    const lasting = joined.role === "own" ? joined.ownKey || this.conversation.introduction.key : "";
-    const keys = { past: lasting || joined.visitKey, link: lasting };
+    const keys = { past: this.ownersKey(), link: this.lastingKey() };
     this.timing.setAttribute("aria-expanded", "true");
     const setSpeed = (speed: number): void => void this.conversation.speed(speed);
     this.time = new TimeMachine(joined.session, keys, moment, this.parts.replayLeftS, setSpeed, () => {
       this.time = null;
       this.timing.setAttribute("aria-expanded", "false");
     });
+  }
+
+  /** An owner's; whom an owner gave the role has none that lasts. "": none */
+  private lastingKey(): string {
+    const { joined } = this;
+    return joined?.role === "own" ? joined.ownKey || this.conversation.introduction.key : "";
+  }
+
+  /** By which an owner asks for something over HTTP. "": none */
+  private ownersKey(): string {
+    return this.lastingKey() || (this.joined?.visitKey ?? "");
+  }
+
+  /** A scene that an owner drops on the page is uploaded; other files are somebody else's. */
+  private drop(event: DragEvent): void {
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (this.shelving.hidden || !areScene(files)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    void this.openScenes(files);
+  }
+
+  /** @param files  to be uploaded */
+  private async openScenes(files: readonly File[]): Promise<void> {
+    const { SceneShelf } = await import("./scene-shelf.js");
+    const { joined } = this;
+    if (joined === null) return;
+    if (this.scenes === null || !this.scenes.isOpen)
+      this.scenes = new SceneShelf(
+        joined.session,
+        this.ownersKey(),
+        () => this.parts.scene(),
+        (scene) => void this.conversation.control("load", scene),
+      );
+    this.scenes.take(files);
   }
 
   private async end(): Promise<void> {
@@ -258,9 +304,11 @@ export class Together {
     if (this.joined === null) return;
     showDisplay(this.joined, this.tankName, window.location.href, {
       idleMs: () => this.idleMs(),
-      reset: () => {
+      restart: () => {
         this.acted();
-        return this.conversation.control("reset") > 0;
+        this.conversation.speed(1);
+        this.conversation.control("resume");
+        this.conversation.control("reset");
       },
     });
   }

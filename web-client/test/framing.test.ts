@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { distanceOf, framingOf, homeOf } from "../src/state/framing.js";
+import { distanceOf, type Framing, framingOf, homeOf } from "../src/state/framing.js";
 
 const TANGENT = Math.tan((17 * Math.PI) / 180);
 const COVERS = { rightPx: 280, bottomPx: 68 };
@@ -30,6 +30,17 @@ test("a flat tank stands in the middle of what is free, seen from the front", ()
   expect(framingOf(1280, 800, COVERS, true)).toMatchObject({ leftPx: 140, upPx: 34 });
   expect(framingOf(480, 270, COVERS, true)).toMatchObject({ leftPx: 0, upPx: 0 });
   expect(homeOf(true)).toEqual([0, 0]);
+});
+
+test("beside what covers the left a tank stands in the middle of the rest, all of it, unless there is no room", () => {
+  const covers = { leftPx: 346, ...COVERS };
+  for (const flat of [false, true]) {
+    expect(framingOf(1180, 660, covers, flat)).toMatchObject({ leftPx: -33, freeWidth: (1180 - 626) / 660 });
+    expect(framingOf(800, 660, covers, flat)).toEqual(framingOf(800, 660, COVERS, flat));
+  }
+  const [beside, alone] = [covers, COVERS].map((c) => framingOf(1180, 660, c, false));
+  const distances = [beside, alone].map((f) => distanceOf([2, 1, 1], f as Framing, TANGENT, false));
+  expect(distances[0]).toBeGreaterThan(distances[1] as number);
 });
 
 test("a deep tank moves aside no farther than it has to, and its distance fits all of it from every side", () => {

@@ -8,6 +8,7 @@ const RANK: Readonly<Record<string, number>> = {
   codec: 0,
   net: 0,
   shader: 0,
+  sound: 1,
   protocol: 1,
   state: 2,
   render: 3,

@@ -10,6 +10,7 @@ const FLOOR: Probe = {
   kind: "pressure",
   atM: [1, 0, 1],
   toM: [1, 0, 1],
+  solid: 0,
   label: "floor",
   columns: ["pressure_pa"],
 };
@@ -126,6 +127,10 @@ test("places are in the tank, however far somebody drags", () => {
   const moved = movedTo(sheet, [9, 9, 9], size);
   expect(moved.atM).toEqual([2, 0, 0]);
   expect(moved.toM).toEqual([2, 1, 0.5]);
+  const wall = placeAt("wall", [1, 0.1, 0.25], size);
+  expect(wall).toEqual({ kind: "wall", atM: [0, 0, 0], toM: [2, 0, 0.5] });
+  expect(movedTo(wall, [1, 0.9, 0.25], size)).toEqual(wall);
+  expect(placeAt("wall", [1.95, 0.5, 0.25], size).atM).toEqual([2, 0, 0]);
   const rod = movedTo(placeAt("gauge", [1, 0, 0.25], size), [0.125, 0.5, 0.25], size);
   expect(rod.atM).toEqual([0.125, 0, 0.25]);
 });

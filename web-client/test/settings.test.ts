@@ -26,6 +26,15 @@ test("settings are read by their kinds", () => {
 });
 
 test.each([
+  ["?display=1", false],
+  ["?display=1&keys=1", true],
+  ["?display=0", true],
+  ["?keys=0", false],
+])("%s: whether keys that write something act is %s", (query, keys) => {
+  expect(readSettings(query).values.keys).toBe(keys);
+});
+
+test.each([
   ["tool=hammer", /tool=hammer.*push, pull/],
   ["radius=0", /radius=0; allowed is a number from 0.001 to 10/],
   ["radius=", /radius=/],

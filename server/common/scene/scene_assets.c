@@ -92,8 +92,13 @@ static bool find_bytes(scene_reader *r, const char *path, const char *name, cons
     if (r->folder == NULL && r->pack != NULL && tarn_scene_pack_find(r->pack, name, &entry)) {
         *bytes = (const char *)entry.bytes;
         *byte_count = entry.byte_count;
+        scene_fingerprint(r, entry.bytes, entry.byte_count);
         return entry.byte_count <= bytes_max ||
                scene_refuse(r, TARN_E_LIMIT, path, "found %zu bytes, allowed are %zu", entry.byte_count, bytes_max);
+    }
+    if (r->folder == NULL && r->pack != NULL) {
+        return scene_refuse(r, TARN_E_LIMIT, path, "found \"%s\", allowed is a file that came along with the scene",
+                            name);
     }
     if (!find_file(r, path, name, real)) {
         return false;
@@ -112,6 +117,7 @@ static bool find_bytes(scene_reader *r, const char *path, const char *name, cons
         (void)pass_on(r, status, path, why + (has_real ? real_bytes + 2 : 0));
         return false;
     }
+    scene_fingerprint(r, *bytes, *byte_count);
     return true;
 }
 

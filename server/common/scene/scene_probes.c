@@ -8,18 +8,21 @@ typedef struct probe_draft {
     const char *name; ///< borrowed
     uint32_t shows;
     double at_m[3], to_m[3];
+    uint32_t solid;
 } probe_draft;
 
-enum { FIELD_NAME, FIELD_KIND, FIELD_AT, FIELD_TO };
+enum { FIELD_NAME, FIELD_KIND, FIELD_AT, FIELD_TO, FIELD_SOLID };
 
 static bool read_probe(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
+    static const scene_range solids = {0, TARN_TANK_SOLIDS_MAX - 1, NULL, false, true};
     static const scene_choice kinds = {tarn_probe_shows_names, TARN_SHOWS_COUNT};
     static const scene_field fields[] = {
         [FIELD_NAME] = {"name", false, scene_read_identifier, offsetof(probe_draft, name), NULL},
         [FIELD_KIND] = {"kind", true, scene_read_choice, offsetof(probe_draft, shows), &kinds},
-        [FIELD_AT] = {"at_m", true, scene_read_vector, offsetof(probe_draft, at_m), &scene_places},
+        [FIELD_AT] = {"at_m", false, scene_read_vector, offsetof(probe_draft, at_m), &scene_places},
         [FIELD_TO] = {"to_m", false, scene_read_vector, offsetof(probe_draft, to_m), &scene_places},
+        [FIELD_SOLID] = {"solid", false, scene_read_whole, offsetof(probe_draft, solid), &solids},
     };
     probe_draft draft = {.name = NULL};
     tarn_probe_spec *spec = into;
@@ -28,10 +31,19 @@ static bool read_probe(scene_reader *r, const char *path, const json_t *value, v
     if (!SCENE_READ_OBJECT(r, path, value, &draft, fields, &given)) {
         return false;
     }
+    const bool has_at = (given >> FIELD_AT & 1) != 0, is_force = draft.shows == TARN_SHOWS_FORCE;
+    if (has_at == is_force) {
+        char inner[SCENE_PATH_BYTES];
+        scene_write_path(inner, "%s.at_m", path);
+        return is_force ? scene_refuse(r, TARN_E_ARGUMENT, inner, "a force has none; where it is its solid says")
+                        : scene_refuse(r, TARN_E_MALFORMED, inner, "the field is missing, and it has no default");
+    }
     memset(spec, 0, sizeof *spec);
     snprintf(spec->name, sizeof spec->name, "%s", draft.name != NULL ? draft.name : "");
     spec->shows = draft.shows;
     spec->has_to = (given >> FIELD_TO & 1) != 0;
+    spec->has_solid = (given >> FIELD_SOLID & 1) != 0;
+    spec->solid = draft.solid;
     memcpy(spec->at_m, draft.at_m, sizeof spec->at_m);
     memcpy(spec->to_m, draft.to_m, sizeof spec->to_m);
     return true;

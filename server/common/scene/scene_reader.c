@@ -12,6 +12,13 @@ enum {
     ORIGIN_BYTES = 160, // of a file's name in a sentence
 };
 
+void scene_fingerprint(scene_reader *r, const void *bytes, size_t byte_count)
+{
+    for (size_t i = 0; i < byte_count; i++) {
+        r->fingerprint = (r->fingerprint ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3u;
+    }
+}
+
 // ---- sentences ----
 
 bool scene_refuse(scene_reader *r, tarn_status status, const char *path, const char *format, ...)

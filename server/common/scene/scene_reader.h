@@ -25,6 +25,7 @@ typedef struct scene_reader {
     char *why;
     size_t why_bytes;
     tarn_status status;
+    uint64_t fingerprint; ///< of what was read so far
 } scene_reader;
 
 /// Checks a value and writes it. @return false: refused
@@ -58,6 +59,9 @@ typedef struct scene_list {
     scene_read *item;
     size_t items_offset, item_bytes, count_offset; ///< the count is a uint32_t
 } scene_list;
+
+/// Adds bytes to the fingerprint.
+void scene_fingerprint(scene_reader *r, const void *bytes, size_t byte_count);
 
 // ---- sentences ----
 

@@ -42,6 +42,21 @@ static bool is_stream(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode));
 }
 
+bool part_file_make_folder(const char *path, bool is_folder)
+{
+    char folder[PATH_MAX];
+    const char *end = is_folder ? path + strlen(path) : strrchr(path, '/');
+    if (end == NULL || end == path) {
+        return true;
+    }
+    if ((size_t)(end - path) >= sizeof folder) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    snprintf(folder, sizeof folder, "%.*s", (int)(end - path), path);
+    return mkdir(folder, 0777) == 0 || errno == EEXIST;
+}
+
 tarn_status part_file_open_whole(part_file *file, const char *path, char *why)
 {
     if (!is_stream(path)) {

@@ -14,6 +14,9 @@ typedef struct part_file {
     char part[PATH_MAX]; ///< empty: written in place, because it is a pipe or a device
 } part_file;
 
+/// Makes the folder that a path lies in, or is, unless it is there; not those above it. @return false: errno says why
+bool part_file_make_folder(const char *path, bool is_folder);
+
 /// Opens PATH.PID.part, or where that is taken PATH.PID-1.part and so on, for reading and writing. What exists and is
 /// no regular file, such as a named pipe, is opened itself, for writing only; "-" is standard output.
 /// @param why  EXPORT_WHY_BYTES; on failure the file's name and what went wrong

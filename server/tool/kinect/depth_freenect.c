@@ -80,10 +80,12 @@ static bool start(kinect *k, const depth_choice *choice, char why[DEPTH_WHY_BYTE
     freenect_set_log_callback(k->context, say_nothing);
     freenect_select_subdevices(k->context, FREENECT_DEVICE_CAMERA);
     const int there = freenect_num_devices(k->context);
+    if (there <= 0) {
+        snprintf(why, DEPTH_WHY_BYTES, "found no Kinect; is it plugged in and powered?");
+        return false;
+    }
     if (there <= (int)choice->index) {
-        snprintf(why, DEPTH_WHY_BYTES,
-                 "found %d Kinects, allowed is a number below that; is it plugged in and powered?",
-                 there < 0 ? 0 : there);
+        snprintf(why, DEPTH_WHY_BYTES, "found %d of them, allowed are numbers from 0 to %d", there, there - 1);
         return false;
     }
     if (freenect_open_device(k->context, &k->device, (int)choice->index) < 0) {

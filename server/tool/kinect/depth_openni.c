@@ -66,8 +66,10 @@ static bool find_device(const depth_choice *choice, char uri[ONI_MAX_STR], char 
     const bool found = (int)choice->index < there;
     if (found) {
         snprintf(uri, ONI_MAX_STR, "%s", devices[choice->index].uri);
+    } else if (there == 0) {
+        snprintf(why, DEPTH_WHY_BYTES, "found no camera; is it plugged in?");
     } else {
-        snprintf(why, DEPTH_WHY_BYTES, "found %d cameras, allowed is a number below that; is it plugged in?", there);
+        snprintf(why, DEPTH_WHY_BYTES, "found %d of them, allowed are numbers from 0 to %d", there, there - 1);
     }
     oniReleaseDeviceList(devices);
     return found;

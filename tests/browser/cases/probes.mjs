@@ -1,11 +1,13 @@
 // Probes by the page: with the mouse and with keys alone, what they measure as text, plot and table, and that others see
 // them.
 import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { webRequire } from "../places.mjs";
 import { cheap } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
+const SMALL_FLOAT = join(dirname(SMALL_POOL), "small-float.json");
 /** Room for the panel beside the tank. */
 const WIDE = { context: { viewport: { width: 900, height: 620 }, acceptDownloads: true } };
 const G_PA_M = 9810;
@@ -179,4 +181,30 @@ test("who may only watch sees what is measured, and can't touch it", async (worl
   await page.locator("#measure").click();
   await panel(page).waitFor();
   assert(await panel(page).getByRole("button", { name: "Point" }).isDisabled(), "the button is of no use");
+});
+
+test("what floats is borne by what it weighs, and the mark goes with it", async (world) => {
+  const server = await world.tank({ scene: SMALL_FLOAT });
+  const page = await open(world, server.url);
+  await page.locator("#measure").click();
+  for (const words of ["Solid", "Wall"]) {
+    await panel(page).getByRole("button", { name: words }).click();
+    await panel(page).getByRole("button", { name: "Place it in the middle" }).click();
+    await panel(page)
+      .locator("li h3", { hasText: words === "Solid" ? "force" : "wall" })
+      .waitFor();
+  }
+  const [force, wall] = await probes(page);
+  assertEqual([force.kind, force.solid, wall.kind], ["force", 0, "wall"], "kinds");
+  const weighs = 500 * 9.81 * 0.25 * 0.125 * 0.25;
+  await until(
+    async () => Math.abs((await columnValue(page, "force_y_n")) - weighs) < 0.1 * weighs,
+    `about ${weighs.toFixed(1)} N`,
+  );
+  await until(async () => (await inked(page, "force_y_n")) > 60, "the plot has a curve");
+  // Its ball is the box's, wherever that goes.
+  const body = await page.evaluate(() => window.tarn.bodyAt(0));
+  const [x, y] = await project(page, body);
+  const at = await page.locator("#probe-names .probe").first().boundingBox();
+  assert(Math.hypot(at.x - x, at.y - y) < 60, `the name is at ${at.x}, ${at.y}, the box at ${x}, ${y}`);
 });

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { assert, assertEqual, settled, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
 import { bare, cheap, look } from "../world.mjs";
@@ -6,6 +7,8 @@ import { bare, cheap, look } from "../world.mjs";
 export const SMALL_POOL = join(HERE, "scenes", "small-pool.json");
 export const SMALL_SMOKE = join(HERE, "scenes", "small-smoke.json");
 export const SMALL_DYE = join(HERE, "scenes", "small-dye.json");
+/** Of all that is there when water is seen first, packed as servers pack it, bytes. */
+const FIRST_LOAD_MAX = 250_000;
 /** 16 x 4 x 8 cells of water with 8 particles each. */
 const SMALL_POOL_PARTICLES = 4096;
 
@@ -24,6 +27,27 @@ test("the page connects and decodes every particle of a scene", async (world) =>
     },
     "what the page knows",
   );
+});
+
+test("a first visit loads less than 250 kB", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const loads = [];
+  await world.watch(server.url, {
+    prepare: async (page) => {
+      page.on("response", (response) => {
+        const { pathname } = new URL(response.url());
+        // What others' scenes are called waits for the first picture.
+        if (pathname.startsWith("/scenes/")) return;
+        const sized = (body) => `${pathname} ${gzipSync(body).length}`;
+        loads.push(response.body().then(sized, () => "gone 0"));
+      });
+    },
+  });
+  const files = await Promise.all(loads);
+  const bytes = files.reduce((sum, file) => sum + Number(file.split(" ")[1]), 0);
+  const listed = `${bytes} bytes: ${files.join(", ")}`;
+  assert(files.some((file) => file.includes(".wasm")) && bytes > FIRST_LOAD_MAX / 2, listed);
+  assert(bytes < FIRST_LOAD_MAX, listed);
 });
 
 test("the water is drawn: its pixels differ from those of an empty tank", async (world) => {

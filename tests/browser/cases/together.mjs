@@ -334,6 +334,27 @@ test("a display shows a code to scan and starts an idle tank afresh", async (wor
   );
 });
 
+test("who comes by a display's keyboard stops nothing, and what was stopped goes on by itself", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const owner = await world.watch(cheap(server.url));
+  await owner.keyboard.press("<");
+  await owner.keyboard.press("p");
+  await owner.waitForFunction(() => window.tarn.paused && window.tarn.speed < 1);
+  const display = await world.watch(`${server.url}?session=main&display=1&idle=5`);
+  await display.waitForFunction(() => !window.tarn.paused && window.tarn.speed === 1);
+  for (const key of ["p", "<", "h", "0"]) await display.keyboard.press(key);
+  await display.waitForTimeout(1000);
+  assertEqual(
+    await display.evaluate(() => window.tarn.paused || window.tarn.speed < 1),
+    false,
+    "stopped by keys",
+  );
+  assertEqual(await display.locator("#keys").count(), 0, "lists of keys on a display");
+  const own = await world.watch(`${server.url}?session=main&display=1&keys=1`);
+  await own.keyboard.press("p");
+  await own.waitForFunction(() => window.tarn.paused);
+});
+
 test("on a phone the controls leave the header's buttons free", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const page = await world.watch(cheap(server.url), { context: { viewport: { width: 390, height: 640 } } });

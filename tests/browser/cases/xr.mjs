@@ -340,3 +340,32 @@ test("two hands turn the tank, and its water's surface tilts", async (world) => 
   const told = await page.evaluate(() => window.tarn.orientation.map((x) => Number(x.toFixed(3))));
   assertEqual(shown, told, "the tilt that is drawn");
 });
+
+test("the wrist panel says what is measured, and how far the hands' tips are from each other", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(server.url, WEAR_SMALL);
+  const measure = page.locator("#measure");
+  await measure.click();
+  await page.locator("#probes").getByRole("button", { name: "Point" }).click();
+  await page.locator("#probes").getByRole("button", { name: "Place it in the middle" }).click();
+  await page.locator("#probes li").waitFor();
+  await measure.click();
+  const before = await page.evaluate(() => window.tarn.readings);
+  await enter(page, "immersive-vr");
+  const lines = () => page.evaluate(() => window.tarn.headset.lines);
+  await until(() => page.evaluate((n) => window.tarn.readings > n + 10, before), "it measures again");
+  await until(
+    async () => /^point \d+: [\d.]+ k?Pa$/.test((await lines())[0] ?? ""),
+    "the panel has its value",
+  );
+  const [left, right] = [await inRoom(page, [0.25, 0.15, 0.25]), await inRoom(page, [0.8, 0.15, 0.25])];
+  await move(
+    page,
+    [
+      { kind: "controllers", side: "left", from: left, to: left, turn: [[1, 0, 0], 0, 0] },
+      { kind: "controllers", side: "right", from: right, to: right, turn: [[1, 0, 0], 0, 0] },
+    ],
+    0,
+  );
+  await until(async () => (await lines()).at(-1) === "Tip to tip: 0.550 m", "the ruler says 0.55 m");
+});

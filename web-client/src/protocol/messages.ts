@@ -99,8 +99,10 @@ export type ProbeWish =
       action: "place";
       kind: ProbeKind;
       at_m: readonly number[];
-      /** A gauge's other end, a flux's other corner. */
+      /** A gauge's other end, a flux's or wall's other corner. */
       to_m: readonly number[];
+      /** Of a force: which of the scene's solids. */
+      solid?: number;
       label?: string;
     }
   | { action: "move"; id: number; at_m: readonly number[]; to_m: readonly number[] }
@@ -230,6 +232,8 @@ export interface Probe {
   atM: number[];
   /** A rod's end, the opposite corner; else as `atM`. */
   toM: number[];
+  /** Of a force: which of the scene's solids. */
+  solid: number;
   /** For people; "": none. */
   label: string;
   /** What it measures: names that end with their units. */
@@ -552,6 +556,7 @@ function probe(item: unknown): Probe {
     kind: word(map, "kind", PROBE_KINDS, "point"),
     atM: place(map, "at_m"),
     toM: place(map, "to_m"),
+    solid: map.solid === undefined ? 0 : number(map, "solid"),
     label: optionalString(map, "label"),
     columns: optionalList(map, "columns", PROBE_VALUES_MAX).map((name) =>
       typeof name === "string" ? name : fail("columns", "strings"),

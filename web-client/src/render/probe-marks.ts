@@ -4,8 +4,14 @@ import * as THREE from "three";
 import type { Probe } from "../protocol/messages.js";
 import { middleOf } from "../state/probe-place.js";
 import { probeColour, titleOf } from "../state/probe-track.js";
+import type { Vec3 } from "../state/ray.js";
 import { LAYER } from "./layers.js";
 import type { PeopleView } from "./people.js";
+
+interface MarksView extends PeopleView {
+  /** Writes where a solid of the scene is. @return false where there is none */
+  solidPlace(index: number, out: Vec3): boolean;
+}
 
 /** In the tank's largest edge. */
 const BALL_SHARE = 0.012;
@@ -29,13 +35,14 @@ export class ProbeMarks {
   private readonly sheet = new THREE.BoxGeometry(1, 1, 1);
   private marks: Mark[] = [];
   private readonly at: [number, number] = [0, 0];
+  private readonly middle: Vec3 = [0, 0, 0];
   private readonly up = new THREE.Vector3(0, 1, 0);
   private readonly way = new THREE.Vector3();
 
   /** @param labels  an element over the canvas and as large */
   constructor(
     private readonly labels: HTMLElement,
-    private readonly view: PeopleView,
+    private readonly view: MarksView,
   ) {}
 
   /** @param heldId  the one that is dragged; 0: none */
@@ -46,8 +53,10 @@ export class ProbeMarks {
 
   /** Once per picture: names stay where their marks are. */
   tick(): void {
-    for (const { probe, label } of this.marks) {
-      const visible = this.view.projectInto(middleOf(probe), this.at);
+    for (const { probe, group, label } of this.marks) {
+      const middle = this.middleOf(probe);
+      if (probe.kind === "force") group.children[0]?.position.fromArray(middle);
+      const visible = this.view.projectInto(middle, this.at);
       label.hidden = !visible;
       label.style.transform = `translate(${this.at[0].toFixed(1)}px, ${this.at[1].toFixed(1)}px)`;
     }
@@ -58,13 +67,19 @@ export class ProbeMarks {
     let nearest: Probe | null = null;
     let least = reachPx;
     for (const { probe } of this.marks) {
-      if (!this.view.projectInto(middleOf(probe), this.at)) continue;
+      if (!this.view.projectInto(this.middleOf(probe), this.at)) continue;
       const distance = Math.hypot(this.at[0] - x, this.at[1] - y);
       if (distance > least) continue;
       least = distance;
       nearest = probe;
     }
     return nearest;
+  }
+
+  /** A force goes with its solid. */
+  private middleOf(probe: Probe): readonly number[] {
+    const goes = probe.kind === "force" && this.view.solidPlace(probe.solid, this.middle);
+    return goes ? this.middle : middleOf(probe);
   }
 
   private make(probe: Probe, index: number, isHeld: boolean): Mark {
@@ -80,7 +95,7 @@ export class ProbeMarks {
     ball.scale.setScalar(edge * BALL_SHARE * (isHeld ? HELD_SCALE : 1));
     group.add(ball);
     if (probe.kind === "gauge") group.add(this.rodOf(probe, edge, material));
-    if (probe.kind === "flux") group.add(this.sheetOf(probe, edge, glass));
+    if (probe.kind === "flux" || probe.kind === "wall") group.add(this.sheetOf(probe, edge, glass));
     for (const child of group.children) {
       child.renderOrder = 30;
       child.layers.set(LAYER.front);

@@ -148,6 +148,28 @@ export class Solids {
     return this.moving.get(solid)?.position ?? null;
   }
 
+  /** Where a solid of the scene is shown; null where there is none. */
+  middleOf(index: number): THREE.Vector3 | null {
+    const moving = this.placeOf(index);
+    if (moving !== null) return moving;
+    const solid = this.shown.find((one) => one.index === index);
+    return solid === undefined ? null : this.point.fromArray(solid.position);
+  }
+
+  /** The scene's solid whose middle is nearest to a point; null where it has none. */
+  nearest(point: readonly number[]): number | null {
+    let nearest: number | null = null;
+    let least = Number.POSITIVE_INFINITY;
+    for (const { index } of this.shown) {
+      const [x = 0, y = 0, z = 0] = this.middleOf(index)?.toArray() ?? [];
+      const distance = Math.hypot(x - (point[0] ?? 0), y - (point[1] ?? 0), z - (point[2] ?? 0));
+      if (distance >= least) continue;
+      least = distance;
+      nearest = index;
+    }
+    return nearest;
+  }
+
   /** The moving solid whose bounding sphere is nearest to a point, at most `reachM` from it; null where there is none. */
   movingNear(point: readonly number[], reachM: number): THREE.Object3D | null {
     this.point.fromArray(point as number[]);

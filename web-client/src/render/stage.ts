@@ -9,19 +9,18 @@ import type { LightName } from "../shader/lights.js";
 import { Room } from "../shader/room.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Drawing } from "../state/drawing.js";
+import type { FrameStream } from "../state/frame-stream.js";
 import { type Covers, distanceOf, type Framing, framingOf, MARGIN } from "../state/framing.js";
 import type { Orbit } from "../state/orbit.js";
 import { isWater, SECONDARY_ROOM, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
 import { WallHands } from "../state/wall-hands.js";
 import type { WallLook } from "../state/wall-look.js";
-import { type WallPart, windowOf } from "../state/wall-part.js";
-import { Arrows } from "./arrows/arrows.js";
+import { WALL_AT, type WallPart, windowOf } from "../state/wall-part.js";
 import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
 import { Eyes } from "./eyes.js";
 import { FieldSlice } from "./field-slice.js";
-import { Gas } from "./gas/gas.js";
 import { LAYER } from "./layers.js";
 import { Particles } from "./particles.js";
 import type { Fluid, View } from "./passes.js";
@@ -30,7 +29,7 @@ import { isDrawnBySoftware } from "./software.js";
 import { Solids } from "./solids.js";
 import { TankBox } from "./tank-box.js";
 import { SHARED, type TankShared } from "./tank-light.js";
-import { WALL_AT, Wall } from "./wall/wall.js";
+import type { Wall } from "./wall/wall.js";
 import { WallSpeeds } from "./wall/wall-speeds.js";
 import { canDrawWater } from "./water/targets.js";
 import { Water } from "./water/water.js";
@@ -39,6 +38,8 @@ const FOV_DEGREES = 34;
 const FOV_TANGENT = Math.tan((FOV_DEGREES * Math.PI) / 360);
 /** More pixels than this per CSS pixel cost much and show little. */
 const PIXEL_RATIO_MAX = 2;
+/** Of the pane in which one measures. */
+const SIDE_PX = 346;
 const NO_COVERS: Covers = { rightPx: 0, bottomPx: 0 };
 
 const DIRECT = [LAYER.scene, LAYER.spheres, LAYER.glass, LAYER.front];
@@ -83,6 +84,12 @@ export class Stage {
   private shownDrawing: Drawing = "water";
   /** Draws the particles in several passes; null: they are points or spheres. */
   private fluid: Fluid | null = null;
+  /** What `fluid` is where it is that. */
+  private wall: Wall | null = null;
+  /** What draws all but water, once it is there. */
+  private others: typeof import("./other-fluids.js") | null = null;
+  private loadsOthers = false;
+  private isOver = false;
   /** Of a flat tank as a whole; null: its particles are drawn. */
   private shownLook: WallLook | null = null;
   /** What of a flat tank fills the window; null: it is framed. */
@@ -102,7 +109,7 @@ export class Stage {
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly smoothEdges: boolean,
-    private readonly covers: Covers = NO_COVERS,
+    private covers: Covers = NO_COVERS,
   ) {
     const context = canvas.getContext("webgl2", {
       antialias: smoothEdges,
@@ -186,6 +193,18 @@ export class Stage {
     return this.solids.movingNear(point, reachM);
   }
 
+  /** The scene's solid whose middle is nearest to a point of the tank; null where it has none. */
+  solidNear(point: readonly number[]): number | null {
+    return this.solids.nearest(point);
+  }
+
+  /** Writes where a solid of the scene is. @return false where there is none */
+  solidPlace(index: number, out: Vec3): boolean {
+    const place = this.solids.middleOf(index);
+    place?.toArray(out);
+    return place !== null;
+  }
+
   /** Takes the canvas's present size over. @param detail  share of the screen's own pixels */
   resize(detail = 1): void {
     if (this.renderer.xr.isPresenting) return; // the headset's size counts
@@ -204,6 +223,14 @@ export class Stage {
   standAlone(part: WallPart | null): void {
     this.wantsAlone = true;
     this.part = part;
+    this.frame();
+  }
+
+  /** Whether the pane in which one measures is at the left: the tank is seen beside it. For each picture. */
+  standBeside(pane: boolean): void {
+    const leftPx = pane ? SIDE_PX : 0;
+    if (leftPx === (this.covers.leftPx ?? 0)) return;
+    this.covers = { ...this.covers, leftPx };
     this.frame();
   }
 
@@ -237,7 +264,7 @@ export class Stage {
       return;
     }
     const { leftPx, upPx } = this.framing;
-    if (leftPx > 0 || upPx > 0) this.camera.setViewOffset(width, height, leftPx, upPx, width, height);
+    if (leftPx !== 0 || upPx !== 0) this.camera.setViewOffset(width, height, leftPx, upPx, width, height);
     else this.camera.clearViewOffset();
     this.camera.updateProjectionMatrix();
   }
@@ -297,7 +324,7 @@ export class Stage {
 
   /** Whether a wall is what is drawn: not of points or arrows. */
   get drawsWall(): boolean {
-    return this.fluid instanceof Wall;
+    return this.wall !== null;
   }
 
   /** What a flat tank looks like as a whole; null: its particles are drawn. */
@@ -317,30 +344,64 @@ export class Stage {
     this.particles.flatten(tier === "points");
     this.secondary.showBesideSpheres(this.secondaryRoom > 0 && !isWater(tier));
     // Of any tier they are the same, and know what a frame said that is gone.
-    if (drawing === "arrows" && this.fluid instanceof Arrows) return;
+    if (drawing === "arrows" && this.others !== null && this.fluid instanceof this.others.Arrows) return;
     // What is under way on a wall goes on.
-    if (this.fluid instanceof Wall && look !== null && tier !== "points" && drawing !== "arrows") {
-      this.fluid.show(look, tier);
+    if (this.wall !== null && look !== null && tier !== "points" && drawing !== "arrows") {
+      this.wall.show(look, tier);
       return;
     }
-    this.fluid?.dispose();
     this.box.lightUp(drawing === "dye");
-    this.fluid = this.createFluid(tier, drawing);
+    this.renewFluid();
+  }
+
+  private renewFluid(): void {
+    this.fluid?.dispose();
+    this.wall = null;
+    this.fluid = this.createFluid(this.shownTier, this.shownDrawing);
   }
 
   private createFluid(tier: Tier, drawing: Drawing): Fluid | null {
-    const { renderer, scene, particles, secondary, smoothEdges, light, shownLook } = this;
-    if (drawing === "arrows") return new Arrows(renderer, scene, particles);
-    if (!this.hasWater || tier === "points") return null;
-    if (shownLook !== null) {
-      const wall = new Wall(renderer, scene, particles, this.hands, this.speeds);
-      wall.show(shownLook, tier);
-      return wall;
+    const { renderer, scene, particles, secondary, smoothEdges, light, others, shownLook } = this;
+    const isArrows = drawing === "arrows";
+    if (!isArrows && (!this.hasWater || tier === "points")) return null;
+    if (drawing === "water" && shownLook === null) {
+      return isWater(tier)
+        ? new Water(renderer, scene, particles, secondary, tier, smoothEdges, light.uniforms)
+        : null;
     }
-    if (drawing !== "water") return new Gas(renderer, scene, particles, drawing, tier, smoothEdges);
-    return isWater(tier)
-      ? new Water(renderer, scene, particles, secondary, tier, smoothEdges, light.uniforms)
-      : null;
+    if (others === null) {
+      void this.loadOthers();
+      return null;
+    }
+    if (isArrows || tier === "points") return new others.Arrows(renderer, scene, particles);
+    if (shownLook !== null) {
+      this.wall = new others.Wall(renderer, scene, particles, this.hands, this.speeds);
+      this.wall.show(shownLook, tier);
+      return this.wall;
+    }
+    return drawing === "water"
+      ? null
+      : new others.Gas(renderer, scene, particles, drawing, tier, smoothEdges);
+  }
+
+  /** Until it is there, and where it can't be had, particles are spheres. */
+  private async loadOthers(): Promise<void> {
+    if (this.loadsOthers) return;
+    this.loadsOthers = true;
+    try {
+      this.others = await import("./other-fluids.js");
+      if (!this.isOver) this.renewFluid();
+    } catch (error) {
+      console.warn(error);
+    } finally {
+      this.loadsOthers = false;
+    }
+  }
+
+  /** Tells what decodes frames how many of spray, foam and bubbles are drawn now, and from now on where solids are. */
+  feed(stream: Pick<FrameStream, "secondaryRoom" | "showObstacles">): void {
+    stream.secondaryRoom = this.secondaryRoom;
+    this.solids.watch = (solids) => stream.showObstacles(solids.obstacles());
   }
 
   /** So many particles of spray, foam and bubbles are drawn at most, as things are. */
@@ -388,9 +449,9 @@ export class Stage {
    */
   draw(leadS: number, bodies: BodyTrack, nowMs: number, speed: number): void {
     this.solids.move(bodies, leadS);
-    if (this.fluid instanceof Wall) {
-      this.fluid.nowMs = nowMs;
-      this.fluid.speed = speed;
+    if (this.wall !== null) {
+      this.wall.nowMs = nowMs;
+      this.wall.speed = speed;
     }
     if (this.fluid !== null && this.renderer.xr.isPresenting) this.drawEyes(leadS);
     else this.drawCanvas(leadS);
@@ -448,6 +509,7 @@ export class Stage {
 
   /** Gives the graphics card back what it was lent: nothing is drawn any more. */
   dispose(): void {
+    this.isOver = true;
     this.fluid?.dispose();
     this.speeds.dispose();
     this.solids.show([], new Map());

@@ -1,14 +1,20 @@
 // Where the camera has to be for the tank to be seen in what the page leaves free of the canvas. A flat tank, one cell
 // deep, is seen from the front and fills it; any other one is seen whole from all sides.
 
-/** What of a page covers the canvas, CSS pixels: at its right in a wide window, at its bottom in a high one. */
+/**
+ * What of a page covers the canvas, CSS pixels: at its right in a wide window, at its bottom in a high one, and at its
+ * left where that leaves room.
+ */
 export interface Covers {
+  leftPx?: number;
   rightPx: number;
   bottomPx: number;
 }
 
 const WIDE_PX = 640;
 const HIGH_PX = 480;
+/** What covers the left leaves so much free, or counts for nothing. */
+const FREE_PX = 240;
 /** By so much the tank moves to the left of what covers the right, at least. */
 const SHIFT_PX = 96;
 /** Half the width of a long tank in the home view, in heights of the window. */
@@ -30,7 +36,7 @@ export interface Framing {
   /** Of the canvas without what is covered, in heights of the canvas. */
   freeWidth: number;
   freeHeight: number;
-  /** By so much the tank's middle is to the left of the canvas's and above it, CSS pixels. */
+  /** By so much the tank's middle is to the left of the canvas's, or to the right, and above it, CSS pixels. */
   leftPx: number;
   upPx: number;
 }
@@ -39,12 +45,14 @@ export interface Framing {
 export function framingOf(width: number, height: number, covers: Covers, flat: boolean): Framing {
   const right = width > WIDE_PX ? covers.rightPx : 0;
   const bottom = height > HIGH_PX ? covers.bottomPx : 0;
+  const covered = covers.leftPx ?? 0;
+  const left = width - right - covered >= FREE_PX ? covered : 0;
   // The tank moves out of the way of what covers it, and farther off where that isn't enough.
   const overlap = TANK_HALF_WIDTH * height + right - 0.5 * width;
   return {
-    freeWidth: (width - right) / height,
+    freeWidth: (width - right - left) / height,
     freeHeight: (height - bottom) / height,
-    leftPx: flat ? 0.5 * right : Math.min(0.5 * right, Math.max(overlap, SHIFT_PX)),
+    leftPx: flat || left > 0 ? 0.5 * (right - left) : Math.min(0.5 * right, Math.max(overlap, SHIFT_PX)),
     upPx: 0.5 * bottom,
   };
 }

@@ -1,5 +1,5 @@
 // Where probes are put: a point in the tank, a rod through it from the floor to the lid, a rectangle across the tank
-// there; and where one goes that is dragged.
+// there, the nearest of the tank's walls, all of it; and where one goes that is dragged.
 import type { Probe, ProbeKind, ProbeWish } from "../protocol/messages.js";
 
 export type Place = Pick<Probe, "kind" | "atM" | "toM">;
@@ -13,6 +13,17 @@ export function placeAt(kind: ProbeKind, point: readonly number[], sizeM: readon
       return { kind, atM: [x, 0, z], toM: [x, height, z] };
     case "flux":
       return { kind, atM: [x, 0, 0], toM: [Math.min(x, width), height, depth] };
+    case "wall": {
+      const gaps = [x, width - x, y, height - y, z, depth - z];
+      const nearest = gaps.indexOf(Math.min(...gaps));
+      const across = Math.floor(nearest / 2);
+      const at = nearest % 2 === 0 ? 0 : (sizeM[across] ?? 0);
+      return {
+        kind,
+        atM: [0, 0, 0].map((low, axis) => (axis === across ? at : low)),
+        toM: [width, height, depth].map((high, axis) => (axis === across ? at : high)),
+      };
+    }
     default:
       return { kind, atM: [x, y, z], toM: [x, y, z] };
   }
@@ -24,7 +35,8 @@ export function movedTo(probe: Place, point: readonly number[], sizeM: readonly 
   const moved = [0, 1, 2].map((axis) => {
     const low = Math.min(at(probe.atM, axis), at(probe.toM, axis));
     const high = Math.max(at(probe.atM, axis), at(probe.toM, axis));
-    const by = at(point, axis) - at(middle, axis);
+    // What is on a wall stays on it.
+    const by = probe.kind === "wall" && low === high ? 0 : at(point, axis) - at(middle, axis);
     return Math.min(at(sizeM, axis) - high, Math.max(-low, by));
   });
   const shift = (place: readonly number[]): number[] =>
@@ -44,8 +56,9 @@ export function isSamePlace(a: Pick<Place, "atM" | "toM">, b: Pick<Place, "atM" 
   return a.atM.join() === b.atM.join() && a.toM.join() === b.toM.join();
 }
 
-export function placeWish({ kind, atM, toM }: Place): ProbeWish {
-  return { action: "place", kind, at_m: atM, to_m: toM };
+/** @param solid  of a force: which of the scene's */
+export function placeWish({ kind, atM, toM }: Place, solid?: number): ProbeWish {
+  return { action: "place", kind, at_m: atM, to_m: toM, ...(solid === undefined ? {} : { solid }) };
 }
 
 export function moveWish(id: number, { atM, toM }: Place): ProbeWish {

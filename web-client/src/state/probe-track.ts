@@ -23,6 +23,12 @@ const KNOWN: Readonly<Record<string, readonly [label: string, unit: string]>> = 
   depth_m: ["Depth", "m"],
   surface_m: ["Surface", "m"],
   flux_m3_s: ["Flux", "m³/s"],
+  force_x_n: ["Force, x", "N"],
+  force_y_n: ["Force, y", "N"],
+  force_z_n: ["Force, z", "N"],
+  torque_x_n_m: ["Torque, x", "N m"],
+  torque_y_n_m: ["Torque, y", "N m"],
+  torque_z_n_m: ["Torque, z", "N m"],
 };
 
 /** @param channels  the session's, whose names columns have, too */
@@ -251,7 +257,8 @@ const PREFIXES = [
 /** As people read it: "2.45 kPa". */
 export function readable(value: number, unit: string): string {
   const size = Math.abs(value);
-  const [factor, prefix] = (unit === "Pa" && PREFIXES.find(([at]) => size >= at)) || ([1, ""] as const);
+  const [factor, prefix] =
+    ((unit === "Pa" || unit === "N") && PREFIXES.find(([at]) => size >= at)) || ([1, ""] as const);
   const shown = value / factor;
   const digits = Math.abs(shown) < 0.0005 ? "0" : Number(shown.toPrecision(3)).toString();
   return unit === "" ? digits : `${digits} ${prefix}${unit}`;

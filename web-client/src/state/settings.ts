@@ -125,6 +125,8 @@ export function readSettings(search: string): { values: SettingValues; problems:
       problems.push(`The address has ${name}=${shortened(text)}; allowed ${allowed(kind)}.`);
     else values[name] = value;
   }
+  // Whoever comes by a display's keyboard isn't the owner whose key it has.
+  if (query.get("display") === "1" && query.get("keys") !== "1") values.keys = false;
   return { values: values as SettingValues, problems };
 }
 

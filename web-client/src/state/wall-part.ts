@@ -3,6 +3,9 @@
 
 export type WallPart = readonly [x0: number, y0: number, x1: number, y1: number];
 
+/** Where the wall stands, as a share of the tank's depth: what stands in the tank is before it. */
+export const WALL_AT = 0.02;
+
 /** A part is at least so wide and so high. */
 export const PART_MIN = 0.01;
 

@@ -41,7 +41,16 @@ export const MODERATIONS = ["mute", "unmute", "remove", "own", "play", "watch"] 
 export const LOCKS = [...TOOLS, "tilt", "camera", "probe"] as const;
 export const PARTS = ["cursor", "head", "hand_left", "hand_right"] as const;
 export const PROBE_ACTIONS = ["place", "move", "remove"] as const;
-export const PROBE_KINDS = ["point", "pressure", "velocity", "liquid", "gauge", "flux"] as const;
+export const PROBE_KINDS = [
+  "point",
+  "pressure",
+  "velocity",
+  "liquid",
+  "gauge",
+  "flux",
+  "force",
+  "wall",
+] as const;
 
 // Limits.
 export const NAME_BYTES_MAX = 63;

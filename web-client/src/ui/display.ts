@@ -7,8 +7,8 @@ import { qrCode } from "./qr.js";
 export interface DisplayActions {
   /** Since somebody did something, ms. */
   idleMs(): number;
-  /** @return whether it could be asked for: an owner's link is needed */
-  reset(): boolean;
+  /** Sets the tank back, and has it go on at its own pace whatever somebody left it at. */
+  restart(): void;
 }
 
 const LOOK_EVERY_MS = 500;
@@ -34,7 +34,7 @@ export function showDisplay(joined: Joined, tank: string, here: string, actions:
   const idleS = idleSeconds(here);
   if (idleS === 0 || joined.role !== "own") return;
   timer = window.setInterval(() => {
-    if (actions.idleMs() > idleS * 1000) actions.reset();
+    if (actions.idleMs() > idleS * 1000) actions.restart();
   }, LOOK_EVERY_MS);
 }
 

@@ -54,6 +54,7 @@ export interface PanelActions {
   tilt: (() => Promise<boolean>) | null;
   /** Null where there can't be a camera. */
   camera: (() => void) | null;
+  sound(): void;
   picture(): void;
   clip(): void;
   record(): void;
@@ -81,6 +82,7 @@ export class Panel {
   private drawingChoice: Controller | null = null;
   private lookChoice: Controller | null = null;
   private readonly lightChoice: Controller;
+  private readonly soundButton: Controller;
   private readonly chosen = {
     scene: "",
     channel: "",
@@ -131,7 +133,9 @@ export class Panel {
     this.stepButton = this.sceneFolder.add(buttons, "step").name("Single step (S)").disable();
     this.sceneFolder.add(buttons, "reset").name("Reset (R)");
     this.sceneFolder.add(buttons, "view").name("Centre the view (V)");
-    this.sceneFolder.add(actions, "readout").name("Measurements (M)");
+    this.sceneFolder.add(actions, "readout").name("Performance (M)");
+    this.soundButton = this.sceneFolder.add(actions, "sound");
+    this.showSound(false);
     this.lightChoice = this.sceneFolder
       .add(this.chosen, "light", LIGHTS)
       .name("Light")
@@ -167,6 +171,10 @@ export class Panel {
       this.sceneChoice.show(this.controls);
     }
     this.sceneChoice.updateDisplay();
+  }
+
+  showSound(on: boolean): void {
+    this.soundButton.name(on ? "Silence" : "Sound of the water");
   }
 
   showState(state: SessionState): void {
@@ -322,7 +330,7 @@ export class Panel {
     this.controls = role === "own" && !plays;
     for (const controller of this.sceneFolder.controllers)
       if (
-        !["view", "readout", "channel", "drawing", "look", "light", "field", "slice"].includes(
+        !["view", "readout", "sound", "channel", "drawing", "look", "light", "field", "slice"].includes(
           controller.property,
         )
       )
@@ -340,6 +348,7 @@ export class Panel {
         .add(this.tool, "radiusM", max / 25, max, max / 100)
         .name("Radius, m")
         .onChange((value: number) => this.actions.radius(value));
+      this.toolFolder.controllers[0]?.domElement.after(this.radiusSlider.domElement);
     } else {
       this.radiusSlider
         .min(max / 25)

@@ -9,6 +9,8 @@ const KINDS: readonly (readonly [kind: ProbeKind, words: string, hint: string])[
   ["point", "Point", "pressure, velocity and what is there"],
   ["gauge", "Rod", "how deep the water is along it"],
   ["flux", "Rectangle", "how much flows through it"],
+  ["force", "Solid", "force and torque of the water on the nearest solid"],
+  ["wall", "Wall", "force and torque of the water on the nearest wall of the tank"],
 ];
 const SPANS = [5, 15, 60, Number.POSITIVE_INFINITY] as const;
 const AXES = ["x", "y", "z"] as const;
@@ -188,7 +190,7 @@ export class ProbePanel {
     away.dataset.focus = `${probe.id} remove`;
     away.setAttribute("aria-label", `Remove ${titleOf(probe)}`);
     head.after(away);
-    item.append(this.placeOf(probe));
+    if (probe.kind !== "force") item.append(this.placeOf(probe)); // that goes with its solid
     return item;
   }
 
@@ -206,8 +208,8 @@ export class ProbePanel {
       if (box.open) this.opened.add(probe.id);
       else this.opened.delete(probe.id);
     });
-    const ends =
-      probe.kind === "gauge" || probe.kind === "flux" ? (["atM", "toM"] as const) : (["atM"] as const);
+    const isLong = probe.kind === "gauge" || probe.kind === "flux" || probe.kind === "wall";
+    const ends = isLong ? (["atM", "toM"] as const) : (["atM"] as const);
     for (const end of ends)
       for (const [axis, name] of AXES.entries()) row.append(this.coordinate(probe, end, axis, name));
     box.append(title, row);

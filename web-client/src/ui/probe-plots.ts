@@ -16,7 +16,13 @@ import {
 const POINTS_MAX = 600;
 const HEIGHT_PX = 132;
 /** Open from the beginning. */
-const MAIN: ReadonlySet<string> = new Set(["pressure_pa", "depth_m", "flux_m3_s", "velocity_x_m_s"]);
+const MAIN: ReadonlySet<string> = new Set([
+  "pressure_pa",
+  "depth_m",
+  "flux_m3_s",
+  "velocity_x_m_s",
+  "force_y_n",
+]);
 
 interface Plot {
   quantity: Quantity;

@@ -18,6 +18,7 @@ import {
   buttonAt,
   isAtPanel,
   isOffered,
+  PANEL_LINES,
   type PanelButton,
   type PanelHit,
   rayHit,
@@ -41,6 +42,8 @@ const RATE = 72;
 /** A body is taken hold of from so far off, in addition to the tool's radius, metres of the room. */
 const REACH_M = 0.02;
 const NOBODY: readonly [] = [];
+/** What is measured is shown anew so often: a picture of the panel is large. */
+const LINES_EVERY_MS = 200;
 /** Of the "xr-standard" mapping: A. While it is held the stick sets the strength instead of the size. */
 const STRENGTH_BUTTON = 1 << 4;
 const UP = new THREE.Vector3(0, 1, 0);
@@ -58,6 +61,8 @@ export class Headset {
   mode: XrMode | null = null;
   readonly tank: TankStand;
   readonly panel = new WristPanel();
+  /** What the wrist panel says of what is measured. */
+  lines: readonly string[] = [];
   /** Of the newest picture. */
   readonly eyes = new THREE.Vector3();
 
@@ -82,6 +87,7 @@ export class Headset {
   private hasFloor = true;
   private placed = false;
   private tickedMs = Number.NaN;
+  private linesMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly host: XrHost) {
     this.tank = new TankStand(host);
@@ -282,13 +288,37 @@ export class Headset {
       model.show(device, radius, acts(device, grasping, this.host.tool.tool), grasping.now === "tank", rayM);
     }
     if (pressed !== null && isOffered(pressed, this.host.state().may)) this.press(pressed, nowMs);
-    const { scene, paused, speed, may } = this.host.state();
+    const { scene, paused, speed, may, measured } = this.host.state();
+    if (nowMs - this.linesMs >= LINES_EVERY_MS) {
+      this.linesMs = nowMs;
+      const ruler = this.ruler();
+      // The ruler has a line of its own, however much is measured.
+      this.lines = [...measured.slice(0, PANEL_LINES - (ruler === null ? 0 : 1)), ...(ruler ?? [])];
+    }
     if (over !== null && !isOffered(over, may)) over = null;
     const { tool, strength, colour } = this.host.tool;
     this.panel.show(
-      { scene, paused, speed, tool, strength, colour, placement: this.tank.placement, may },
+      {
+        scene,
+        paused,
+        speed,
+        tool,
+        strength,
+        colour,
+        placement: this.tank.placement,
+        may,
+        lines: this.lines,
+      },
       over,
     );
+  }
+
+  /** A line: how far the tips of both hands are from each other, in the tank's metres; null where one isn't seen. */
+  private ruler(): readonly [string] | null {
+    const { left, right } = this.devices;
+    if (!left.tracked || !right.tracked) return null;
+    const metres = left.point.distanceTo(right.point) / this.tank.stand.scale;
+    return [`Tip to tip: ${metres.toFixed(3)} m`];
   }
 
   /** The button that the right hand points at. */

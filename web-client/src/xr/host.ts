@@ -47,6 +47,8 @@ export interface XrState {
   speed: number;
   /** What pressing may do: what isn't offered is greyed. */
   may: PanelRights;
+  /** What probes measure, a line each. */
+  measured: readonly string[];
 }
 
 export interface XrHost {

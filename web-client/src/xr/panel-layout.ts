@@ -63,7 +63,7 @@ export interface PanelArea {
 
 /** Metres. */
 export const PANEL_WIDTH_M = 0.17;
-export const PANEL_HEIGHT_M = 0.155;
+export const PANEL_HEIGHT_M = 0.19;
 
 const ROWS: readonly (readonly PanelButton[])[] = [
   ["scene-back", "scene-next"],
@@ -72,13 +72,16 @@ const ROWS: readonly (readonly PanelButton[])[] = [
   ["level", "placement"],
   ["leave"],
 ];
-/** Above the buttons stands what runs. */
-const HEAD = 0.15;
+/** Above the buttons stands what runs, below them what is measured. */
+const HEAD = 0.125;
+export const PANEL_FOOT = 0.175;
+/** Lines of that. */
+export const PANEL_LINES = 3;
 const GAP = 0.02;
 
 export const PANEL_AREAS: readonly PanelArea[] = ROWS.flatMap((row, line) =>
   row.map((button, column) => {
-    const height = (1 - HEAD) / ROWS.length;
+    const height = (1 - HEAD - PANEL_FOOT) / ROWS.length;
     const width = 1 / row.length;
     return {
       button,

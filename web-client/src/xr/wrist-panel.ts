@@ -5,7 +5,9 @@ import { speedText } from "../state/speeds.js";
 import {
   isOffered,
   PANEL_AREAS,
+  PANEL_FOOT,
   PANEL_HEIGHT_M,
+  PANEL_LINES,
   PANEL_WIDTH_M,
   type PanelButton,
   type PanelRights,
@@ -27,6 +29,8 @@ export interface PanelWords {
   speed: number;
   placement: Placement;
   may: PanelRights;
+  /** What is measured; the first PANEL_LINES are shown. */
+  lines: readonly string[];
 }
 
 const PIXELS_PER_M = 3000;
@@ -107,8 +111,12 @@ export class WristPanel {
     context.textBaseline = "middle";
     context.fillStyle = "#dcecf3";
     context.font = `600 34px ${FONT}`;
-    context.fillText(words.scene, 0.5 * width, 0.1 * height, 0.92 * width);
+    context.fillText(words.scene, 0.5 * width, 0.08 * height, 0.92 * width);
     context.font = `30px ${FONT}`;
+    words.lines.slice(0, PANEL_LINES).forEach((line, index) => {
+      const y = 1 - PANEL_FOOT * (1 - (index + 0.4) / PANEL_LINES);
+      context.fillText(line, 0.5 * width, y * height, 0.92 * width);
+    });
     for (const area of PANEL_AREAS) {
       const [x, y] = [area.x * width, area.y * height];
       const [w, h] = [area.width * width, area.height * height];

@@ -18,6 +18,7 @@ import { FullScreenQuad } from "three/examples/jsm/postprocessing/Pass.js";
 import type { Tier } from "../../state/quality.js";
 import { HAND_VALUES, HANDS, KIND_VALUES, type WallHands } from "../../state/wall-hands.js";
 import type { WallLook } from "../../state/wall-look.js";
+import { WALL_AT } from "../../state/wall-part.js";
 import { LAYER } from "../layers.js";
 import type { Particles } from "../particles.js";
 import { ADDED, aim, type Fluid, pass, passProgram, program, set, type View } from "../passes.js";
@@ -50,8 +51,6 @@ const SPLAT_MAX = 512;
 /** Radius of a particle there, in cells; particles in a cell where dye is thick. */
 const SPREAD_CELLS = 1.9;
 const NOMINAL = 4;
-/** Where the wall stands, as a share of the tank's depth: what stands in the tank is before it. */
-export const WALL_AT = 0.02;
 const NOISE_TEXELS = 256;
 /** Quads of the net of sunlight on the longer side, for texels of what it lands on. */
 const NET_SHARE = 0.4;

@@ -1,0 +1,41 @@
+/// Uploaded scenes over HTTP, for whoever has an owners' key, and scenes as archives:
+///
+///     GET    /sessions/NAME/scenes     those that were uploaded to it, and what may be
+///     POST   /sessions/NAME/scenes     the body is an archive (server/common/scene_archive.h), of at most
+///                                      TARN_GATEWAY_UPLOAD_BYTES_MAX bytes: 201 with the scene's id, once it has been
+///                                      found right and is kept
+///     DELETE /sessions/NAME/scenes/ID  removes one
+///     GET    /sessions/NAME/scene      the scene that the tank was made from as such an archive; for whoever may join
+///
+/// Refusals are as those of session_pages.h: 400 (what is wrong with the scene), 403, 404, 409 (no more may be kept, or
+/// none are taken), 413, 429 (too often), 503 (too many at once).
+#ifndef TARN_SERVER_GATEWAY_UPLOAD_PAGES_H
+#define TARN_SERVER_GATEWAY_UPLOAD_PAGES_H
+
+#include "server/gateway/session_pages.h"
+#include "server/gateway/upload.h"
+
+#define TARN_UPLOAD_PAGES_VERB "/scenes" ///< behind a session's name
+#define TARN_UPLOAD_PAGES_SCENE "/scene" ///< the same, of the archive
+
+/// Lists those of a session; where none are taken it says that of none any bytes may come.
+void tarn_upload_pages_list(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer);
+
+/// Removes one. @param id  of a scene
+void tarn_upload_pages_remove(tarn_sessions *all, const char *name, const char *id, const char *pass,
+                              tarn_session_answer *answer);
+
+/// Looks whether somebody may upload a scene, and starts that.
+/// @param plan  its session and by are set here
+/// @return NULL: not, which is the answer
+tarn_upload *tarn_upload_pages_begin(tarn_sessions *all, const char *name, const char *pass, tarn_upload_plan *plan,
+                                     tarn_session_answer *answer);
+
+/// Ends what takes too long, and removes scenes of which no session has been there for --store-age. Every
+/// TARN_GATEWAY_TICK_MS.
+void tarn_upload_pages_tick(tarn_sessions *all);
+
+/// What came of it.
+void tarn_upload_pages_answer(const tarn_upload_result *result, tarn_session_answer *answer);
+
+#endif

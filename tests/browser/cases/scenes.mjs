@@ -1,0 +1,122 @@
+// Scenes of an owner's own, by the page: chosen, dropped, refused, loaded, downloaded, removed.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { assert, assertEqual, test, until } from "../harness.mjs";
+import { ROOT } from "../places.mjs";
+import { cheap } from "../world.mjs";
+import { SMALL_POOL } from "./stream.mjs";
+
+const DUCK = join(ROOT, "server", "scenes", "duck.obj");
+const TAKES = { scene: SMALL_POOL, args: ["--uploads", "64M"] };
+
+/** A scene with a mesh, under a name of its own. */
+const SCENE = {
+  title: "One duck",
+  size_m: [1, 1, 1],
+  cell_m: 0.0625,
+  blocks: [{ min_m: [0, 0, 0], max_m: [1, 0.3, 1] }],
+  solids: [{ shape: { mesh: { file: "duck.obj" } }, position_m: [0.5, 0.5, 0.5] }],
+};
+
+const openScenes = async (page) => {
+  await page.getByRole("button", { name: "Scenes", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Scenes of your own" });
+  await dialog.waitFor();
+  return dialog;
+};
+
+const says = (dialog, text) => dialog.getByRole("status").filter({ hasText: text }).waitFor();
+/** What the panel says the tank was made from. */
+const sceneOf = (page) =>
+  page
+    .locator("#panel select")
+    .first()
+    .evaluate((select) => select.selectedOptions[0].textContent);
+
+/** Drops files on the page, as a file manager does. */
+async function drop(page, files) {
+  await page.evaluate((list) => {
+    const transfer = new DataTransfer();
+    for (const { name, text } of list) transfer.items.add(new File([text], name));
+    for (const type of ["dragover", "drop"])
+      document.body.dispatchEvent(
+        new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }),
+      );
+  }, files);
+}
+
+test("an owner chooses a scene's files, loads it, and gets it back as a file", async (world) => {
+  const server = await world.tank(TAKES);
+  const page = await world.watch(cheap(server.url));
+  const folder = world.folder();
+  writeFileSync(join(folder, "one-duck.json"), JSON.stringify(SCENE));
+  const dialog = await openScenes(page);
+  await dialog.getByLabel("Files of a scene").setInputFiles([join(folder, "one-duck.json"), DUCK]);
+  await says(dialog, '"One duck" is here');
+  await dialog.getByRole("button", { name: "Load one-duck" }).click();
+  await until(async () => (await sceneOf(page)) === "One duck", "the tank is made from the scene");
+
+  const again = await openScenes(page);
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    again.getByRole("button", { name: "Download this tank's scene" }).click(),
+  ]);
+  assertEqual(saved.suggestedFilename(), "one-duck.tar", "the file's name");
+  const path = await saved.path();
+  assertEqual(execFileSync("tar", ["tf", path]).toString(), "one-duck.json\nduck.obj\n", "what is in it");
+  const mesh = execFileSync("tar", ["xOf", path, "duck.obj"], { maxBuffer: 1 << 24 });
+  assert(mesh.equals(readFileSync(DUCK)), "the mesh is as it was");
+  await says(again, "one-duck.tar has the scene");
+
+  await again.getByRole("button", { name: "Remove one-duck" }).click();
+  await says(again, "It is removed");
+  assertEqual(await again.getByRole("button", { name: /^Load/ }).count(), 0, "scenes that are left");
+  assertEqual(await sceneOf(page), "One duck", "the tank's scene");
+});
+
+test("what is dropped on the tank is uploaded, and what is wrong with it is said", async (world) => {
+  const server = await world.tank(TAKES);
+  const page = await world.watch(cheap(server.url));
+  world.expected.push(/status of 400/);
+  await drop(page, [{ name: "mine.json", text: JSON.stringify({ ...SCENE, cell_m: -1 }) }]);
+  const dialog = page.getByRole("dialog", { name: "Scenes of your own" });
+  await says(dialog, "mine.json: cell_m: found -1");
+  await drop(page, [
+    { name: "mine.json", text: JSON.stringify({ ...SCENE, title: "Mine", solids: undefined }) },
+    { name: "notes.txt", text: "nothing" },
+  ]);
+  await says(dialog, '"Mine" is here');
+  assertEqual(await dialog.getByRole("button", { name: /^Load/ }).count(), 1, "scenes");
+  await drop(page, [{ name: "my scene.json", text: "{}" }]);
+  await says(dialog, 'The file name "my scene.json" can\'t be used');
+});
+
+test("a server that takes no scenes says so, and gives the tank's nonetheless", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL, args: ["--store", join(world.folder(), "store")] });
+  const page = await world.watch(cheap(server.url));
+  const dialog = await openScenes(page);
+  await says(dialog, "This server takes no scenes");
+  assert(
+    !(await dialog.getByRole("button", { name: "Choose files" }).isVisible()),
+    "there is no place for any",
+  );
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    dialog.getByRole("button", { name: "Download this tank's scene" }).click(),
+  ]);
+  assertEqual(saved.suggestedFilename(), "small-pool.tar", "the file's name");
+});
+
+test("whoever plays has no scenes of their own, and a drop is nobody's", async (world) => {
+  const server = await world.tank({ ...TAKES, args: [...TAKES.args, "--guests", "play"] });
+  const page = await world.watch(cheap(server.url));
+  assert(!(await page.locator("#scenes").isVisible()), "there is no button");
+  await drop(page, [{ name: "mine.json", text: JSON.stringify(SCENE) }]);
+  await page
+    .locator("#status, #notice")
+    .filter({ hasText: /recording/i })
+    .first()
+    .waitFor();
+  assertEqual(await page.getByRole("dialog").count(), 0, "dialogs");
+});

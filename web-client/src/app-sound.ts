@@ -1,0 +1,100 @@
+// The sound of the water: off until somebody asks for it, and fetched then. What it is made of is sound/'s; here is where
+// it comes from, the frames, and where it goes, the place of whoever looks.
+import * as THREE from "three";
+import type { App } from "./app.js";
+import type { Stage } from "./render/stage.js";
+import type { Splashes } from "./sound/splashes.js";
+import type { WaterSound } from "./sound/water-sound.js";
+import type { DecodedFrame } from "./state/frame-stream.js";
+
+/** Of the tank's diagonal, up to where it is as loud as at its place. */
+const REACH = 0.75;
+
+export interface SoundHost {
+  stage: Stage;
+  /** The tank has water with air above it, which is what is heard. */
+  hasWater(): boolean;
+  changed(on: boolean): void;
+  say(text: string): void;
+}
+
+interface Playing {
+  context: AudioContext;
+  sound: WaterSound;
+  splashes: Splashes;
+}
+
+export class Sound {
+  private playing: Playing | null = null;
+  private asking = false;
+  private lastMs = 0;
+  private readonly at = new THREE.Vector3();
+  private readonly forward = new THREE.Vector3();
+  private readonly up = new THREE.Vector3();
+
+  constructor(private readonly host: SoundHost) {}
+
+  /** Called by a press of a button: browsers let nothing else begin to sound. */
+  async toggle(): Promise<void> {
+    if (this.asking) return;
+    if (this.playing !== null) {
+      void this.playing.context.close();
+      this.playing = null;
+      this.host.changed(false);
+      return;
+    }
+    this.asking = true;
+    try {
+      const context = new AudioContext({ latencyHint: "interactive" });
+      const [{ WaterSound }, { Splashes }] = await Promise.all([
+        import("./sound/water-sound.js"),
+        import("./sound/splashes.js"),
+        context.resume(),
+      ]);
+      this.playing = { context, sound: new WaterSound(context), splashes: new Splashes(Math.random) };
+      this.host.changed(true);
+    } catch {
+      this.host.say("This browser can't play the water's sound.");
+    }
+    this.asking = false;
+  }
+
+  /** What is heard now, 0..1; null: it is off. */
+  get level(): number | null {
+    return this.playing?.sound.level ?? null;
+  }
+
+  frame({ info, views, arrivedMs }: DecodedFrame): void {
+    const lastsS = (arrivedMs - this.lastMs) / 1000;
+    this.lastMs = arrivedMs;
+    if (this.playing === null || !this.host.hasWater()) return;
+    const splash = this.playing.splashes.hear(info, views, lastsS);
+    if (splash === null) return;
+    const { tank, renderer, sizeM } = this.host.stage;
+    const { x, y, z } = this.at.set(...splash.at).applyMatrix4(tank.matrixWorld);
+    const scale = tank.matrixWorld.getMaxScaleOnAxis();
+    this.playing.sound.splash(
+      splash,
+      [x, y, z],
+      REACH * scale * Math.hypot(...sizeM),
+      renderer.xr.isPresenting,
+    );
+  }
+
+  /** Once per picture. */
+  tick(): void {
+    if (this.playing === null) return;
+    const { renderer, camera } = this.host.stage;
+    const { matrixWorld } = renderer.xr.isPresenting ? renderer.xr.getCamera() : camera;
+    const { at, forward, up } = this;
+    at.setFromMatrixPosition(matrixWorld);
+    forward.setFromMatrixColumn(matrixWorld, 2).normalize().negate();
+    up.setFromMatrixColumn(matrixWorld, 1).normalize();
+    this.playing.sound.listen([at.x, at.y, at.z], [forward.x, forward.y, forward.z], [up.x, up.y, up.z]);
+  }
+}
+
+export function createSound(app: App, changed: (on: boolean) => void, say: (text: string) => void): Sound {
+  const hasWater = (): boolean => app.model.state?.model === "liquid";
+  return new Sound({ stage: app.stage, hasWater, changed, say });
+}
