@@ -2,10 +2,12 @@
 // Blender's Cycles from the surface that `tarn run` writes, with the same view, room and colours.
 //
 //     node tests/browser/references.mjs [SCENE[:STEP]...] [--tiers high,low,spheres] [--samples 128] [--into build/references]
+//         [--before DIST] [--rendered] [--drawn]
 //
-// Prints the similarity of each tier's picture (compare.mjs) and writes a sheet of all. Needs the built page, the tests'
-// build (TARN_BUILD), or another built page (TARN_PAGE), and Blender 3.4 or newer with numpy (BLENDER; default: blender). What was rendered stays in the folder and is used
-// again; the page's pictures are taken anew.
+// Prints the similarity of each tier's picture (compare.mjs) and the mean colour of the water in it, and writes a sheet of
+// all. --before adds what another built page draws of the first tier. Needs the built page (or TARN_PAGE), the tests' build
+// (TARN_BUILD) and Blender 3.4 or newer with numpy (BLENDER; default: blender). What was rendered stays in the folder and is
+// used again, with --rendered nothing else is shown; the page's pictures stay, too, and are used again with --drawn.
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -25,6 +27,8 @@ const ROOM = { width: 1024, height: 512 };
 const SCALE = 2;
 /** Of solids that stand still, as the page draws them. */
 const STILL_OPACITY = 0.52;
+/** All parts of a colour that count as white are more than this. */
+const WHITE = 215;
 const BARE = "panel=0&tools=0&readout=0&help=0&light=day";
 const SHEET_COLOURS = 256;
 const MOMENTS = {
@@ -44,7 +48,7 @@ async function importPage(into) {
   await webRequire("esbuild").build({
     stdin: {
       contents: `export { Room, room } from "./shader/room.ts"; export { tone } from "./shader/tone.ts";
-        export { LIGHTS } from "./shader/lights.ts"; export { CLEAR, WATER_COLOUR } from "./render/water/water.ts";`,
+        export { LIGHTS } from "./shader/lights.ts"; export { ABSORBED, CLEAR, SCATTERED, WATER_COLOUR } from "./shader/absorption.ts";`,
       resolveDir: join(WEB, "src"),
       loader: "ts",
     },
@@ -232,6 +236,7 @@ async function renderCycles({ shader, page, light }, moment, matrix, { into, sam
   const { size_m } = JSON.parse(readFileSync(join(ROOT, "server", "scenes", `${scene}.json`), "utf8"));
   const picture = join(into, `${name}-${samples}.f32`);
   if (!existsSync(picture)) {
+    if (matrix === null) throw new Missing(`${name} isn't rendered yet: without --drawn it is`);
     const job = join(into, `${name}.json`);
     const given = {
       ...light,
@@ -242,6 +247,8 @@ async function renderCycles({ shader, page, light }, moment, matrix, { into, sam
       surface: await surfaceOf(scene, step, into),
       size_m,
       water: page.WATER_COLOUR,
+      absorbed: page.ABSORBED,
+      scattered: page.SCATTERED,
       clear_m: page.CLEAR * Math.cbrt(size_m[0] * size_m[1] * size_m[2]),
     };
     writeFileSync(job, JSON.stringify(given));
@@ -262,8 +269,13 @@ async function renderCycles({ shader, page, light }, moment, matrix, { into, sam
   };
 }
 
-async function takePage(browser, scene, step, tier, into) {
+const colourText = ({ mean, white }) =>
+  `${mean.map((part) => part.toFixed(0)).join(" ")}, ${(100 * white).toFixed(1)} %`;
+
+async function takePage(browser, scene, step, { tier, page: dist }, into) {
   const { world, check, end } = await World.make(browser);
+  if (dist === undefined) delete process.env.TARN_PAGE;
+  else process.env.TARN_PAGE = dist;
   try {
     const still = recordMoment(scene, into, step)();
     const page = await showScene(world, scene, still, { query: `quality=${tier}&${BARE}`, size: SIZE });
@@ -290,7 +302,7 @@ async function takeEmpty(browser, scene) {
       solids,
     );
     await bare(page);
-    return await page.screenshot();
+    return { png: await page.screenshot() };
   } finally {
     await end();
   }
@@ -316,6 +328,23 @@ function alike(picture, reference, empty) {
   const mask = here.map((is, i) => is | there[i]);
   // The reference's table and sky aren't quite the page's: where the page shows no water is what counts as none.
   return compare(a, b, here.some((is) => is === 1) ? here : mask);
+}
+
+/** The mean colour of a picture where it or the reference shows water, 0..255, and the share of places that are white there. */
+function colourOf(picture, reference, empty) {
+  const [a, b, c] = [picture, reference, empty].map((one) => brightness(one, SCALE));
+  const mask = waterIn(a, c).map((is, i) => is & waterIn(b, c)[i]);
+  const mean = [0, 0, 0];
+  let [count, white] = [0, 0];
+  mask.forEach((is, i) => {
+    if (is === 0) return;
+    const [x, y] = [SCALE * (i % a.width), SCALE * Math.floor(i / a.width)];
+    const colour = picture.at(x, y);
+    for (let part = 0; part < 3; part++) mean[part] += colour[part];
+    white += Math.min(...colour) > WHITE ? 1 : 0;
+    count++;
+  });
+  return { mean: mean.map((sum) => sum / count), white: white / count };
 }
 
 /** Pictures in rows, as one WebP file. @param rows  of PNGs */
@@ -355,14 +384,22 @@ async function main() {
       tiers: { type: "string", default: "high,low,spheres" },
       samples: { type: "string", default: "128" },
       into: { type: "string", default: join(ROOT, "build", "references") },
+      before: { type: "string" },
+      rendered: { type: "boolean", default: false },
+      drawn: { type: "boolean", default: false },
     },
   });
   const samples = Number(values.samples);
   if (!(Number.isInteger(samples) && samples >= 1 && samples <= 65536))
     throw new Missing(`--samples: found ${values.samples}, expected 1 to 65536`);
-  const moments = momentsOf(positionals);
-  const tiers = values.tiers.split(",");
   const into = resolve(values.into);
+  const moments = momentsOf(positionals).filter(
+    ({ name }) => !values.rendered || existsSync(join(into, `${name}-${samples}.f32`)),
+  );
+  const tiers = values.tiers.split(",");
+  const columns = tiers.map((tier) => ({ title: tier, tier, page: process.env.TARN_PAGE }));
+  if (values.before !== undefined)
+    columns.unshift({ title: "before", tier: tiers[0], page: resolve(values.before) });
   mkdirSync(into, { recursive: true });
   const browser = await launch();
   if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
@@ -372,24 +409,49 @@ async function main() {
     const renderer = { shader, page, light: await lightOf(page, shader, into) };
     const empties = new Map();
     const rows = [];
-    console.log(`| moment | ${tiers.map((tier) => `similarity, ${tier} | difference`).join(" | ")} |`);
-    console.log(`|---|${"---|---|".repeat(tiers.length)}`);
+    const colours = [];
+    console.log(
+      `| moment | ${columns.map(({ title }) => `similarity, ${title} | difference`).join(" | ")} |`,
+    );
+    console.log(`|---|${"---|---|".repeat(columns.length)}`);
     for (const moment of moments) {
       const { scene, step, name } = moment;
-      if (!empties.has(scene)) empties.set(scene, readPng(await takeEmpty(browser, scene)));
+      const kept = async (file, take) => {
+        const path = join(into, file);
+        if (values.drawn && existsSync(path)) return { png: readFileSync(path), matrix: null };
+        const taken = await take();
+        writeFileSync(path, taken.png);
+        return taken;
+      };
+      if (!empties.has(scene)) {
+        const empty = await kept(`${scene}-empty.png`, () => takeEmpty(browser, scene));
+        empties.set(scene, readPng(empty.png));
+      }
       const taken = [];
-      for (const tier of tiers) taken.push(await takePage(browser, scene, step, tier, into));
-      const reference = await renderCycles(renderer, moment, taken[0].matrix, { into, samples });
+      for (const column of columns)
+        taken.push(
+          await kept(`${name}-${column.title}.png`, () => takePage(browser, scene, step, column, into)),
+        );
+      const matrix = taken.find((one) => one.matrix !== null)?.matrix ?? null;
+      const reference = await renderCycles(renderer, moment, matrix, { into, samples });
       const cells = taken.map(({ png }) => {
         const { similarity, difference } = alike(readPng(png), reference, empties.get(scene));
         return `${similarity.toFixed(3)} | ${difference.toFixed(1)}`;
       });
       console.log(`| ${name} | ${cells.join(" | ")} |`);
+      const shown = [reference, ...taken.map(({ png }) => readPng(png))];
+      colours.push(
+        `| ${name} | ${shown.map((one) => colourText(colourOf(one, reference, empties.get(scene)))).join(" | ")} |`,
+      );
       rows.push([writePng(reference, SHEET_COLOURS), ...taken.map(({ png }) => png)]);
     }
+    const titles = ["Cycles", ...columns.map(({ title }) => title)];
+    console.log(`\n| water's mean colour, share that is white | ${titles.join(" | ")} |`);
+    console.log(`|---|${"---|".repeat(titles.length)}`);
+    console.log(colours.join("\n"));
     const sheet = join(into, "sheet.webp");
     await makeSheet(browser, rows, sheet);
-    console.log(`${basename(sheet)}: Cycles, ${tiers.join(", ")}`);
+    console.log(`${basename(sheet)}: ${titles.join(", ")}`);
   } finally {
     await browser.close();
   }

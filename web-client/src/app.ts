@@ -152,7 +152,7 @@ export class App {
       say: (text) => this.announcer.say(text),
     });
     this.pictures.tiers.pin(QUALITIES[values.quality] ?? null);
-    this.stream.secondaryRoom = this.stage.secondaryRoom;
+    this.stage.feed(this.stream);
     this.readout = new Readout(parts.readout);
     this.legend = new Legend(parts.legend);
     this.colourBy(values.channel);
@@ -707,8 +707,7 @@ export class App {
   /** A field's colours are explained before the particles'. */
   private showChannel(): void {
     const { colourBy, fieldView, shown } = this.pictures;
-    const { channel } = colourBy;
-    const { field } = fieldView;
+    const [{ channel }, { field }] = [colourBy, fieldView];
     const channels = this.model.state?.channels ?? [];
     this.panel.showChannels(channels, channel?.name ?? OWN);
     this.panel.showFields(

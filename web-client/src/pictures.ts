@@ -90,6 +90,6 @@ export class Pictures {
   }
 
   private draw(timeMs: number): void {
-    this.stage.draw(this.clock.tick(timeMs), this.bodies, timeMs);
+    this.stage.draw(this.clock.tick(timeMs), this.bodies, timeMs, this.clock.speed);
   }
 }

@@ -13,7 +13,7 @@ import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
 import { drawingOf } from "./state/drawing.js";
-import type { DecodedFrame } from "./state/frame-stream.js";
+import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { lightOf } from "./state/light.js";
 import { LiquidMap } from "./state/liquid-map.js";
 import { Orbit } from "./state/orbit.js";
@@ -52,12 +52,13 @@ class Showing {
   constructor(
     canvas: HTMLCanvasElement,
     private readonly tank: Tank & {
-      stream: { latest: DecodedFrame | null; curl: boolean; secondaryRoom: number };
+      stream: Pick<FrameStream, "latest" | "curl" | "secondaryRoom" | "showObstacles">;
     },
     private readonly interactive: () => boolean,
     say: (text: string, stays?: boolean) => void,
   ) {
     this.stage = new Stage(canvas, true);
+    this.stage.feed(tank.stream);
     this.pictures = new Pictures(this.stage, { fullDetail: false, software: this.stage.isSoftware, say });
     this.tool = new PushTool({
       rayAt: (x, y, ray) => this.stage.rayAt(x, y, ray),

@@ -1,12 +1,8 @@
 import { expect, test } from "vitest";
+import { potential } from "../src/codec/air-traps.js";
 import { type FrameInfo, type SlotViews, slotBytes, slotViews, topSpeed } from "../src/codec/frame-info.js";
-import {
-  BUBBLE_ABOVE,
-  kindAt,
-  potential,
-  SecondaryParticles,
-  SPRAY_BELOW,
-} from "../src/codec/secondary-particles.js";
+import type { Obstacle } from "../src/codec/obstacles.js";
+import { BUBBLE_ABOVE, kindAt, SecondaryParticles, SPRAY_BELOW } from "../src/codec/secondary-particles.js";
 import { SECONDARY_ROOM } from "../src/state/quality.js";
 
 type Vec = readonly [x: number, y: number, z: number];
@@ -32,9 +28,14 @@ const STILL: Vec = [0, 0, 0];
 
 /** A tank's frames, one after the other: eight particles in each cell of water. */
 class Frames {
-  readonly views: SlotViews = slotViews(new ArrayBuffer(slotBytes(CELLS[0] * CELLS[1] * CELLS[2] * 8)));
+  readonly views: SlotViews;
   readonly secondary = new SecondaryParticles();
-  info = { epoch: 1, step: 0, simTimeS: 0 } as FrameInfo;
+  info = { epoch: 1, step: 0, simTimeS: 0, bodyCount: 0 } as FrameInfo;
+
+  /** @param finer  cells of the same tank where there would be one along each axis */
+  constructor(private readonly finer = 1) {
+    this.views = slotViews(new ArrayBuffer(slotBytes(CELLS[0] * CELLS[1] * CELLS[2] * 8 * finer ** 3)));
+  }
 
   /** @return how many there are after so many frames of this water */
   show(water: Water, { frames = 1, room = ROOM, passedS = FRAME_S } = {}): number {
@@ -47,8 +48,8 @@ class Frames {
         particleCount: count,
         particlesTotal: count * (water.oneIn ?? 1),
         unitBits: UNIT_BITS,
-        cells: CELLS,
-        cellM: CELL_M,
+        cells: CELLS.map((n) => n * this.finer) as [number, number, number],
+        cellM: CELL_M / this.finer,
         gravity: GRAVITY,
         velocityScale: SCALE,
         crowding: 8,
@@ -61,13 +62,15 @@ class Frames {
   private fill(water: Water): number {
     const { positions, velocities } = this.views;
     const oneIn = water.oneIn ?? 1;
+    const apart = 0.5 / this.finer;
+    const quanta = this.finer * 2 ** UNIT_BITS;
     let seen = 0;
     let count = 0;
-    for (let z = 0.25; z < CELLS[2]; z += 0.5)
-      for (let y = 0.25; y < CELLS[1]; y += 0.5)
-        for (let x = 0.25; x < CELLS[0]; x += 0.5) {
+    for (let z = 0.5 * apart; z < CELLS[2]; z += apart)
+      for (let y = 0.5 * apart; y < CELLS[1]; y += apart)
+        for (let x = 0.5 * apart; x < CELLS[0]; x += apart) {
           if (!water.has(x, y, z) || seen++ % oneIn !== 0) continue;
-          positions.set([x * 2 ** UNIT_BITS, y * 2 ** UNIT_BITS, z * 2 ** UNIT_BITS, 0], 4 * count);
+          positions.set([x * quanta, y * quanta, z * quanta, 0], 4 * count);
           velocities.set([...water.velocity(x, y, z).map((v) => v / SCALE), 0], 4 * count);
           count++;
         }
@@ -143,6 +146,73 @@ test("a crest that goes where it faces gives birth, one that goes along itself h
   const rising = above([0, 0.4 * TOP, 0]);
   expect(rising).toBeGreaterThan(40);
   expect(above([0, 0, 0.4 * TOP])).toBeLessThan(0.3 * rising);
+});
+
+test("as many are born in a second whether frames come often or seldom", () => {
+  const after = (frames: number, passedS: number): number => {
+    const shown = new Frames();
+    shown.show(still);
+    return shown.show(clash, { frames, passedS, room: 20_000 });
+  };
+  const often = after(12, 1 / 60);
+  expect(often).toBeGreaterThan(100);
+  expect(Math.abs(after(6, 1 / 30) / often - 1)).toBeLessThan(0.2);
+  expect(Math.abs(after(2, 1 / 10) / often - 1)).toBeLessThan(0.2);
+});
+
+test("as many are born on a square metre whether the cells are coarse or fine", () => {
+  const coarse = new Frames(1).show(clash, { frames: 4, room: 20_000 });
+  const fine = new Frames(2).show(clash, { frames: 4, room: 20_000 });
+  expect(coarse).toBeGreaterThan(100);
+  expect(fine / coarse).toBeGreaterThan(0.6);
+  expect(fine / coarse).toBeLessThan(1.6);
+});
+
+test("who is born between two frames that are far apart lies along the water's way, not all before it", () => {
+  const frames = new Frames();
+  const rising: Water = ridge([0, 0.5 * TOP, 0]);
+  frames.show(still);
+  frames.show(rising, { passedS: 0.2 });
+  const { count, y } = frames.secondary;
+  const above = y.subarray(0, count).filter((height) => height > 13 * CELL_M).length;
+  expect(count).toBeGreaterThan(40);
+  expect(above).toBeLessThan(0.1 * count);
+});
+
+test("a frame that comes late keeps the foam that there was, as much older as it is later", () => {
+  const frames = new Frames();
+  const born = frames.show(clash, { frames: 8 });
+  const kept = frames.show(still, { passedS: 0.5 });
+  expect(kept).toBeGreaterThan(0.1 * born);
+  expect(kept).toBeLessThan(0.9 * born);
+  expect(frames.show(still, { passedS: 3 })).toBe(0);
+});
+
+test("a solid deep in the water is no air: nothing is trapped beside it", () => {
+  const pillar: Obstacle = {
+    body: -1,
+    kind: "box",
+    half: [2 * CELL_M, 12 * CELL_M, 2 * CELL_M],
+    middle: [0, 0, 0],
+    inverted: false,
+    position: [16 * CELL_M, 12 * CELL_M, 8 * CELL_M],
+    rotation: [0, 0, 0, 1],
+    rows: [],
+  };
+  const isPillar = (x: number, z: number): boolean => Math.abs(x - 16) < 2 && Math.abs(z - 8) < 2;
+  const around: Water = {
+    has: (x, _y, z) => !isPillar(x, z),
+    velocity: (x, _y, z) => [(x < 16 ? 0.5 : -0.5) * TOP, 0, (z < 8 ? 0.3 : -0.3) * TOP],
+  };
+  expect(new Frames().show(around, { frames: 8 })).toBeGreaterThan(50);
+  const known = new Frames();
+  known.secondary.showObstacles([pillar]);
+  expect(known.show(around, { frames: 8 })).toBe(0);
+  const moves = new Frames();
+  moves.secondary.showObstacles([{ ...pillar, body: 3, position: [0, 0, 0] }]);
+  moves.info.bodyCount = 1;
+  moves.views.bodies.set([3, ...pillar.position, ...pillar.rotation]);
+  expect(moves.show(around, { frames: 8 })).toBe(0);
 });
 
 test("the faster, the more: what is slower than the least energy gives none", () => {

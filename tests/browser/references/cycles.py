@@ -5,7 +5,7 @@
 #
 # The job (references.mjs makes it) names the surface (.usda), the room (float32 RGB, rows from straight up to straight
 # down, columns from -x through -z, +x and +z to -x), the picture's matrix (tank metres to pixels) and what the page says of
-# its light; the picture is written as float32 RGB, rows from the top.
+# its light and its water; the picture is written as float32 RGB, rows from the top.
 import json
 import sys
 
@@ -15,9 +15,6 @@ import numpy as np
 
 # Of a horizontal place in the open, what of its light comes from the sky alone; the rest is the sun's.
 SKY_SHARE = 0.22
-# How the page takes light away with depth (compose-shader.ts), by colour, and grey: half of it, since it counts the way
-# to the eye alone, and here light is also tinted on its way down.
-TINTED, GREY = 0.5 * 1.1, 0.5 * 0.35
 INDEX = 1.33
 # Light passes a surface twice and more: so much of a colour is each time's.
 SURFACE_TINT = 0.2
@@ -134,7 +131,7 @@ def matt(name, colour, opacity=1.0):
     return material
 
 
-def water(tint, clear_m, tinted):
+def water(job, tinted):
     """@param tinted  the surface has colours of its own: it lets a part of each through, in place of what is absorbed"""
     material = bpy.data.materials.new("water")
     nodes = Nodes(material)
@@ -150,11 +147,12 @@ def water(tint, clear_m, tinted):
     nodes.join(nodes.add("ShaderNodeBsdfTransparent", Color=(0.96, 0.96, 0.96, 1)).outputs[0], mixed.inputs[2])
     output = nodes.add("ShaderNodeOutputMaterial")
     nodes.join(mixed.outputs[0], output.inputs["Surface"])
-    taken = -np.log(np.clip(tint, 0.012, 0.985)) * TINTED
+    clear_m = job["clear_m"]
+    taken = -np.log(np.clip(job["water"], 0.012, 0.985)) * job["absorbed"]
     # An absorbing volume takes density x (1 - colour) a metre.
     density = float(taken.max() / clear_m) if not tinted else 0.0
     absorbs = nodes.add("ShaderNodeVolumeAbsorption", Color=rgba(1 - taken / taken.max()), Density=density)
-    scatters = nodes.add("ShaderNodeVolumeScatter", Color=(1, 1, 1, 1), Density=GREY / clear_m, Anisotropy=0.6)
+    scatters = nodes.add("ShaderNodeVolumeScatter", Color=(1, 1, 1, 1), Density=job["scattered"] / clear_m, Anisotropy=0.6)
     both = nodes.add("ShaderNodeAddShader")
     nodes.join(absorbs.outputs[0], both.inputs[0])
     nodes.join(scatters.outputs[0], both.inputs[1])
@@ -299,7 +297,7 @@ def build(job):
             if tinted:
                 layer = mesh.color_attributes.new("tint", "FLOAT_COLOR", "POINT")
                 layer.data.foreach_set("color", np.c_[colours, np.ones(len(colours))].ravel())
-            put("water", mesh, water(np.array(job["water"]), job["clear_m"], tinted))
+            put("water", mesh, water(job, tinted))
         elif prim["name"].startswith("Solid_"):
             colour = numbers(prim["primvars:displayColor"])[:3]
             opacity = 1.0 if prim.get("moves", False) or prim["kind"] == "Mesh" else job["still_opacity"]

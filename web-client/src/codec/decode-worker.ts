@@ -3,6 +3,7 @@ import { byteHash } from "./byte-hash.js";
 import { copyFrame, lightFrame } from "./fill-slot.js";
 import { FrameCodec } from "./frame-codec.js";
 import { LightVolume } from "./light-volume.js";
+import type { Obstacle } from "./obstacles.js";
 import { SecondaryParticles } from "./secondary-particles.js";
 import type { FromWorker, ToWorker } from "./worker-messages.js";
 
@@ -16,6 +17,7 @@ type FrameMessage = Extract<ToWorker, { kind: "frame" }>;
 const lightVolume = new LightVolume();
 /** Made when the first are wanted. */
 let secondary: SecondaryParticles | null = null;
+let obstacles: Obstacle[] = [];
 let codec: FrameCodec | null = null;
 
 port.onmessage = (event) => {
@@ -28,6 +30,11 @@ port.onmessage = (event) => {
       },
       (error: unknown) => port.postMessage({ kind: "failed", why: String(error) }, []),
     );
+    return;
+  }
+  if (message.kind === "obstacles") {
+    obstacles = message.obstacles;
+    secondary?.showObstacles(obstacles);
     return;
   }
   try {
@@ -50,7 +57,10 @@ function decode(c: FrameCodec, message: FrameMessage): void {
   if (curl) c.showCurl(info);
   const { slot, views } = copyFrame(c, info, offered);
   lightFrame(lightVolume, info, views);
-  if (secondaryRoom > 0) secondary ??= new SecondaryParticles();
+  if (secondaryRoom > 0 && secondary === null) {
+    secondary = new SecondaryParticles();
+    secondary.showObstacles(obstacles);
+  }
   info.secondaryCount = secondary?.follow(info, views, secondaryRoom) ?? 0;
   info.decodeMs = performance.now() - began;
   const field = slice < 0 ? null : c.fieldPlane(info, slice, plane, sliceAxis);

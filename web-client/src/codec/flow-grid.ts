@@ -1,6 +1,7 @@
 // How fast the water is in each part of the tank, and how dense: the particles' momentum and number, added up voxel by
 // voxel. What moves with the water without being of it reads it (secondary-particles.ts). Sums are whole numbers.
 import type { FrameInfo, SlotViews } from "./frame-info.js";
+import type { Obstacles } from "./obstacles.js";
 
 /** Of the grid, at most. */
 export const FLOW_VOXELS_MAX = 1 << 17;
@@ -9,10 +10,8 @@ const CROWD_MIN = 3;
 /** What is water's full density is forgotten so slowly, seconds: while all of it flies nothing says it. */
 const FULL_S = 4;
 
-type Water = Pick<
-  FrameInfo,
-  "particleCount" | "particlesTotal" | "unitBits" | "cells" | "cellM" | "crowding" | "velocityScale"
->;
+/** Of a voxel: what is left of it beside a solid is too little to say how dense the water is. */
+export const FREE_MIN = 0.3;
 
 export class FlowGrid {
   readonly dims: [number, number, number] = [1, 1, 1];
@@ -20,8 +19,11 @@ export class FlowGrid {
   voxelM = 1;
   /** Momentum x, y, z, in velocity units of one particle, and the number of particles of each voxel; x fastest. */
   readonly sums = new Int32Array(FLOW_VOXELS_MAX * 4);
-  /** Particles in a voxel of calm water. */
+  /** Share of each voxel that no solid fills; null: there are no solids. */
+  free: Float32Array | null = null;
+  /** Particles at hand in a voxel of calm water; and with those that weren't sent. */
   full = 1;
+  fullWithUnsent = 1;
   /** Of the last place that `sample` looked at, m/s. */
   vx = 0;
   vy = 0;
@@ -29,8 +31,14 @@ export class FlowGrid {
   /** m/s of a velocity unit. */
   scale = 1;
 
-  /** Adds a frame's particles up. @param passedS  since the frame before; Infinity: that says nothing of this one */
-  compute(water: Water, views: SlotViews, passedS: number): void {
+  private freeVoxels: Float32Array | null = null;
+
+  /**
+   * Adds a frame's particles up.
+   * @param passedS    since the frame before; Infinity: that says nothing of this one
+   * @param obstacles  the solids in the tank
+   */
+  compute(water: FrameInfo, views: SlotViews, passedS: number, obstacles: Obstacles): void {
     const { dims, sums } = this;
     const share = water.particleCount / Math.max(1, water.particlesTotal);
     const [cx, cy, cz] = water.cells;
@@ -47,6 +55,7 @@ export class FlowGrid {
     const kept = voxelM === this.voxelM ? this.full * Math.exp(-passedS / FULL_S) : 0;
     this.voxelM = voxelM;
     this.full = Math.max(1, crowd(water, log2) * share, kept);
+    this.fullWithUnsent = Math.max(this.full, crowd(water, log2));
     this.scale = water.velocityScale;
 
     const [nx, ny, nz] = dims;
@@ -64,14 +73,37 @@ export class FlowGrid {
       sums[to + 2] = (sums[to + 2] as number) + (velocities[at + 2] as number);
       sums[to + 3] = (sums[to + 3] as number) + 1;
     }
+    this.leaveRoom(water, views, obstacles);
+  }
+
+  private leaveRoom(water: FrameInfo, views: SlotViews, obstacles: Obstacles): void {
+    this.free = null;
+    if (obstacles.isEmpty) return;
+    this.freeVoxels ??= new Float32Array(FLOW_VOXELS_MAX);
+    const free = this.freeVoxels;
+    obstacles.mark(free, this.dims, this.voxelM, water, views);
+    const count = this.dims[0] * this.dims[1] * this.dims[2];
+    // Where water is there is room for it, whatever the solid's shape is taken for.
+    for (let i = 0; i < count; i++)
+      if ((free[i] as number) < 1)
+        free[i] = Math.max(free[i] as number, Math.min(1, (this.sums[4 * i + 3] as number) / this.full));
+    this.free = free;
+  }
+
+  /** Particles that would be in a voxel without the solids in it; below 0: there is hardly any room in it. */
+  countAt(voxel: number): number {
+    const count = this.sums[4 * voxel + 3] as number;
+    if (this.free === null) return count;
+    const free = this.free[voxel] as number;
+    return free < FREE_MIN ? -1 : count / free;
   }
 
   /**
    * Looks at a place, metres: where there is water its mean velocity is in vx, vy, vz then.
-   * @return the density, 1 in calm water; beside a wall it goes on as it is
+   * @return the density, 1 in calm water; beside a wall or a solid it goes on as it is
    */
   sample(x: number, y: number, z: number): number {
-    const { sums } = this;
+    const { sums, free } = this;
     const nx = this.dims[0];
     const ny = this.dims[1];
     const nz = this.dims[2];
@@ -92,6 +124,7 @@ export class FlowGrid {
     let my = 0;
     let mz = 0;
     let count = 0;
+    let room = free === null ? 1 : 0;
     let row = 4 * (ix + nx * (iy + ny * iz));
     for (let k = 0; k < 4; k++) {
       const weight = ((k & 1) === 0 ? 1 - fy : fy) * (k < 2 ? 1 - fz : fz);
@@ -112,18 +145,19 @@ export class FlowGrid {
         mz += far * (sums[other + 2] as number);
         count += far * farCount;
       }
+      if (free !== null) room += near * (free[row >> 2] as number) + far * (free[other >> 2] as number);
       row += (k & 1) === 0 ? stepY : stepZ - stepY;
     }
     const toSpeed = count > 0 ? this.scale / count : 0;
     this.vx = mx * toSpeed;
     this.vy = my * toSpeed;
     this.vz = mz * toSpeed;
-    return count / this.full;
+    return room > 0.02 ? count / (this.full * room) : 1;
   }
 }
 
 /** Particles in a voxel of the bulk, with those that weren't sent. */
-function crowd({ crowding, cells }: Water, log2: number): number {
+function crowd({ crowding, cells }: FrameInfo, log2: number): number {
   return cells.reduce((all, n) => all * Math.min(n, 1 << log2), crowding);
 }
 

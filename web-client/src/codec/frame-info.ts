@@ -92,9 +92,11 @@ const TURN_CELLS = 8;
 
 type Falls = Pick<FrameInfo, "gravity" | "cells" | "cellM">;
 
-/** m/s: hardly any water in the tank is faster. */
+/** m/s: hardly any water in the tank is faster. Where there is no gravity to speak of, y is upwards. */
 export function topSpeed({ gravity, cells, cellM }: Falls): number {
-  return Math.sqrt(2 * Math.max(1, Math.hypot(...gravity)) * cells[1] * cellM * FALL_SHARE);
+  const pull = Math.hypot(...gravity);
+  const high = gravity.reduce((sum, part, axis) => sum + Math.abs(part) * (cells[axis] as number), 0);
+  return Math.sqrt(2 * (pull < 1 ? cells[1] : high) * cellM * FALL_SHARE);
 }
 
 /** 1/s. */

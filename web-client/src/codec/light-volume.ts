@@ -13,7 +13,7 @@ import {
 } from "./frame-info.js";
 
 /** Optical depth of a column of water as high as the tank. */
-const EXTINCTION = 2.6;
+export const EXTINCTION = 2.6;
 /** Where fewer of the particles are at hand they aren't drawn any larger. */
 const SHARE_MIN = 1 / 27;
 

@@ -9,8 +9,10 @@
 //     frame -> flow grid -> what there is moves, ages, ends -> births, as far as there is room -> the slot
 //
 // What happens follows from the frames alone. Nothing is allocated after the first frame.
+import { AirTraps, potential } from "./air-traps.js";
 import { FlowGrid } from "./flow-grid.js";
 import { type FrameInfo, SECONDARY_MAX, type SlotViews, topSpeed } from "./frame-info.js";
+import { type Obstacle, Obstacles } from "./obstacles.js";
 
 /** Density of the water around one, 1 in the calm: less is spray, more is a bubble, what is between is foam. */
 export const SPRAY_BELOW = 0.26;
@@ -21,23 +23,14 @@ const ENERGY_LOW = 0.2;
 const ENERGY_HIGH = 0.5;
 const TRAPPED_LOW = 0.09;
 const TRAPPED_HIGH = 0.26;
-/** How much the surface turns from a voxel to those beside it, and the least slope of the density that is a surface. */
-const CREST_LOW = 0.35;
-const CREST_HIGH = 1.4;
-const SLOPE_MIN = 0.22;
-/** The surface goes where the water does: cosine of the angle between. */
-const CREST_COSINE = 0.6;
-/** Share of what is around a particle that is air: where less is, none is trapped. */
-const OPEN_LOW = 0.1;
-const OPEN_HIGH = 0.3;
-/** Births a second of a voxel's eighth, at the highest potentials. */
-const TRAPPED_PER_S = 70;
-const CREST_PER_S = 50;
+/** Births a second of a square metre of water that traps air, at the highest potentials; and at most. Large patches are fewer. */
+const TRAPPED_PER_M2_S = 570_000;
+const CREST_PER_M2_S = 410_000;
+const BIRTHS_PER_M2_S_MAX = 175_000;
 /** So many particles of a frame are asked whether they give birth. */
 const ASKED = 16384;
 /** Top speed of a tank from which on there are so many: small waves trap less, m/s. */
 const FOAMY_SPEED = 4;
-const BIRTHS_EACH_MAX = 5;
 
 const LIFE_LOW_S = 0.25;
 const LIFE_HIGH_S = 1.9;
@@ -59,11 +52,24 @@ const FLOAT_SPEED = 0.22;
 /** A drop that meets a wall keeps so much of its velocity along it. */
 const ALONG_WALL = 0.4;
 
-/** Simulated time is walked in steps of at most so long; frames farther apart begin afresh, seconds. */
+/** Simulated time is walked in steps of at most so long, seconds. */
 const STEP_S = 1 / 25;
-const GAP_S = 0.3;
-/** Who comes sees at once what would be there, had the first frame lasted so long. */
-const BEFORE_S = 0.35;
+/**
+ * What was before that isn't walked: it ages by it. Who comes sees at once what would be there, had the first frame lasted
+ * for so long.
+ */
+const WALK_S = 0.35;
+/** Water is taken to have gone straight for so long before a frame, seconds. */
+const STRAIGHT_S = 0.12;
+
+/** Radius of a patch of foam on average, metres; in a large tank this share of its longest edge. */
+const FOAM_M = 0.013;
+const FOAM_SHARE = 1 / 190;
+
+/** Radius of a patch of foam on average, metres. */
+export function foamM({ cells, cellM }: Pick<FrameInfo, "cells" | "cellM">): number {
+  return Math.max(FOAM_M, FOAM_SHARE * Math.max(...cells) * cellM);
+}
 
 export type SecondaryKind = "spray" | "foam" | "bubble";
 
@@ -73,15 +79,12 @@ export function kindAt(density: number): SecondaryKind {
   return density > BUBBLE_ABOVE ? "bubble" : "foam";
 }
 
-/** How far a value is between two others, 0..1: the paper's clamping function. */
-export function potential(value: number, low: number, high: number): number {
-  return Math.max(0, Math.min(1, (value - low) / (high - low)));
-}
-
 export class SecondaryParticles {
   /** How many there are. */
   count = 0;
   readonly grid = new FlowGrid();
+  private readonly traps = new AirTraps(this.grid);
+  private readonly obstacles = new Obstacles();
   readonly x = new Float32Array(SECONDARY_MAX);
   readonly y = new Float32Array(SECONDARY_MAX);
   readonly z = new Float32Array(SECONDARY_MAX);
@@ -94,13 +97,16 @@ export class SecondaryParticles {
   /** Density of the water around one. */
   readonly wet = new Float32Array(SECONDARY_MAX);
   private readonly size = new Uint8Array(SECONDARY_MAX);
-  private readonly normal = new Float32Array(3);
-  private readonly otherNormal = new Float32Array(3);
   /** Of the tank. */
   private readonly tankM: [number, number, number] = [1, 1, 1];
   private epoch = -1;
   private timeS = 0;
   private random = 1;
+
+  /** These solids are in the tank from the next frame on, in place of those before. */
+  showObstacles(all: readonly Obstacle[]): void {
+    this.obstacles.show(all);
+  }
 
   /**
    * Goes on to a frame, and puts what there is then into the slot. The frame's light is computed.
@@ -110,7 +116,7 @@ export class SecondaryParticles {
   follow(info: FrameInfo, views: SlotViews, room: number): number {
     const most = Math.max(0, Math.min(SECONDARY_MAX, Math.floor(room)));
     const passedS = info.simTimeS - this.timeS;
-    const follows = info.epoch === this.epoch && passedS >= 0 && passedS <= GAP_S;
+    const follows = info.epoch === this.epoch && passedS >= 0;
     this.epoch = most > 0 ? info.epoch : -1;
     this.timeS = info.simTimeS;
     if (!follows) this.count = 0;
@@ -119,16 +125,27 @@ export class SecondaryParticles {
     for (let axis = 0; axis < 3; axis++) this.tankM[axis] = (info.cells[axis] as number) * info.cellM;
     if (!follows || passedS > 0) {
       this.random = (Math.imul(info.step + 1, 0x9e3779b1) ^ Math.imul(info.epoch + 1, 0x85ebca6b)) | 1;
-      this.grid.compute(info, views, follows ? passedS : Number.POSITIVE_INFINITY);
-      const walkedS = follows ? passedS : BEFORE_S;
+      this.grid.compute(info, views, follows ? passedS : Number.POSITIVE_INFINITY, this.obstacles);
+      const walkedS = follows ? Math.min(passedS, WALK_S) : WALK_S;
+      if (follows && passedS > walkedS) this.grow(passedS - walkedS);
       const steps = Math.ceil(walkedS / STEP_S);
-      for (let i = 0; i < steps; i++) {
-        this.move(info, walkedS / steps, most);
-        this.bear(info, views, walkedS / steps, most);
+      const dt = walkedS / steps;
+      for (let i = 1; i <= steps; i++) {
+        this.move(info, dt, most);
+        this.bear(info, views, { dt, agoS: (steps - i) * dt, most });
       }
     }
     this.pack(info, views);
     return this.count;
+  }
+
+  /** All are so much older, where they are. */
+  private grow(seconds: number): void {
+    for (let i = this.count - 1; i >= 0; i--) {
+      this.age[i] = (this.age[i] as number) + seconds;
+      this.left[i] = (this.left[i] as number) - seconds;
+      if ((this.left[i] as number) <= 0) this.end(i);
+    }
   }
 
   /** Moves all by a step; those whose life is over, or that left the tank, end. */
@@ -212,21 +229,31 @@ export class SecondaryParticles {
     this.size[i] = this.size[last] as number;
   }
 
-  /** Asks some of the particles, others each time, how many they give birth to. */
-  private bear(info: FrameInfo, views: SlotViews, dt: number, most: number): void {
+  /**
+   * Asks some of the particles, others each time, how many they gave birth to in a step.
+   * @param agoS  when the step ended, before the frame: the water was as much farther back
+   */
+  private bear(
+    info: FrameInfo,
+    views: SlotViews,
+    { dt, agoS, most }: { dt: number; agoS: number; most: number },
+  ): void {
     const { particleCount, particlesTotal, unitBits, cellM, velocityScale: scale } = info;
     const { positions, velocities } = views;
-    const { dims, voxelM } = this.grid;
+    const { traps } = this;
+    const { dims, voxelM, fullWithUnsent } = this.grid;
     const top = topSpeed(info);
     const energyLow = 0.5 * (ENERGY_LOW * top) ** 2;
     const energyHigh = 0.5 * (ENERGY_HIGH * top) ** 2;
     const stride = Math.max(1, Math.ceil(particleCount / ASKED));
     const quantum = cellM / 2 ** unitBits;
     const perVoxel = quantum / voxelM;
+    const backS = Math.min(agoS, STRAIGHT_S);
     const foamy = Math.min(1, (top / FOAMY_SPEED) ** 2);
-    // A particle stands for those that aren't asked or weren't sent; and where a voxel has more of them, for less water.
-    const each =
-      (foamy * dt * stride * particlesTotal * 8) / Math.max(1, particleCount * Math.max(1, info.crowding));
+    // A particle's share of the surface, with those that it stands for: they aren't asked or weren't sent.
+    const larger = (foamM(info) / FOAM_M) ** 2;
+    const areaM2 =
+      (voxelM ** 2 / (larger * fullWithUnsent)) * stride * (particlesTotal / Math.max(1, particleCount));
     // Particles lie in the order of their places: who is asked first, and finds room, is another one each time.
     const asked = Math.floor(particleCount / stride);
     const first = Math.floor(this.draw() * stride);
@@ -242,124 +269,24 @@ export class SecondaryParticles {
       const ix = Math.min(dims[0] - 1, Math.floor((positions[at] as number) * perVoxel));
       const iy = Math.min(dims[1] - 1, Math.floor((positions[at + 1] as number) * perVoxel));
       const iz = Math.min(dims[2] - 1, Math.floor((positions[at + 2] as number) * perVoxel));
-      const open = this.openAt(ix, iy, iz);
+      const open = traps.openAt(ix, iy, iz);
       if (open === 0) continue;
-      const trapped = potential(this.closingAt(ix, iy, iz, ux, uy, uz) / top, TRAPPED_LOW, TRAPPED_HIGH);
-      const crest = this.crestAt(ix, iy, iz, ux, uy, uz);
+      const trapped = potential(traps.closingAt(ix, iy, iz, ux, uy, uz) / top, TRAPPED_LOW, TRAPPED_HIGH);
+      const crest = traps.crestAt(ix, iy, iz, ux, uy, uz);
       const strength = energy * open;
-      const wanted = strength * (TRAPPED_PER_S * trapped + CREST_PER_S * crest) * each * room;
-      let births = Math.min(BIRTHS_EACH_MAX, Math.floor(wanted + this.draw()));
+      const perM2 = strength * (TRAPPED_PER_M2_S * trapped + CREST_PER_M2_S * crest) * foamy * room;
+      let births = Math.floor(Math.min(BIRTHS_PER_M2_S_MAX, perM2) * areaM2 * dt + this.draw());
       if (births === 0) continue;
-      const px = ((positions[at] as number) + 0.5) * quantum;
-      const py = ((positions[at + 1] as number) + 0.5) * quantum;
-      const pz = ((positions[at + 2] as number) + 0.5) * quantum;
+      const px = ((positions[at] as number) + 0.5) * quantum - backS * ux;
+      const py = ((positions[at + 1] as number) + 0.5) * quantum - backS * uy;
+      const pz = ((positions[at + 2] as number) + 0.5) * quantum - backS * uz;
       const lasting = Math.sqrt(Math.min(1, strength * (trapped + crest)));
       const life = LIFE_LOW_S + (LIFE_HIGH_S - LIFE_LOW_S) * lasting;
       for (; births > 0 && this.count < most; births--) this.add(px, py, pz, ux, uy, uz, dt, life);
     }
   }
 
-  /** How open it is around a voxel: 0 deep in the water, where there is no air. */
-  private openAt(ix: number, iy: number, iz: number): number {
-    const { sums, full, dims } = this.grid;
-    const nx = dims[0];
-    const ny = dims[1];
-    const nz = dims[2];
-    const here = 4 * (ix + nx * (iy + ny * iz)) + 3;
-    let sum = Math.min(full, sums[here] as number);
-    let places = 1;
-    for (let side = 0; side < 6; side++) {
-      const to = (side & 1) * 2 - 1;
-      const i = (side < 2 ? ix : side < 4 ? iy : iz) + to;
-      if (i < 0 || i >= (side < 2 ? nx : side < 4 ? ny : nz)) continue;
-      const at = here + 4 * to * (side < 2 ? 1 : side < 4 ? nx : nx * ny);
-      sum += Math.min(full, sums[at] as number);
-      places++;
-    }
-    return potential(1 - sum / (places * full), OPEN_LOW, OPEN_HIGH);
-  }
-
-  /** How fast what is around a voxel comes towards a particle in it, m/s: the faster, the more air is trapped between. */
-  private closingAt(ix: number, iy: number, iz: number, ux: number, uy: number, uz: number): number {
-    const { sums, full, dims, scale } = this.grid;
-    const nx = dims[0];
-    const ny = dims[1];
-    const nz = dims[2];
-    const here = 4 * (ix + nx * (iy + ny * iz));
-    let sum = 0;
-    let weights = 0;
-    for (let side = -1; side < 6; side++) {
-      const to = (side & 1) * 2 - 1;
-      let at = here;
-      if (side >= 0) {
-        const i = (side < 2 ? ix : side < 4 ? iy : iz) + to;
-        if (i < 0 || i >= (side < 2 ? nx : side < 4 ? ny : nz)) continue;
-        at += 4 * to * (side < 2 ? 1 : side < 4 ? nx : nx * ny);
-      }
-      const count = sums[at + 3] as number;
-      if (count === 0) continue;
-      const speed = scale / count;
-      const dx = ux - (sums[at] as number) * speed;
-      const dy = uy - (sums[at + 1] as number) * speed;
-      const dz = uz - (sums[at + 2] as number) * speed;
-      // The direction from the other voxel to this one is against the axis.
-      const towards = side < 0 ? 0 : to * (side < 2 ? dx : side < 4 ? dy : dz);
-      const weight = Math.min(1, count / full);
-      sum += weight * (Math.sqrt(dx * dx + dy * dy + dz * dz) + towards);
-      weights += weight;
-    }
-    // A drop by itself traps nothing.
-    return weights > 0 ? (sum / weights) * Math.min(1, weights) : 0;
-  }
-
-  /** 0..1: whether the surface in a voxel is a crest that goes where it faces. */
-  private crestAt(ix: number, iy: number, iz: number, ux: number, uy: number, uz: number): number {
-    const { normal, otherNormal } = this;
-    if (this.outwardAt(ix, iy, iz, normal) < SLOPE_MIN) return 0;
-    const nx = normal[0] as number;
-    const ny = normal[1] as number;
-    const nz = normal[2] as number;
-    const speed = Math.sqrt(ux * ux + uy * uy + uz * uz);
-    if (nx * ux + ny * uy + nz * uz < CREST_COSINE * speed) return 0;
-    let turns = 0;
-    for (let side = 0; side < 6; side++) {
-      const to = (side & 1) * 2 - 1;
-      // Only what lies below this place of the surface: it bulges then.
-      if (to * (side < 2 ? nx : side < 4 ? ny : nz) > 0) continue;
-      const dx = side < 2 ? to : 0;
-      const dy = side >= 2 && side < 4 ? to : 0;
-      const dz = side >= 4 ? to : 0;
-      if (this.outwardAt(ix + dx, iy + dy, iz + dz, otherNormal) < SLOPE_MIN) continue;
-      turns +=
-        1 -
-        (nx * (otherNormal[0] as number) + ny * (otherNormal[1] as number) + nz * (otherNormal[2] as number));
-    }
-    return potential(turns, CREST_LOW, CREST_HIGH);
-  }
-
-  /** The surface's direction in a voxel, of length 1, into `into`. @return how much the density falls across it */
-  private outwardAt(ix: number, iy: number, iz: number, into: Float32Array): number {
-    const { sums, full, dims } = this.grid;
-    const nx = dims[0];
-    const ny = dims[1];
-    const nz = dims[2];
-    const cx = Math.max(0, Math.min(nx - 1, ix));
-    const cy = Math.max(0, Math.min(ny - 1, iy));
-    const cz = Math.max(0, Math.min(nz - 1, iz));
-    const here = 4 * (cx + nx * (cy + ny * cz)) + 3;
-    const [sy, sz] = [4 * nx, 4 * nx * ny];
-    const x = (sums[here - (cx > 0 ? 4 : 0)] as number) - (sums[here + (cx < nx - 1 ? 4 : 0)] as number);
-    const y = (sums[here - (cy > 0 ? sy : 0)] as number) - (sums[here + (cy < ny - 1 ? sy : 0)] as number);
-    const z = (sums[here - (cz > 0 ? sz : 0)] as number) - (sums[here + (cz < nz - 1 ? sz : 0)] as number);
-    const length = Math.sqrt(x * x + y * y + z * z);
-    const scale = length > 0 ? 1 / length : 0;
-    into[0] = x * scale;
-    into[1] = y * scale;
-    into[2] = z * scale;
-    return length / (2 * full);
-  }
-
-  /** Puts one into the cylinder that a particle sweeps in a step. */
+  /** Puts one into the ball of water around a place, born some time in a step that ends now. */
   private add(
     px: number,
     py: number,
@@ -371,26 +298,19 @@ export class SecondaryParticles {
     life: number,
   ): void {
     const i = this.count++;
-    const speed = Math.hypot(ux, uy, uz);
-    const radius = 0.9 * this.grid.voxelM * Math.sqrt(this.draw());
+    const radius = 0.9 * this.grid.voxelM * Math.cbrt(this.draw());
     const angle = 2 * Math.PI * this.draw();
-    const along = this.draw() * dt;
-    // Two directions across the velocity.
-    const [dx, dy, dz] = [ux / speed, uy / speed, uz / speed];
-    let [ax, ay, az] = Math.abs(dy) < 0.9 ? [dz, 0, -dx] : [0, -dz, dy];
-    const length = Math.hypot(ax, ay, az);
-    [ax, ay, az] = [ax / length, ay / length, az / length];
-    const [bx, by, bz] = [dy * az - dz * ay, dz * ax - dx * az, dx * ay - dy * ax];
-    const [ca, cb] = [radius * Math.cos(angle), radius * Math.sin(angle)];
-    const [ox, oy, oz] = [ca * ax + cb * bx, ca * ay + cb * by, ca * az + cb * bz];
-    this.x[i] = Math.max(0, Math.min(this.tankM[0], px + ox + along * ux));
-    this.y[i] = Math.max(0, Math.min(this.tankM[1], py + oy + along * uy));
-    this.z[i] = Math.max(0, Math.min(this.tankM[2], pz + oz + along * uz));
+    const up = 2 * this.draw() - 1;
+    const across = radius * Math.sqrt(1 - up * up);
+    const [ox, oy, oz] = [across * Math.cos(angle), radius * up, across * Math.sin(angle)];
+    this.x[i] = Math.max(0, Math.min(this.tankM[0], px + ox));
+    this.y[i] = Math.max(0, Math.min(this.tankM[1], py + oy));
+    this.z[i] = Math.max(0, Math.min(this.tankM[2], pz + oz));
     // What is farther out goes away from the middle, a little.
     this.vx[i] = ux + 3 * ox;
     this.vy[i] = uy + 3 * oy;
     this.vz[i] = uz + 3 * oz;
-    this.age[i] = 0;
+    this.age[i] = dt * this.draw();
     this.left[i] = life * (0.35 + 0.65 * this.draw());
     this.wet[i] = this.grid.sample(this.x[i] as number, this.y[i] as number, this.z[i] as number);
     // Many small ones, few large ones.

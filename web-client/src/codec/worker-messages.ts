@@ -1,5 +1,6 @@
 // What the page and the decoding worker say to each other.
 import type { FieldPlane, FrameInfo } from "./frame-info.js";
+import type { Obstacle } from "./obstacles.js";
 
 export type ToWorker =
   | { kind: "start"; wasm: ArrayBuffer }
@@ -19,7 +20,9 @@ export type ToWorker =
       sliceAxis: 0 | 1 | 2;
       /** For that plane, where the page has one to lend; one of another size is replaced. */
       plane: FieldPlane | null;
-    };
+    }
+  /** These solids are in the tank from the next frame on. */
+  | { kind: "obstacles"; obstacles: Obstacle[] };
 
 export type FromWorker =
   | { kind: "ready" }

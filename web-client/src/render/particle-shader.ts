@@ -8,7 +8,10 @@
 // What depends on the camera comes from its matrices alone, so that each eye of a headset gets its own; the tank may be
 // drawn at any scale.
 
+import { EXTINCTION } from "../codec/light-volume.js";
+import { absorbedPerEdge } from "../shader/absorption.js";
 import { STOPS } from "../shader/stops.js";
+import { tone } from "../shader/tone.js";
 
 /** A colour in GLSL, from sRGB. */
 export function linearText(colour: number): string {
@@ -110,6 +113,9 @@ vec3 dye() {
 export const particleVertex = /* glsl */ `
 ${particlePlace}
 uniform float viewHeight; // pixels
+uniform float roomOpen;
+uniform vec3 tileColour;
+${tone}
 flat out vec3 centre;   // view space
 flat out vec3 tint;
 flat out vec3 facing;   // of the water's surface as a whole, view space
@@ -117,7 +123,21 @@ flat out vec2 exposure; // daylight, foam
 flat out float wide;    // radius of what is drawn
 flat out float bulge;   // radius of the sphere, view space
 
-vec3 ramp(float t) {
+#ifndef FLAT
+/** Clear water on a bright floor: what of the floor's light comes back through the water that the particle is part of. */
+vec3 onFloor(Particle p) {
+  const vec3 ABSORBED = ${absorbedPerEdge()};  // of an edge of a cube as large as the tank
+  const float WAY = 2.4;                       // down and up again, aslant, for the depth
+  const vec3 MIRRORED = vec3(0.05, 0.07, 0.08); // of the sky
+  const float WHITE = 0.62;                    // what a particle's light makes 1 of
+  vec2 column = p.at.xz * voxelsPerMetre.xz;
+  float depth = -log(max(textureLod(lightVolume, vec3(column.x, 0.0, column.y), 0.0).r, 0.01)) / ${EXTINCTION.toFixed(2)} * tankSize.y;
+  float edges = WAY * depth * inversesqrt(pow(tankSize.x * tankSize.y * tankSize.z, 0.6667));
+  return WHITE * (lightShown(tileColour) * exp(-ABSORBED * edges) + MIRRORED);
+}
+#endif
+
+vec3 ramp(float t, Particle p) {
   const vec3 deep = vec3(0.004, 0.036, 0.160);
   const vec3 blue = vec3(0.008, 0.150, 0.460);
   const vec3 cyan = vec3(0.040, 0.500, 0.760);
@@ -125,6 +145,10 @@ vec3 ramp(float t) {
   const vec3 foam = vec3(0.860, 0.945, 0.975);
   vec3 c = mix(deep, blue, smoothstep(0.00, 0.34, t));
   c = mix(c, cyan, smoothstep(0.24, 0.60, t));
+#ifndef FLAT
+  // In bright light foam has particles of its own (secondary-shader.ts).
+  if (roomOpen > 0.0) return mix(onFloor(p), pale, 0.6 * smoothstep(0.5, 1.0, t));
+#endif
   c = mix(c, pale, smoothstep(0.56, 0.84, t));
   return mix(c, foam, smoothstep(0.82, 1.00, t));
 }
@@ -137,7 +161,7 @@ void main() {
   // Its own colour, paler where it is fast and where it foams.
   tint = mix(0.01 + 0.62 * dye(), vec3(0.860, 0.945, 0.975), 0.22 * p.speed + 0.40 * p.foam);
 #else
-  tint = ramp(clamp(pow(p.speed, 0.62) * 0.90 + 0.26 * p.foam, 0.0, 1.0));
+  tint = ramp(clamp(pow(p.speed, 0.62) * 0.90 + 0.26 * p.foam, 0.0, 1.0), p);
 #endif
   exposure = vec2(p.daylight, p.foam);
   float scale = length(modelViewMatrix[0].xyz);

@@ -5,16 +5,15 @@ import {
   type FrameInfo,
   LIGHT_VALUES,
   LIGHT_VOXELS_MAX,
-  POSITION_BYTES,
   slotCapacity,
   topSpeed,
-  VELOCITY_BYTES,
 } from "../codec/frame-info.js";
 import type { Room } from "../shader/room.js";
 import type { Scale } from "../state/colour-by.js";
 import type { DecodedFrame } from "../state/frame-stream.js";
 import { LAYER } from "./layers.js";
 import { particleFragment, particleVertex } from "./particle-shader.js";
+import { PointBuffers } from "./point-buffers.js";
 
 /** Radius of a drawn particle in cells: neighbours overlap, so that calm water closes into a surface. */
 const RADIUS_CELLS = 0.42;
@@ -30,16 +29,11 @@ export class Particles {
   readonly uniforms: Record<string, THREE.IUniform>;
   private readonly material: THREE.ShaderMaterial;
   private readonly materials: THREE.ShaderMaterial[] = [];
-  private readonly geometry = new THREE.BufferGeometry();
-  private readonly positionBuffer: WebGLBuffer;
-  private readonly velocityBuffer: WebGLBuffer;
-  private readonly positions: THREE.GLBufferAttribute;
-  private readonly velocities: THREE.GLBufferAttribute;
+  private readonly buffers: PointBuffers;
   /** Of the frame that is shown; null before the first. */
   info: FrameInfo | null = null;
   /** Is told of each frame while its bytes are at hand. */
   watch: ((frame: DecodedFrame) => void) | null = null;
-  private capacity = 0;
   private frameS = 0;
   private light: THREE.Data3DTexture;
   private readonly turn = new THREE.Matrix4();
@@ -47,17 +41,10 @@ export class Particles {
   private readonly up = new THREE.Vector3();
 
   constructor(
-    private readonly gl: WebGL2RenderingContext,
+    gl: WebGL2RenderingContext,
     private readonly room: Room,
   ) {
-    this.positionBuffer = gl.createBuffer();
-    this.velocityBuffer = gl.createBuffer();
-    this.positions = new THREE.GLBufferAttribute(this.positionBuffer, gl.UNSIGNED_SHORT, 4, 2, 0);
-    this.velocities = new THREE.GLBufferAttribute(this.velocityBuffer, gl.BYTE, 4, 1, 0);
-    // three's types leave GLBufferAttribute out of what a geometry may hold; its renderer takes them.
-    this.geometry.setAttribute("quantized", this.positions as unknown as THREE.BufferAttribute);
-    this.geometry.setAttribute("motion", this.velocities as unknown as THREE.BufferAttribute);
-    this.geometry.setDrawRange(0, 0);
+    this.buffers = new PointBuffers(gl, "quantized", "motion");
     this.light = lightTexture(1, 1, 1);
     this.uniforms = {
       quantum: { value: 1 },
@@ -75,6 +62,7 @@ export class Particles {
       level: { value: new THREE.Vector3(0, 1, 0) },
       momentS: { value: 0 },
       shadowing: { value: 0 },
+      pigment: { value: 0 },
       sunTank: { value: new THREE.Vector3(0, 1, 0) },
       sunDirection: { value: this.sun },
       upDirection: { value: this.up },
@@ -94,9 +82,7 @@ export class Particles {
 
   /** Draws the particles with one more program, on a layer; its uniforms are to include the particles' own. */
   add(material: THREE.ShaderMaterial, layer: number): void {
-    const points = new THREE.Points(this.geometry, material);
-    points.frustumCulled = false;
-    points.layers.set(layer);
+    const points = this.buffers.points(material, layer);
     for (const name of ["COLOURED", "CHANNEL"]) if (name in this.material.defines) material.defines[name] = 1;
     this.materials.push(material);
     this.group.add(points);
@@ -118,6 +104,7 @@ export class Particles {
   colour(scale: Scale | null): void {
     this.uniform("channel").value = scale?.source ?? 0;
     for (const material of this.materials) define(material, "CHANNEL", scale !== null);
+    this.tellPigment();
   }
 
   /** Whether they are coloured so. */
@@ -128,20 +115,16 @@ export class Particles {
   /** Uploads a frame. */
   show(frame: DecodedFrame): void {
     const { info, views } = frame;
-    const { gl } = this;
     const count = info.particleCount;
     this.info = info;
     this.watch?.(frame);
-    const grown = count > this.capacity;
-    if (grown) this.capacity = slotCapacity(count);
-    upload(gl, this.positionBuffer, views.positions, count * 4, grown ? this.capacity * POSITION_BYTES : 0);
-    upload(gl, this.velocityBuffer, views.velocities, count * 4, grown ? this.capacity * VELOCITY_BYTES : 0);
-    this.positions.count = count;
-    this.velocities.count = count;
-    this.geometry.setDrawRange(0, count);
+    if (count > this.buffers.capacity) this.buffers.reserve(slotCapacity(count));
+    this.buffers.fill(views.positions, views.velocities, count);
+    this.buffers.draw(count);
     this.group.visible = count > 0;
     // Another program where the frames have colours: without them there is nothing to pay.
     for (const material of this.materials) define(material, "COLOURED", info.coloured);
+    this.tellPigment();
 
     const [nx, ny, nz] = info.lightDims;
     const image = this.light.image;
@@ -199,16 +182,10 @@ export class Particles {
 
   /** Lets a particle be drawn that is out of sight, so that drawing makes the programs; or none again. */
   warmUp(on: boolean): void {
-    if (this.capacity === 0) {
-      this.capacity = slotCapacity(0);
-      allocate(this.gl, this.positionBuffer, this.capacity * POSITION_BYTES);
-      allocate(this.gl, this.velocityBuffer, this.capacity * VELOCITY_BYTES);
-    }
+    this.buffers.reserve(slotCapacity(0));
     this.uniform("quantum").value = FAR_M;
     (this.uniform("tankSize").value as THREE.Vector3).setScalar(FAR_M);
-    this.positions.count = on ? 1 : 0;
-    this.velocities.count = on ? 1 : 0;
-    this.geometry.setDrawRange(0, on ? 1 : 0);
+    this.buffers.draw(on ? 1 : 0);
     this.group.visible = on;
   }
 
@@ -223,6 +200,10 @@ export class Particles {
     return Math.hypot(m[0] as number, m[1] as number, m[2] as number);
   }
 
+  private tellPigment(): void {
+    this.uniform("pigment").value = this.isScaled || this.info?.coloured ? 1 : 0;
+  }
+
   private uniform(name: string): THREE.IUniform {
     return this.uniforms[name] as THREE.IUniform;
   }
@@ -233,25 +214,6 @@ function define(material: THREE.ShaderMaterial, name: string, wanted: boolean): 
   if (wanted) material.defines[name] = 1;
   else delete material.defines[name];
   material.needsUpdate = true;
-}
-
-function allocate(gl: WebGL2RenderingContext, buffer: WebGLBuffer, bytes: number): void {
-  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-  gl.bufferData(gl.ARRAY_BUFFER, bytes, gl.STREAM_DRAW);
-  gl.bindBuffer(gl.ARRAY_BUFFER, null);
-}
-
-function upload(
-  gl: WebGL2RenderingContext,
-  buffer: WebGLBuffer,
-  data: Uint16Array | Int8Array,
-  length: number,
-  allocateBytes: number,
-): void {
-  if (allocateBytes > 0) allocate(gl, buffer, allocateBytes);
-  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-  if (length > 0) gl.bufferSubData(gl.ARRAY_BUFFER, 0, data, 0, length);
-  gl.bindBuffer(gl.ARRAY_BUFFER, null);
 }
 
 function lightTexture(nx: number, ny: number, nz: number): THREE.Data3DTexture {

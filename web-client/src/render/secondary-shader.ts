@@ -1,6 +1,7 @@
 // Spray, foam and bubbles as point sprites: where one is, how large, and what it is in the water around it. Spray is
 // drawn along its way, as it moves while a picture is taken.
 import { BUBBLE_ABOVE, SPRAY_BELOW } from "../codec/secondary-particles.js";
+import { SHUTTER_S } from "../shader/shutter.js";
 
 export const secondaryPlace = /* glsl */ `
 in vec4 place;    // in shares of the tank's longest edge; then size, and above it the density around it
@@ -10,6 +11,7 @@ uniform float placeScale;     // metres
 uniform float velocityScale;
 uniform float lead;
 uniform float radius;         // of a drawn particle of water
+uniform float foamM;          // radius of a patch of foam on average
 uniform vec3 tankSize;
 uniform float pixelsPerUnit;  // at distance 1
 
@@ -19,7 +21,7 @@ flat out float distance_;     // from the eye's plane
 flat out float wide;          // radius of the sprite, view space
 flat out float seed;          // its own, 0..1
 
-const float SHUTTER_S = 0.012;
+const float SHUTTER_S = ${SHUTTER_S};
 
 void secondary() {
   vec3 velocity = motion.xyz * velocityScale;
@@ -34,7 +36,7 @@ void secondary() {
   vec4 view = modelViewMatrix * vec4(at, 1.0);
   float scale = length(modelViewMatrix[0].xyz);
   float pixels = pixelsPerUnit / -view.z;
-  float thin = radius * scale * dot(kind.xyz, vec3(0.08 + 0.24 * size, 0.60 + 1.30 * size, 0.20 + 0.50 * size));
+  float thin = foamM * scale * dot(kind.xyz, vec3(0.08 + 0.24 * size, 0.60 + 1.30 * size, 0.20 + 0.50 * size));
   vec2 way = spray * 0.5 * SHUTTER_S * (modelViewMatrix * vec4(velocity, 0.0)).xy;
   float reach = length(way);
   wide = thin + reach;

@@ -1,9 +1,11 @@
 // Spray, foam and bubbles on the GPU, as they came from the decoding worker: beside spheres they are drawn here, beside
 // water by its own passes (water/water.ts).
 import * as THREE from "three";
-import { POSITION_BYTES, SECONDARY_MAX, VELOCITY_BYTES } from "../codec/frame-info.js";
+import { SECONDARY_MAX } from "../codec/frame-info.js";
+import { foamM } from "../codec/secondary-particles.js";
 import type { DecodedFrame } from "../state/frame-stream.js";
 import { LAYER } from "./layers.js";
+import { PointBuffers } from "./point-buffers.js";
 import { besideSpheresFragment, besideSpheresVertex } from "./secondary-shader.js";
 
 const STEPS = 65535;
@@ -15,25 +17,14 @@ export class Secondary {
   readonly group = new THREE.Group();
   /** Of every program that draws them; the particles' own among them. */
   readonly uniforms: Record<string, THREE.IUniform>;
-  private readonly places: THREE.GLBufferAttribute;
-  private readonly motions: THREE.GLBufferAttribute;
-  private readonly geometry = new THREE.BufferGeometry();
+  private readonly buffers: PointBuffers;
   private readonly points: THREE.Points[] = [];
   private readonly besideSpheres: THREE.Points;
-  private isAllocated = false;
 
   /** @param particles  uniforms of the programs that draw the particles */
-  constructor(
-    private readonly gl: WebGL2RenderingContext,
-    particles: Record<string, THREE.IUniform>,
-  ) {
-    this.uniforms = { ...particles, placeScale: { value: 1 } };
-    this.places = new THREE.GLBufferAttribute(gl.createBuffer(), gl.UNSIGNED_SHORT, 4, 2, 0);
-    this.motions = new THREE.GLBufferAttribute(gl.createBuffer(), gl.BYTE, 4, 1, 0);
-    // three's types leave GLBufferAttribute out of what a geometry may hold; its renderer takes them.
-    this.geometry.setAttribute("place", this.places as unknown as THREE.BufferAttribute);
-    this.geometry.setAttribute("motion", this.motions as unknown as THREE.BufferAttribute);
-    this.geometry.setDrawRange(0, 0);
+  constructor(gl: WebGL2RenderingContext, particles: Record<string, THREE.IUniform>) {
+    this.uniforms = { ...particles, placeScale: { value: 1 }, foamM: { value: 1 } };
+    this.buffers = new PointBuffers(gl, "place", "motion");
     this.besideSpheres = this.add(
       new THREE.ShaderMaterial({
         glslVersion: THREE.GLSL3,
@@ -50,9 +41,7 @@ export class Secondary {
 
   /** Draws them with one more program, on a layer; its uniforms are to include `uniforms`. */
   add(material: THREE.ShaderMaterial, layer: number): THREE.Points {
-    const points = new THREE.Points(this.geometry, material);
-    points.frustumCulled = false;
-    points.layers.set(layer);
+    const points = this.buffers.points(material, layer);
     this.points.push(points);
     this.group.add(points);
     return points;
@@ -74,10 +63,9 @@ export class Secondary {
     const count = info.secondaryCount;
     this.draw(count);
     if (count === 0) return;
-    const { gl } = this;
-    fill(gl, this.places.buffer, views.secondaryPlaces, 4 * count);
-    fill(gl, this.motions.buffer, views.secondaryMotions, 4 * count);
+    this.buffers.fill(views.secondaryPlaces, views.secondaryMotions, count);
     (this.uniforms.placeScale as THREE.IUniform).value = (Math.max(...info.cells) * info.cellM) / STEPS;
+    (this.uniforms.foamM as THREE.IUniform).value = foamM(info);
   }
 
   /** Lets one be drawn that is out of sight, so that drawing makes the programs; or none again. */
@@ -87,31 +75,8 @@ export class Secondary {
   }
 
   private draw(count: number): void {
-    if (count > 0 && !this.isAllocated) {
-      this.isAllocated = true;
-      allocate(this.gl, this.places.buffer, SECONDARY_MAX * POSITION_BYTES);
-      allocate(this.gl, this.motions.buffer, SECONDARY_MAX * VELOCITY_BYTES);
-    }
+    if (count > 0) this.buffers.reserve(SECONDARY_MAX);
     this.group.visible = count > 0;
-    this.places.count = count;
-    this.motions.count = count;
-    this.geometry.setDrawRange(0, count);
+    this.buffers.draw(count);
   }
-}
-
-function allocate(gl: WebGL2RenderingContext, buffer: WebGLBuffer, bytes: number): void {
-  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-  gl.bufferData(gl.ARRAY_BUFFER, bytes, gl.STREAM_DRAW);
-  gl.bindBuffer(gl.ARRAY_BUFFER, null);
-}
-
-function fill(
-  gl: WebGL2RenderingContext,
-  buffer: WebGLBuffer,
-  data: Uint16Array | Int8Array,
-  n: number,
-): void {
-  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-  gl.bufferSubData(gl.ARRAY_BUFFER, 0, data, 0, n);
-  gl.bindBuffer(gl.ARRAY_BUFFER, null);
 }

@@ -1,6 +1,7 @@
 // The solids in the tank. Those that stand still are tinted glass, so that the water behind them is seen; ground,
 // meshes and what moves are opaque; a container is a thin wall with its edges drawn.
 import * as THREE from "three";
+import type { Obstacle } from "../codec/obstacles.js";
 import { grazingVertex } from "../shader/grazing.js";
 import type { RoomUniforms } from "../shader/room.js";
 import { tone } from "../shader/tone.js";
@@ -63,6 +64,8 @@ export class Solids {
   /** Of those that were added, by what they are. */
   private readonly addedObjects = new Map<string, THREE.Object3D>();
   private files: ReadonlyMap<string, SolidFile> = new Map();
+  /** Is told whenever others are shown. */
+  watch: ((solids: Solids) => void) | null = null;
 
   constructor(private readonly light: RoomUniforms) {}
 
@@ -72,15 +75,24 @@ export class Solids {
     this.shown = solids;
     this.files = files;
     for (const solid of solids) this.put(solid);
-    this.add(this.added);
+    this.putAdded();
+    this.watch?.(this);
   }
 
   /** Shows these besides the scene's, in place of those that were added before. */
   add(added: readonly Solid[]): void {
     this.added = added;
+    if (this.putAdded()) this.watch?.(this);
+  }
+
+  /** @return whether anything changed */
+  private putAdded(): boolean {
+    const { added } = this;
+    let changed = false;
     const wanted = new Map(added.map((solid) => [JSON.stringify(solid), solid]));
     for (const [key, object] of this.addedObjects) {
       if (wanted.has(key)) continue;
+      changed = true;
       this.addedObjects.delete(key);
       this.group.remove(object);
       dispose(object);
@@ -88,8 +100,16 @@ export class Solids {
     }
     for (const [key, solid] of wanted) {
       const object = this.addedObjects.has(key) ? null : this.put(solid);
-      if (object !== null) this.addedObjects.set(key, object);
+      if (object === null) continue;
+      changed = true;
+      this.addedObjects.set(key, object);
     }
+    return changed;
+  }
+
+  /** What they leave no room for water in. */
+  obstacles(): Obstacle[] {
+    return [...this.shown, ...this.added].flatMap((solid) => this.obstacleOf(solid) ?? []);
   }
 
   /** The tank is so large, metres: what stands still ends at its walls. */
@@ -167,10 +187,34 @@ export class Solids {
     return nearest;
   }
 
+  private shapeOf({ shape }: Solid): SolidShape | undefined {
+    return shape.kind === "like" ? this.shown.find(({ index }) => index === shape.solid)?.shape : shape;
+  }
+
+  /** @returns null where its file is missing */
+  private obstacleOf(solid: Solid): Obstacle | null {
+    const shape = this.shapeOf(solid);
+    const geometry = shape === undefined ? null : geometryOf(shape, this.files);
+    if (shape === undefined || geometry === null) return null;
+    geometry.computeBoundingBox();
+    const { min, max } = geometry.boundingBox as THREE.Box3;
+    geometry.dispose();
+    const { kind, rows } = volumeOf(shape, this.files);
+    return {
+      body: solid.moves ? solid.index : -1,
+      kind,
+      half: max.clone().sub(min).multiplyScalar(0.5).toArray(),
+      middle: max.clone().add(min).multiplyScalar(0.5).toArray(),
+      inverted: solid.inverted,
+      position: solid.position,
+      rotation: solid.rotation,
+      rows,
+    };
+  }
+
   /** @returns null where its file is missing */
   private put(solid: Solid): THREE.Object3D | null {
-    const { shape } = solid;
-    const like = shape.kind === "like" ? this.shown.find(({ index }) => index === shape.solid)?.shape : shape;
+    const like = this.shapeOf(solid);
     const geometry = like === undefined ? null : geometryOf(like, this.files);
     if (geometry === null) return null;
     const inside = this.cutToTank(solid, geometry);
@@ -282,6 +326,24 @@ function geometryOf(shape: SolidShape, files: ReadonlyMap<string, SolidFile>): T
       const geometry = "geometry" in file ? file.geometry.clone() : triangles(file);
       return geometry.scale(shape.scale, shape.scale, shape.scale);
     }
+  }
+}
+
+function volumeOf(shape: SolidShape, files: ReadonlyMap<string, SolidFile>): Pick<Obstacle, "kind" | "rows"> {
+  switch (shape.kind) {
+    case "box":
+      return { kind: "box", rows: [] };
+    case "capsule":
+    case "cylinder":
+      return { kind: "cylinder", rows: [] };
+    case "heights":
+      return { kind: "ground", rows: shape.rows };
+    case "picture": {
+      const file = files.get(shape.file);
+      return { kind: "ground", rows: file !== undefined && "rows" in file ? file.rows : [[0]] };
+    }
+    default:
+      return { kind: "ellipsoid", rows: [] };
   }
 }
 

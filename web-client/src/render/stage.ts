@@ -9,6 +9,7 @@ import type { LightName } from "../shader/lights.js";
 import { Room } from "../shader/room.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Drawing } from "../state/drawing.js";
+import type { FrameStream } from "../state/frame-stream.js";
 import { type Covers, distanceOf, type Framing, framingOf, MARGIN } from "../state/framing.js";
 import type { Orbit } from "../state/orbit.js";
 import { isWater, SECONDARY_ROOM, type Tier } from "../state/quality.js";
@@ -397,6 +398,12 @@ export class Stage {
     }
   }
 
+  /** Tells what decodes frames how many of spray, foam and bubbles are drawn now, and from now on where solids are. */
+  feed(stream: Pick<FrameStream, "secondaryRoom" | "showObstacles">): void {
+    stream.secondaryRoom = this.secondaryRoom;
+    this.solids.watch = (solids) => stream.showObstacles(solids.obstacles());
+  }
+
   /** So many particles of spray, foam and bubbles are drawn at most, as things are. */
   get secondaryRoom(): number {
     return this.shownDrawing === "water" && this.shownLook === null ? SECONDARY_ROOM[this.shownTier] : 0;
@@ -438,10 +445,14 @@ export class Stage {
   /**
    * @param leadS  seconds by which the newest frame is to be moved on
    * @param nowMs  when the picture began
+   * @param speed  of a recording
    */
-  draw(leadS: number, bodies: BodyTrack, nowMs: number): void {
+  draw(leadS: number, bodies: BodyTrack, nowMs: number, speed: number): void {
     this.solids.move(bodies, leadS);
-    if (this.wall !== null) this.wall.nowMs = nowMs;
+    if (this.wall !== null) {
+      this.wall.nowMs = nowMs;
+      this.wall.speed = speed;
+    }
     if (this.fluid !== null && this.renderer.xr.isPresenting) this.drawEyes(leadS);
     else this.drawCanvas(leadS);
   }

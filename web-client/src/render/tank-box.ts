@@ -1,6 +1,8 @@
 // The tank itself: panes of thin glass, a frame of slender bars and a floor with a grid. Everything is built in tank
 // coordinates (metres, origin at the lowest corner).
 import * as THREE from "three";
+import { EXTINCTION } from "../codec/light-volume.js";
+import { absorbedPerEdge } from "../shader/absorption.js";
 import { dither } from "../shader/dither.js";
 import { grazing } from "../shader/grazing.js";
 import { gridLine, groundVertex } from "../shader/ground.js";
@@ -197,6 +199,12 @@ export class TankBox {
         uniform vec3 tileColour;
         uniform vec3 lineColour;
         uniform float floorCover;
+        uniform float pigment;     // 1: the liquid has a colour that isn't known here
+        const float EXTINCTION = ${EXTINCTION.toFixed(2)}; // of the light volume, for a tank full of water
+        const float STEEP = 1.15;  // way of the sun's light through water, for its depth
+        // Of what a bright floor scatters, what meets the surface beyond the critical angle comes down again.
+        const float RETURNED = 0.2;
+        const vec3 ABSORBED = ${absorbedPerEdge()};  // of an edge of a cube as large as the tank
         in vec2 at;
         out vec4 colour;
         ${gridLine}
@@ -204,8 +212,8 @@ export class TankBox {
         ${web}
         /** How much water is above a place, as far as light is concerned. */
         float above(vec2 uv) { return -log(max(textureLod(lightVolume, vec3(uv.x, 0.0, uv.y), 0.0).r, 0.01)); }
-        /** Daylight that comes through water to a place of the floor. */
-        float throughWater() {
+        /** Daylight that comes through water to a place of the floor, for the picture's own values. */
+        vec3 throughWater() {
           // Where more water is above than around, it gathers the light: caustics, coarsely. The rest is shadow.
           vec2 uv = at * voxelsPerMetre.xz;
           vec2 off = 1.3 / vec2(textureSize(lightVolume, 0).xz);
@@ -214,14 +222,20 @@ export class TankBox {
                                  above(uv + vec2(0.0, off.y)) + above(uv - vec2(0.0, off.y)));
           float wet = smoothstep(0.02, 0.2, here);
           float gathered = clamp(6.0 * (here - around), -0.5, 1.5) * wet;
-          float light = mix(mix(0.45, 0.65, roomOpen), 1.0, exp(-0.5 * here)) * (1.0 + mix(0.8, 0.25, roomOpen) * gathered);
+          float edges = STEEP * here / EXTINCTION * tankSize.y / pow(tankSize.x * tankSize.y * tankSize.z, 0.3333);
+          float focus = 1.0 + mix(0.8, 0.25, roomOpen) * gathered;
           // In a bright room the net is wide and soft.
           float net = mix(0.75 * web(1.3 * at / pitch) - 0.2, 0.4 * web(0.8 * at / pitch) - 0.08, roomOpen);
-          return light * (1.0 + wet * exp(-0.35 * here) * net);
+          focus *= 1.0 + wet * exp(-0.35 * here) * net;
+          if (roomOpen > 0.0 && pigment == 0.0) {
+            vec3 down = exp(-ABSORBED * edges);
+            return pow(down * (1.0 + RETURNED * wet * down * down) * focus, vec3(1.0 / 2.2));
+          }
+          return vec3(mix(mix(0.45, 0.65, roomOpen), 1.0, exp(-0.5 * here)) * focus);
         }
         void main() {
           float grid = gridLine(at / pitch, 0.0);
-          float light = shadowing > 0.0 ? mix(mix(0.3, 0.55, roomOpen), 1.0, sunlight(vec3(at.x, 0.0, at.y))) : throughWater();
+          vec3 light = shadowing > 0.0 ? vec3(mix(mix(0.3, 0.55, roomOpen), 1.0, sunlight(vec3(at.x, 0.0, at.y)))) : throughWater();
           vec3 tile = mix(tileColour, lineColour, grid * 0.55) * light;
           colour = vec4(tile, min(floorCover + 0.1 * grid, 1.0));
         }`,

@@ -8,6 +8,7 @@ export const SHARED = [
   "voxelsPerMetre",
   "tankSize",
   "shadowing",
+  "pigment",
   "sunTank",
   "momentS",
   "viewHeight",

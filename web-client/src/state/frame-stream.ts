@@ -9,6 +9,7 @@ import {
   slotCapacity,
   slotViews,
 } from "../codec/frame-info.js";
+import type { Obstacle } from "../codec/obstacles.js";
 import type { DecoderPort, FromWorker } from "../codec/worker-messages.js";
 import type { FramePosition } from "../protocol/messages.js";
 import { FrameQueue, type WaitingFrame } from "./frame-queue.js";
@@ -86,6 +87,11 @@ export class FrameStream {
   push(bytes: ArrayBuffer, nowMs: number): void {
     this.queue.push(bytes, nowMs);
     this.pump();
+  }
+
+  /** These solids are in the tank: foam knows that they aren't air. */
+  showObstacles(obstacles: Obstacle[]): void {
+    this.port.postMessage({ kind: "obstacles", obstacles }, []);
   }
 
   /** Lets frames wait, as while nobody looks, or lets them go on. */

@@ -60,6 +60,8 @@ const MOMENTS_S = 4096;
 export class Wall implements Fluid {
   /** Now, ms, as pictures are timed: the fluid goes on by what passed since the one before. */
   nowMs = 0;
+  /** Of a recording: how much faster than it was it plays; 0: it stands still. */
+  speed = 1;
 
   private readonly extent = new THREE.Vector2(1, 1);
   private readonly programs: Record<
@@ -339,7 +341,7 @@ export class Wall implements Fluid {
     const passedS = isFirst ? 0 : Math.max(0, (this.nowMs - this.drawnMs) / 1000);
     const pullS = Math.min(STEP_MAX_S, passedS);
     // Paused it stands still, and comes to be what the frame says; in slow motion all goes as the water does.
-    const stepS = paused ? 0 : Math.min(STEP_MAX_S, passedS * particles.info.realtimeFactor);
+    const stepS = paused ? 0 : Math.min(STEP_MAX_S, passedS * particles.info.realtimeFactor * this.speed);
     this.drawnMs = this.nowMs;
     this.moment.value = (this.moment.value + stepS) % MOMENTS_S;
     pass(renderer, this.scene, particles, splat, view.camera, LAYER.splat);

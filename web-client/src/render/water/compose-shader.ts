@@ -1,5 +1,6 @@
 // The picture: what is behind the water, bent and coloured by it, what it mirrors, the sun's glint, and what is white in it, on it and above it. Pixels
 // without water get the scene as it is. The depth is the nearest of both, for what is drawn over it.
+import { ABSORBED, SCATTERED } from "../../shader/absorption.js";
 import { room } from "../../shader/room.js";
 import { tone } from "../../shader/tone.js";
 import { tankRay } from "./tank-ray.js";
@@ -24,6 +25,7 @@ uniform vec3 skyFill;
 uniform vec3 sunFill;
 uniform float roomOpen;
 uniform float clearM;         // metres through which water is clear
+uniform float pigment;        // 1: the liquid is coloured by what is in it, which scatters light, too
 uniform float radius;         // of a drawn particle, in the view
 in vec2 at;
 out vec4 colour;
@@ -35,6 +37,9 @@ const float MIRROR = 0.02;     // of light that falls straight onto water
 const float PANE_MIRROR = 0.3; // of what water against a pane mirrors: the pane itself does it
 const float INDEX = 1.33;      // of refraction
 const float BACK_MIN = 0.2;    // a bent ray goes at least so steeply away from the eye
+const float AROUND = 0.75;     // light that comes to a place in the water from everywhere, for that onto its surface
+const float ABSORBED = ${ABSORBED.toFixed(3)};
+const float SCATTERED = ${SCATTERED.toFixed(3)};
 
 /** The inverse of what the scene's programs did; the dark room's don't bound bright light. */
 vec3 lightOf(vec2 uv) {
@@ -89,28 +94,38 @@ void main() {
   float weight = max(tinted.a, 1e-5);
   vec3 tint = clamp(tinted.rgb / weight, 0.012, 0.985);
   float daylight = amount.g / weight;
-  float thick = min(amount.r, min(solid, ends) - d + radius);
+  // Metres of water along the straight line of sight, then as many as there are along the bent one.
+  float perDepth = length(ray);
+  float straight = min(amount.r, (min(solid, ends) - d) * perDepth + radius);
+  vec3 inside = refract(-toEye, normal, 1.0 / INDEX);
+  float shorter = clamp(tankExit(place, inside) / max((ends - d) * perDepth, radius), 0.3, 1.4);
+  float way = straight * mix(1.0, shorter, smoothstep(radius, 4.0 * radius, straight));
+  float thick = way * max(-inside.z, BACK_MIN);
 
   // What is behind, seen along the bent ray; where that ray would end before the water it isn't bent.
-  vec3 inside = refract(-toEye, normal, 1.0 / INDEX);
   vec2 turn = inside.xy / max(-inside.z, BACK_MIN) - place.xy / d;
   vec2 bent = at + focal * turn * clamp(thick, 0.0, 0.6 * clearM) / (d + thick);
   bent = clamp(bent, 0.0, 1.0);
   if (distanceOf(textureLod(sceneDepth, bent, 0.0).r) < d) bent = at;
   vec3 behind = lightOf(bent);
 
-  float depths = thick / clearM;
-  vec3 through = exp(log(tint) * depths * 1.1) * exp(-0.35 * depths);
+  // In the dark, and where there is pigment, the liquid is seen by what it scatters itself.
+  float murky = max(pigment, 1.0 - roomOpen);
+  float depths = way / clearM;
+  vec3 through = exp(log(tint) * depths * mix(ABSORBED, 1.1, murky) - depths * mix(SCATTERED, 0.35, murky));
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
   float sky = 0.5 + 0.5 * dot(normal, upDirection);
   vec3 lamp = skyFill * vec3(0.22, 0.30, 0.38) * (0.4 + 0.6 * sky) +
               sunFill * vec3(1.15, 1.10, 1.00) * sun * sun * (0.3 + 0.7 * daylight);
-  float turbid = 1.0 - exp(-1.1 * depths);
-  vec3 body = tint * mix(vec3(0.10, 0.28, 0.50), vec3(0.90, 1.0, 1.0), daylight) * lamp * 0.40;
-  // Before what is bright water shows at its edges: light from there is bent away.
+  vec3 pigments = tint * mix(vec3(0.10, 0.28, 0.50), vec3(0.90, 1.0, 1.0), daylight) * 0.40 * (1.0 - exp(-1.1 * depths));
+  // Clear water scatters what comes from around, half of the way through it.
+  vec3 scattered = AROUND * exp(log(tint) * depths * ABSORBED) * (1.0 - exp(-SCATTERED * depths));
+  vec3 body = mix(scattered, pigments, murky) * lamp;
+  // Before what is bright thin water shows at its edges: light from there is bent away.
   float cosine = clamp(dot(normal, toEye), 0.16, 1.0);
-  behind *= 1.0 - 0.5 * roomOpen * pow(1.0 - cosine, 2.0);
-  vec3 water = behind * through + body * turbid;
+  float thin = 1.0 - smoothstep(2.0 * radius, 8.0 * radius, way);
+  behind *= 1.0 - 0.5 * roomOpen * pow(1.0 - cosine, 2.0) * mix(thin, 1.0, murky);
+  vec3 water = behind * through + body;
   // Bubbles below the surface: what they scatter has gone through water twice.
   water = mix(water, mix(bright, bright * pow(tint, vec3(0.4)), 0.75) * (0.35 + 0.65 * daylight), whites.g);
 
@@ -118,7 +133,7 @@ void main() {
   float mirror = MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 5.0);
   mirror *= mix(PANE_MIRROR, 1.0, tank.x > 0.0 ? smoothstep(0.1, 0.8, (d - tank.x) / radius) : 1.0);
   vec3 to = viewToRoom * reflect(-toEye, normal);
-  water = mix(water, roomLight(to), mirror * smoothstep(0.0, 0.3 * radius, thick));
+  water = mix(water, roomLight(to), mirror * smoothstep(0.0, 0.3 * radius, way));
   float toSun = max(dot(normal, normalize(sunDirection + toEye)), 0.0);
   water += skyColour * (1.4 * pow(toSun, 420.0) + 0.16 * pow(toSun, 48.0)) * (0.35 + 0.65 * daylight);
 

@@ -4,6 +4,7 @@
 // what is near a wall lies against it, and its middle is moved to where the density is that of a surface: calm water is
 // flat before anything is smoothed. A drop by itself stays a ball. Lengths that leave the vertex programs are the view's: a
 // headset shows the tank at another scale.
+import { SHUTTER_S } from "../../shader/shutter.js";
 import { particlePlace } from "../particle-shader.js";
 import { tankRay } from "./tank-ray.js";
 
@@ -32,8 +33,7 @@ flat out float beside; // what is so near to a pane lies against it, view space;
 
 uniform vec3 level;    // upwards, tank coordinates
 
-/** Drops are drawn as long as the way that they make meanwhile. */
-const float SHUTTER_S = 0.014;
+const float SHUTTER_S = ${SHUTTER_S};
 
 /**
  * @param slow  1: it hardly moves; what rides a little higher than the rest is no drop then

@@ -18,4 +18,13 @@ vec2 tankAlong(vec3 ray) {
   vec3 leaves = max(low, high);
   return vec2(max(max(enters.x, enters.y), max(enters.z, 0.0)), min(leaves.x, min(leaves.y, leaves.z)));
 }
+
+/** How far it is from a place to where the tank ends in a direction of length 1, both in view space. */
+float tankExit(vec3 place, vec3 direction) {
+  vec3 from = clamp((viewToTank * vec4(place, 1.0)).xyz, vec3(0.0), tankSize);
+  vec3 along = mat3(viewToTank) * direction;
+  along = mix(along, vec3(1e-6), lessThan(abs(along), vec3(1e-6)));
+  vec3 exits = (step(0.0, along) * tankSize - from) / along;
+  return min(exits.x, min(exits.y, exits.z));
+}
 `;

@@ -12,6 +12,7 @@
 // kept; nothing is allocated for a picture. Lengths are the view's: the tank may be drawn at any scale.
 import * as THREE from "three";
 import { FullScreenQuad } from "three/examples/jsm/postprocessing/Pass.js";
+import { CLEAR, WATER_COLOUR } from "../../shader/absorption.js";
 import type { RoomUniforms } from "../../shader/room.js";
 import { LAYER } from "../layers.js";
 import type { Particles } from "../particles.js";
@@ -40,13 +41,9 @@ import { distanceFragment, distanceVertex, thicknessFragment, thicknessVertex } 
 import { Targets, type WaterTier } from "./targets.js";
 import { whiteFragment, whiteVertex } from "./white-shader.js";
 
-/** Of a colourless liquid, linear. */
-export const WATER_COLOUR = [0.06, 0.5, 0.72] as const;
 /** Taps to either side when the surface is smoothed along an axis. */
 const TAPS: Readonly<Record<WaterTier, number>> = { "water-low": 6, water: 9 };
-/** Light comes through so many edges of a cube as large as the tank, coloured once. */
-export const CLEAR = 0.5;
-/** The same where colours say something: what is behind the water mixes in less. */
+/** CLEAR where colours say something: what is behind the water mixes in less. */
 const CLEAR_SCALED = 0.08;
 
 export class Water implements Fluid {
@@ -138,6 +135,7 @@ export class Water implements Fluid {
       upDirection: own.upDirection as THREE.IUniform,
       ...light,
       clearM: this.clear,
+      pigment: own.pigment as THREE.IUniform,
       radius: { value: 1 },
     });
     Object.assign(this.compose, { depthTest: true, depthFunc: THREE.AlwaysDepth, depthWrite: true });
