@@ -36,9 +36,9 @@ export class FlowGrid {
   /**
    * Adds a frame's particles up.
    * @param passedS    since the frame before; Infinity: that says nothing of this one
-   * @param obstacles  the solids in the tank
+   * @param obstacles  the solids in the tank; null: what fills the room of the missing doesn't matter
    */
-  compute(water: FrameInfo, views: SlotViews, passedS: number, obstacles: Obstacles): void {
+  compute(water: FrameInfo, views: SlotViews, passedS: number, obstacles: Obstacles | null = null): void {
     const { dims, sums } = this;
     const share = water.particleCount / Math.max(1, water.particlesTotal);
     const [cx, cy, cz] = water.cells;
@@ -76,9 +76,9 @@ export class FlowGrid {
     this.leaveRoom(water, views, obstacles);
   }
 
-  private leaveRoom(water: FrameInfo, views: SlotViews, obstacles: Obstacles): void {
+  private leaveRoom(water: FrameInfo, views: SlotViews, obstacles: Obstacles | null): void {
     this.free = null;
-    if (obstacles.isEmpty) return;
+    if (obstacles === null || obstacles.isEmpty) return;
     this.freeVoxels ??= new Float32Array(FLOW_VOXELS_MAX);
     const free = this.freeVoxels;
     obstacles.mark(free, this.dims, this.voxelM, water, views);
