@@ -21,7 +21,7 @@ typedef enum tarn_probe_kind {
     TARN_PROBE_FLUX,  ///< through the rectangle of points_m[0] and the corners beside it, [1] and [2]. Not in filled
                       ///< tanks
     TARN_PROBE_WALL,  ///< the liquid's force on a part of a wall of the tank, a rectangle as a flux's, along the axes.
-                     ///< Not in filled tanks
+                      ///< Not in filled tanks
     TARN_PROBE_FORCE, ///< the same on a solid of the description, whether it moves or not
     TARN_PROBE_KIND_COUNT
 } tarn_probe_kind;

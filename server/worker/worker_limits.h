@@ -46,11 +46,11 @@ enum {
     TARN_WORKER_FDS_MAX = TARN_WORKER_PLACES_MAX, ///< that have come along with messages
     TARN_WORKER_READ_BYTES_MAX = 1 << 20,         ///< read from the gateway at a time
     TARN_WORKER_WAIT_MS_MAX = 1000,
-    TARN_SCENE_WATCH_FIRST_MS = 3000,  ///< from a worker's start until it reads the scenes of its folder
-    TARN_SCENE_WATCH_MS = 2000,        ///< between looks at the folder
-    TARN_SCENE_WATCH_FRESH_MS = 1000,  ///< so long a file is left alone that has just been written
-    TARN_SCENE_WATCH_AGAIN_MS = 30000, ///< after which one that couldn't be read is tried again
-    TARN_SCENE_WATCH_NICE = 19,        ///< of whatever reads them beside tanks
+    TARN_SCENE_WATCH_FIRST_MS = 3000,         ///< from a worker's start until it reads the scenes of its folder
+    TARN_SCENE_WATCH_MS = 2000,               ///< between looks at the folder
+    TARN_SCENE_WATCH_FRESH_MS = 1000,         ///< so long a file is left alone that has just been written
+    TARN_SCENE_WATCH_AGAIN_MS = 30000,        ///< after which one that couldn't be read is tried again
+    TARN_SCENE_WATCH_NICE = 19,               ///< of whatever reads them beside tanks
     TARN_SCENE_INTAKE_MEMORY_BYTES = 1 << 30, ///< of the process that checks a scene which was uploaded
     TARN_SCENE_INTAKE_CPU_S = 20,             ///< of its processor time
     TARN_WORKER_REPLAY_MS_MAX = 5000, ///< that a tank stands for a piece of what is played back, before it goes on live

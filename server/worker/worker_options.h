@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct tarn_worker_options {
-    int fd; ///< the socket to the gateway; of a scene that is taken, the file that it goes to
+    int fd;           ///< the socket to the gateway; of a scene that is taken, the file that it goes to
     bool takes_scene; ///< instead of all else (scene_intake.h)
     tarn_device_word device;
     uint32_t threads;   ///< 0: one per processor
