@@ -35,8 +35,9 @@ static bool read_probe(scene_reader *r, const char *path, const json_t *value, v
     if (has_at == is_force) {
         char inner[SCENE_PATH_BYTES];
         scene_write_path(inner, "%s.at_m", path);
-        return is_force ? scene_refuse(r, TARN_E_ARGUMENT, inner, "a force has none; where it is its solid says")
-                        : scene_refuse(r, TARN_E_MALFORMED, inner, "the field is missing, and it has no default");
+        return scene_refuse(r, TARN_E_MALFORMED, inner,
+                            is_force ? "a force has none; where it is its solid says"
+                                     : "the field is missing, and it has no default");
     }
     memset(spec, 0, sizeof *spec);
     snprintf(spec->name, sizeof spec->name, "%s", draft.name != NULL ? draft.name : "");
