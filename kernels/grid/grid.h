@@ -274,13 +274,15 @@ typedef struct grid_memory {
     float *residual, *direction, *product; ///< [o][512]; the direction is the last iteration's until the update
     float *pressure, *potential;           ///< [o][512]: solutions of the two solves
     uint32_t *solved_tile;                 ///< [o]: dense tile, as it was when the pressure was solved
-    uint32_t *solved_slot; ///< [o]: its active index then, which has the faces that the pressure acts on
-    float *partial;        ///< [o]: of dot products and maxima
+    float *partial;                        ///< [o]: of dot products and maxima
 
     uint32_t *kept_tile; ///< dense tiles that are always active; NULL where there are none
     grid_sweeps *sweeps; ///< [3]: over the finest level, over the coarser ones, and over the coarsest
 
     grid_level level[LEVELS_MAX];
+
+    // last: before the levels it would cost the solver's chain two more registers stored (kernels/ptx)
+    uint32_t *solved_slot; ///< [o]: of solved_tile the active index then, which has the faces that the pressure acts on
 } grid_memory;
 
 enum { COLOUR_ALL = 2 };
