@@ -5,6 +5,9 @@ import type { Plugin } from "vite";
 /** What opens a template literal of GLSL. */
 const MARK = /\/\* glsl \*\/\s*`/g;
 
+/** three.js's table of how rough metal mirrors, for its physical materials alone. */
+const TABLE = /^const DATA = new Uint16Array\( \[[^\]]*\] \);/m;
+
 /** Programs of three.js's own materials that the page draws with. */
 const PROGRAMS = ["meshbasic_vert", "meshbasic_frag", "sprite_vert", "sprite_frag"];
 
@@ -71,7 +74,7 @@ export function leanShaders(code: string): string {
 
 /**
  * @param code  three.js's module of its WebGL renderer
- * @returns it with an error in place of each shader that no program of PROGRAMS includes
+ * @returns it without TABLE, and with an error in place of each shader that no program of PROGRAMS includes
  */
 export function leanThree(code: string): string {
   const table = code.match(/^const ShaderChunk = \{([^}]*)\}/m)?.[1];
@@ -98,7 +101,8 @@ export function leanThree(code: string): string {
   for (const [name, text] of texts) {
     if (!used.has(name)) lean = lean.replace(` = ${text};`, () => ` = "#error ${name} was left out";`);
   }
-  return lean;
+  if (!TABLE.test(lean)) throw new Error("three.js has no table of reflections where it is looked for");
+  return lean.replace(TABLE, "const DATA = new Uint16Array( 0 );");
 }
 
 /** What Vite does of it, before anything else reads the sources. */
@@ -107,7 +111,7 @@ export const lean: Plugin = {
   enforce: "pre",
   apply: "build",
   transform(code, id) {
-    if (id.endsWith("/three/build/three.module.js")) return leanThree(code);
+    if (id.endsWith("/three/build/three.module.js")) return leanShaders(leanThree(code));
     return /\/src\/[^?]*\.ts$/.test(id) && code.includes("/* glsl */") ? leanShaders(code) : null;
   },
 };

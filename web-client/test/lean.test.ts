@@ -47,5 +47,6 @@ test("three.js keeps the shaders that the page's materials include", () => {
   expect(lean).toContain('"#error meshphysical_frag was left out"');
   for (const kept of ["meshbasic_vert", "map_fragment", "colorspace_pars_fragment", "common"])
     expect(lean).not.toContain(`#error ${kept} `);
+  expect(lean).toContain("const DATA = new Uint16Array( 0 );");
   expect(() => leanThree("const Chunks = {}")).toThrow("no table");
 });
