@@ -19,7 +19,7 @@ const WEAR = { prepare: plugIn };
 const WEAR_SMALL = { ...WEAR, context: { viewport: { width: 240, height: 136 } } };
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
-const isWater = ([red, green, blue]) => blue > 80 && blue > 1.4 * green && blue > red + 40;
+const isWater = ([red, , blue]) => blue > 80 && blue > red + 60;
 
 test("a browser without a headset shows no button for one", async (world) => {
   const server = await world.fake({ particles: 0 });
