@@ -61,7 +61,7 @@ bool tarn_scene_pack_find(const tarn_scene_pack *pack, const char *name, tarn_sc
     return false;
 }
 
-static uint32_t count_entries(const tarn_scene_pack *pack)
+uint32_t tarn_scene_pack_count(const tarn_scene_pack *pack)
 {
     tarn_scene_entry entry;
     size_t at = 0;
@@ -80,7 +80,7 @@ tarn_status tarn_scene_pack_add(tarn_scene_pack *pack, const char *name, const v
         return TARN_OK;
     }
     if (name_bytes == 0 || name_bytes > TARN_SCENE_PACK_NAME_BYTES_MAX ||
-        byte_count > TARN_SCENE_PACK_ENTRY_BYTES_MAX || count_entries(pack) == TARN_SCENE_PACK_ENTRIES_MAX) {
+        byte_count > TARN_SCENE_PACK_ENTRY_BYTES_MAX || tarn_scene_pack_count(pack) == TARN_SCENE_PACK_ENTRIES_MAX) {
         return TARN_E_LIMIT;
     }
     uint8_t *larger = realloc(pack->bytes, pack->byte_count + entry_bytes);

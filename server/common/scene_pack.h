@@ -37,6 +37,9 @@ tarn_status tarn_scene_pack_add(tarn_scene_pack *pack, const char *name, const v
 /// Reads the next entry. @param at  0 at first; goes on  @return false: there is none
 bool tarn_scene_pack_next(const uint8_t *bytes, size_t byte_count, size_t *at, tarn_scene_entry *entry);
 
+/// How many files are in it.
+uint32_t tarn_scene_pack_count(const tarn_scene_pack *pack);
+
 /// @return false: no file of that name is in it
 bool tarn_scene_pack_find(const tarn_scene_pack *pack, const char *name, tarn_scene_entry *entry);
 

@@ -123,17 +123,6 @@ static tarn_status write_file(int fd, const tarn_scene_pack *pack)
     return fsync(fd) == 0 ? TARN_OK : TARN_E_IO;
 }
 
-static uint32_t count_files(const tarn_scene_pack *pack)
-{
-    tarn_scene_entry entry;
-    size_t at = 0;
-    uint32_t count = 0;
-    while (tarn_scene_pack_next(pack->bytes, pack->byte_count, &at, &entry)) {
-        count++;
-    }
-    return count;
-}
-
 /// Whether the scene's text has a file's name in quotes, wherever that is.
 static bool is_named(const tarn_scene_entry *scene, const char *name)
 {
@@ -167,7 +156,7 @@ static tarn_status drop_unnamed(tarn_scene_pack *pack)
 static json_t *describe(const tarn_scene *scene, const tarn_scene_pack *pack)
 {
     return json_pack("{s:s, s:s, s:I, s:I, s:I}", "scene", scene->name, "title", scene->title, "files",
-                     (json_int_t)count_files(pack), "bytes", (json_int_t)pack->byte_count, "particles",
+                     (json_int_t)tarn_scene_pack_count(pack), "bytes", (json_int_t)pack->byte_count, "particles",
                      (json_int_t)tarn_tank_desc_particles(&scene->tank));
 }
 

@@ -1,5 +1,5 @@
 // What a case works with: pages that are watched for console errors and foreign requests, and servers that end with it.
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startFakeServer } from "./fake-server.mjs";
@@ -280,4 +280,11 @@ export function said(page) {
     };
     return `${visible("status")}\n${visible("notice")}`.trim();
   });
+}
+
+/** What axe finds wrong with parts of a page, a line for each fault. @param parts  selectors */
+export async function faultsOf(page, parts) {
+  await page.evaluate(readFileSync(webRequire.resolve("axe-core/axe.min.js"), "utf8"));
+  const { violations } = await page.evaluate((context) => window.axe.run(context), parts);
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }

@@ -44,8 +44,9 @@ export class Sound {
       return;
     }
     this.asking = true;
+    let context: AudioContext | null = null;
     try {
-      const context = new AudioContext({ latencyHint: "interactive" });
+      context = new AudioContext({ latencyHint: "interactive" });
       const [{ WaterSound }, { Splashes }] = await Promise.all([
         import("./sound/water-sound.js"),
         import("./sound/splashes.js"),
@@ -54,6 +55,7 @@ export class Sound {
       this.playing = { context, sound: new WaterSound(context), splashes: new Splashes(Math.random) };
       this.host.changed(true);
     } catch {
+      void context?.close(); // a browser has few of them
       this.host.say("This browser can't play the water's sound.");
     }
     this.asking = false;

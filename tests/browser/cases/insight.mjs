@@ -2,8 +2,7 @@
 // finger and keys alone, on the page and in a headset.
 import { readFileSync } from "node:fs";
 import { assert, assertEqual, test, until } from "../harness.mjs";
-import { webRequire } from "../places.mjs";
-import { cheap, drag, drawn } from "../world.mjs";
+import { cheap, drag, drawn, faultsOf } from "../world.mjs";
 import { enter, pictures, plugIn } from "../worn.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
@@ -215,13 +214,7 @@ for (const colorScheme of ["dark", "light"])
       .click();
     await panel(page).getByText("Energy, momentum, volume").click();
     await panel(page).locator('details[data-column="kinetic_j"] canvas').waitFor();
-    await page.evaluate(readFileSync(webRequire.resolve("axe-core/axe.min.js"), "utf8"));
-    const { violations } = await page.evaluate(() => window.axe.run("#insight, #insight-scales, #title"));
-    assertEqual(
-      violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
-      [],
-      "faults",
-    );
+    assertEqual(await faultsOf(page, "#insight, #insight-scales, #title"), [], "faults");
   });
 
 test("who may only watch looks into the flow, too, and costs the server nothing by it", async (world) => {

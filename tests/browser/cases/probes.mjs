@@ -3,8 +3,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
-import { webRequire } from "../places.mjs";
-import { cheap } from "../world.mjs";
+import { cheap, faultsOf } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 const SMALL_FLOAT = join(dirname(SMALL_POOL), "small-float.json");
@@ -166,13 +165,7 @@ for (const colorScheme of ["dark", "light"])
     await press(page, [0.5, 0.1, 0.25]);
     await panel(page).locator("li").waitFor();
     await until(async () => (await readings(page)) > 20, "it measures");
-    await page.evaluate(readFileSync(webRequire.resolve("axe-core/axe.min.js"), "utf8"));
-    const { violations } = await page.evaluate(() => window.axe.run("#probes, #probe-names, #title"));
-    assertEqual(
-      violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
-      [],
-      "faults",
-    );
+    assertEqual(await faultsOf(page, "#probes, #probe-names, #title"), [], "faults");
   });
 
 test("who may only watch sees what is measured, and can't touch it", async (world) => {
