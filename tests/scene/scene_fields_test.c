@@ -447,7 +447,7 @@ static void test_reads_probes(void **state)
     REFUSES_WITH("'probes':[{'kind':'force','solid':0}]", TARN_E_LIMIT, "probes[0]", "the tank has 0, counted from 0");
     REFUSES_WITH("'probes':[{'kind':'force'}]", TARN_E_LIMIT, "probes[0]", "found no solid");
     REFUSES_WITH("'probes':[{'kind':'force','solid':0.5}]", TARN_E_MALFORMED, "probes[0].solid", "");
-    REFUSES_WITH("'probes':[{'kind':'force','solid':0,'at_m':[0,0,0]}]", TARN_E_ARGUMENT, "probes[0].at_m",
+    REFUSES_WITH("'probes':[{'kind':'force','solid':0,'at_m':[0,0,0]}]", TARN_E_MALFORMED, "probes[0].at_m",
                  "a force has");
     REFUSES_WITH("'probes':[{'kind':'point','solid':0,'at_m':[0,0,0]}]", TARN_E_LIMIT, "probes[0]", "of a force alone");
     REFUSES_WITH("'probes':[{'kind':'wall','at_m':[0,0.1,0],'to_m':[0.5,0.1,0.5]}]", TARN_E_LIMIT, "probes[0]",
