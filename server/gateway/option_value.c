@@ -83,7 +83,8 @@ void tarn_option_allowed(const tarn_option *option, tarn_text text)
         snprintf(text, sizeof(tarn_text), "allowed are %.400s", words);
         break;
     case TARN_OPTION_BYTES:
-        snprintf(text, sizeof(tarn_text), "allowed is a whole number from 1 to 1000000 and nothing, k, M or G");
+        snprintf(text, sizeof(tarn_text), "allowed is %sa whole number from 1 to 1000000 and nothing, k, M or G",
+                 option->min == 0 ? "0, or " : "");
         break;
     case TARN_OPTION_AGE:
         snprintf(text, sizeof(tarn_text), "allowed is a whole number from 1 to 1000000 and s, m, h or d");
@@ -114,7 +115,8 @@ static tarn_status set_amount(const tarn_option *option, uint64_t *value, const 
 {
     const bool is_age = option->kind == TARN_OPTION_AGE;
     const uint64_t found = is_age ? tarn_number_age_s(text) : tarn_number_bytes(text);
-    if (found == 0) {
+    const bool is_none = option->min == 0 && strcmp(text, "0") == 0;
+    if (found == 0 && !is_none) {
         return refuse(option, text, why);
     }
     if (found < option->min) {
@@ -247,7 +249,7 @@ tarn_status tarn_option_set_json(const tarn_option *option, tarn_gateway_options
 static json_t *amount_json(uint64_t value, const char *letters, const uint32_t *times)
 {
     char text[32];
-    int unit = 3;
+    int unit = value == 0 ? 0 : 3;
     while (unit > 0 && value % times[unit] != 0) {
         unit--;
     }

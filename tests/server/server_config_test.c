@@ -101,6 +101,20 @@ static void test_the_command_line_comes_before_the_environment_before_the_file(v
     unsetenv("TARN_CONFIG");
 }
 
+static void test_what_is_printed_is_read(void **state)
+{
+    (void)state;
+    server_spawn(&server, (const char *[]){"--print-config", NULL});
+    assert_int_equal(server_wait(&server), 0);
+    write_file(server.out);
+    assert_string_equal(printed((const char *[]){"--config", file, "--print-config", NULL}, "uploads"), "\"0\"");
+    assert_string_equal(printed((const char *[]){"--config", file, "--uploads=1G", "--print-config", NULL}, "uploads"),
+                        "\"1G\"");
+    write_file("{\"uploads\": \"1G\"}");
+    assert_string_equal(printed((const char *[]){"--config", file, "--uploads=0", "--print-config", NULL}, "uploads"),
+                        "\"0\"");
+}
+
 /// Each row by the file, by the environment and on the command line gives the same.
 static void test_each_option_has_one_name_everywhere(void **state)
 {
@@ -429,6 +443,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_command_line_comes_before_the_environment_before_the_file),
+        cmocka_unit_test(test_what_is_printed_is_read),
         cmocka_unit_test(test_each_option_has_one_name_everywhere),
         cmocka_unit_test(test_the_schema_is_that_of_the_table),
         cmocka_unit_test(test_wrong_files_are_refused_with_what_is_allowed),
