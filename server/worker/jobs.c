@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
-static _Thread_local tarn_job *own_job; ///< that the thread runs alone
+static _Thread_local tarn_lane *own_lane;
+static _Thread_local tarn_job *own_job; ///< that the thread runs in it
 
 static void wait_for(sem_t *semaphore)
 {
@@ -48,28 +50,73 @@ void tarn_jobs_give(tarn_jobs *jobs)
 void tarn_jobs_close(tarn_jobs *jobs)
 {
     tarn_jobs_give(jobs);
+    for (uint32_t i = 0; i < jobs->lane_count; i++) {
+        tarn_lane *lane = &jobs->lanes[i];
+        TARN_ASSERT(lane->job == NULL);
+        sem_post(&lane->go);
+        pthread_join(lane->thread, NULL);
+        sem_destroy(&lane->go);
+    }
+    free(jobs->lanes);
     pthread_mutex_destroy(&jobs->baton);
     sem_destroy(&jobs->back);
     close(jobs->done_fd);
 }
 
-/// From its beginning to its end, which the scheduler is told.
-static void run_alone(tarn_job *job)
+/// Gives the baton, and then tells the scheduler, which would only wait for it before.
+static void give_and_tell(tarn_lane *lane)
 {
     const uint64_t one = 1;
-    tarn_jobs *jobs = job->jobs;
-    const int done_fd = jobs->done_fd;
-    tarn_jobs_take(jobs);
+    const int done_fd = lane->tells ? lane->jobs->done_fd : -1;
+    lane->tells = false;
+    tarn_jobs_give(lane->jobs);
+    if (done_fd >= 0) {
+        TARN_ASSERT(write(done_fd, &one, sizeof one) == (ssize_t)sizeof one);
+    }
+}
+
+/// From its beginning to its end, with the baton at both.
+static void run_alone(const tarn_lane *lane, tarn_job *job)
+{
     own_job = job;
     job->since_ns = tarn_clock_monotonic_ns();
-    tarn_device_lane_enter(job->device, job->lane);
+    tarn_device_lane_enter(lane->jobs->device, lane->number);
     job->run(job->context);
-    tarn_device_lane_leave(job->device);
+    tarn_device_lane_leave(lane->jobs->device);
     job->used_ns = tarn_clock_monotonic_ns() - job->since_ns;
     job->is_done = true;
     own_job = NULL;
-    tarn_jobs_give(jobs);
-    TARN_ASSERT(write(done_fd, &one, sizeof one) == (ssize_t)sizeof one);
+}
+
+/// Neither has had a turn, nor is anybody else's.
+static void leave_alone(tarn_job *job)
+{
+    TARN_ASSERT(job->in_progress && job->used_ns == 0 && !job->is_alone && job->jobs->running == NULL);
+    job->is_alone = true;
+}
+
+static void *lane_main(void *argument)
+{
+    tarn_lane *lane = argument;
+    const tarn_jobs *jobs = lane->jobs;
+    own_lane = lane;
+    for (;;) {
+        wait_for(&lane->go);
+        if (lane->job == NULL) {
+            return NULL;
+        }
+        tarn_jobs_take(lane->jobs);
+        while (lane->job != NULL) {
+            bool tells = true;
+            run_alone(lane, lane->job);
+            lane->job = jobs->next != NULL ? jobs->next(jobs->next_user, lane->number, &tells) : NULL;
+            lane->tells = tells || lane->job == NULL;
+            if (lane->job != NULL) {
+                leave_alone(lane->job);
+            }
+        }
+        give_and_tell(lane);
+    }
 }
 
 static void *job_main(void *argument)
@@ -80,29 +127,54 @@ static void *job_main(void *argument)
         if (job->ends) {
             return NULL;
         }
-        if (job->device != NULL) {
-            run_alone(job);
-            continue;
-        }
         job->run(job->context);
         job->in_progress = false;
         sem_post(&job->jobs->back);
     }
 }
 
-/// Starts the thread with all signals blocked: they are the scheduler's business.
-tarn_status tarn_job_open(tarn_job *job, tarn_jobs *jobs)
+/// With all signals blocked: they are the scheduler's business.
+static tarn_status thread_start(pthread_t *thread, void *(*main)(void *argument), void *argument)
 {
     sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(thread, NULL, main, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0 ? TARN_OK : TARN_E_MEMORY;
+}
+
+tarn_status tarn_jobs_open_lanes(tarn_jobs *jobs, tarn_device *device, uint32_t count, tarn_lane_next *next, void *user)
+{
+    TARN_ASSERT(jobs->lanes == NULL && count <= tarn_device_lanes(device));
+    jobs->lanes = calloc(count, sizeof *jobs->lanes);
+    if (jobs->lanes == NULL) {
+        return count == 0 ? TARN_OK : TARN_E_MEMORY;
+    }
+    jobs->device = device;
+    jobs->next = next;
+    jobs->next_user = user;
+    for (uint32_t i = 0; i < count; i++) {
+        tarn_lane *lane = &jobs->lanes[i];
+        lane->jobs = jobs;
+        lane->number = i;
+        TARN_ASSERT(sem_init(&lane->go, 0, 0) == 0);
+        if (thread_start(&lane->thread, lane_main, lane) != TARN_OK) {
+            sem_destroy(&lane->go);
+            return TARN_E_MEMORY;
+        }
+        jobs->lane_count = i + 1;
+    }
+    return TARN_OK;
+}
+
+tarn_status tarn_job_open(tarn_job *job, tarn_jobs *jobs)
+{
     memset(job, 0, sizeof *job);
     if (sem_init(&job->go, 0, 0) != 0) {
         return TARN_E_MEMORY;
     }
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&job->thread, NULL, job_main, job);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0) {
+    if (thread_start(&job->thread, job_main, job) != TARN_OK) {
         sem_destroy(&job->go);
         return TARN_E_MEMORY;
     }
@@ -129,17 +201,17 @@ void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context)
     job->run = run;
     job->context = context;
     job->in_progress = true;
-    job->is_waiting = job->is_done = false;
-    job->device = NULL;
+    job->is_waiting = job->is_done = job->is_alone = false;
     job->used_ns = 0;
 }
 
-void tarn_job_go_alone(tarn_job *job, tarn_device *device, uint32_t lane)
+void tarn_job_go_alone(tarn_job *job, uint32_t lane)
 {
-    TARN_ASSERT(job->in_progress && job->used_ns == 0 && job->device == NULL && job->jobs->running == NULL);
-    job->device = device;
-    job->lane = lane;
-    sem_post(&job->go);
+    tarn_lane *own = &job->jobs->lanes[lane];
+    TARN_ASSERT(lane < job->jobs->lane_count && own->job == NULL);
+    leave_alone(job);
+    own->job = job;
+    sem_post(&own->go);
 }
 
 bool tarn_job_is_done(tarn_job *job, uint64_t *used_ns)
@@ -155,7 +227,7 @@ bool tarn_job_is_done(tarn_job *job, uint64_t *used_ns)
 void tarn_job_part(void)
 {
     if (own_job != NULL) {
-        tarn_jobs_give(own_job->jobs);
+        give_and_tell(own_lane);
     }
 }
 
@@ -169,7 +241,7 @@ void tarn_job_rejoin(void)
 uint64_t tarn_job_resume(tarn_job *job, uint64_t until_ns, bool others_run)
 {
     tarn_jobs *jobs = job->jobs;
-    TARN_ASSERT(job->in_progress && jobs->running == NULL && job->device == NULL);
+    TARN_ASSERT(job->in_progress && jobs->running == NULL && !job->is_alone);
     const uint64_t now_ns = tarn_clock_monotonic_ns(), before_ns = job->used_ns;
     if (atomic_load(&job->is_away)) {
         job->since_ns = now_ns; // what it does uses nothing that others would want

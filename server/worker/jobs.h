@@ -9,11 +9,13 @@
 /// sanitizers understand them. A job that never yields blocks the scheduler, so that whoever watches it notices. What
 /// touches nothing that is shared (reading a scene's files) a job may do without the baton, beside the others.
 ///
-/// A short job may run alone instead, in a lane of the device (device.h), as many at a time as there are lanes: it is
-/// not resumed and doesn't yield, takes the baton where it needs it, and is without it for its tank's own work.
+/// A short job may run alone instead, in a *lane*: one of as many threads as the device has lanes (device.h), each of
+/// which runs such jobs one after the other. The job is not resumed and doesn't yield, takes the baton where it needs
+/// it, and is without it for its tank's own work. A lane that has come to a job's end is given the next one on the
+/// spot, so that between two of them no thread waits for another one to wake up.
 ///
-///     scheduler: tarn_job_go_alone ─ gives the baton ┄┄┄ waits ┄┄┄ takes it ─ tarn_job_is_done
-///     job:                             └ has it ─ tarn_job_part ─ its tank's work ─ tarn_job_rejoin ─ ends ┘
+///     scheduler: tarn_job_go_alone ─ gives the baton ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ takes it ─ ...
+///     lane:                            └ job: tarn_job_part ─ its tank's work ─ tarn_job_rejoin ─ ends ─ next job: ...
 #ifndef TARN_SERVER_WORKER_JOBS_H
 #define TARN_SERVER_WORKER_JOBS_H
 
@@ -27,6 +29,12 @@
 #include <stdint.h>
 
 typedef struct tarn_job tarn_job;
+typedef struct tarn_lane tarn_lane;
+
+/// Asked by a lane in which a job has ended, with the baton: what goes on there.
+/// @param tells  receives whether the scheduler is to look; it is where none goes on
+/// @return a job that was started and had no turn; NULL: none
+typedef tarn_job *tarn_lane_next(void *user, uint32_t lane, bool *tells);
 
 /// What the jobs of a worker have in common. Its fields belong to who holds the baton.
 typedef struct tarn_jobs {
@@ -36,10 +44,24 @@ typedef struct tarn_jobs {
     uint64_t look_ns;              ///< when the running job asks next whether it is wanted
     bool others_run;               ///< while it waits for the device, others could go on
     pthread_mutex_t baton;         ///< where jobs run alone; else the scheduler's all the time
-    int done_fd;                   ///< readable: one that runs alone has come to its end
+    int done_fd;                   ///< readable: something has come to its end in a lane that concerns the scheduler
     bool (*is_wanted)(void *user); ///< whether the scheduler has anything to do now
     void *user;
+    tarn_device *device; ///< of the lanes
+    tarn_lane *lanes;
+    uint32_t lane_count;
+    tarn_lane_next *next;
+    void *next_user;
 } tarn_jobs;
+
+struct tarn_lane {
+    tarn_jobs *jobs;
+    pthread_t thread;
+    sem_t go;
+    tarn_job *job; ///< to run; NULL: the thread is to end
+    uint32_t number;
+    bool tells; ///< done_fd is to be written to, once the baton is given
+};
 
 struct tarn_job {
     tarn_jobs *jobs;
@@ -47,11 +69,10 @@ struct tarn_job {
     sem_t go; ///< the job waits for the baton
     void (*run)(void *context);
     void *context;
-    bool in_progress;    ///< started and not at its end
-    bool is_waiting;     ///< it gave the baton back because it waits for the device, or has left
-    atomic_bool is_away; ///< it has left and doesn't want the baton yet
-    tarn_device *device; ///< it runs alone in this one's `lane`; NULL: it doesn't
-    uint32_t lane;
+    bool in_progress;           ///< started and not at its end
+    bool is_waiting;            ///< it gave the baton back because it waits for the device, or has left
+    atomic_bool is_away;        ///< it has left and doesn't want the baton yet
+    bool is_alone;              ///< it runs in a lane, in a thread that isn't its own
     bool is_done;               ///< it ran alone, and is at its end
     bool ends;                  ///< the thread is to end
     uint64_t since_ns, used_ns; ///< its time: since it has the baton or waits for the device; of the job before that
@@ -60,7 +81,14 @@ struct tarn_job {
 /// @param is_wanted  asked about every TARN_WORKER_LOOK_MS by the running job's thread
 /// @return TARN_OK or TARN_E_MEMORY
 tarn_status tarn_jobs_open(tarn_jobs *jobs, bool (*is_wanted)(void *user), void *user);
+/// No job may be in progress.
 void tarn_jobs_close(tarn_jobs *jobs);
+
+/// Makes the threads of the lanes.
+/// @param count  <= tarn_device_lanes(device)  @param next  NULL: what goes on is the scheduler's to say
+/// @return TARN_OK or TARN_E_MEMORY, with which tarn_jobs_close is still to be called
+tarn_status tarn_jobs_open_lanes(tarn_jobs *jobs, tarn_device *device, uint32_t count, tarn_lane_next *next,
+                                 void *user);
 
 /// The scheduler gives the baton away while it waits; done_fd is to end that. And takes it back.
 void tarn_jobs_give(tarn_jobs *jobs);
@@ -93,7 +121,7 @@ void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context);
 
 /// Lets it run alone from its beginning to its end. It must have been started, and had no turn.
 /// @param lane  which nobody is in
-void tarn_job_go_alone(tarn_job *job, tarn_device *device, uint32_t lane);
+void tarn_job_go_alone(tarn_job *job, uint32_t lane);
 
 /// Whether one that runs alone has come to its end; then it is in progress no more.
 /// @param used_ns  receives what it used

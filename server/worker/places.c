@@ -62,6 +62,8 @@ static void empty(tarn_place *place)
     note(place);
 }
 
+static tarn_lane_next next_in_lane;
+
 tarn_status tarn_places_open(tarn_places *places, tarn_device *device, tarn_worker_link *link,
                              const tarn_worker_options *options, const char *scenes_dir, bool (*is_wanted)(void *user),
                              void *user)
@@ -77,6 +79,11 @@ tarn_status tarn_places_open(tarn_places *places, tarn_device *device, tarn_work
     places->tanks_max = TARN_WORKER_TANKS_MAX;
     places->alone_ns_max = TARN_WORKER_ALONE_US * (uint64_t)1000;
     places->lane_count = tarn_device_lanes(device);
+    if (places->lane_count > 1 &&
+        tarn_jobs_open_lanes(&places->jobs, device, places->lane_count, next_in_lane, places) != TARN_OK) {
+        tarn_jobs_close(&places->jobs);
+        return TARN_E_MEMORY;
+    }
     const tarn_yield yield = tarn_jobs_yield(&places->jobs);
     tarn_device_set_yield(device, &yield);
     return TARN_OK;
@@ -687,18 +694,23 @@ static uint64_t begin_due(tarn_places *places, uint64_t now_ns)
     return next_ns;
 }
 
-/// Begins to run by itself, in a lane that is free.
-static void go_alone(tarn_place *place)
+/// Is to run by itself, in a lane that is free.
+static void take_lane(tarn_place *place, uint32_t lane)
 {
     tarn_places *places = place->places;
-    place->lane = 0;
-    while (places->lanes[place->lane]) {
-        place->lane++;
-    }
-    places->lanes[place->lane] = true;
+    place->lane = lane;
+    places->lanes[lane] = true;
     places->lanes_taken++;
     tarn_turns_leave_alone(&places->turns, number_of(place));
-    tarn_job_go_alone(&place->job, places->device, place->lane);
+}
+
+static uint32_t free_lane(const tarn_places *places)
+{
+    uint32_t lane = 0;
+    while (places->lanes[lane]) {
+        lane++;
+    }
+    return lane;
 }
 
 /// Of those that run by themselves, those that have come to their end. @return TARN_OK or TARN_E_DEVICE
@@ -733,38 +745,64 @@ static int pick(tarn_places *places, uint64_t now_ns)
         places->wake_ns = now_ns + TARN_WORKER_SLICE_MS * (uint64_t)1000000;
         picked = tarn_turns_pick(&places->turns);
     }
+    // Who is away needs no lane to become free.
+    while (picked >= 0 && places->lanes_taken > 0 && tarn_job_is_away(&places->of[picked].job)) {
+        tarn_turns_use(&places->turns, picked, 0, true, now_ns);
+        picked = tarn_turns_pick(&places->turns);
+    }
     return picked;
+}
+
+/// What goes on in a lane whose job has ended: what the scheduler would do, in the lane's thread.
+static tarn_job *next_in_lane(void *user, uint32_t lane, bool *tells)
+{
+    tarn_places *places = user;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    const tarn_status status = end_alone(places, now_ns);
+    if (status != TARN_OK) {
+        places->failed = status;
+    }
+    if (places->failed != TARN_OK) {
+        return NULL;
+    }
+    tarn_places_tell(places, now_ns);
+    begin_due(places, now_ns);
+    const int picked = pick(places, now_ns);
+    if (picked < 0 || !places->of[picked].goes_alone) {
+        return NULL;
+    }
+    take_lane(&places->of[picked], lane);
+    // Who finds a free lane, and when, the scheduler says.
+    *tells = places->lanes_taken < places->lane_count || tarn_worker_link_waiting(places->link);
+    return &places->of[picked].job;
 }
 
 tarn_status tarn_places_turn(tarn_places *places)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    const tarn_status status = end_alone(places, now_ns);
+    const tarn_status status = places->failed != TARN_OK ? places->failed : end_alone(places, now_ns);
     if (status != TARN_OK) {
         return status;
     }
     const uint64_t next_ns = begin_due(places, now_ns);
     int picked = pick(places, now_ns);
     places->awaits_lane = false;
-    for (; picked >= 0 && places->of[picked].goes_alone; picked = tarn_turns_pick(&places->turns)) {
+    for (; picked >= 0 && places->of[picked].goes_alone; picked = pick(places, now_ns)) {
         if (places->lanes_taken == places->lane_count) {
             places->awaits_lane = true;
             return TARN_OK;
         }
-        go_alone(&places->of[picked]);
+        take_lane(&places->of[picked], free_lane(places));
+        tarn_job_go_alone(&places->of[picked].job, places->of[picked].lane);
     }
     if (picked < 0) {
         return TARN_OK;
     }
-    tarn_place *place = &places->of[picked];
     if (places->lanes_taken > 0) { // it needs all of the device
-        if (tarn_job_is_away(&place->job)) {
-            tarn_turns_use(&places->turns, picked, 0, true, now_ns);
-        } else {
-            places->awaits_lane = true;
-        }
+        places->awaits_lane = true;
         return TARN_OK;
     }
+    tarn_place *place = &places->of[picked];
     const uint64_t slice_ns = tarn_turns_slice_ns(&places->turns, picked);
     const bool is_alone = slice_ns == UINT64_MAX;
     const uint64_t until_ns = is_alone || next_ns < now_ns + slice_ns ? next_ns : now_ns + slice_ns;

@@ -64,6 +64,7 @@ struct tarn_places {
     uint32_t lane_count, lanes_taken;
     uint64_t alone_ns_max; ///< that a job beside others takes in a lane
     uint64_t together_ns;  ///< before which none begin beside one that needs all of the device
+    tarn_status failed;    ///< of a job that ended in a lane, until the scheduler hears of it
     bool awaits_lane;      ///< whose turn it is waits until those who are in lanes have come out
     tarn_turns turns;
     uint64_t wake_ns; ///< when those that wait are asked next

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TANKS = 3, STEPS = 6 };
+enum { TANKS = 5, STEPS = 6 };
 
 typedef struct player {
     tarn_device *device;
@@ -268,7 +268,7 @@ static bool never_due(void *context)
     return context != NULL;
 }
 
-/// Waits until one of those that run alone is done.
+/// Waits until a lane has something to tell.
 static void wait_for_one(tarn_jobs *jobs)
 {
     struct pollfd done = {.fd = jobs->done_fd, .events = POLLIN};
@@ -280,57 +280,98 @@ static void wait_for_one(tarn_jobs *jobs)
     assert_int_equal(with_baton, 0);
 }
 
-/// More of them than there are lanes, each in whichever is free.
+/// More of them than there are lanes.
+typedef struct crowd {
+    tarn_job jobs[TANKS];
+    bool has_begun[TANKS], has_ended[TANKS];
+    uint32_t lane_of[TANKS];
+    bool lanes[TANKS]; ///< that somebody is in
+    uint32_t going;
+} crowd;
+
+static void end_those_done(crowd *c)
+{
+    for (int i = 0; i < TANKS; i++) {
+        uint64_t used_ns = 0;
+        if (c->has_begun[i] && !c->has_ended[i] && tarn_job_is_done(&c->jobs[i], &used_ns)) {
+            assert_true(used_ns > 0 && !c->jobs[i].in_progress);
+            c->has_ended[i] = true;
+            c->lanes[c->lane_of[i]] = false;
+            c->going--;
+        }
+    }
+}
+
+/// @return which begins in the lane; NULL: all have
+static tarn_job *begin_in(crowd *c, uint32_t lane)
+{
+    for (int i = 0; i < TANKS; i++) {
+        if (!c->has_begun[i]) {
+            c->has_begun[i] = c->lanes[lane] = true;
+            c->lane_of[i] = lane;
+            return &c->jobs[i];
+        }
+    }
+    return NULL;
+}
+
+static tarn_job *next_of_crowd(void *user, uint32_t lane, bool *tells)
+{
+    assert_int_equal(with_baton, 0);
+    *tells = false;
+    end_those_done(user);
+    return begin_in(user, lane);
+}
+
+/// @param goes_on  a lane takes the next one by itself; otherwise the scheduler gives it that
+static void run_in_lanes(uint32_t threads, bool goes_on)
+{
+    tarn_device *device = open_device(threads);
+    crowd c = {.going = TANKS};
+    player alone[TANKS], together[TANKS];
+    tarn_jobs jobs;
+    uint32_t given = 0;
+    assert_int_equal(tarn_device_lanes(device), threads);
+    assert_int_equal(tarn_jobs_open(&jobs, count_looks, &(uint32_t){0}), TARN_OK);
+    assert_int_equal(tarn_jobs_open_lanes(&jobs, device, threads, goes_on ? next_of_crowd : NULL, &c), TARN_OK);
+    for (int i = 0; i < TANKS; i++) {
+        alone[i] = together[i] = player_of(device, i);
+        play(&alone[i]);
+        assert_int_equal(alone[i].status, TARN_OK);
+        assert_int_equal(tarn_job_open(&c.jobs[i], &jobs), TARN_OK);
+        tarn_job_start(&c.jobs[i], play_alone, &together[i]);
+    }
+    const tarn_yield yield = {.is_due = never_due};
+    tarn_device_set_yield(device, &yield);
+    while (c.going > 0) {
+        for (uint32_t lane = 0; lane < threads; lane++) {
+            tarn_job *job = c.lanes[lane] ? NULL : begin_in(&c, lane);
+            if (job != NULL) {
+                given++;
+                tarn_job_go_alone(job, lane);
+            }
+        }
+        wait_for_one(&jobs);
+        end_those_done(&c);
+    }
+    assert_true(atomic_load(&without_max) > 1);
+    assert_int_equal(given, goes_on ? threads : TANKS);
+    tarn_device_set_yield(device, NULL);
+    for (int i = 0; i < TANKS; i++) {
+        assert_int_equal(together[i].status, TARN_OK);
+        assert_memory_equal(&together[i].hash, &alone[i].hash, sizeof alone[i].hash);
+        tarn_job_close(&c.jobs[i]);
+    }
+    tarn_jobs_close(&jobs);
+    tarn_device_destroy(device);
+}
+
 static void test_tanks_in_lanes_come_to_the_same_bits(void **state)
 {
     (void)state;
     for (uint32_t threads = 2; threads <= 3; threads++) {
-        tarn_device *device = open_device(threads);
-        tarn_job jobs_of[TANKS];
-        player alone[TANKS], together[TANKS];
-        bool has_begun[TANKS] = {false}, lanes[TANKS] = {false};
-        uint32_t lane_of[TANKS], going = TANKS;
-        tarn_jobs jobs;
-        assert_int_equal(tarn_device_lanes(device), threads);
-        assert_int_equal(tarn_jobs_open(&jobs, count_looks, &(uint32_t){0}), TARN_OK);
-        for (int i = 0; i < TANKS; i++) {
-            alone[i] = together[i] = player_of(device, i);
-            play(&alone[i]);
-            assert_int_equal(alone[i].status, TARN_OK);
-            assert_int_equal(tarn_job_open(&jobs_of[i], &jobs), TARN_OK);
-            tarn_job_start(&jobs_of[i], play_alone, &together[i]);
-        }
-        const tarn_yield yield = {.is_due = never_due};
-        tarn_device_set_yield(device, &yield);
-        while (going > 0) {
-            for (uint32_t i = 0, lane = 0; i < TANKS; i++) {
-                for (lane = 0; lane < threads && lanes[lane]; lane++) {
-                }
-                if (!has_begun[i] && lane < threads) {
-                    has_begun[i] = lanes[lane] = true;
-                    lane_of[i] = lane;
-                    tarn_job_go_alone(&jobs_of[i], device, lane);
-                }
-            }
-            wait_for_one(&jobs);
-            for (int i = 0; i < TANKS; i++) {
-                uint64_t used_ns = 0;
-                if (has_begun[i] && tarn_job_is_done(&jobs_of[i], &used_ns)) {
-                    assert_true(used_ns > 0 && !jobs_of[i].in_progress);
-                    lanes[lane_of[i]] = false;
-                    going--;
-                }
-            }
-        }
-        assert_true(atomic_load(&without_max) > 1);
-        tarn_device_set_yield(device, NULL);
-        for (int i = 0; i < TANKS; i++) {
-            assert_int_equal(together[i].status, TARN_OK);
-            assert_memory_equal(&together[i].hash, &alone[i].hash, sizeof alone[i].hash);
-            tarn_job_close(&jobs_of[i]);
-        }
-        tarn_jobs_close(&jobs);
-        tarn_device_destroy(device);
+        run_in_lanes(threads, false);
+        run_in_lanes(threads, true);
     }
 }
 
