@@ -96,7 +96,7 @@ within box_force_y_n 9.3 10.3
 within box_torque_x_n_m -0.05 0.05
 run 1 block --steps 1 "${table[@]}" --probe force:1
 says 'probe "force1": the solid is 1; the tank has 1, counted from 0'
-run 1 block --steps 1 "${table[@]}" --probe force:0,0,0
+run 2 block --steps 1 "${table[@]}" --probe force:0,0,0
 says "allowed is force:SOLID"
 run 1 block --steps 1 "${table[@]}" --probe wall:0,0.1,0,0.5,0.1,0.5
 says "the rectangle lies in none of the tank's walls"
@@ -118,7 +118,7 @@ says 'probe "liquid1": found a liquid in smoke'
 for wrong in presure:1,2,3 1,2,3 gauge gauge: gauge:1,2 gauge:1,2,3,4 gauge:x,1,2 gauge:1,2,nan A=gauge:0,0,0 \
     =gauge:0,0,0; do
     rm -f "$folder/table.csv"
-    run 1 pool --steps 1 "${table[@]}" --probe "$wrong"
+    run 2 pool --steps 1 "${table[@]}" --probe "$wrong"
     says "tarn run: --probe: found"
     says "allowed"
     [ ! -e "$folder/table.csv" ] || fail "a table came of $wrong"
