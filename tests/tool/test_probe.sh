@@ -105,6 +105,21 @@ says "the rectangle lies in none of the tank's walls"
 "$tarn" run lesson-buoyancy --steps 1 >"$folder/out" 2>"$folder/err" </dev/null || fail "the lesson doesn't run"
 says " 76800 particles"
 
+# The lesson on waves: its crest goes from rod to rod, a metre, as fast as sqrt(g h), within 2 %.
+"$tarn" run lesson-waves --steps 95 --quiet "${table[@]}" >"$folder/out" 2>"$folder/err" </dev/null || fail "the lesson doesn't run"
+# The crest is where a parabola through eleven rows has its top: a row is a fortieth of the way.
+took_s=$(awk -F, '
+    function top_s(v,    at, i, k, sum, slope, bend) {
+        for (i = at = 6; i <= rows - 5; i++) at = v[i] > v[at] ? i : at
+        for (k = -5; k <= 5; k++) { sum += v[at + k]; slope += k * v[at + k]; bend += k * k * v[at + k] }
+        return t[at] - slope / 110 / (2 * (bend - 10 * sum) / 858) * (t[2] - t[1])
+    }
+    NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+    { t[++rows] = $1; near[rows] = $column["near_surface_m"]; far[rows] = $column["far_surface_m"] }
+    END { print top_s(far) - top_s(near) }' "$folder/table.csv")
+awk -v took="$took_s" 'BEGIN { long = 1 / sqrt(9.81 * 0.1875); exit !(took > 0.98 * long && took < 1.02 * long) }' ||
+    fail "the lesson's crest took $took_s s"
+
 # Smoke has no surface; it has what it carries.
 run 0 smoke --steps 2 --quiet "${table[@]}" --probe here=point:0.25,0.1,0.25
 within here_heat_k 38 42
