@@ -22,7 +22,6 @@ export async function takePicture(browser) {
     const early = await page.evaluate(() => window.tarn.epoch);
     await until(() => page.evaluate((epoch) => window.tarn.epoch !== epoch, early), "the tank starts afresh");
     await until(() => page.evaluate((s) => window.tarn.simTimeS >= s, MOMENT_S), "the moment comes", 120_000);
-    await page.keyboard.press("m");
     await page.keyboard.press("p");
     await until(() => page.evaluate(() => window.tarn.paused), "it is paused");
     await page.setViewportSize(LARGE);

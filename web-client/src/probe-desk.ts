@@ -18,7 +18,7 @@ import {
   placeAt,
   placeWish,
 } from "./state/probe-place.js";
-import { ProbeTrack, quantityOf, readable, titleOf } from "./state/probe-track.js";
+import { foremostOf, ProbeTrack, quantityOf, readable, titleOf } from "./state/probe-track.js";
 import type { Ray, Vec3 } from "./state/ray.js";
 import type { ProbePanel } from "./ui/probe-panel.js";
 
@@ -26,8 +26,6 @@ import type { ProbePanel } from "./ui/probe-panel.js";
 const REACH_PX = matchMedia("(pointer: coarse)").matches ? 28 : 14;
 const SEND_EVERY_MS = 100;
 const SHOW_EVERY_MS = 200;
-/** Of several columns, where there is room for one. */
-const SHOWN_FIRST = ["pressure_pa", "surface_m", "flux_m3_s", "force_y_n"] as const;
 
 export interface ProbesView extends PeopleView {
   add(object: Object3D): void;
@@ -117,9 +115,9 @@ export class ProbeDesk implements Desk, Grip {
   lines(): readonly string[] {
     const channels = this.host.state()?.channels ?? [];
     return this.track.probes.flatMap((probe) => {
-      const column = SHOWN_FIRST.find((name) => probe.columns.includes(name)) ?? probe.columns[0];
-      const value = column === undefined ? null : this.track.newest(probe, column);
-      if (column === undefined || value === null) return [];
+      const column = foremostOf(probe);
+      const value = this.track.newest(probe, column);
+      if (value === null) return [];
       return [`${titleOf(probe)}: ${readable(value, quantityOf(column, channels).unit)}`];
     });
   }

@@ -47,7 +47,7 @@ async function scrub(page, seconds) {
 
 test("a recording plays the frames that were seen, without a server, and is scrubbed through", async (world) => {
   const server = await world.fake(TANK());
-  const page = await world.watch(`http://127.0.0.1:${server.port}/`, WIDE);
+  const page = await world.watch(`http://127.0.0.1:${server.port}/?readout=1`, WIDE);
   const { file, hashes } = await record(page);
   recorded = file;
   assert(/^tarn-dam-break-\d{4}(-\d\d){5}\.tarn$/.test(file.name), `the file is called ${file.name}`);
