@@ -325,6 +325,7 @@ export class App {
   private heard(message: ServerMessage): void {
     this.together.onMessage(message);
     this.instruments.onMessage(message);
+    this.keeping.heard(message);
     switch (message.t) {
       case "welcome":
         this.model.server = message.server;
@@ -554,6 +555,11 @@ export class App {
       settings: this.settings,
       state: () => this.model.state,
       showState: (state) => this.showState(state),
+      probes: () => this.instruments.list,
+      measured: {
+        restart: () => this.instruments.onJoined(),
+        take: (message) => this.instruments.replay(message),
+      },
       push: (bytes) => this.stream.push(bytes, performance.now()),
       drawFinest: (take) => (this.headset.mode === null ? this.pictures.tiers.drawFinest(take) : take()),
       pace: (speed) => {
@@ -565,7 +571,10 @@ export class App {
       },
       leave: () => this.leave(),
       goLive: () => this.goLive(),
-      changed: (clip, recording) => this.panel.showKept(clip, recording),
+      changed: (clip, recording) => {
+        this.panel.showKept(clip, recording);
+        this.instruments.listen("recording", recording);
+      },
       stop: (title, text, back) => this.notices.stop(title, text, { label: "Show the live tank", run: back }),
       say: (text) => this.announcer.say(text),
     });

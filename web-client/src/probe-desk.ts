@@ -70,7 +70,7 @@ export class ProbeDesk implements Desk, Grip {
   private held: Held | null = null;
   private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
   private readonly point: Vec3 = [0, 0, 0];
-  private isWorn = false;
+  private isHeard = false;
   private sentMs = 0;
   private shownMs = 0;
 
@@ -122,9 +122,9 @@ export class ProbeDesk implements Desk, Grip {
     });
   }
 
-  /** A headset shows what is measured from now on, or no longer. */
-  wear(on: boolean): void {
-    this.isWorn = on;
+  /** Somebody else wants what is measured to come from now on, or no longer. */
+  listen(on: boolean): void {
+    this.isHeard = on;
     this.host.conversation.measure(on || this.panel !== null);
   }
 
@@ -263,7 +263,7 @@ export class ProbeDesk implements Desk, Grip {
     this.panel?.remove();
     this.panel = null;
     this.held = null;
-    this.host.conversation.measure(this.isWorn);
+    this.host.conversation.measure(this.isHeard);
     this.opened(false);
     document.getElementById("measure")?.focus();
   }

@@ -92,6 +92,9 @@ export class ProbePanel {
 
   /** @param kind  what the next press in the tank places; null: nothing */
   showPlacing(kind: ProbeKind | null): void {
+    // What is about to go hands the focus on: keys go on from there.
+    if (kind === null && document.activeElement === this.middle)
+      this.kinds.get(this.placing ?? "point")?.focus();
     this.placing = kind;
     for (const [one, it] of this.kinds) it.setAttribute("aria-pressed", String(one === kind));
     this.middle.hidden = kind === null;
