@@ -515,18 +515,33 @@ static void test_who_goes_amid_an_upload_leaves_nothing(void **state)
     server_stop(&server);
 }
 
-static void test_two_come_at_once(void **state)
+/// Makes a session, and tells its name and its owners' key.
+static void make_session(char session[64], char key[64])
+{
+    expect(ask("POST", "/sessions", own, "{\"scene\": \"small-pool\"}"), 201, "keys");
+    snprintf(session, 64, "%s", text_of("session"));
+    snprintf(key, 64, "%s", text_of("own"));
+}
+
+static void test_two_come_at_once_and_one_of_one_owner(void **state)
 {
     (void)state;
     int fds[TARN_GATEWAY_UPLOADING_MAX];
+    char sessions[TARN_GATEWAY_UPLOADING_MAX][64], keys[TARN_GATEWAY_UPLOADING_MAX][64];
     start("--uploads", "256M");
+    for (int i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
+        make_session(sessions[i], keys[i]);
+    }
     make_pool();
     for (int i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
-        fds[i] = open_upload("main", own, "", made.byte_count);
+        fds[i] = open_upload(sessions[i], keys[i], "", made.byte_count);
         assert_int_equal(ws_send_raw(fds[i], made.bytes, 10), 0);
         (void)wait_for_checks(i + 1);
+        if (i + 1 < TARN_GATEWAY_UPLOADING_MAX) { // who holds one keeps nobody else from the other
+            expect(upload_by(sessions[i], keys[i], ""), 503, "1 scene is being uploaded by you");
+        }
     }
-    expect(upload(), 503, "all at once");
+    expect(upload(), 503, "2 scenes are being uploaded, which is all at once");
     assert_non_null(strstr(answer, "retry-after"));
     for (int i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
         assert_int_equal(ws_send_raw(fds[i], made.bytes + 10, made.byte_count - 10), 0);
@@ -644,9 +659,7 @@ static void test_a_session_takes_its_scenes_along(void **state)
     (void)state;
     char target[256], key[64], session[64];
     start("--uploads", "128M");
-    expect(ask("POST", "/sessions", own, "{\"scene\": \"small-pool\"}"), 201, "keys");
-    snprintf(session, sizeof session, "%s", text_of("session"));
-    snprintf(key, sizeof key, "%s", text_of("own"));
+    make_session(session, key);
     make_pool();
     expect(upload_by(session, key, ""), 201, "My pool");
     expect(upload_by(session, own, ""), 403, "only with the owners' key");
@@ -701,7 +714,7 @@ int main(int argc, char **argv)
         WITH_STORE(test_the_same_over_tls),
         WITH_STORE(test_the_end_of_a_check_harms_nobody),
         WITH_STORE(test_who_goes_amid_an_upload_leaves_nothing),
-        WITH_STORE(test_two_come_at_once),
+        WITH_STORE(test_two_come_at_once_and_one_of_one_owner),
         WITH_STORE(test_what_may_be_kept_is_limited),
         WITH_STORE(test_so_many_a_minute),
         WITH_STORE(test_each_token_has_its_own_share),
