@@ -4,6 +4,7 @@
 // hidden in it, and where links lead is looked at before anything is opened.
 #include "server/common/file_bytes.h"
 #include "server/common/mesh_file.h"
+#include "server/common/particles_file.h"
 #include "server/common/scene/scene_draft.h"
 
 #include <errno.h>
@@ -28,16 +29,15 @@ static bool ends_with(const char *text, const char *ending)
 
 bool scene_read_file_name(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
-    const bool is_mesh = rule == NULL;
-    const char *name = json_string_value(value);
+    const char *name = json_string_value(value), *ending = rule;
     tarn_mesh_format format;
-    bool is_kind = name != NULL && (is_mesh ? tarn_mesh_format_of(name, &format) : ends_with(name, ".pgm"));
+    bool is_kind = name != NULL && (ending == NULL ? tarn_mesh_format_of(name, &format) : ends_with(name, ending));
     if (!is_kind || strlen(name) > TARN_SCENE_FILE_NAME_MAX || !tarn_scene_file_name_valid(name)) {
         char allowed[SCENE_ALLOWED_BYTES];
         snprintf(allowed, sizeof allowed,
                  "the name of a file in the scene's folder or below it that ends with %s, of up to %d letters, digits, "
                  "'.', '_' and '-'",
-                 is_mesh ? TARN_MESH_FILE_ENDINGS : ".pgm", TARN_SCENE_FILE_NAME_MAX);
+                 ending == NULL ? TARN_MESH_FILE_ENDINGS : ending, TARN_SCENE_FILE_NAME_MAX);
         return scene_refuse_value(r, path, value, allowed);
     }
     *(const char **)into = name;
@@ -204,6 +204,79 @@ static bool read_height_file(scene_reader *r, const char *path, const shape_draf
                                                       bytes, byte_count, map, why, sizeof why);
     free(made);
     return status == TARN_OK || pass_on(r, status, where, why);
+}
+
+static bool read_particle_file(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    return scene_read_file_name(r, path, value, into, ".ply");
+}
+
+const scene_list scene_particle_file_list = {"files of particles",
+                                             1,
+                                             TARN_SCENE_PARTICLE_FILES_MAX,
+                                             read_particle_file,
+                                             offsetof(scene_draft, particle_files),
+                                             sizeof(const char *),
+                                             offsetof(scene_draft, particle_file_count)};
+
+/// What is wrong with a particle in this tank. @return NULL: nothing
+static const char *particle_fault(const tarn_tank_desc *tank, const tarn_seed_particle *particle)
+{
+    bool is_inside = true, is_slow = true;
+    for (int a = 0; a < 3; a++) {
+        const float size_m = (float)tank->cells[a] * tank->cell_m;
+        is_inside &= particle->position_m[a] >= 0.0f && particle->position_m[a] <= size_m;
+        is_slow &= fabsf(particle->velocity_m_s[a]) <= TARN_SCENE_PARTICLE_SPEED_MAX_M_S;
+    }
+    return !is_inside                               ? "which lies outside the tank; allowed are particles in it"
+           : !is_slow                               ? "which is faster than the 1000 m/s that are allowed"
+           : particle->liquid >= tank->liquid_count ? "of a liquid that the scene hasn't"
+                                                    : NULL;
+}
+
+static bool read_particles(scene_reader *r, scene_draft *d, const char *path, const char *name,
+                           tarn_particles *particles)
+{
+    char why[TARN_MESH_FILE_WHY_BYTES] = "", *made;
+    const char *bytes;
+    size_t byte_count;
+    const uint32_t before = particles->count;
+    if (!find_bytes(r, path, name, "a PLY file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
+        return false;
+    }
+    const tarn_status status = tarn_particles_ply_read(name, bytes, byte_count, particles, why, sizeof why);
+    free(made);
+    if (status != TARN_OK) {
+        return pass_on(r, status, path, why);
+    }
+    for (uint32_t i = before; i < particles->count; i++) {
+        const float *at_m = particles->of[i].position_m;
+        const char *fault = particle_fault(&d->scene.tank, &particles->of[i]);
+        if (fault != NULL) {
+            return scene_refuse(r, TARN_E_LIMIT, path, "%s: found particle %u at %g, %g, %g m, %s", name, i - before,
+                                (double)at_m[0], (double)at_m[1], (double)at_m[2], fault);
+        }
+    }
+    return true;
+}
+
+bool scene_fit_particle_files(scene_reader *r, scene_draft *d)
+{
+    tarn_tank_desc *tank = &d->scene.tank;
+    tarn_particles particles = {0};
+    bool is_right =
+        d->particle_file_count == 0 || d->block_count + d->fluid_count == 0 ||
+        scene_refuse(r, TARN_E_LIMIT, "particles", "found particles, and blocks or fluids; allowed are either");
+    for (uint32_t i = 0; i < d->particle_file_count && is_right; i++) {
+        char path[SCENE_PATH_BYTES];
+        scene_write_path(path, "particles[%u]", i);
+        is_right = read_particles(r, d, path, d->particle_files[i], &particles);
+    }
+    tank->particles = particles.of; // the scene's, whatever came of it
+    tank->particle_count = particles.count;
+    tank->particles_have_colours = particles.have_colours;
+    return is_right;
 }
 
 static bool make_height_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,
