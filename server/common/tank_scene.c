@@ -19,6 +19,7 @@ typedef struct scene_writer {
     uint32_t added_solid[TARN_TANK_THROWN_MAX]; ///< thrown bodies' numbers, as they come behind the scene's solids
     uint32_t thrown_count, solid_count;
     double time_s;
+    bool is_aside;
     tarn_status status;
     char *why;
 } scene_writer;
@@ -484,6 +485,10 @@ static bool put_liquid(scene_writer *w, tarn_scene_pack *files)
     const tarn_status status = particles != NULL ? copy_particles(w, particles, count, have_colours) : TARN_E_MEMORY;
     json_object_del(w->scene, "blocks");
     json_object_del(w->scene, "fluids");
+    if (w->from->aside != NULL) {
+        w->from->aside(w->from->user, true);
+    }
+    w->is_aside = true;
     const bool is_put = status == TARN_OK ? put_files(w, files, particles, count, have_colours)
                                           : refuse(w, status, "%s", tarn_status_text(status));
     free(particles);
@@ -548,5 +553,8 @@ tarn_status tarn_tank_scene_write(const tarn_tank_scene *from, tarn_scene_pack *
     tarn_scene_pack_free(&files);
     json_decref(w.original);
     json_decref(w.scene);
+    if (w.is_aside && from->aside != NULL) {
+        from->aside(from->user, false);
+    }
     return w.status;
 }

@@ -26,6 +26,8 @@ typedef struct tarn_tank_scene {
     const tarn_probe_spec
         *probes; ///< that people put in, besides the scene's; their solids by tarn_body_state's number
     uint32_t probe_count;
+    void (*aside)(void *user, bool begins); ///< what follows needs no device, or does again; NULL: nobody asks
+    void *user;
 } tarn_tank_scene;
 
 /// Writes the scene and its files. Waits for the device; the tank stays as it is.

@@ -23,7 +23,7 @@ static int number_of(const tarn_place *place)
 static uint64_t due_ns(const tarn_place *place)
 {
     const bool is_asked = place->is_ending || place->load_asked || place->reset_asked || place->save_asked ||
-                          tarn_worker_move_is_whole(&place->tank);
+                          tarn_worker_move_is_whole(&place->tank) || tarn_worker_telling_is_due(&place->tank);
     return is_asked ? 0 : tarn_worker_tank_due_ns(&place->tank);
 }
 
@@ -213,6 +213,17 @@ static void restore(tarn_places *places, uint32_t id, const tarn_ipc_restore *me
         memcpy(place->load.scene, message->scene, sizeof message->scene);
         place->load_asked = place->is_restored = true;
         place->restore_save = message->save;
+    }
+}
+
+/// The tank is to tell itself. @param place  NULL: nobody's
+static void tell_scene(tarn_places *places, tarn_place *place, const tarn_ipc_scene_wanted *wanted)
+{
+    const int fd = wanted->box > 0 ? tarn_worker_link_take_fd(places->link) : 0;
+    if (place != NULL) {
+        tarn_worker_telling_ask(&place->tank, wanted, fd > 0 ? fd : 0);
+    } else if (fd > 0) {
+        close(fd);
     }
 }
 
@@ -430,6 +441,8 @@ tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *mes
     tarn_place *place = find(places, message->tank);
     if (message->kind == TARN_IPC_REPLAY) {
         replay(places, place, &message->replay);
+    } else if (message->kind == TARN_IPC_SCENE_WANTED) {
+        tell_scene(places, place, &message->scene_wanted);
     } else if (place != NULL && message->kind != TARN_IPC_LOAD && message->kind != TARN_IPC_RESTORE) {
         status = tank_message(place, message, now_ns);
     }
@@ -466,6 +479,12 @@ static void run_restore(void *context)
 {
     tarn_place *place = context;
     place->status = tarn_worker_move_load(&place->tank, place->why);
+}
+
+static void run_tell(void *context)
+{
+    tarn_place *place = context;
+    place->status = tarn_worker_telling_make(&place->tank, &place->places->jobs, &place->job);
 }
 
 static void run_step(void *context)
@@ -542,6 +561,9 @@ static void begin(tarn_place *place, uint64_t now_ns)
     } else if (tarn_worker_move_is_whole(&place->tank)) {
         place->task = TARN_PLACE_RESTORES;
         run = run_restore;
+    } else if (tarn_worker_telling_is_due(&place->tank)) {
+        place->task = TARN_PLACE_TELLS;
+        run = run_tell;
     } else {
         since_ns = tarn_worker_tank_due_ns(&place->tank);
         place->tank.is_crowded = is_crowded(place, now_ns);
