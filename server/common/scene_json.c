@@ -11,7 +11,10 @@ static const double TIME_LEAST_S = 1e-4; // between two key frames that are told
 json_t *tarn_scene_json_number(float value)
 {
     char text[32];
-    snprintf(text, sizeof text, "%.9g", value == 0.0f ? 0.0 : (double)value);
+    int digits = 6;
+    do {
+        snprintf(text, sizeof text, "%.*g", digits, value == 0.0f ? 0.0 : (double)value);
+    } while ((float)strtod(text, NULL) != value && ++digits <= 9);
     return json_real(strtod(text, NULL));
 }
 

@@ -142,7 +142,8 @@ void tarn_session_telling_told(tarn_session *session, const tarn_ipc_scene_told 
 void tarn_session_telling_tick(tarn_session *session, uint64_t now_ns)
 {
     tarn_session_telling *telling = &session->telling;
-    if (telling->fd > 0 && now_ns - telling->asked_ns > TARN_GATEWAY_TELLING_MS_MAX * UINT64_C(1000000)) {
+    if (telling->fd > 0 && (!session->state.worker_ready ||
+                            now_ns - telling->asked_ns > TARN_GATEWAY_TELLING_MS_MAX * UINT64_C(1000000))) {
         tell_all(session, 503, NOT_NOW, NULL);
     }
     if (telling->page != NULL && now_ns - telling->told_ns > TARN_GATEWAY_TELLING_KEEP_MS * UINT64_C(1000000)) {

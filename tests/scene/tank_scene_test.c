@@ -86,15 +86,31 @@ static void step(made_tank *made, uint32_t steps, const tarn_step_input *first)
     }
 }
 
+static void count_aside(void *user, bool begins)
+{
+    uint32_t *asides = user;
+    assert_int_equal(begins, *asides == 0);
+    ++*asides;
+}
+
 /// Makes a tank from another as it stands.
 static void take(const made_tank *from, const tarn_probe_spec *probes, uint32_t probe_count, made_tank *to)
 {
     char why[TARN_TANK_SCENE_WHY_BYTES] = "";
-    const tarn_tank_scene told = {&from->pack, &from->scene, from->tank, from->step, probes, probe_count};
+    uint32_t asides = 0;
+    const tarn_tank_scene told = {.made_from = &from->pack,
+                                  .scene = &from->scene,
+                                  .tank = from->tank,
+                                  .step = from->step,
+                                  .probes = probes,
+                                  .probe_count = probe_count,
+                                  .aside = count_aside,
+                                  .user = &asides};
     memset(to, 0, sizeof *to);
     if (tarn_tank_scene_write(&told, &to->pack, why) != TARN_OK) {
         fail_msg("%s", why);
     }
+    assert_int_equal(asides, 2); // begun once, and ended
     make(to);
 }
 
@@ -288,7 +304,7 @@ static void test_what_no_scene_can_tell_is_refused(void **state)
     tarn_scene_pack pack = {0};
     char why[TARN_TANK_SCENE_WHY_BYTES] = "";
     make_file(&a, TARN_TEST_SHIPPED "/candles.json");
-    const tarn_tank_scene told = {&a.pack, &a.scene, a.tank, 0, NULL, 0};
+    const tarn_tank_scene told = {.made_from = &a.pack, .scene = &a.scene, .tank = a.tank};
     assert_int_equal(tarn_tank_scene_write(&told, &pack, why), TARN_E_ARGUMENT);
     assert_non_null(strstr(why, "a tank of smoke"));
     tarn_scene_pack_free(&pack);

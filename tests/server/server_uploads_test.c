@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ANSWER_BYTES = 1 << 20, WAIT_MS = 60000, LOOK_MS = 20 };
+enum { ANSWER_BYTES = 8 << 20, WAIT_MS = 60000, LOOK_MS = 20 };
 
 static server_process server;
 static char store[64], own[64], folder[128];
@@ -191,6 +191,37 @@ static void enter(ws_client *client)
     assert_int_equal(ws_client_join_by(client, "main", own), 0);
 }
 
+/// Sends a request for an archive. @return the socket
+static int ask_for(const char *target, const char *key)
+{
+    const int fd = ws_connect(server.port);
+    char request[512];
+    snprintf(request, sizeof request,
+             "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n", target,
+             key);
+    assert_true(fd >= 0);
+    assert_int_equal(ws_send_raw(fd, request, strlen(request)), 0);
+    return fd;
+}
+
+/// Reads an archive into `made`.
+static void read_archive(int fd)
+{
+    expect(close_upload(fd), 200, "application/x-tar");
+    const uint8_t *at = (const uint8_t *)strstr(answer, "\r\n\r\n") + 4;
+    const size_t byte_count = answer_bytes - (size_t)(at - (const uint8_t *)answer);
+    archive_free(&made);
+    made.bytes = malloc(byte_count);
+    assert_non_null(made.bytes);
+    memcpy(made.bytes, at, byte_count);
+    made.byte_count = byte_count;
+}
+
+static void take_archive(const char *target, const char *key)
+{
+    read_archive(ask_for(target, key));
+}
+
 static void test_a_scene_becomes_a_tank_and_comes_back_as_it_was(void **state)
 {
     (void)state;
@@ -230,25 +261,88 @@ static void test_a_scene_becomes_a_tank_and_comes_back_as_it_was(void **state)
     assert_string_equal(client.state.scene, "floating-ducks");
     ws_client_close(&client);
 
-    // What is downloaded is what was uploaded, and may be again.
-    const int fd = ws_connect(server.port);
-    char request[256];
-    snprintf(
-        request, sizeof request,
-        "GET /sessions/main/scene HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n",
-        own);
-    assert_int_equal(ws_send_raw(fd, request, strlen(request)), 0);
-    assert_int_equal(close_upload(fd), 200);
-    assert_non_null(strstr(answer, "application/x-tar"));
-    const uint8_t *at = (const uint8_t *)strstr(answer, "\r\n\r\n") + 4;
-    const size_t byte_count = answer_bytes - (size_t)(at - (const uint8_t *)answer);
-    archive_free(&made);
-    made.bytes = malloc(byte_count);
-    assert_non_null(made.bytes);
-    memcpy(made.bytes, at, byte_count);
-    made.byte_count = byte_count;
+    // What it was made from is what was uploaded, and may be again.
+    take_archive("/sessions/main/scene/made.tar", own);
     expect(upload(), 201, "\"files\":2");
     assert_null(strstr(server_said(&server), id)); // which opens the scene
+    server_stop(&server);
+}
+
+/// Whether the archive's scene has this in its text.
+static bool scene_has(const char *text)
+{
+    return memmem(made.bytes, made.byte_count, text, strlen(text)) != NULL;
+}
+
+static pid_t worker_of(const server_process *of)
+{
+    char path[64], line[512] = "", *at = line;
+    int used;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)of->pid, (int)of->pid);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    (void)!fgets(line, sizeof line, file);
+    fclose(file);
+    int child = 0;
+    assert_int_equal(sscanf(at, "%d%n", &child, &used), 1);
+    return child;
+}
+
+static void test_a_tank_is_taken_along_as_it_stands(void **state)
+{
+    (void)state;
+    char id[64], body[256], session[64], key[64], target[128];
+    ws_client client;
+    ws_frame frame;
+    tarn_message joined;
+    start("--uploads", "64M");
+    enter(&client);
+    assert_true(ws_client_wait(&client, TARN_MESSAGE_JOINED, &joined));
+    take_archive("/sessions/main/scene", joined.joined.watch_key); // of whoever may join
+    assert_true(scene_has("liquid-1.ply") && scene_has("element vertex") && !scene_has("\"blocks\""));
+    assert_int_equal(ask("GET", "/sessions/other/scene", own, NULL), 404);
+
+    ws_client_parameter(&client, "gravity_m_s2", 3.5f);
+    for (uint32_t seen = 0; seen != client.sequence;) {
+        assert_true(ws_client_wait_frame(&client, &frame));
+        for (uint32_t i = 0; i < frame.input_count; i++) {
+            seen = frame.inputs[i].viewer_id == client.viewer_id ? frame.inputs[i].sequence : seen;
+        }
+    }
+    usleep((TARN_GATEWAY_TELLING_KEEP_MS + 500) * 1000); // until then the first is everybody's
+    int fds[4];
+    for (int i = 0; i < 4; i++) { // together they are told once
+        fds[i] = ask_for("/sessions/main/scene", own);
+    }
+    close(fds[0]); // who goes is nobody's concern
+    for (int i = 1; i < 4; i++) {
+        read_archive(fds[i]);
+        assert_true(scene_has("\"gravity_m_s2\": 3.5"));
+    }
+    expect(upload(), 201, "\"files\":2");
+    snprintf(id, sizeof id, "%s", text_of("scene"));
+    snprintf(body, sizeof body, "{\"scene\": \"%s\"}", id);
+    expect(ask("POST", "/sessions", own, body), 201, "keys");
+    snprintf(session, sizeof session, "%s", text_of("session"));
+    snprintf(key, sizeof key, "%s", text_of("own"));
+    snprintf(target, sizeof target, "/sessions/%s/scene", session);
+    for (int i = 0; ask("GET", target, key, NULL) == 503; i++) { // it is being made, and rests then: nobody watches it
+        assert_true(i < 600);
+        usleep(100000);
+    }
+    take_archive(target, key);
+    assert_true(scene_has("\"gravity_m_s2\": 3.5") && scene_has("liquid-1.ply"));
+
+    // A worker that stands, and then is no more, is waited for no longer than that.
+    usleep((TARN_GATEWAY_TELLING_KEEP_MS + 500) * 1000);
+    const pid_t worker = worker_of(&server);
+    kill(worker, SIGSTOP);
+    const int fd = ask_for("/sessions/main/scene", own);
+    usleep(200000);
+    assert_true(server_metric(server.port, "process_resident_memory_bytes") > 0); // which it answers meanwhile
+    kill(worker, SIGKILL);
+    expect(close_upload(fd), 503, "try again in a moment");
+    ws_client_close(&client);
     server_stop(&server);
 }
 
@@ -707,6 +801,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         WITH_STORE(test_a_scene_becomes_a_tank_and_comes_back_as_it_was),
+        WITH_STORE(test_a_tank_is_taken_along_as_it_stands),
         WITH_STORE(test_who_may),
         WITH_STORE(test_a_server_takes_none_unless_it_is_told_to),
         WITH_STORE(test_wrong_scenes_are_named_and_not_kept),
