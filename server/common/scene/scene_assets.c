@@ -4,7 +4,6 @@
 // hidden in it, and where links lead is looked at before anything is opened.
 #include "server/common/file_bytes.h"
 #include "server/common/mesh_file.h"
-#include "server/common/particles_file.h"
 #include "server/common/scene/scene_draft.h"
 
 #include <errno.h>
@@ -74,17 +73,14 @@ static bool find_file(scene_reader *r, const char *path, const char *name, char 
     return true;
 }
 
-/// Passes on what a reader of files or the voxelizer said.
-static bool pass_on(scene_reader *r, tarn_status status, const char *path, const char *why)
+bool scene_pass_on(scene_reader *r, tarn_status status, const char *path, const char *why)
 {
     return scene_refuse(r, status == TARN_E_MEMORY ? TARN_E_MEMORY : TARN_E_LIMIT, path, "%s",
                         why[0] != '\0' ? why : tarn_status_text(status));
 }
 
-/// The bytes of a file that the scene names: from its folder, and kept where they are to be, or from what was kept.
-/// @param bytes  the caller frees `made`, which is NULL where they lie in what was kept
-static bool find_bytes(scene_reader *r, const char *path, const char *name, const char *what, size_t bytes_max,
-                       const char **bytes, size_t *byte_count, char **made)
+bool scene_find_bytes(scene_reader *r, const char *path, const char *name, const char *what, size_t bytes_max,
+                      const char **bytes, size_t *byte_count, char **made)
 {
     char real[PATH_MAX], why[TARN_MESH_FILE_WHY_BYTES] = "";
     tarn_scene_entry entry;
@@ -114,7 +110,7 @@ static bool find_bytes(scene_reader *r, const char *path, const char *name, cons
         // Where it really is stays the operator's.
         const size_t real_bytes = strlen(real);
         const bool has_real = strncmp(why, real, real_bytes) == 0 && strncmp(why + real_bytes, ": ", 2) == 0;
-        (void)pass_on(r, status, path, why + (has_real ? real_bytes + 2 : 0));
+        (void)scene_pass_on(r, status, path, why + (has_real ? real_bytes + 2 : 0));
         return false;
     }
     scene_fingerprint(r, *bytes, *byte_count);
@@ -143,7 +139,8 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
     const char *bytes;
     size_t byte_count;
     scene_write_path(where, "%s.file", path);
-    if (!find_bytes(r, where, shape->file, "a mesh file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
+    if (!scene_find_bytes(r, where, shape->file, "a mesh file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count,
+                          &made)) {
         return false;
     }
     tarn_mesh mesh = {0};
@@ -152,7 +149,7 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
     tarn_status status = tarn_mesh_bytes_read(shape->file, format, bytes, byte_count, &mesh, why, sizeof why);
     free(made);
     if (status != TARN_OK) {
-        return pass_on(r, status, where, why);
+        return scene_pass_on(r, status, where, why);
     }
     for (size_t i = 0; i < 3 * (size_t)mesh.vertex_count; i++) {
         mesh.vertices_m[i] *= (float)shape->scale;
@@ -163,7 +160,7 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
     float spacing_m = tarn_voxelize_spacing_m(&mesh, (uint32_t)nodes, MARGIN_CELLS);
     status = tarn_voxelize_mesh(&mesh, spacing_m, MARGIN_CELLS, field, why, sizeof why);
     tarn_mesh_free(&mesh);
-    return status == TARN_OK || pass_on(r, status, where, why);
+    return status == TARN_OK || scene_pass_on(r, status, where, why);
 }
 
 /// Heights that stand in the scene itself.
@@ -197,86 +194,14 @@ static bool read_height_file(scene_reader *r, const char *path, const shape_draf
     const char *bytes;
     size_t byte_count;
     scene_write_path(where, "%s.file", path);
-    if (!find_bytes(r, where, shape->file, "a PGM picture", TARN_HEIGHT_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
+    if (!scene_find_bytes(r, where, shape->file, "a PGM picture", TARN_HEIGHT_FILE_BYTES_MAX, &bytes, &byte_count,
+                          &made)) {
         return false;
     }
     const tarn_status status = tarn_height_bytes_read(shape->file, (float)shape->spacing_m, (float)shape->height_m,
                                                       bytes, byte_count, map, why, sizeof why);
     free(made);
-    return status == TARN_OK || pass_on(r, status, where, why);
-}
-
-static bool read_particle_file(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
-{
-    (void)rule;
-    return scene_read_file_name(r, path, value, into, ".ply");
-}
-
-const scene_list scene_particle_file_list = {"files of particles",
-                                             1,
-                                             TARN_SCENE_PARTICLE_FILES_MAX,
-                                             read_particle_file,
-                                             offsetof(scene_draft, particle_files),
-                                             sizeof(const char *),
-                                             offsetof(scene_draft, particle_file_count)};
-
-/// What is wrong with a particle in this tank. @return NULL: nothing
-static const char *particle_fault(const tarn_tank_desc *tank, const tarn_seed_particle *particle)
-{
-    bool is_inside = true, is_slow = true;
-    for (int a = 0; a < 3; a++) {
-        const float size_m = (float)tank->cells[a] * tank->cell_m;
-        is_inside &= particle->position_m[a] >= 0.0f && particle->position_m[a] <= size_m;
-        is_slow &= fabsf(particle->velocity_m_s[a]) <= TARN_SCENE_PARTICLE_SPEED_MAX_M_S;
-    }
-    return !is_inside                               ? "which lies outside the tank; allowed are particles in it"
-           : !is_slow                               ? "which is faster than the 1000 m/s that are allowed"
-           : particle->liquid >= tank->liquid_count ? "of a liquid that the scene hasn't"
-                                                    : NULL;
-}
-
-static bool read_particles(scene_reader *r, scene_draft *d, const char *path, const char *name,
-                           tarn_particles *particles)
-{
-    char why[TARN_MESH_FILE_WHY_BYTES] = "", *made;
-    const char *bytes;
-    size_t byte_count;
-    const uint32_t before = particles->count;
-    if (!find_bytes(r, path, name, "a PLY file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
-        return false;
-    }
-    const tarn_status status = tarn_particles_ply_read(name, bytes, byte_count, particles, why, sizeof why);
-    free(made);
-    if (status != TARN_OK) {
-        return pass_on(r, status, path, why);
-    }
-    for (uint32_t i = before; i < particles->count; i++) {
-        const float *at_m = particles->of[i].position_m;
-        const char *fault = particle_fault(&d->scene.tank, &particles->of[i]);
-        if (fault != NULL) {
-            return scene_refuse(r, TARN_E_LIMIT, path, "%s: found particle %u at %g, %g, %g m, %s", name, i - before,
-                                (double)at_m[0], (double)at_m[1], (double)at_m[2], fault);
-        }
-    }
-    return true;
-}
-
-bool scene_fit_particle_files(scene_reader *r, scene_draft *d)
-{
-    tarn_tank_desc *tank = &d->scene.tank;
-    tarn_particles particles = {0};
-    bool is_right =
-        d->particle_file_count == 0 || d->block_count + d->fluid_count == 0 ||
-        scene_refuse(r, TARN_E_LIMIT, "particles", "found particles, and blocks or fluids; allowed are either");
-    for (uint32_t i = 0; i < d->particle_file_count && is_right; i++) {
-        char path[SCENE_PATH_BYTES];
-        scene_write_path(path, "particles[%u]", i);
-        is_right = read_particles(r, d, path, d->particle_files[i], &particles);
-    }
-    tank->particles = particles.of; // the scene's, whatever came of it
-    tank->particle_count = particles.count;
-    tank->particles_have_colours = particles.have_colours;
-    return is_right;
+    return status == TARN_OK || scene_pass_on(r, status, where, why);
 }
 
 static bool make_height_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,
@@ -305,7 +230,7 @@ static bool make_height_field(scene_reader *r, const char *path, const shape_dra
     tarn_status status =
         tarn_voxelize_heights(&map, (float)bottom_m, (float)spacing_m, MARGIN_CELLS, field, why, sizeof why);
     tarn_height_map_free(&map);
-    return status == TARN_OK || pass_on(r, status, path, why);
+    return status == TARN_OK || scene_pass_on(r, status, path, why);
 }
 
 bool scene_make_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,

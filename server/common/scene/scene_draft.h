@@ -134,6 +134,12 @@ bool scene_fit_liquids(scene_reader *r, scene_draft *d);
 bool scene_fit_blocks(scene_reader *r, scene_draft *d);
 bool scene_fit_regions(scene_reader *r, scene_draft *d);
 
+// ---- scene_particles.c: liquid particle by particle ----
+
+extern const scene_list scene_particle_file_list;
+
+bool scene_fit_particle_files(scene_reader *r, scene_draft *d);
+
 // ---- scene_solids.c: solids, and how they and the tank move ----
 
 extern const scene_list scene_solid_list;
@@ -174,10 +180,14 @@ bool scene_fit_shape(scene_reader *r, scene_draft *d, const char *path, const sh
 /// Rule: what its name ends with, as ".pgm"; NULL: a mesh. const char *, borrowed.
 scene_read scene_read_file_name;
 
-extern const scene_list scene_particle_file_list;
+/// The bytes of a file that the scene names: from its folder, and kept where they are to be, or from what was kept.
+/// @param what   it is to be, for sentences
+/// @param bytes  the caller frees `made`, which is NULL where they lie in what was kept
+bool scene_find_bytes(scene_reader *r, const char *path, const char *name, const char *what, size_t bytes_max,
+                      const char **bytes, size_t *byte_count, char **made);
 
-/// Reads the files of particles.
-bool scene_fit_particle_files(scene_reader *r, scene_draft *d);
+/// Passes on what a reader of files or the voxelizer said.
+bool scene_pass_on(scene_reader *r, tarn_status status, const char *path, const char *why);
 
 /// Makes the distance field of a mesh or heightfield.
 /// @param cell_m  of the tank: how fine
