@@ -3,7 +3,8 @@
 //
 //     bytes -> JSON -> tables: names, types, ranges (the schema's part) -> the fields together -> tarn_scene
 //              scene_reader.c, scene_values.c: the core    scene_fit_...
-//              scene_tank.c, scene_liquids.c, scene_solids.c, scene_shapes.c, scene_probes.c: one part of a scene each
+//              scene_tank.c, scene_liquids.c, scene_solids.c, scene_shapes.c, scene_probes.c,
+//              scene_particles.c: one part of a scene each
 //                                                          scene_assets.c: files, distance fields
 #include "server/common/scene.h"
 #include "server/common/scene/scene_draft.h"

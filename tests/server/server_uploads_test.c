@@ -2,13 +2,10 @@
 #include "server/common/clock.h"
 #include "server/gateway/gateway_limits.h"
 #include "tests/sanitized.h"
-#include "tests/server/archive_maker.h"
-#include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/tls_client.h"
-#include "tests/server/ws_client.h"
+#include "tests/server/upload_kit.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,145 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ANSWER_BYTES = 8 << 20, WAIT_MS = 60000, LOOK_MS = 20 };
-
-static server_process server;
-static char store[64], own[64], folder[128];
-static char answer[ANSWER_BYTES];
-static size_t answer_bytes;
-static archive made;
-
 static const char ducks[] = TARN_TEST_SHIPPED "/floating-ducks.json", duck[] = TARN_TEST_SHIPPED "/duck.obj";
-static const char pool[] = "{\"title\": \"My pool\", \"size_m\": [1, 1, 1], \"cell_m\": 0.0625, "
-                           "\"blocks\": [{\"min_m\": [0, 0, 0], \"max_m\": [1, 0.25, 1]}]}";
-
-static void start(const char *option, const char *value)
-{
-    const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--guests", "watch",
-                                     "--create", "owners",         "--store", store,        option,     value,
-                                     NULL};
-    server_start(&server, arguments);
-    server_owners_key(store, own, sizeof own);
-}
-
-static int make_store(void **state)
-{
-    (void)state;
-    snprintf(store, sizeof store, "/tmp/tarn-uploads-XXXXXX");
-    assert_non_null(mkdtemp(store));
-    snprintf(folder, sizeof folder, "%s/uploads", store);
-    return 0;
-}
-
-static int remove_store(void **state)
-{
-    (void)state;
-    archive_free(&made);
-    (void)server_remove_store(folder);
-    return server_remove_store(store);
-}
-
-/// How many files the folder has.
-static int count_files(const char *path)
-{
-    int count = 0;
-    DIR *dir = opendir(path);
-    const struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        count += entry->d_name[0] != '.';
-    }
-    if (dir != NULL) {
-        closedir(dir);
-    }
-    return count;
-}
-
-static bool is_quiet(int fd, int wait_ms)
-{
-    struct pollfd pollfd = {.fd = fd, .events = POLLIN};
-    return poll(&pollfd, 1, wait_ms) == 0;
-}
-
-/// Begins an upload. @param byte_count  as it is declared  @return the socket
-static int open_upload(const char *session, const char *key, const char *more, size_t byte_count)
-{
-    char head[1024];
-    const int fd = ws_connect(server.port);
-    assert_true(fd >= 0);
-    const int bytes = snprintf(head, sizeof head,
-                               "POST /sessions/%s/scenes HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
-                               "Authorization: Bearer %s\r\n%sContent-Length: %zu\r\n\r\n",
-                               session, key, more, byte_count);
-    assert_int_equal(ws_send_raw(fd, head, (size_t)bytes), 0);
-    return fd;
-}
-
-/// Reads the answer and ends. @return its status
-static int close_upload(int fd)
-{
-    int status = 0;
-    answer_bytes = 0;
-    while (answer_bytes < sizeof answer - 1 && !is_quiet(fd, WAIT_MS)) {
-        const ssize_t got = recv(fd, answer + answer_bytes, sizeof answer - 1 - answer_bytes, 0);
-        if (got <= 0) {
-            break;
-        }
-        answer_bytes += (size_t)got;
-    }
-    answer[answer_bytes] = 0;
-    close(fd);
-    sscanf(answer, "HTTP/1.%*d %d", &status);
-    return status;
-}
-
-static int upload_by(const char *session, const char *key, const char *more)
-{
-    const int fd = open_upload(session, key, more, made.byte_count);
-    (void)ws_send_raw(fd, made.bytes, made.byte_count); // who is refused may be told before
-    return close_upload(fd);
-}
-
-static int upload(void)
-{
-    return upload_by("main", own, "");
-}
-
-static int ask(const char *method, const char *target, const char *key, const char *body)
-{
-    char headers[256];
-    snprintf(headers, sizeof headers, "Content-Type: application/json\r\nAuthorization: Bearer %s\r\n", key);
-    const int status = server_request(server.port, method, target, headers, body, answer, sizeof answer);
-    return status;
-}
-
-/// A string of the answer's JSON.
-static const char *text_of(const char *field)
-{
-    static char text[256];
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\":\"", field);
-    const char *at = strstr(answer, quoted);
-    text[0] = 0;
-    if (at != NULL) {
-        at += strlen(quoted);
-        snprintf(text, sizeof text, "%.*s", (int)strcspn(at, "\""), at);
-    }
-    return text;
-}
-
-static void expect(int status, int expected, const char *says)
-{
-    if (status != expected || strstr(answer, says) == NULL) {
-        fail_msg("expected %d \"%s\", got:\n%s", expected, says, answer);
-    }
-}
-
-static void make_pool(void)
-{
-    archive_free(&made);
-    archive_add_text(&made, "pool.json", pool);
-    archive_end(&made);
-}
 
 static void make_ducks(void)
 {
@@ -166,60 +25,6 @@ static void make_ducks(void)
     archive_add_file(&made, "mine/floating-ducks.json", ducks);
     archive_add_text(&made, "mine/other.obj", "v 0 0 0\n");
     archive_end(&made);
-}
-
-/// Waits until a tank has been made from a scene.
-static void expect_scene(ws_client *client, const char *scene)
-{
-    ws_message raw;
-    tarn_message message;
-    while (strcmp(client->state.scene, scene) != 0 || !client->state.worker_ready) {
-        if (ws_client_next(client, &raw, WAIT_MS) != 1) {
-            fail_msg("there is no tank of %s, but of %s", scene, client->state.scene);
-        }
-        if (raw.opcode == WS_BINARY && tarn_message_read(raw.bytes, raw.byte_count, &message, NULL) == TARN_OK &&
-            message.kind == TARN_MESSAGE_ERROR) {
-            fail_msg("instead of a tank of %s: %s", scene, message.error.text);
-        }
-    }
-}
-
-static void enter(ws_client *client)
-{
-    assert_int_equal(ws_client_open(client, server.port, "/ws", "tarn.v1", NULL), 101);
-    assert_int_equal(ws_client_hello(client), 0);
-    assert_int_equal(ws_client_join_by(client, "main", own), 0);
-}
-
-/// Sends a request for an archive. @return the socket
-static int ask_for(const char *target, const char *key)
-{
-    const int fd = ws_connect(server.port);
-    char request[512];
-    snprintf(request, sizeof request,
-             "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n", target,
-             key);
-    assert_true(fd >= 0);
-    assert_int_equal(ws_send_raw(fd, request, strlen(request)), 0);
-    return fd;
-}
-
-/// Reads an archive into `made`.
-static void read_archive(int fd)
-{
-    expect(close_upload(fd), 200, "application/x-tar");
-    const uint8_t *at = (const uint8_t *)strstr(answer, "\r\n\r\n") + 4;
-    const size_t byte_count = answer_bytes - (size_t)(at - (const uint8_t *)answer);
-    archive_free(&made);
-    made.bytes = malloc(byte_count);
-    assert_non_null(made.bytes);
-    memcpy(made.bytes, at, byte_count);
-    made.byte_count = byte_count;
-}
-
-static void take_archive(const char *target, const char *key)
-{
-    read_archive(ask_for(target, key));
 }
 
 static void test_a_scene_becomes_a_tank_and_comes_back_as_it_was(void **state)
@@ -265,84 +70,6 @@ static void test_a_scene_becomes_a_tank_and_comes_back_as_it_was(void **state)
     take_archive("/sessions/main/scene/made.tar", own);
     expect(upload(), 201, "\"files\":2");
     assert_null(strstr(server_said(&server), id)); // which opens the scene
-    server_stop(&server);
-}
-
-/// Whether the archive's scene has this in its text.
-static bool scene_has(const char *text)
-{
-    return memmem(made.bytes, made.byte_count, text, strlen(text)) != NULL;
-}
-
-static pid_t worker_of(const server_process *of)
-{
-    char path[64], line[512] = "", *at = line;
-    int used;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)of->pid, (int)of->pid);
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    (void)!fgets(line, sizeof line, file);
-    fclose(file);
-    int child = 0;
-    assert_int_equal(sscanf(at, "%d%n", &child, &used), 1);
-    return child;
-}
-
-static void test_a_tank_is_taken_along_as_it_stands(void **state)
-{
-    (void)state;
-    char id[64], body[256], session[64], key[64], target[128];
-    ws_client client;
-    ws_frame frame;
-    tarn_message joined;
-    start("--uploads", "64M");
-    enter(&client);
-    assert_true(ws_client_wait(&client, TARN_MESSAGE_JOINED, &joined));
-    take_archive("/sessions/main/scene", joined.joined.watch_key); // of whoever may join
-    assert_true(scene_has("liquid-1.ply") && scene_has("element vertex") && !scene_has("\"blocks\""));
-    assert_int_equal(ask("GET", "/sessions/other/scene", own, NULL), 404);
-
-    ws_client_parameter(&client, "gravity_m_s2", 3.5f);
-    for (uint32_t seen = 0; seen != client.sequence;) {
-        assert_true(ws_client_wait_frame(&client, &frame));
-        for (uint32_t i = 0; i < frame.input_count; i++) {
-            seen = frame.inputs[i].viewer_id == client.viewer_id ? frame.inputs[i].sequence : seen;
-        }
-    }
-    usleep((TARN_GATEWAY_TELLING_KEEP_MS + 500) * 1000); // until then the first is everybody's
-    int fds[4];
-    for (int i = 0; i < 4; i++) { // together they are told once
-        fds[i] = ask_for("/sessions/main/scene", own);
-    }
-    close(fds[0]); // who goes is nobody's concern
-    for (int i = 1; i < 4; i++) {
-        read_archive(fds[i]);
-        assert_true(scene_has("\"gravity_m_s2\": 3.5"));
-    }
-    expect(upload(), 201, "\"files\":2");
-    snprintf(id, sizeof id, "%s", text_of("scene"));
-    snprintf(body, sizeof body, "{\"scene\": \"%s\"}", id);
-    expect(ask("POST", "/sessions", own, body), 201, "keys");
-    snprintf(session, sizeof session, "%s", text_of("session"));
-    snprintf(key, sizeof key, "%s", text_of("own"));
-    snprintf(target, sizeof target, "/sessions/%s/scene", session);
-    for (int i = 0; ask("GET", target, key, NULL) == 503; i++) { // it is being made, and rests then: nobody watches it
-        assert_true(i < 600);
-        usleep(100000);
-    }
-    take_archive(target, key);
-    assert_true(scene_has("\"gravity_m_s2\": 3.5") && scene_has("liquid-1.ply"));
-
-    // A worker that stands, and then is no more, is waited for no longer than that.
-    usleep((TARN_GATEWAY_TELLING_KEEP_MS + 500) * 1000);
-    const pid_t worker = worker_of(&server);
-    kill(worker, SIGSTOP);
-    const int fd = ask_for("/sessions/main/scene", own);
-    usleep(200000);
-    assert_true(server_metric(server.port, "process_resident_memory_bytes") > 0); // which it answers meanwhile
-    kill(worker, SIGKILL);
-    expect(close_upload(fd), 503, "try again in a moment");
-    ws_client_close(&client);
     server_stop(&server);
 }
 
@@ -795,13 +522,10 @@ static void test_without_a_store_they_go_with_the_server(void **state)
     assert_int_equal(count_files(store), 0);
 }
 
-#define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, make_store, remove_store)
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         WITH_STORE(test_a_scene_becomes_a_tank_and_comes_back_as_it_was),
-        WITH_STORE(test_a_tank_is_taken_along_as_it_stands),
         WITH_STORE(test_who_may),
         WITH_STORE(test_a_server_takes_none_unless_it_is_told_to),
         WITH_STORE(test_wrong_scenes_are_named_and_not_kept),
