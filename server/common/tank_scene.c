@@ -440,9 +440,8 @@ static bool put_files(scene_writer *w, tarn_scene_pack *files, const tarn_seed_p
     return true;
 }
 
-/// The tank's particles. @param particles  room for `count`
-static tarn_status copy_particles(const scene_writer *w, tarn_seed_particle *particles, uint32_t count,
-                                  bool have_colours)
+/// The tank's particles, from behind which on nobody is kept waiting. @param particles  room for `count`
+static tarn_status copy_particles(scene_writer *w, tarn_seed_particle *particles, uint32_t count, bool have_colours)
 {
     const size_t room = count > 0 ? count : 1;
     float *numbers = malloc(room * 6 * sizeof *numbers);
@@ -455,6 +454,10 @@ static tarn_status copy_particles(const scene_writer *w, tarn_seed_particle *par
     if (status == TARN_OK && have_colours) {
         status = tarn_tank_particle_colours(w->from->tank, bytes, bytes + room, count, &found);
     }
+    if (w->from->aside != NULL) {
+        w->from->aside(w->from->user, true);
+    }
+    w->is_aside = true;
     for (uint32_t i = 0; status == TARN_OK && i < found; i++) {
         tarn_seed_particle *to = &particles[i];
         *to = (tarn_seed_particle){.liquid = have_colours ? bytes[i] : 0};
@@ -485,10 +488,6 @@ static bool put_liquid(scene_writer *w, tarn_scene_pack *files)
     const tarn_status status = particles != NULL ? copy_particles(w, particles, count, have_colours) : TARN_E_MEMORY;
     json_object_del(w->scene, "blocks");
     json_object_del(w->scene, "fluids");
-    if (w->from->aside != NULL) {
-        w->from->aside(w->from->user, true);
-    }
-    w->is_aside = true;
     const bool is_put = status == TARN_OK ? put_files(w, files, particles, count, have_colours)
                                           : refuse(w, status, "%s", tarn_status_text(status));
     free(particles);

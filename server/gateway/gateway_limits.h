@@ -133,7 +133,7 @@ enum {
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
 
     // a tank as it stands, told as a scene
-    TARN_GATEWAY_TELLING_MS_MAX = 20000, ///< until its worker has done so
+    TARN_GATEWAY_TELLING_MS_MAX = 25000, ///< until its worker has done so
     TARN_GATEWAY_TELLING_KEEP_MS = 2000, ///< in which it is told once, however many want it
     TARN_GATEWAY_MADE_PER_MINUTE = 30,   ///< archives of the scene that one tank was made from
 

@@ -121,14 +121,18 @@ tarn_status tarn_worker_telling_make(tarn_worker_tank *tank, tarn_jobs *jobs, ta
     char why[TARN_TANK_SCENE_WHY_BYTES] = "";
     telling_aside aside = {jobs, job};
     tarn_status status = TARN_E_NOT_FOUND;
-    if (tank->box_fd > 0 &&
-        tarn_black_box_scene(tank->box_fd, tarn_black_box_scene_name(&tank->snapshot.box), &made_from)) {
+    const uint32_t probe_count = list_probes(tank, probes); // which messages change
+    tarn_jobs_leave(jobs);
+    const bool has_scene =
+        tarn_black_box_scene(tank->box_fd, tarn_black_box_scene_name(&tank->snapshot.box), &made_from);
+    tarn_jobs_return(job);
+    if (has_scene) {
         const tarn_tank_scene from = {.made_from = &made_from,
                                       .scene = &tank->scene,
                                       .tank = tank->tank,
                                       .step = tank->step,
                                       .probes = probes,
-                                      .probe_count = list_probes(tank, probes),
+                                      .probe_count = probe_count,
                                       .aside = step_aside,
                                       .user = &aside};
         status = tarn_tank_scene_write(&from, &pack, why);
