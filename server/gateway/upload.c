@@ -184,7 +184,7 @@ static void finish(tarn_upload *upload)
     } else if (upload->result.status == 0) {
         fail(upload, 503, why);
     }
-    if (upload->settles_at <= upload->uploads->settling.done) {
+    if (!upload->is_done && upload->settles_at <= upload->uploads->settling.done) {
         tell(upload);
     }
 }
