@@ -1,13 +1,11 @@
 // Where a worker's tanks come together: jobs are begun when they are due, and turns.h says who goes on. Start at
-// tarn_places_turn; messages are handed to the tank that they are for in places_messages.c.
+// tarn_places_turn.
 #include "server/common/clock.h"
 #include "server/common/log.h"
-#include "server/worker/places_inside.h"
-#include "server/worker/worker_replay.h"
+#include "server/worker/place_inside.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool is_taken(const tarn_place *place)
 {
@@ -104,12 +102,6 @@ bool tarn_places_close(tarn_places *places)
         tarn_jobs_close(&places->jobs);
     }
     return all;
-}
-
-void tarn_place_refuse_state(tarn_place *place, const char *why)
-{
-    tarn_worker_link_refuse(place->places->link, place->tank.id, 0, 0, TARN_ERROR_SCENE, why);
-    place->is_ending = true;
 }
 
 // ---------------------------------------------------------------------------------------------------------------- jobs

@@ -2,20 +2,12 @@
 // mesh of it is sampled: its field must be sound too.
 #include "server/common/mesh_file.h"
 #include "server/common/particles_file.h"
+#include "tests/fuzz/fuzz_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
-
 enum { TRIANGLES_SAMPLED = 12, NODES = 5, MARGIN = 2 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void check_field(tarn_distance_field *field)
 {

@@ -116,8 +116,7 @@ export class InsightDesk implements Desk, Grip {
     private readonly opened: (open: boolean) => void,
   ) {
     const { uniforms } = host.view.particles;
-    this.marks = new InsightMarks(uniforms as unknown as MarkUniforms);
-    host.view.add(this.marks.group);
+    this.marks = new InsightMarks(uniforms as unknown as MarkUniforms, host.view);
     this.grip = new InsightGrip(host.view, this);
     const { seeds, steps } = BUDGETS.water;
     this.streams = new LineBuffer(seeds * (2 * steps + 2));
@@ -354,6 +353,7 @@ export class InsightDesk implements Desk, Grip {
     const isNext = info.epoch === this.epoch && dtS >= 0 && dtS <= GAP_MAX_S;
     this.fit();
     [this.before, this.after] = [this.after, this.before];
+    this.after.remember(this.before);
     this.after.compute(info, views, isNext ? dtS : Number.POSITIVE_INFINITY);
     const { before, after, sizeM } = this;
     if (!isNext) {
