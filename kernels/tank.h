@@ -69,6 +69,14 @@ typedef struct tarn_fluid_block {
     float carried[TARN_MODEL_CARRIED_MAX]; ///< by the model's table
 } tarn_fluid_block;
 
+/// A particle of liquid at the start, where each is told of by itself: of another tank, or another program's.
+typedef struct tarn_seed_particle {
+    float position_m[3];   ///< in the tank
+    float velocity_m_s[3]; ///< limited to what a step can move a particle
+    uint8_t liquid;        ///< index
+    uint8_t colour[3];     ///< sRGB dye; read where the description's particles have colours
+} tarn_seed_particle;
+
 /// Liquid of any shape at the start; blocks come first where both hold a point.
 typedef struct tarn_fluid_shape {
     tarn_shape shape;
@@ -92,7 +100,8 @@ typedef struct tarn_solid {
     tarn_pose pose; ///< at the start
     tarn_motion motion;
     float density_kg_m3;                     ///< of a free one, 1..20000
-    float velocity_m_s[3];                   ///< of a free one, at the start
+    float velocity_m_s[3];                   ///< of a free one's middle, at the start
+    float angular_velocity_rad_s[3];         ///< of a free one, at the start
     float friction;                          ///< as the tank's wall_friction; 0 of a free one
     uint32_t keyframe_first, keyframe_count; ///< in the description's keyframes
     uint32_t keyframes_loop;                 ///< 1: from the last key frame's time on it starts again
@@ -157,9 +166,10 @@ typedef struct tarn_tank_desc {
     uint32_t model;              ///< number: tarn_model_at
     float parameters[TARN_MODEL_PARAMETERS_MAX]; ///< by the model's table
     float gravity_direction[3];                  ///< unit vector, in the room; its strength is the model's parameter
-    float spin_rad_s[3]; ///< the tank turns at the start, and the liquid with it; poses have to go on from there
-                         ///< (tarn_step_input.pose), or it brakes
-    float wall_friction; ///< 0..1, from free slip to no slip: of its velocity along a wall beside it, less the wall's,
+    tarn_pose start_pose; ///< where the tank is in the room at the start; a rotation of zeros: not turned, at its place
+    float spin_rad_s[3];  ///< the tank turns at the start, and the liquid with it; poses have to go on from there
+                          ///< (tarn_step_input.pose), or it brakes
+    float wall_friction;  ///< 0..1, from free slip to no slip: of its velocity along a wall beside it, less the wall's,
                          ///< the share that liquid loses in a step, in a layer of one cell; besides what viscosity does
     tarn_transfer transfer;
     tarn_weights p2g_weights, g2p_weights; ///< particles to grid, grid to particles
@@ -171,6 +181,10 @@ typedef struct tarn_tank_desc {
     tarn_fluid_block blocks[TARN_TANK_BLOCKS_MAX];
     uint32_t fluid_count;
     tarn_fluid_shape fluids[TARN_TANK_FLUIDS_MAX];
+    /// Instead of blocks and fluid shapes, in tanks of models with liquids.
+    uint32_t particle_count;
+    uint32_t particles_have_colours;     ///< 0 or 1; 0: each has its liquid's
+    const tarn_seed_particle *particles; ///< borrowed until tarn_tank_create returns, and copied
     uint32_t solid_count;
     tarn_solid solids[TARN_TANK_SOLIDS_MAX];
     uint32_t keyframe_count;
@@ -304,7 +318,8 @@ extern "C" {
 void tarn_tank_desc_default(tarn_tank_desc *desc);
 void tarn_tank_desc_default_of(tarn_tank_desc *desc, const tarn_model *model);
 
-/// Number of particles that the blocks of a valid description are seeded with.
+/// Number of particles that a valid description begins with: its own, or those that its blocks and shapes are seeded
+/// with.
 uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc);
 
 /// Creates a tank and seeds its liquid.

@@ -273,6 +273,27 @@ const tarn_solid *grid_body_solid(const grid_host *grid, uint32_t body)
                                        : &grid->added.thrown[body - grid->own_body_count];
 }
 
+/// Turns a body that begins to move: what its description says of the shape's middle holds there, and the centre of
+/// mass, which lies beside it, goes round.
+static void spin_body(const tarn_tank_desc *desc, const tarn_solid *solid, const float *center, grid_body_state *state)
+{
+    const float *w = solid->angular_velocity_rad_s;
+    if (w[0] == 0.0f && w[1] == 0.0f && w[2] == 0.0f) {
+        return;
+    }
+    float arm[3];
+    for (int a = 0; a < 3; a++) {
+        arm[a] =
+            state->turn[3 * a] * center[0] + state->turn[3 * a + 1] * center[1] + state->turn[3 * a + 2] * center[2];
+        state->spin[a] = tile_clamp_f32(w[a] * desc->dt_s, -BODY_SPIN_MAX, BODY_SPIN_MAX);
+    }
+    for (int a = 0; a < 3; a++) {
+        const int n = (a + 1) % 3, l = (a + 2) % 3;
+        state->velocity[a] = tile_clamp_f32(state->velocity[a] + (state->spin[n] * arm[l] - state->spin[l] * arm[n]),
+                                            -BODY_SPEED_MAX, BODY_SPEED_MAX);
+    }
+}
+
 /// What a body is, where it begins, and what the host has to know of it.
 static void start_body(grid_host *grid, uint32_t b, grid_body *body, grid_body_state *state)
 {
@@ -287,6 +308,9 @@ static void start_body(grid_host *grid, uint32_t b, grid_body *body, grid_body_s
             keyed ? 0.0f
                   : tile_clamp_f32(solid->velocity_m_s[a] * desc->dt_s / desc->cell_m, -BODY_SPEED_MAX, BODY_SPEED_MAX);
         grid->body_center[b][a] = body->center[a];
+    }
+    if (!keyed) {
+        spin_body(desc, solid, body->center, state);
     }
     grid->body_reach[b] = body->reach;
 }

@@ -128,6 +128,9 @@ static tarn_status check_motion(const solid_check *c, element of, const tarn_sol
     if (status == TARN_OK) {
         status = check_speed(c, of, solid->velocity_m_s);
     }
+    for (int a = 0; a < 3 && status == TARN_OK; a++) {
+        status = check_number(c, of, "angular_velocity_rad_s", solid->angular_velocity_rad_s[a], -1e3f, 1e3f);
+    }
     tarn_shape_mass mass;
     if (status == TARN_OK && tarn_shape_mass_get(&solid->shape, c->desc->fields, &mass) != TARN_OK) {
         status = grid_refuse(c->why, TARN_E_ARGUMENT,

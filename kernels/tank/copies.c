@@ -11,16 +11,36 @@ typedef struct particle_name {
     uint32_t id, at;
 } particle_name;
 
-static int compare_names(const void *a, const void *b)
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, PASSES = 3 };
+
+/// Sorts by id, digit by digit from the lowest on, and yields between two: there may be millions, and others wait.
+/// @param other  room for as many  @return where they are then: one of the two
+static particle_name *sort_names(tarn_queue *queue, particle_name *names, particle_name *other, uint32_t count)
 {
-    const uint32_t x = ((const particle_name *)a)->id, y = ((const particle_name *)b)->id;
-    return x < y ? -1 : x > y;
+    for (uint32_t pass = 0; pass < PASSES; pass++) {
+        uint32_t first[DIGITS + 1] = {0};
+        for (uint32_t i = 0; i < count; i++) {
+            first[(names[i].id >> (pass * DIGIT_BITS) & (DIGITS - 1)) + 1]++;
+        }
+        for (uint32_t digit = 0; digit < DIGITS; digit++) {
+            first[digit + 1] += first[digit];
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            other[first[names[i].id >> (pass * DIGIT_BITS) & (DIGITS - 1)]++] = names[i];
+        }
+        particle_name *sorted = other;
+        other = names;
+        names = sorted;
+        tarn_queue_yield(queue);
+    }
+    return names;
 }
 
 /// What copies of particles need: their order by id, and room for one array.
 typedef struct copier {
     tarn_tank *tank;
-    particle_name *name; ///< ascending by id
+    particle_name *name;     ///< ascending by id
+    particle_name *names[2]; ///< owned; one of them is that
     uint32_t *field;
     uint32_t count;
 } copier;
@@ -29,27 +49,32 @@ static tarn_status copier_open(copier *c, tarn_tank *tank)
 {
     c->tank = tank;
     c->count = tank->particle_count;
-    c->name = malloc(((size_t)c->count + 1) * sizeof *c->name);
+    for (int i = 0; i < 2; i++) {
+        c->names[i] = malloc(((size_t)c->count + 1) * sizeof *c->names[i]);
+    }
     c->field = malloc(((size_t)c->count + 1) * sizeof *c->field);
-    if (c->name == NULL || c->field == NULL) {
+    if (c->names[0] == NULL || c->names[1] == NULL || c->field == NULL) {
         return TARN_E_MEMORY;
     }
     tarn_status status = tarn_queue_download(tank->grid.queue, c->field, tank->args->store.id, (size_t)c->count * 4);
     for (uint32_t i = 0; i < c->count; i++) {
-        c->name[i] = (particle_name){c->field[i], i};
+        c->names[0][i] = (particle_name){c->field[i], i};
     }
-    qsort(c->name, c->count, sizeof *c->name, compare_names);
+    tarn_queue_yield(tank->grid.queue);
+    c->name = sort_names(tank->grid.queue, c->names[0], c->names[1], c->count);
     return status;
 }
 
 static void copier_close(copier *c)
 {
-    free(c->name);
+    free(c->names[0]);
+    free(c->names[1]);
     free(c->field);
 }
 
 static tarn_status copier_load(copier *c, const void *from)
 {
+    tarn_queue_yield(c->tank->grid.queue);
     return tarn_queue_download(c->tank->grid.queue, c->field, from, (size_t)c->count * 4);
 }
 

@@ -315,8 +315,11 @@ uint64_t tank_blocks_particles(const tarn_tank_desc *desc)
 {
     const uint64_t per_axis = desc->particles_per_axis;
     seed_walk walk;
-    uint64_t count = 0;
+    uint64_t count = desc->particle_count;
     int tiles[3];
+    if (count > 0) { // there is nothing else
+        return count;
+    }
     walk_open(&walk, desc);
     const int tile_count = count_tiles(desc, tiles);
     for (int t = 0; t < tile_count; t++) {
@@ -346,7 +349,7 @@ typedef struct seed_context {
 
 /// Fixed-point position of `offset` (cells, about 0..1) in a cell, clamped to the tank. The upper half of a cell is the
 /// mirror image of the lower, so that a lattice without jitter is symmetric to the last bit.
-static uint32_t fixed_position(int cell, double offset, int cells)
+uint32_t tank_fixed_position(int cell, double offset, int cells)
 {
     const double share = 1 << POSITION_BITS;
     const double inside = offset <= 0.5 ? floor(offset * share) : share - 1.0 - floor((1.0 - offset) * share);
@@ -369,7 +372,7 @@ static void put_one(void *context, const int *cell, const int *point, int block)
     const uint8_t *colour = is_block ? desc->blocks[block].colour : fluid->colour;
     for (int a = 0; a < 3; a++) {
         const double offset = jittered(desc, cell, point, a);
-        to->position[a][to->count] = fixed_position(cell[a], offset, desc->cells[a]);
+        to->position[a][to->count] = tank_fixed_position(cell[a], offset, desc->cells[a]);
         const float v = velocity_m_s[a] * desc->dt_s / desc->cell_m;
         to->velocity[a][to->count] = tile_clamp_f32(v, -SPEED_MAX, SPEED_MAX);
     }
@@ -407,6 +410,10 @@ void tank_seed_blocks(const tarn_tank *tank, tank_arrays *arrays, float *fastest
     const tarn_tank_desc *desc = &tank->grid.desc;
     seed_context c = {desc, arrays, tank->args->scale.particles_max};
     arrays->count = 0;
+    if (desc->particle_count > 0) {
+        tank_seed_particles(tank, arrays, fastest);
+        return;
+    }
     visit_tiles(desc, tank->grid.queue, put_one, &c);
     *fastest = fastest_block(desc);
 }

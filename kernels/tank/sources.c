@@ -66,7 +66,7 @@ uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8
 
 bool tank_has_attributes(const tarn_tank_desc *desc)
 {
-    bool coloured = desc->liquid_count > 1 || tank_model_of(desc)->kinds > 0;
+    bool coloured = desc->liquid_count > 1 || tank_model_of(desc)->kinds > 0 || desc->particles_have_colours != 0;
     for (uint32_t i = 0; i < desc->block_count; i++) {
         coloured |= desc->blocks[i].colour[3] != 0;
     }

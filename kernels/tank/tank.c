@@ -132,6 +132,12 @@ static tarn_status check_desc(const grid_complaint *why, const tarn_tank_desc *d
         status = tank_check_range(why, "gravity_direction's length",
                                   sqrtf(down[0] * down[0] + down[1] * down[1] + down[2] * down[2]), 0.999f, 1.001f);
     }
+    for (int i = 0; i < 4 && status == TARN_OK; i++) {
+        status = tank_check_range(why, "start_pose.rotation", desc->start_pose.rotation[i], -1.0f, 1.0f);
+    }
+    for (int a = 0; a < 3 && status == TARN_OK; a++) {
+        status = tank_check_range(why, "start_pose.position_m", desc->start_pose.position_m[a], -1e4f, 1e4f);
+    }
     for (int a = 0; a < 3 && status == TARN_OK; a++) {
         status = tank_check_range(why, "spin_rad_s", desc->spin_rad_s[a], -TARN_TANK_TURN_MAX_RAD_S,
                                   TARN_TANK_TURN_MAX_RAD_S);
@@ -150,6 +156,9 @@ static tarn_status check_desc(const grid_complaint *why, const tarn_tank_desc *d
     }
     for (uint32_t i = 0; status == TARN_OK && i < desc->block_count; i++) {
         status = check_block(why, desc, i);
+    }
+    if (status == TARN_OK) {
+        status = tank_particles_check(why, desc);
     }
     if (status == TARN_OK) {
         status = grid_solids_check(desc, why);
@@ -312,6 +321,8 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     if (status == TARN_OK) {
         status = grid_fields_copy(&tank->grid);
     }
+    const tarn_status copied = tank_particles_copy(tank); // in any case: what is borrowed isn't to be freed
+    status = status == TARN_OK ? copied : status;
     if (status == TARN_OK && tank->grid.has_solids) {
         status = grid_solids_sample(&tank->grid, &tank->grid.samples);
     }
@@ -355,7 +366,14 @@ void tarn_tank_destroy(tarn_tank *tank)
     for (uint32_t f = 0; f < TARN_TANK_FIELDS_MAX; f++) {
         free(tank->grid.desc.fields[f].distance_m);
     }
+    tank_particles_free(tank);
     unmake(tank);
+}
+
+static bool tank_is_posed(const tarn_tank_desc *desc)
+{
+    const float *q = desc->start_pose.rotation;
+    return q[0] != 0.0f || q[1] != 0.0f || q[2] != 0.0f || q[3] != 0.0f;
 }
 
 /// Particles as the model seeds them, the clock and the tank's motion at their start.
@@ -380,6 +398,11 @@ static tarn_status seed(tarn_tank *tank)
     tank->seeded = arrays.count;
     tank->born = 0;
     tank_motion_reset(&tank->motion);
+    if (tank_is_posed(&tank->grid.desc)) {
+        tank_motion_aim(&tank->motion, &tank->grid.desc.start_pose);
+        memcpy(tank->motion.rotation, tank->motion.target_rotation, sizeof tank->motion.rotation);
+        memcpy(tank->motion.position_m, tank->motion.target_m, sizeof tank->motion.position_m);
+    }
     for (int a = 0; a < 3; a++) {
         tank->motion.spin[a] = (double)tank->grid.desc.spin_rad_s[a];
     }

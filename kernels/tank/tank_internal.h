@@ -70,6 +70,20 @@ void tank_mark(tarn_tank *tank, uint32_t stage);
 uint64_t tank_blocks_particles(const tarn_tank_desc *desc);
 void tank_seed_blocks(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
 
+/// Fixed-point position of `offset` (cells, about 0..1) in a cell, within a tank of so many cells.
+uint32_t tank_fixed_position(int cell, double offset, int cells);
+
+/// Whether the particles that a description tells of are such as it may have.
+tarn_status tank_particles_check(const grid_complaint *why, const tarn_tank_desc *desc);
+
+/// Makes the description's particles the tank's own, in the order of its tiles. @return TARN_OK or TARN_E_MEMORY; then
+/// too tank_particles_free is to be called
+tarn_status tank_particles_copy(tarn_tank *tank);
+void tank_particles_free(tarn_tank *tank);
+
+/// tank_seed_blocks of a description with particles of its own.
+void tank_seed_particles(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
+
 /// A part of tank_model's scale: rest_density, as blocks are seeded, and cell_particles_max.
 void tank_scale_particles(tarn_tank *tank);
 

@@ -89,6 +89,13 @@ static inline uint64_t tarn_black_box_state_at(uint32_t half, uint64_t state_byt
     return tarn_black_box_log_at(2) + (uint64_t)half * tarn_black_box_whole_pages(state_bytes_max);
 }
 
+/// What a box has room for of a tank whose states take at most so many bytes: those of the largest tanks take less than
+/// that, and one that doesn't fit then is not kept.
+static inline uint64_t tarn_black_box_state_room(uint64_t save_bytes_max)
+{
+    return save_bytes_max < TARN_IPC_STATE_BYTES_MAX ? save_bytes_max : TARN_IPC_STATE_BYTES_MAX;
+}
+
 /// Of the whole.
 static inline uint64_t tarn_black_box_bytes(uint64_t state_bytes_max)
 {

@@ -136,6 +136,14 @@ static void replay(byte_codec *codec, tarn_ipc_replay *message)
     box(codec, &message->box);
 }
 
+static void scene_told(byte_codec *codec, tarn_ipc_scene_told *message)
+{
+    u32(codec, &message->ask);
+    count_up_to(codec, &message->lack, TARN_IPC_SCENE_LACK_COUNT - 1);
+    count_up_to(codec, &message->byte_count, TARN_IPC_SCENE_TOLD_BYTES_MAX);
+    text(codec, message->why, sizeof message->why);
+}
+
 static void state_chunk(byte_codec *codec, tarn_ipc_state_chunk *chunk)
 {
     u64(codec, &chunk->at);
@@ -300,6 +308,13 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
     case TARN_IPC_SPEED:
         f32(codec, &message->speed.speed);
         refuse_when(codec, !is_speed(message->speed.speed));
+        return true;
+    case TARN_IPC_SCENE_WANTED:
+        u32(codec, &message->scene_wanted.ask);
+        box(codec, &message->scene_wanted.box);
+        return true;
+    case TARN_IPC_SCENE_TOLD:
+        scene_told(codec, &message->scene_told);
         return true;
     case TARN_IPC_REPLAY:
         replay(codec, &message->replay);

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 19, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 20, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -37,9 +37,10 @@ enum {
     TARN_IPC_PRESSES_BYTES_MAX = 64 << 10,             ///< of what viewers do to it
     TARN_IPC_CHUNK_BYTES_MAX = 24 << 10,               ///< of both in one message
     TARN_IPC_CHUNK_MESSAGE_BYTES_MAX = TARN_IPC_HEADER_BYTES + 12 + TARN_IPC_CHUNK_BYTES_MAX,
-    TARN_IPC_CHUNKS_MAX = 8,               ///< on their way from one end
-    TARN_IPC_REPLAY_BYTES = 192 << 10,     ///< of what is played back, behind which a piece gets no further record
-    TARN_IPC_REPLAY_BYTES_MAX = 384 << 10, ///< of a piece
+    TARN_IPC_CHUNKS_MAX = 8,                  ///< on their way from one end
+    TARN_IPC_SCENE_TOLD_BYTES_MAX = 32 << 20, ///< of an archive
+    TARN_IPC_REPLAY_BYTES = 192 << 10,        ///< of what is played back, behind which a piece gets no further record
+    TARN_IPC_REPLAY_BYTES_MAX = 384 << 10,    ///< of a piece
 };
 
 typedef enum tarn_ipc_kind {
@@ -63,6 +64,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_SPEED = 17,        ///< how fast the tank's clock goes
     TARN_IPC_REPLAY = 18,       ///< a piece of what is played back
     TARN_IPC_PROBES = 19,       ///< what is measured in the tank from now on; answered with PROBED
+    TARN_IPC_SCENE_WANTED = 20, ///< the tank as it stands, told as a scene; answered with SCENE_TOLD
     // worker to gateway
     TARN_IPC_WORKER_HELLO = 32, ///< first
     TARN_IPC_STATE = 33,        ///< the tank was made or changed
@@ -79,6 +81,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_SCENE_PROBES = 44,  ///< those of the scene that the tank was made from
     TARN_IPC_PROBED = 45,        ///< which of the newest PROBES measure; again where the tank is another one
     TARN_IPC_READINGS = 46,      ///< what they measured behind some steps
+    TARN_IPC_SCENE_TOLD = 47,    ///< it is in the memory that came along, or why it isn't
     // both ways
     TARN_IPC_STATE_HEAD = 64,
     TARN_IPC_STATE_CHUNK = 65,
@@ -225,6 +228,27 @@ typedef struct tarn_ipc_replay {
     int box;                   ///< as in tarn_ipc_load, where there are bytes
 } tarn_ipc_replay;
 
+/// The tank as it stands, as an archive (scene_archive.h). What was wanted before isn't any more.
+typedef struct tarn_ipc_scene_wanted {
+    uint32_t ask; ///< which one it is; told again by SCENE_TOLD
+    int box;      ///< as in tarn_ipc_load: memory that it is put into
+} tarn_ipc_scene_wanted;
+
+/// Why there is none.
+typedef enum tarn_ipc_scene_lack {
+    TARN_IPC_SCENE_LACKS_NOT,   ///< there is one
+    TARN_IPC_SCENE_LACKS_WORDS, ///< no scene can tell this tank
+    TARN_IPC_SCENE_LACKS_ROOM,  ///< not now: memory, or the device
+    TARN_IPC_SCENE_LACK_COUNT
+} tarn_ipc_scene_lack;
+
+typedef struct tarn_ipc_scene_told {
+    uint32_t ask;
+    uint32_t lack;       ///< tarn_ipc_scene_lack
+    uint32_t byte_count; ///< in the memory, up to TARN_IPC_SCENE_TOLD_BYTES_MAX
+    tarn_text why;       ///< where one lacks
+} tarn_ipc_scene_told;
+
 typedef struct tarn_ipc_ping {
     uint32_t id;
 } tarn_ipc_ping;
@@ -321,6 +345,8 @@ typedef struct tarn_ipc_message {
         tarn_ipc_readings readings;
         tarn_ipc_replay replay;
         tarn_ipc_replay_wanted replay_wanted;
+        tarn_ipc_scene_wanted scene_wanted;
+        tarn_ipc_scene_told scene_told;
         tarn_ipc_ping ping; ///< and pong
         tarn_ipc_restore restore;
         tarn_ipc_save save; ///< and made

@@ -1,6 +1,8 @@
 // PLY: a head that declares elements and their properties, then the elements, as text or as bytes in either order.
-// Begin at tarn_mesh_ply_read. The format: G. Turk, "The PLY Polygon File Format", Stanford University, 1994.
+// Begin at tarn_mesh_ply_read, or for particles at tarn_particles_ply_read. The format: G. Turk, "The PLY Polygon File
+// Format", Stanford University, 1994.
 #include "server/common/mesh_formats.h"
+#include "server/common/particles_file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,8 +23,22 @@ static const struct {
     [FLOAT32] = {"float", "float32", 4}, [FLOAT64] = {"double", "float64", 8},
 };
 
-/// What is wanted of a property. The first three are numbers of a vertex.
-typedef enum ply_role { ROLE_X, ROLE_Y, ROLE_Z, ROLE_CORNERS, ROLE_NONE } ply_role;
+/// What is wanted of a property. Those in front of the corners are numbers of a vertex; of a mesh's, the first three.
+typedef enum ply_role {
+    ROLE_X,
+    ROLE_Y,
+    ROLE_Z,
+    ROLE_VX,
+    ROLE_VY,
+    ROLE_VZ,
+    ROLE_LIQUID,
+    ROLE_RED,
+    ROLE_GREEN,
+    ROLE_BLUE,
+    ROLE_CORNERS,
+    ROLE_NONE
+} ply_role;
+static const char *const role_names[ROLE_CORNERS] = {"x", "y", "z", "vx", "vy", "vz", "liquid", "red", "green", "blue"};
 
 typedef struct ply_property {
     ply_role role;
@@ -40,7 +56,8 @@ typedef struct ply_element {
 } ply_element;
 
 typedef struct ply {
-    tarn_mesh_builder *builder;
+    tarn_mesh_builder *builder; ///< NULL: it is particles that are read
+    tarn_particles *particles;
     tarn_text_cursor *cursor;
     ply_form form;
     uint32_t vertex_count; ///< as declared
@@ -118,13 +135,16 @@ static tarn_status read_type(ply *p, tarn_text_word word, ply_type *type)
                   tarn_text_show(word).text);
 }
 
-static ply_role role_of(ply_kind kind, bool is_list, tarn_text_word name)
+static ply_role role_of(const ply *p, ply_kind kind, bool is_list, tarn_text_word name)
 {
-    static const char *const axes[] = {"x", "y", "z"};
-    for (int axis = 0; axis < 3 && kind == KIND_VERTEX && !is_list; axis++) {
-        if (tarn_text_is(name, axes[axis])) {
-            return (ply_role)axis;
+    const int numbers = p->builder != NULL ? ROLE_VX : ROLE_CORNERS;
+    for (int role = 0; role < numbers && kind == KIND_VERTEX && !is_list; role++) {
+        if (tarn_text_is(name, role_names[role])) {
+            return (ply_role)role;
         }
+    }
+    if (p->builder == NULL) {
+        return ROLE_NONE;
     }
     const bool is_corners = tarn_text_is(name, "vertex_indices") || tarn_text_is(name, "vertex_index");
     return kind == KIND_FACE && is_list && is_corners ? ROLE_CORNERS : ROLE_NONE;
@@ -151,7 +171,7 @@ static tarn_status read_property(ply *p)
         word = tarn_text_next(p->cursor);
     }
     const tarn_status status = read_type(p, word, &property.type);
-    property.role = role_of(element->kind, property.is_list, tarn_text_next(p->cursor));
+    property.role = role_of(p, element->kind, property.is_list, tarn_text_next(p->cursor));
     for (uint32_t i = 0; i < element->property_count && status == TARN_OK; i++) {
         if (property.role != ROLE_NONE && element->properties[i].role == property.role) {
             return REFUSE(p, "found a property of %s twice", element->name.text);
@@ -181,7 +201,12 @@ static tarn_status check_head(ply *p)
         if (element->kind == KIND_VERTEX && element->count > 0 && (roles & axes) != axes) {
             return REFUSE(p, "found vertices without x, y or z, allowed are properties of these names");
         }
-        if (element->kind == KIND_FACE && element->count > 0 && (roles & 1U << ROLE_CORNERS) == 0) {
+        const uint32_t colour = 1U << ROLE_RED | 1U << ROLE_GREEN | 1U << ROLE_BLUE;
+        if (element->kind == KIND_VERTEX && (roles & colour) != 0 && (roles & colour) != colour) {
+            return REFUSE(p, "found some of red, green and blue, allowed are all of them or none");
+        }
+        if (p->builder != NULL && element->kind == KIND_FACE && element->count > 0 &&
+            (roles & 1U << ROLE_CORNERS) == 0) {
             return REFUSE(p, "found faces without corners, allowed is a property list vertex_indices or vertex_index");
         }
     }
@@ -335,18 +360,79 @@ static tarn_status read_list(ply *p, const ply_element *element, uint32_t index,
     return status;
 }
 
+/// A vertex as a particle. @param values  by role; what isn't there is 0
+static tarn_status take_particle(ply *p, const ply_element *element, uint32_t index, const double *values)
+{
+    tarn_seed_particle *particle = &p->particles->of[p->particles->count];
+    bool is_right = true;
+    for (int a = 0; a < 3; a++) {
+        particle->position_m[a] = (float)values[ROLE_X + a];
+        particle->velocity_m_s[a] = (float)values[ROLE_VX + a];
+        is_right &= isfinite(particle->position_m[a]) && isfinite(particle->velocity_m_s[a]);
+        is_right &= values[ROLE_RED + a] >= 0.0 && values[ROLE_RED + a] <= 255.0;
+    }
+    if (!is_right || !(values[ROLE_LIQUID] >= 0.0 && values[ROLE_LIQUID] < TARN_TANK_LIQUIDS_MAX)) {
+        return REFUSE(p,
+                      "%s %u: found a number that is none of a particle's; allowed are places and velocities, "
+                      "colours from 0 to 255, liquids from 0 to %d",
+                      element->name.text, index, TARN_TANK_LIQUIDS_MAX - 1);
+    }
+    particle->liquid = (uint8_t)values[ROLE_LIQUID];
+    for (int a = 0; a < 3; a++) {
+        particle->colour[a] = (uint8_t)values[ROLE_RED + a];
+    }
+    p->particles->count++;
+    return TARN_OK;
+}
+
 static tarn_status read_one(ply *p, const ply_element *element, uint32_t index)
 {
-    double at_m[3] = {0.0, 0.0, 0.0};
+    double values[ROLE_CORNERS] = {0.0};
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < element->property_count && status == TARN_OK; i++) {
         const ply_property *property = &element->properties[i];
-        const bool is_axis = property->role <= ROLE_Z;
+        const bool is_number = property->role < ROLE_CORNERS;
         status = property->is_list
                      ? read_list(p, element, index, property)
-                     : read_value(p, element, index, property->type, is_axis ? &at_m[property->role - ROLE_X] : NULL);
+                     : read_value(p, element, index, property->type, is_number ? &values[property->role] : NULL);
     }
-    return status == TARN_OK && element->kind == KIND_VERTEX ? tarn_mesh_builder_place(p->builder, at_m) : status;
+    if (status != TARN_OK || element->kind != KIND_VERTEX) {
+        return status;
+    }
+    return p->builder != NULL ? tarn_mesh_builder_place(p->builder, values) : take_particle(p, element, index, values);
+}
+
+/// Room for the particles that are declared, where the file can have as many: each has 3 numbers at least.
+static tarn_status make_room(ply *p)
+{
+    const ply_element *vertices = NULL;
+    for (uint32_t i = 0; i < p->element_count; i++) {
+        vertices = p->elements[i].kind == KIND_VERTEX ? &p->elements[i] : vertices;
+    }
+    const uint32_t count = vertices != NULL ? vertices->count : 0;
+    if (count > (size_t)(p->cursor->end - p->cursor->at) / 3) {
+        return refuse_end(p, vertices, 0);
+    }
+    bool has_colours = false;
+    for (uint32_t i = 0; vertices != NULL && i < vertices->property_count; i++) {
+        has_colours |= vertices->properties[i].role == ROLE_RED;
+    }
+    if (p->particles->count > 0 && has_colours != p->particles->have_colours) {
+        return REFUSE(p, "found particles %s, allowed are either in all files",
+                      has_colours ? "with colours" : "without");
+    }
+    p->particles->have_colours = has_colours;
+    const size_t all = p->particles->count + (size_t)count;
+    if (all > TARN_TANK_PARTICLES_MAX) {
+        return tarn_text_refuse(p->cursor, TARN_E_LIMIT, "found %zu particles with those before, allowed are %d", all,
+                                TARN_TANK_PARTICLES_MAX);
+    }
+    tarn_seed_particle *larger = realloc(p->particles->of, (all > 0 ? all : 1) * sizeof *larger);
+    if (larger == NULL) {
+        return tarn_text_refuse(p->cursor, TARN_E_MEMORY, "out of memory for %zu particles", all);
+    }
+    p->particles->of = larger;
+    return TARN_OK;
 }
 
 static tarn_status read_elements(ply *p)
@@ -369,16 +455,20 @@ static tarn_status read_elements(ply *p)
     return TARN_OK;
 }
 
-tarn_status tarn_mesh_ply_read(tarn_mesh_builder *builder)
+static tarn_status read_all(tarn_mesh_builder *builder, tarn_particles *particles, tarn_text_cursor *cursor)
 {
     ply *p = calloc(1, sizeof *p);
     if (p == NULL) {
-        return tarn_text_refuse(builder->cursor, TARN_E_MEMORY, "out of memory for the head");
+        return tarn_text_refuse(cursor, TARN_E_MEMORY, "out of memory for the head");
     }
     p->builder = builder;
-    p->cursor = builder->cursor;
+    p->particles = particles;
+    p->cursor = cursor;
     p->form = FORM_COUNT;
     tarn_status status = read_head(p);
+    if (status == TARN_OK && particles != NULL) {
+        status = make_room(p);
+    }
     if (status == TARN_OK) {
         p->cursor->line = p->form == FORM_TEXT ? p->cursor->line : 0;
         status = read_elements(p);
@@ -386,4 +476,17 @@ tarn_status tarn_mesh_ply_read(tarn_mesh_builder *builder)
     }
     free(p);
     return status;
+}
+
+tarn_status tarn_mesh_ply_read(tarn_mesh_builder *builder)
+{
+    return read_all(builder, NULL, builder->cursor);
+}
+
+tarn_status tarn_particles_ply_read(const char *origin, const void *bytes, size_t byte_count, tarn_particles *particles,
+                                    char *why, size_t why_bytes)
+{
+    tarn_text_cursor cursor = {
+        .at = bytes, .end = (const char *)bytes + byte_count, .origin = origin, .why = why, .why_bytes = why_bytes};
+    return read_all(NULL, particles, &cursor);
 }

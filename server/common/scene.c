@@ -3,7 +3,8 @@
 //
 //     bytes -> JSON -> tables: names, types, ranges (the schema's part) -> the fields together -> tarn_scene
 //              scene_reader.c, scene_values.c: the core    scene_fit_...
-//              scene_tank.c, scene_liquids.c, scene_solids.c, scene_shapes.c, scene_probes.c: one part of a scene each
+//              scene_tank.c, scene_liquids.c, scene_solids.c, scene_shapes.c, scene_probes.c,
+//              scene_particles.c: one part of a scene each
 //                                                          scene_assets.c: files, distance fields
 #include "server/common/scene.h"
 #include "server/common/scene/scene_draft.h"
@@ -26,14 +27,18 @@ void tarn_scene_free(tarn_scene *scene)
         tarn_distance_field_free(&scene->tank.fields[i]);
     }
     scene->tank.field_count = 0;
+    free((void *)(uintptr_t)scene->tank.particles);
+    scene->tank.particles = NULL;
+    scene->tank.particle_count = 0;
 }
 
 /// From JSON to the draft's scene.
 static bool fill_draft(scene_reader *r, const json_t *json, scene_draft *d)
 {
     return scene_read_scene(r, json, d) && scene_fit_cells(r, d) && scene_fit_gravity(r, d) &&
-           scene_fit_liquids(r, d) && scene_fit_blocks(r, d) && scene_fit_tank_motion(r, d) && scene_fit_solids(r, d) &&
-           scene_fit_regions(r, d) && scene_fit_particles(r, d) && scene_fit_probes(r, d);
+           scene_fit_liquids(r, d) && scene_fit_blocks(r, d) && scene_fit_particle_files(r, d) &&
+           scene_fit_tank_motion(r, d) && scene_fit_solids(r, d) && scene_fit_regions(r, d) &&
+           scene_fit_particles(r, d) && scene_fit_probes(r, d);
 }
 
 static bool check_name(scene_reader *r, const char *name)

@@ -15,7 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TARN_SCENE_SPEED_MAX_M_S 20.0 ///< of liquid and bodies at the start, and of taps, per axis
+#define TARN_SCENE_SPEED_MAX_M_S 20.0             ///< of liquid and bodies at the start, and of taps, per axis
+#define TARN_SCENE_PARTICLE_SPEED_MAX_M_S 1000.0f ///< of a particle that a file has, per axis; a step limits it further
+#define TARN_SCENE_SPIN_MAX_RAD_S 100.0           ///< of a free solid at the start, about an axis
 #define TARN_SCENE_CELL_M_MIN 1e-4
 #define TARN_SCENE_CELL_M_MAX 10.0
 #define TARN_SCENE_DT_S_MIN 1e-4
@@ -35,9 +37,11 @@ enum {
     TARN_SCENE_FILE_NAME_MAX = 120,      ///< bytes of the name of a file in a scene
     TARN_SCENE_FILE_BYTES_MAX = 8 << 20, ///< of a file that a scene names
     TARN_SCENE_HEIGHTS_MAX = 256,        ///< of a heightfield, per axis
-    TARN_SCENE_SIZE_M_MAX = 10240,       ///< per axis
-    TARN_SCENE_PER_AXIS_MAX = 4,         ///< particles per cell and axis
-    TARN_SCENE_WHY_BYTES = 512,          ///< enough for every sentence of this module
+    TARN_SCENE_PARTICLE_FILES_MAX = 4,
+    TARN_SCENE_CROWD_MAX = 64, ///< particles of files in a cell, for each that it would be seeded with
+    TARN_SCENE_SIZE_M_MAX = 10240, ///< per axis
+    TARN_SCENE_PER_AXIS_MAX = 4,   ///< particles per cell and axis
+    TARN_SCENE_WHY_BYTES = 512,    ///< enough for every sentence of this module
 };
 
 /// Where the tank itself is at a time. Position and angles change evenly between key frames, so that from 0 to 360
@@ -74,7 +78,7 @@ typedef struct tarn_scene {
     /// Of the scene's JSON and the files that it names (FNV-1a): whether two lead to the same water. What only people
     /// read or measure with isn't in it, nor how the JSON is laid out.
     uint64_t fingerprint;
-    tarn_tank_desc tank; ///< its fields' memory is the scene's
+    tarn_tank_desc tank; ///< the memory of its fields and particles is the scene's
 } tarn_scene;
 
 /// Reads a scene file and the files that it names, which lie in its folder or below. `why` names the file, the field's
@@ -120,8 +124,8 @@ tarn_status tarn_scene_read_kept(struct tarn_scene_pack *pack, tarn_scene *scene
 tarn_status tarn_scene_read_text(const char *origin, const char *folder, const char *name, const char *text,
                                  size_t text_bytes, tarn_scene *scene, char *why, size_t why_bytes);
 
-/// Gives back the memory of a scene that was read, whose distance fields are gone then. Takes NULL, a scene that was
-/// zeroed, and one that was freed before.
+/// Gives back the memory of a scene that was read, whose distance fields and particles are gone then. Takes NULL, a
+/// scene that was zeroed, and one that was freed before.
 void tarn_scene_free(tarn_scene *scene);
 
 /// Whether the scene turns or shakes its tank.

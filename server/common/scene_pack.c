@@ -100,6 +100,13 @@ tarn_status tarn_scene_pack_add(tarn_scene_pack *pack, const char *name, const v
     return TARN_OK;
 }
 
+bool tarn_scene_pack_names(const tarn_scene_entry *scene, const char *name)
+{
+    char quoted[TARN_SCENE_PACK_NAME_BYTES_MAX + 3];
+    const int bytes = snprintf(quoted, sizeof quoted, "\"%s\"", name);
+    return memmem(scene->bytes, scene->byte_count, quoted, (size_t)bytes) != NULL;
+}
+
 static bool is_json(const char *name)
 {
     const size_t length = strlen(name), end = strlen(".json");

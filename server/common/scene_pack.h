@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 enum {
-    TARN_SCENE_PACK_ENTRIES_MAX = 17,               ///< the JSON, and a file for each of a tank's fields
+    TARN_SCENE_PACK_ENTRIES_MAX = 21,               ///< the JSON, a file for each of a tank's fields, 4 of particles
     TARN_SCENE_PACK_NAME_BYTES_MAX = 127,           ///< of an entry
     TARN_SCENE_PACK_ENTRY_BYTES_MAX = 8 << 20,      ///< of its content
-    TARN_SCENE_PACK_BYTES_MAX = (8 * 17 + 1) << 20, ///< of all
+    TARN_SCENE_PACK_BYTES_MAX = (8 * 21 + 1) << 20, ///< of all
 };
 
 /// Zero at first.
@@ -42,6 +42,9 @@ uint32_t tarn_scene_pack_count(const tarn_scene_pack *pack);
 
 /// @return false: no file of that name is in it
 bool tarn_scene_pack_find(const tarn_scene_pack *pack, const char *name, tarn_scene_entry *entry);
+
+/// Whether the scene's text has a file's name in quotes, wherever that is. @param scene  the JSON
+bool tarn_scene_pack_names(const tarn_scene_entry *scene, const char *name);
 
 /// Whether bytes are whole entries within the limits, of names that a scene may give files, none of them twice, a JSON
 /// first.

@@ -100,10 +100,14 @@ static bool look(tarn_gate *gate)
     return gate->head.status != 0 || gate->byte_count >= all_bytes;
 }
 
-/// So many bytes more of an upload were passed on.
+/// So many bytes more of an upload were passed on, which gives it time: what came fast is no leave to stay for minutes.
 static void note_upload(tarn_gate *gate, size_t byte_count)
 {
+    const uint64_t latest_ns =
+        tarn_clock_monotonic_ns() + (TARN_GATEWAY_BODY_MS_MAX + TARN_GATEWAY_UPLOAD_CREDIT_MS_MAX) * UINT64_C(1000000);
     gate->upload_bytes += (uint32_t)byte_count;
+    gate->upload_due_ns += byte_count * UINT64_C(1000000000) / TARN_GATEWAY_UPLOAD_BYTES_PER_S_MIN;
+    gate->upload_due_ns = gate->upload_due_ns < latest_ns ? gate->upload_due_ns : latest_ns;
     TARN_ASSERT(gate->upload_bytes <= gate->head.body_bytes);
     if (gate->upload_bytes == gate->head.body_bytes) {
         enter(gate, TARN_GATE_ANSWERING, tarn_clock_monotonic_ns());
@@ -133,6 +137,7 @@ static ssize_t pass_upload(tarn_gate *gate, tarn_gate_reader read, void *from, c
     used += come;
     enter(gate, TARN_GATE_UPLOAD, tarn_clock_monotonic_ns());
     gate->answer_bytes = gate->upload_bytes = 0;
+    gate->upload_due_ns = gate->since_ns + TARN_GATEWAY_BODY_MS_MAX * UINT64_C(1000000);
     note_upload(gate, come);
     ssize_t got = 1;
     while (got > 0 && gate->phase == TARN_GATE_UPLOAD && used < byte_count) {
@@ -267,11 +272,11 @@ tarn_gate_verdict tarn_gate_tick(tarn_gate *gate, uint64_t now_ns)
     case TARN_GATE_BODY:
         return !gate->is_cut && ms > TARN_GATEWAY_BODY_MS_MAX ? TARN_GATE_IS_LATE : TARN_GATE_STAYS;
     case TARN_GATE_UPLOAD:
-        return ms > TARN_GATEWAY_BODY_MS_MAX + gate->upload_bytes * UINT64_C(1000) / TARN_GATEWAY_UPLOAD_BYTES_PER_S_MIN
-                   ? TARN_GATE_ENDS
-                   : TARN_GATE_STAYS;
+        return now_ns > gate->upload_due_ns ? TARN_GATE_ENDS : TARN_GATE_STAYS;
     case TARN_GATE_ANSWERING:
-        return ms > TARN_GATEWAY_ANSWER_MS_MAX + gate->answer_bytes * 1000 / TARN_GATEWAY_ANSWER_BYTES_PER_S_MIN
+        // What is checked before it is answered has its own limit, which is told of.
+        return ms > TARN_GATEWAY_ANSWER_MS_MAX + (gate->head.is_upload ? TARN_GATEWAY_UPLOAD_CHECK_MS_MAX : 0) +
+                            gate->answer_bytes * 1000 / TARN_GATEWAY_ANSWER_BYTES_PER_S_MIN
                    ? TARN_GATE_ENDS
                    : TARN_GATE_STAYS;
     case TARN_GATE_OVER:

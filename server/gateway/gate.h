@@ -42,8 +42,9 @@ typedef struct tarn_gate {
     bool is_drained;   ///< over, and what comes is thrown away unread: nobody reads through the gate any more
     uint64_t since_ns; ///< when the phase began, or in HEAD its first byte came
     uint64_t answer_bytes;
-    uint32_t upload_bytes; ///< of the body that were passed on
-    char *bytes;           ///< head and body so far, of its own memory; NULL: nothing has come
+    uint32_t upload_bytes;  ///< of the body that were passed on
+    uint64_t upload_due_ns; ///< when more of it has to have come
+    char *bytes;            ///< head and body so far, of its own memory; NULL: nothing has come
     size_t byte_count, looked, head_bytes;
     tarn_http_head head; ///< of the request that was passed on last; its views hold until that is answered
     tarn_ws_frames frames;

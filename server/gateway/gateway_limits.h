@@ -132,13 +132,20 @@ enum {
     TARN_GATEWAY_MODERATE_BURST = 50,   ///< of it at once
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
 
+    // a tank as it stands, told as a scene
+    TARN_GATEWAY_TELLING_MS_MAX = 25000, ///< until its worker has done so
+    TARN_GATEWAY_TELLING_KEEP_MS = 2000, ///< in which it is told once, however many want it
+    TARN_GATEWAY_MADE_PER_MINUTE = 30,   ///< archives of the scene that one tank was made from
+
     // scenes that owners upload
     TARN_GATEWAY_UPLOAD_BYTES_MAX = 32 << 20,      ///< of one, as an archive; --uploads says how many of all
     TARN_GATEWAY_UPLOAD_BYTES_PER_S_MIN = 65536,   ///< that it comes at, beyond TARN_GATEWAY_BODY_MS_MAX
+    TARN_GATEWAY_UPLOAD_CREDIT_MS_MAX = 30000,     ///< that what came faster gives
     TARN_GATEWAY_UPLOAD_QUEUE_BYTES = 262144,      ///< of it that wait for the process that reads it
     TARN_GATEWAY_UPLOAD_QUEUE_FULL_BYTES = 131072, ///< above which the client has to wait
     TARN_GATEWAY_UPLOAD_CHECK_MS_MAX = 25000,      ///< from its last byte to what came of it
     TARN_GATEWAY_UPLOADING_MAX = 2,                ///< at once, each with a process of its own
+    TARN_GATEWAY_UPLOADING_OWN_MAX = 1,            ///< of these of a token, or of all that have a session's key
     TARN_GATEWAY_UPLOADS_MAX = 256,                ///< that are kept
     TARN_GATEWAY_UPLOADS_OWN_MAX = 16,             ///< of a token, or of all that have a session's key
     TARN_GATEWAY_UPLOADS_PER_MINUTE = 10,          ///< to one session

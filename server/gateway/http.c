@@ -339,6 +339,9 @@ int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
         const int answered = tarn_http_upload_writable(response, wsi);
         return answered == 1 ? 0 : answered;
     }
+    if (response != NULL && (response->telling.is_told || response->telling.session != NULL)) {
+        return tarn_http_telling_writable(response, wsi);
+    }
     return response != NULL ? tarn_http_go_on(response, wsi) : 0;
 }
 

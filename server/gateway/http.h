@@ -21,6 +21,7 @@ typedef struct tarn_http_response {
     struct tarn_scene_page *scene_page; ///< whose bytes these are; NULL: none
     struct tarn_upload *upload;         ///< that the request's body goes to; NULL: none
     bool upload_is_whole;               ///< all of that has come
+    tarn_telling_wait telling;          ///< for a tank as it stands
     size_t byte_count, sent;
     bool ends;               ///< the connection ends after it: a request with a body, which nobody reads
     bool expects;            ///< a body that makes a session, or

@@ -69,4 +69,7 @@ int tarn_http_upload_body_end(tarn_http_response *response, struct lws *wsi);
 /// where there is nothing to be told
 int tarn_http_upload_writable(tarn_http_response *response, struct lws *wsi);
 
+/// Answers with the tank as it stands once that is known. @return as tarn_http_writable
+int tarn_http_telling_writable(tarn_http_response *response, struct lws *wsi);
+
 #endif

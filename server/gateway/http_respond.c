@@ -132,6 +132,7 @@ void tarn_http_release(tarn_http_response *response)
     response->scene_page = NULL;
     tarn_upload_close(response->upload);
     response->upload = NULL;
+    tarn_session_telling_leave(&response->telling);
     free(response->made);
     response->made = NULL;
     response->byte_count = 0;

@@ -3,6 +3,7 @@
 #include "server/common/log.h"
 #include "server/common/scene.h"
 #include "server/gateway/http_inside.h"
+#include "server/gateway/turn_taking.h"
 #include "server/gateway/upload_pages.h"
 
 #include <stdio.h>
@@ -37,22 +38,64 @@ int tarn_http_respond_scene(tarn_gateway *gateway, tarn_http_response *response,
     return tarn_http_respond_page(response, wsi, &page->page);
 }
 
-/// The scene that a session's tank was made from: one of its files, or all of them as an archive.
-/// @param file  NULL: the archive
+/// There is one, or it is known why there is none.
+static void on_told(void *user)
+{
+    struct lws *wsi = user;
+    lws_callback_on_writable(wsi);
+    lws_cancel_service(lws_get_context(wsi));
+}
+
+int tarn_http_telling_writable(tarn_http_response *response, struct lws *wsi)
+{
+    tarn_telling_wait *told = &response->telling;
+    if (!told->is_told) {
+        return told->session != NULL ? 0 : 1; // it waits, or for nothing
+    }
+    tarn_scene_page *page = told->page;
+    told->is_told = false;
+    told->page = NULL;
+    if (page == NULL) {
+        return tarn_http_refuse_json(response, wsi, told->status, told->why);
+    }
+    response->scene_page = page;
+    return tarn_http_respond_page(response, wsi, &page->page);
+}
+
+/// The tank as it stands, once its worker has told it.
+static int respond_standing(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, tarn_session *session)
+{
+    response->is_scene = true;
+    response->shared_with = tarn_http_named_origin(gateway, wsi);
+    response->telling = (tarn_telling_wait){.is_done = on_told, .user = wsi};
+    tarn_session_telling_want(session, &gateway->scene_pages, &response->telling);
+    return tarn_http_telling_writable(response, wsi);
+}
+
+/// A tank as it stands, or the scene that it was made from: one of its files, or all of them.
+/// @param file  NULL: the tank as it stands
 static int respond_own_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *file)
 {
     if (!tarn_http_is_get(wsi)) {
         return tarn_http_refuse_method(response, wsi, "GET, HEAD");
     }
-    const tarn_session *session =
+    tarn_session *session =
         tarn_session_pages_seen_by(&gateway->sessions, response->moved, response->pass, &tarn_http_answer);
     if (session == NULL) {
         return tarn_http_respond_answer(response, wsi, 0);
     }
+    if (file == NULL) {
+        return respond_standing(gateway, response, wsi, session);
+    }
+    const bool is_all = strcmp(file, TARN_UPLOAD_PAGES_MADE) == 0;
+    if (is_all && !tarn_turn_allow(&session->made_due_ns, 60000 / TARN_GATEWAY_MADE_PER_MINUTE,
+                                   TARN_GATEWAY_MADE_PER_MINUTE)) { // each is put together anew
+        return tarn_http_refuse_json(response, wsi, 429,
+                                     "this scene was taken too often just now; try again in a moment");
+    }
     tarn_scene_page *page = NULL;
-    const tarn_status status = file != NULL
-                                   ? tarn_scene_page_open_kept(&gateway->scene_pages, session->box_fd, file, &page)
-                                   : tarn_scene_page_open_archive(&gateway->scene_pages, session->box_fd, &page);
+    const tarn_status status = is_all ? tarn_scene_page_open_archive(&gateway->scene_pages, session->box_fd, &page)
+                                      : tarn_scene_page_open_kept(&gateway->scene_pages, session->box_fd, file, &page);
     if (status != TARN_OK) {
         return tarn_http_refuse_json(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 503,
                                      status == TARN_E_NOT_FOUND ? "this tank's scene has no such file"

@@ -341,6 +341,7 @@ void tarn_listener_stood(tarn_listener *listener, const tarn_standstill *stood)
     for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_standstill_move(stood, &listener->connections[i].moved_ns);
         tarn_standstill_move(stood, &listener->connections[i].gate.since_ns);
+        listener->connections[i].gate.upload_due_ns += stood->ns;
     }
 }
 

@@ -222,6 +222,23 @@ tarn_status tarn_scene_page_open_archive(tarn_scene_pages *pages, int box_fd, ta
     return status == TARN_OK ? share_made(pages, &made, page) : status;
 }
 
+tarn_status tarn_scene_page_take(tarn_scene_pages *pages, uint8_t *bytes, size_t byte_count, tarn_scene_page **page)
+{
+    tarn_scene_page *made = calloc(1, sizeof *made);
+    *page = made;
+    if (made == NULL) {
+        free(bytes);
+        return TARN_E_MEMORY;
+    }
+    made->page = (tarn_page){.type = "application/x-tar", .bytes = bytes, .byte_count = byte_count};
+    tarn_page_tag(&made->page);
+    made->pages = pages;
+    made->user_count = 1;
+    made->next = pages->first;
+    pages->first = made;
+    return TARN_OK;
+}
+
 void tarn_scene_page_close(tarn_scene_page *page)
 {
     if (page == NULL || --page->user_count > 0) {

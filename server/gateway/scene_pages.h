@@ -53,6 +53,10 @@ tarn_status tarn_scene_page_open_kept(tarn_scene_pages *pages, int box_fd, const
 /// @return as the others; TARN_E_LIMIT: it would have more than TARN_GATEWAY_PAGE_BYTES_MAX
 tarn_status tarn_scene_page_open_archive(tarn_scene_pages *pages, int box_fd, tarn_scene_page **page);
 
+/// An archive that was made, as a page of its own, which nobody keeps for later.
+/// @param bytes  of malloc; the page's from now on, or gone where there is no memory for it
+tarn_status tarn_scene_page_take(tarn_scene_pages *pages, uint8_t *bytes, size_t byte_count, tarn_scene_page **page);
+
 /// Gives a page back; it is gone with its last user. Takes NULL.
 void tarn_scene_page_close(tarn_scene_page *page);
 

@@ -577,6 +577,9 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
         return tarn_session_probes_answered(session, &message->probed);
     case TARN_IPC_READINGS:
         return tarn_session_probes_read(session, &message->readings);
+    case TARN_IPC_SCENE_TOLD:
+        tarn_session_telling_told(session, &message->scene_told);
+        return TARN_OK;
     case TARN_IPC_REPLAY_WANTED:
         tarn_session_replay_wanted(session, &message->replay_wanted);
         return TARN_OK;
@@ -727,6 +730,7 @@ void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
         }
         tell_gone(session);
         tarn_session_probes_send(session);
+        tarn_session_telling_tick(session, now_ns);
         bound_viewers(session, now_ns);
         tell_viewers(session);
         tarn_presence_beat(session, now_ns);

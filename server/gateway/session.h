@@ -22,6 +22,7 @@
 #include "server/gateway/session_counts.h"
 #include "server/gateway/session_past.h"
 #include "server/gateway/session_probes.h"
+#include "server/gateway/session_telling.h"
 #include "server/gateway/stages.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/workers.h"
@@ -101,6 +102,8 @@ typedef struct tarn_session {
     tarn_session_probes probes;
     uint64_t fresh_due_ns;  ///< up to when fresh starts are used up
     uint64_t upload_due_ns; ///< the same of scenes that are uploaded
+    uint64_t made_due_ns;   ///< the same of archives of the scene that it was made from
+    tarn_session_telling telling;
 } tarn_session;
 
 /// All of them, and what they need of the others; set before any is opened.

@@ -149,6 +149,7 @@ void tarn_session_end(tarn_session *session, const char *sentence)
         tarn_store_drop(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->name);
     }
     tarn_uploads_end_session(session->all->uploads, session->name);
+    tarn_session_telling_end(session);
     session->id = 0;
 }
 

@@ -28,7 +28,8 @@ struct tarn_upload {
     uv_poll_t poll;
     uint32_t handles_open;
     int fd; ///< of the socket; -1: closed
-    bool has_ended, is_told, is_done, is_closed, is_late, is_orphan;
+    bool has_ended, is_told, is_over, is_done, is_closed, is_late, is_orphan;
+    uint64_t settles_at;       ///< it is kept, once the folder's changes have come so far; 0: it isn't
     tarn_uploads_place *place; ///< NULL: it takes none any more
     bool is_whole;             ///< all of the body has come
     int64_t exit_status;
@@ -141,13 +142,31 @@ static bool take_line(tarn_upload *upload)
     return is_right;
 }
 
+/// What came of it is known: whoever waits is told.
+static void tell(tarn_upload *upload)
+{
+    upload->is_done = true;
+    if (!upload->is_closed) {
+        upload->plan.is_done(upload->plan.user);
+    }
+}
+
+static void on_settled(tarn_uploads *uploads)
+{
+    for (tarn_upload *upload = uploads->running; upload != NULL; upload = upload->next) {
+        if (upload->is_over && !upload->is_done && upload->settles_at <= uploads->settling.done) {
+            tell(upload);
+        }
+    }
+}
+
 static void finish(tarn_upload *upload)
 {
     tarn_text why;
-    if (upload->is_done || !upload->has_ended || !upload->is_told) {
+    if (upload->is_over || !upload->has_ended || !upload->is_told) {
         return;
     }
-    upload->is_done = true;
+    upload->is_over = true;
     leave_place(upload);
     const tarn_uploads_scene *kept = NULL;
     if (upload->is_closed || upload->is_orphan || !take_line(upload)) {
@@ -158,13 +177,15 @@ static void finish(tarn_upload *upload)
     if (kept != NULL) {
         upload->result.status = 201;
         upload->result.scene = *kept;
+        upload->uploads->settling.settled = on_settled;
+        upload->settles_at = tarn_uploads_settle(upload->uploads);
     } else if (upload->is_orphan) {
         fail(upload, 404, "there is no such session any more");
     } else if (upload->result.status == 0) {
         fail(upload, 503, why);
     }
-    if (!upload->is_closed) {
-        upload->plan.is_done(upload->plan.user);
+    if (!upload->is_done && upload->settles_at <= upload->uploads->settling.done) {
+        tell(upload);
     }
 }
 
@@ -311,10 +332,8 @@ tarn_status tarn_upload_begin(tarn_uploads *uploads, const tarn_upload_plan *pla
         snprintf(why, sizeof(tarn_text), "the server has no memory for it now");
         return TARN_E_MEMORY;
     }
-    upload->place = tarn_uploads_take_place(uploads, plan->session, plan->by, plan->byte_count);
+    upload->place = tarn_uploads_take_place(uploads, plan->session, plan->by, plan->byte_count, why);
     if (upload->place == NULL) {
-        snprintf(why, sizeof(tarn_text), "%d scenes are being uploaded, which is all at once; try again in a moment",
-                 TARN_GATEWAY_UPLOADING_MAX);
         free(upload);
         return TARN_E_LIMIT;
     }

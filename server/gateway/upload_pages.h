@@ -5,7 +5,9 @@
 ///                                      TARN_GATEWAY_UPLOAD_BYTES_MAX bytes: 201 with the scene's id, once it has been
 ///                                      found right and is kept
 ///     DELETE /sessions/NAME/scenes/ID  removes one
-///     GET    /sessions/NAME/scene      the scene that the tank was made from as such an archive; for whoever may join
+///     GET    /sessions/NAME/scene      the tank as it stands, told as a scene, as such an archive (session_telling.h);
+///                                      for whoever may join
+///     GET    /sessions/NAME/scene/made.tar  the scene that it was made from; the same
 ///
 /// Refusals are as those of session_pages.h: 400 (what is wrong with the scene), 403, 404, 409 (no more may be kept, or
 /// none are taken), 413, 429 (too often), 503 (too many at once).
@@ -15,8 +17,9 @@
 #include "server/gateway/session_pages.h"
 #include "server/gateway/upload.h"
 
-#define TARN_UPLOAD_PAGES_VERB "/scenes" ///< behind a session's name
-#define TARN_UPLOAD_PAGES_SCENE "/scene" ///< the same, of the archive
+#define TARN_UPLOAD_PAGES_VERB "/scenes"  ///< behind a session's name
+#define TARN_UPLOAD_PAGES_SCENE "/scene"  ///< the same, of the archive
+#define TARN_UPLOAD_PAGES_MADE "made.tar" ///< behind that and a slash
 
 /// Lists those of a session; where none are taken it says that of none any bytes may come.
 void tarn_upload_pages_list(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer);

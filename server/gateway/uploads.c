@@ -1,6 +1,7 @@
 // A list of what is in the folder, which nobody else changes. Begin at tarn_uploads_open.
 #include "server/gateway/uploads.h"
 #include "protocol/assert.h"
+#include "server/common/file_bytes.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
 #include "server/common/scene_pack.h"
@@ -152,6 +153,49 @@ tarn_status tarn_uploads_open(tarn_uploads *uploads, const char *store, uint64_t
     return TARN_OK;
 }
 
+static void settle_folder(uv_work_t *work)
+{
+    const tarn_uploads *uploads = work->data;
+    tarn_file_sync_folder(uploads->settling.path);
+}
+
+static void settle_more(tarn_uploads *uploads);
+
+static void on_settled(uv_work_t *work, int status)
+{
+    tarn_uploads *uploads = work->data;
+    (void)status;
+    uploads->settling.is_running = false;
+    uploads->settling.done = uploads->settling.running_for;
+    if (uploads->settling.done < uploads->settling.asked) {
+        settle_more(uploads);
+    }
+    if (uploads->settling.settled != NULL) {
+        uploads->settling.settled(uploads);
+    }
+}
+
+static void settle_more(tarn_uploads *uploads)
+{
+    uploads->settling.work.data = uploads;
+    uploads->settling.running_for = uploads->settling.asked;
+    uploads->settling.is_running = true;
+    snprintf(uploads->settling.path, sizeof uploads->settling.path, "%s/", uploads->folder);
+    if (uv_queue_work(uploads->loop, &uploads->settling.work, settle_folder, on_settled) != 0) {
+        uploads->settling.is_running = false; // which it refuses of no function alone
+        uploads->settling.done = uploads->settling.running_for;
+    }
+}
+
+uint64_t tarn_uploads_settle(tarn_uploads *uploads)
+{
+    uploads->settling.asked++;
+    if (!uploads->settling.is_running) {
+        settle_more(uploads);
+    }
+    return uploads->settling.asked;
+}
+
 static void remove_at(tarn_uploads *uploads, uint32_t place)
 {
     char path[PATH_BYTES];
@@ -171,6 +215,7 @@ void tarn_uploads_close(tarn_uploads *uploads)
     if (uploads->folder[0] == 0) {
         return;
     }
+    uploads->settling.settled = NULL;
     while (uploads->is_temporary && uploads->count > 0) {
         remove_at(uploads, uploads->count - 1);
     }
@@ -243,18 +288,25 @@ tarn_status tarn_uploads_have_room(const tarn_uploads *uploads, const char *sess
 }
 
 tarn_uploads_place *tarn_uploads_take_place(tarn_uploads *uploads, const char *session, const char *by,
-                                            uint64_t byte_count)
+                                            uint64_t byte_count, tarn_text why)
 {
+    tarn_uploads_place *found = NULL;
+    uint32_t own = 0;
     for (uint32_t i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
         tarn_uploads_place *place = &uploads->places[i];
-        if (!place->is_taken) {
-            *place = (tarn_uploads_place){.is_taken = true, .bytes = byte_count};
-            snprintf(place->session, sizeof place->session, "%s", session);
-            snprintf(place->by, sizeof place->by, "%s", by);
-            return place;
-        }
+        own += place->is_taken && strcmp(place->session, session) == 0 && strcmp(place->by, by) == 0;
+        found = found == NULL && !place->is_taken ? place : found;
     }
-    return NULL;
+    if (found == NULL || own >= TARN_GATEWAY_UPLOADING_OWN_MAX) { // one leaves room for somebody else's
+        snprintf(why, sizeof(tarn_text), "%d scene%s being uploaded%s, which is all at once; try again in a moment",
+                 found == NULL ? TARN_GATEWAY_UPLOADING_MAX : TARN_GATEWAY_UPLOADING_OWN_MAX,
+                 found == NULL ? "s are" : " is", found == NULL ? "" : " by you");
+        return NULL;
+    }
+    *found = (tarn_uploads_place){.is_taken = true, .bytes = byte_count};
+    snprintf(found->session, sizeof found->session, "%s", session);
+    snprintf(found->by, sizeof found->by, "%s", by);
+    return found;
 }
 
 /// 100 bits.
@@ -323,6 +375,7 @@ bool tarn_uploads_remove(tarn_uploads *uploads, const char *session, const char 
     for (uint32_t i = 0; i < uploads->count; i++) {
         if (strcmp(uploads->scenes[i].session, session) == 0 && strcmp(uploads->scenes[i].id, id) == 0) {
             remove_at(uploads, i);
+            (void)tarn_uploads_settle(uploads);
             return true;
         }
     }
@@ -334,10 +387,14 @@ void tarn_uploads_end_session(tarn_uploads *uploads, const char *session)
     if (uploads == NULL) {
         return;
     }
+    const uint32_t before = uploads->count;
     for (uint32_t i = uploads->count; i-- > 0;) {
         if (strcmp(uploads->scenes[i].session, session) == 0) {
             remove_at(uploads, i);
         }
+    }
+    if (uploads->count < before) {
+        (void)tarn_uploads_settle(uploads);
     }
     for (uint32_t i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
         tarn_uploads_place *place = &uploads->places[i];

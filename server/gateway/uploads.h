@@ -49,7 +49,14 @@ typedef struct tarn_uploads {
     const char *program; ///< that checks them: the worker's
     tarn_uploads_place places[TARN_GATEWAY_UPLOADING_MAX];
     struct tarn_upload *running; ///< upload.h's own
-    int64_t look_s;              ///< when it is looked again for those whose session is gone
+    struct {
+        uv_work_t work;
+        bool is_running;
+        uint64_t asked, running_for, done; ///< changes of the folder: all, those that are being settled, and were
+        char path[TARN_GATEWAY_UPLOADS_FOLDER_BYTES + 2]; ///< of something in the folder, for the thread
+        void (*settled)(struct tarn_uploads *uploads);    ///< upload.h's own; NULL: nobody waits
+    } settling;
+    int64_t look_s; ///< when it is looked again for those whose session is gone
 } tarn_uploads;
 
 /// Opens the folder and finds what is in it.
@@ -72,15 +79,20 @@ void tarn_uploads_close(tarn_uploads *uploads);
 tarn_status tarn_uploads_have_room(const tarn_uploads *uploads, const char *session, const char *by,
                                    uint64_t byte_count, tarn_text why);
 
-/// Takes room for one. @return NULL: as many are on their way as may be
+/// Takes room for one. @return NULL: as many are on their way as may be, with a sentence in why
 tarn_uploads_place *tarn_uploads_take_place(tarn_uploads *uploads, const char *session, const char *by,
-                                            uint64_t byte_count);
+                                            uint64_t byte_count, tarn_text why);
 
 /// Opens a file for one that comes, by a name that is none yet. @return a descriptor, or -1 with a sentence in why
 int tarn_uploads_file_open(const tarn_uploads *uploads, const char *session, const char *by, tarn_name id,
                            tarn_text why);
 
-/// What was put there is right: it is kept from now on. @return the scene, or NULL with a sentence in why: it is gone
+/// The names in the folder, as they are now, are to outlast the machine's end. A thread sees to that: a disk may take
+/// seconds. @return what settling.done comes to once they do
+uint64_t tarn_uploads_settle(tarn_uploads *uploads);
+
+/// What was put there is right: it is kept from now on, and for good once the folder is settled. @return the scene, or
+/// NULL with a sentence in why: it is gone
 const tarn_uploads_scene *tarn_uploads_file_keep(tarn_uploads *uploads, const char *session, const char *by,
                                                  const char *id, tarn_text why);
 

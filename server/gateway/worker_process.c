@@ -210,6 +210,7 @@ static tarn_status on_message(void *user, const tarn_ipc_message *message)
     case TARN_IPC_SCENE_PROBES:
     case TARN_IPC_PROBED:
     case TARN_IPC_READINGS:
+    case TARN_IPC_SCENE_TOLD:
         return worker->events.message(worker->events.user, worker, message);
     default:
         return TARN_E_MALFORMED; // what only a gateway says

@@ -165,10 +165,11 @@ static tarn_status make_room(tarn_worker_queue *queue, const tarn_worker_queue_k
 static int *box_of(tarn_ipc_message *message)
 {
     static int none;
-    return message->kind == TARN_IPC_LOAD      ? &message->load.box
-           : message->kind == TARN_IPC_RESTORE ? &message->restore.box
-           : message->kind == TARN_IPC_REPLAY  ? &message->replay.box
-                                               : &none;
+    return message->kind == TARN_IPC_LOAD           ? &message->load.box
+           : message->kind == TARN_IPC_RESTORE      ? &message->restore.box
+           : message->kind == TARN_IPC_REPLAY       ? &message->replay.box
+           : message->kind == TARN_IPC_SCENE_WANTED ? &message->scene_wanted.box
+                                                    : &none;
 }
 
 /// Writes a message with a copy of the descriptor that goes along; without one where there are no more.

@@ -1,5 +1,6 @@
 // From a kept state to a tank that is in it.
 #include "server/tool/tool_kept.h"
+#include "server/common/black_box_layout.h"
 #include "server/common/printable.h"
 #include "server/common/scene_pack.h"
 
@@ -86,7 +87,7 @@ bool tool_kept_put(const char *command, const char *scenes_dir, const tool_devic
         return false;
     }
     memcpy(made, state->scene, sizeof state->scene);
-    const tarn_status status = state->state_bytes_max == tarn_tank_save_bytes_max(tank->tank)
+    const tarn_status status = state->state_bytes_max == tarn_black_box_state_room(tarn_tank_save_bytes_max(tank->tank))
                                    ? tarn_tank_load(tank->tank, state->bytes.bytes, state->bytes.count)
                                    : TARN_E_MALFORMED;
     if (status != TARN_OK) {

@@ -114,6 +114,17 @@ static void restore(tarn_places *places, uint32_t id, const tarn_ipc_restore *me
     }
 }
 
+/// The tank is to tell itself. @param place  NULL: nobody's
+static void tell_scene(tarn_places *places, tarn_place *place, const tarn_ipc_scene_wanted *wanted)
+{
+    const int fd = wanted->box > 0 ? tarn_worker_link_take_fd(places->link) : 0;
+    if (place != NULL) {
+        tarn_worker_telling_ask(&place->tank, wanted, fd > 0 ? fd : 0);
+    } else if (fd > 0) {
+        close(fd);
+    }
+}
+
 /// A piece of what is played back. @param place  NULL: nobody's
 static void replay(tarn_places *places, tarn_place *place, const tarn_ipc_replay *piece)
 {
@@ -327,6 +338,8 @@ tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *mes
     tarn_place *place = find(places, message->tank);
     if (message->kind == TARN_IPC_REPLAY) {
         replay(places, place, &message->replay);
+    } else if (message->kind == TARN_IPC_SCENE_WANTED) {
+        tell_scene(places, place, &message->scene_wanted);
     } else if (place != NULL && message->kind != TARN_IPC_LOAD && message->kind != TARN_IPC_RESTORE) {
         status = tank_message(place, message, now_ns);
     }

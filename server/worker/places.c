@@ -21,7 +21,7 @@ static int number_of(const tarn_place *place)
 static uint64_t due_ns(const tarn_place *place)
 {
     const bool is_asked = place->is_ending || place->load_asked || place->reset_asked || place->save_asked ||
-                          tarn_worker_move_is_whole(&place->tank);
+                          tarn_worker_move_is_whole(&place->tank) || tarn_worker_telling_is_due(&place->tank);
     return is_asked ? 0 : tarn_worker_tank_due_ns(&place->tank);
 }
 
@@ -133,6 +133,12 @@ static void run_restore(void *context)
     place->status = tarn_worker_move_load(&place->tank, place->why);
 }
 
+static void run_tell(void *context)
+{
+    tarn_place *place = context;
+    place->status = tarn_worker_telling_make(&place->tank, &place->places->jobs, &place->job);
+}
+
 static void run_step(void *context)
 {
     tarn_place *place = context;
@@ -207,6 +213,9 @@ static void begin(tarn_place *place, uint64_t now_ns)
     } else if (tarn_worker_move_is_whole(&place->tank)) {
         place->task = TARN_PLACE_RESTORES;
         run = run_restore;
+    } else if (tarn_worker_telling_is_due(&place->tank)) {
+        place->task = TARN_PLACE_TELLS;
+        run = run_tell;
     } else {
         since_ns = tarn_worker_tank_due_ns(&place->tank);
         place->tank.is_crowded = is_crowded(place, now_ns);

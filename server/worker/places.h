@@ -18,6 +18,7 @@ typedef enum tarn_place_task {
     TARN_PLACE_RESETS,
     TARN_PLACE_SAVES,
     TARN_PLACE_RESTORES, ///< a state that has come
+    TARN_PLACE_TELLS,    ///< itself, as a scene
     TARN_PLACE_RUNS
 } tarn_place_task;
 

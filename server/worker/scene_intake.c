@@ -123,14 +123,6 @@ static tarn_status write_file(int fd, const tarn_scene_pack *pack)
     return fsync(fd) == 0 ? TARN_OK : TARN_E_IO;
 }
 
-/// Whether the scene's text has a file's name in quotes, wherever that is.
-static bool is_named(const tarn_scene_entry *scene, const char *name)
-{
-    char quoted[TARN_SCENE_PACK_NAME_BYTES_MAX + 3];
-    const int bytes = snprintf(quoted, sizeof quoted, "\"%s\"", name);
-    return memmem(scene->bytes, scene->byte_count, quoted, (size_t)bytes) != NULL;
-}
-
 /// Leaves only the scene and what it may name: nobody is to keep anything else here.
 static tarn_status drop_unnamed(tarn_scene_pack *pack)
 {
@@ -141,7 +133,7 @@ static tarn_status drop_unnamed(tarn_scene_pack *pack)
                              ? tarn_scene_pack_add(&kept, scene.name, scene.bytes, scene.byte_count)
                              : TARN_E_MALFORMED;
     while (status == TARN_OK && tarn_scene_pack_next(pack->bytes, pack->byte_count, &at, &entry)) {
-        if (is_named(&scene, entry.name)) {
+        if (tarn_scene_pack_names(&scene, entry.name)) {
             status = tarn_scene_pack_add(&kept, entry.name, entry.bytes, entry.byte_count);
         }
     }

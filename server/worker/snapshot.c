@@ -1,6 +1,7 @@
 // A saved state now and then, put back once: failing again right after means starting afresh.
 #include "server/worker/snapshot.h"
 #include "protocol/assert.h"
+#include "server/common/black_box_layout.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +10,8 @@ tarn_status tarn_snapshot_init(tarn_snapshot *snapshot, int fd, const tarn_tank 
 {
     memset(snapshot, 0, sizeof *snapshot);
     snapshot->steps_per_s = (uint64_t)fmaxf(1.0f, roundf(1.0f / dt_s));
-    const tarn_status status = tarn_black_box_open(&snapshot->box, fd, tarn_tank_save_bytes_max(tank));
+    const tarn_status status =
+        tarn_black_box_open(&snapshot->box, fd, tarn_black_box_state_room(tarn_tank_save_bytes_max(tank)));
     if (status == TARN_OK) {
         tarn_snapshot_set_pace(snapshot, dt_s, 0.0f);
     }

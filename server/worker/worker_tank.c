@@ -153,6 +153,7 @@ void tarn_worker_tank_unmake(tarn_worker_tank *tank)
 void tarn_worker_tank_free(tarn_worker_tank *tank)
 {
     tarn_worker_tank_unmake(tank);
+    tarn_worker_telling_end(tank);
     free(tank->handover.presses);
     if (tank->box_fd > 0) {
         close(tank->box_fd);
@@ -704,7 +705,7 @@ uint64_t tarn_worker_tank_tell_ns(const tarn_worker_tank *tank)
         return UINT64_MAX;
     }
     if (tank->pause_asked != TARN_STEP_PAUSE_KEEPS || (tank->paused && tank->next.parameter_count > 0) ||
-        tank->state_changed || tank->notice[0] || tank->handover.phase != TARN_HANDOVER_NONE) {
+        tank->state_changed || tank->notice[0] || tank->telling.is_told || tank->handover.phase != TARN_HANDOVER_NONE) {
         return 0;
     }
     const uint64_t probes_ns = tarn_worker_probes_tell_ns(tank);
@@ -723,6 +724,7 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
     tell_state(tank, link);
     tarn_worker_replay_ask(tank, link, now_ns);
     tarn_worker_probes_tell(tank, link, now_ns);
+    tarn_worker_telling_tell(tank, link);
     // After the state, whose epoch it belongs to.
     if (tank->notice[0] && !tank->state_changed) {
         memset(&message, 0, sizeof message);

@@ -33,6 +33,7 @@
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
 #include "server/worker/worker_probes.h"
+#include "server/worker/worker_telling.h"
 
 #include <stdbool.h>
 
@@ -99,6 +100,7 @@ typedef struct tarn_worker_tank {
     uint32_t step_count, encode_count;
     tarn_worker_replay replay;
     tarn_worker_probes probes;
+    tarn_worker_telling telling;
     tarn_handover handover; ///< while there is one, the tank stands
 } tarn_worker_tank;
 

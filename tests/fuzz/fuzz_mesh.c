@@ -1,6 +1,7 @@
 // The readers of meshes and heights on any bytes; the first one says which. What they take must be sound, and a small
 // mesh of it is sampled: its field must be sound too.
 #include "server/common/mesh_file.h"
+#include "server/common/particles_file.h"
 #include "tests/fuzz/fuzz_parts.h"
 
 #include <math.h>
@@ -59,6 +60,27 @@ static void read_heights(const uint8_t *bytes, size_t byte_count)
     tarn_height_map_free(&map);
 }
 
+/// The same bytes as particles, behind some that are there: what comes must be numbers, and no more than the file has.
+static void read_particles(const uint8_t *bytes, size_t byte_count)
+{
+    char why[TARN_MESH_FILE_WHY_BYTES] = "";
+    tarn_particles particles = {0};
+    for (uint32_t before = 0, round = 0; round < 2; round++, before = particles.count) {
+        if (tarn_particles_ply_read("fuzz", bytes, byte_count, &particles, why, sizeof why) != TARN_OK) {
+            require(why[0] != '\0');
+            break;
+        }
+        require(particles.count - before <= byte_count / 3);
+        for (uint32_t i = before; i < particles.count; i++) {
+            require(particles.of[i].liquid < TARN_TANK_LIQUIDS_MAX);
+            for (int a = 0; a < 3; a++) {
+                require(isfinite(particles.of[i].position_m[a]) && isfinite(particles.of[i].velocity_m_s[a]));
+            }
+        }
+    }
+    free(particles.of);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 {
     if (byte_count == 0) {
@@ -71,6 +93,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
         read_heights(bytes + 1, byte_count - 1);
     } else {
         read_mesh((tarn_mesh_format)which, bytes + 1, byte_count - 1);
+    }
+    if (which == TARN_MESH_FORMAT_PLY) {
+        read_particles(bytes + 1, byte_count - 1);
     }
     return 0;
 }

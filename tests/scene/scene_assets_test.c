@@ -60,7 +60,7 @@ static int remove_folder(void **state)
     (void)state;
     static const char *const names[] = {"solid.obj",  "sub/solid.obj", "open.obj",  "words.obj",
                                         "ground.pgm", "link.obj",      "other.obj", "inside.obj",
-                                        "large.obj",  "a.json",        "pipe.obj"};
+                                        "large.obj",  "a.json",        "pipe.obj",  "liquid.ply"};
     char path[256];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         path_of(path, names[i]);
@@ -212,6 +212,76 @@ static void test_files_are_sought_beside_the_scene(void **state)
     tarn_scene_free(&scene);
 }
 
+#define PLY(count, more)                                                                                               \
+    "ply\nformat ascii 1.0\nelement vertex " count "\nproperty float x\nproperty float y\n"                            \
+    "property float z\n" more "end_header\n"
+#define PLY_COLOURS "property uchar red\nproperty uchar green\nproperty uchar blue\n"
+
+static tarn_status read_particles(const char *ply, const char *more, tarn_scene *scene, char *why)
+{
+    char text[512];
+    snprintf(text, sizeof text, "{\"size_m\": [1, 1, 1], \"cell_m\": 0.125, \"particles\": [\"liquid.ply\"]%s}", more);
+    write_file("liquid.ply", ply, strlen(ply));
+    return tarn_scene_read_text("a.json", folder, "a", text, strlen(text), scene, why, TARN_SCENE_WHY_BYTES);
+}
+
+static void test_liquid_may_come_particle_by_particle(void **state)
+{
+    (void)state;
+    static tarn_scene scene;
+    char why[TARN_SCENE_WHY_BYTES] = "";
+    if (read_particles(PLY("2", "property float vy\n" PLY_COLOURS
+                                "property uchar liquid\n") "0.5 0.25 1 -3 1 2 3 1\n0 0 0 0 255 0 0 0\n",
+                       ", \"liquids\": [{}, {}]", &scene, why) != TARN_OK) {
+        fail_msg("%s", why);
+    }
+    const tarn_seed_particle *first = &scene.tank.particles[0];
+    assert_int_equal(scene.tank.particle_count, 2);
+    assert_int_equal(scene.tank.particles_have_colours, 1);
+    assert_true(first->position_m[0] == 0.5f && first->position_m[1] == 0.25f && first->position_m[2] == 1.0f);
+    assert_true(first->velocity_m_s[0] == 0.0f && first->velocity_m_s[1] == -3.0f);
+    assert_int_equal(first->liquid, 1);
+    assert_int_equal(first->colour[2], 3);
+    tarn_scene_free(&scene);
+    assert_null(scene.tank.particles);
+}
+
+static void test_particles_that_fit_no_tank_are_refused(void **state)
+{
+    (void)state;
+    static char crowd[8192] = PLY("600", "");
+    static const struct {
+        const char *ply, *more, *says;
+    } wrong[] = {
+        {PLY("1", "") "0.5 1.25 0.5\n", "",
+         "particles[0]: liquid.ply: found particle 0 at 0.5, 1.25, 0.5 m, which lies"},
+        {PLY("1", "") "-0.1 0 0\n", "", "which lies outside"},
+        {PLY("1", "") "1e40 0 0\n", "", "none of a particle's"},
+        {PLY("1", "") "nan 0 0\n", "", "allowed is a number"},
+        {PLY("1", "property float vx\n") "0 0 0 2000\n", "", "faster than the 1000 m/s"},
+        {PLY("1", "property uchar liquid\n") "0 0 0 1\n", "", "of a liquid that the scene hasn't"},
+        {PLY("1", "property uchar liquid\n") "0 0 0 9\n", "", "liquids from 0 to 3"},
+        {PLY("1", "property int red\nproperty int green\nproperty int blue\n") "0 0 0 1 2 300\n", "", "from 0 to 255"},
+        {PLY("1", "property uchar red\n") "0 0 0 1\n", "", "found some of red, green and blue"},
+        {PLY("2", "") "0 0 0\n", "", "found the end of the file"},
+        {PLY("1000000000", "") "0 0 0\n", "", "elements \"vertex\", allowed are at most"},
+        {PLY("3000000", "") "0 0 0\n", "", "found the end of the file"},
+        {PLY("1", "") "0 0 0\n", ", \"blocks\": [{\"min_m\": [0, 0, 0], \"max_m\": [1, 1, 1]}]", "allowed are either"},
+        {PLY("1", "") "0 0 0\n", ", \"model\": \"smoke\"", "which the model \"smoke\" doesn't have"},
+        {crowd, "", "more than 512 particles in the cell at 0.1, 0.1, 0.1 m"},
+    };
+    for (int i = 0; i < 600; i++) {
+        strcat(crowd, ".1 .1 .1\n");
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        static tarn_scene scene;
+        char why[TARN_SCENE_WHY_BYTES] = "";
+        if (read_particles(wrong[i].ply, wrong[i].more, &scene, why) == TARN_OK || strstr(why, wrong[i].says) == NULL) {
+            fail_msg("%zu: \"%s\" isn't in: %s", i, wrong[i].says, why);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +290,8 @@ int main(void)
         cmocka_unit_test(test_files_stay_in_the_folder),
         cmocka_unit_test(test_files_that_cannot_be_used_are_named),
         cmocka_unit_test(test_files_are_sought_beside_the_scene),
+        cmocka_unit_test(test_liquid_may_come_particle_by_particle),
+        cmocka_unit_test(test_particles_that_fit_no_tank_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -519,6 +519,7 @@ static const char example[] =
     "\"rotation\":[0,0,0,1],\"velocity_m_s\":[0,1,0],\"liquid\":1,\"colour\":\"#ffffff\"}],"
     "\"solids\":[{\"shape\":{\"box\":{\"size_m\":[0.1,0.1,0.1]},\"inverted\":false},\"position_m\":[0.5,0,0],"
     "\"rotation_deg\":[1,2,3],\"motion\":\"free\",\"density_kg_m3\":300,\"velocity_m_s\":[0,1,0],"
+    "\"angular_velocity_rad_s\":[0,1,0],"
     "\"colour\":\"#aabbcc\"},"
     "{\"shape\":{\"capsule\":{\"radius_m\":0.1,\"length_m\":0.1}},\"motion\":\"keyframes\",\"loop\":true,"
     "\"keyframes\":[{\"time_s\":0,\"position_m\":[0.5,0.5,0.5],\"rotation_deg\":[0,0,0]},"
@@ -539,6 +540,7 @@ static const char example[] =
 /// The same with files, which don't fit where there is no folder.
 static const char example_of_files[] =
     "{\"size_m\":[1,1,1],\"cell_m\":0.125,\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[0.5,0.5,0.5]}],"
+    "\"particles\":[\"liquid.ply\"],"
     "\"solids\":[{\"shape\":{\"mesh\":{\"file\":\"duck.obj\",\"scale\":2}},\"position_m\":[0,0,0]},"
     "{\"shape\":{\"heightfield\":{\"file\":\"ground.pgm\",\"height_m\":1,\"spacing_m\":1}},\"position_m\":[0,0,0]}]}";
 

@@ -74,7 +74,7 @@ static void test_refusals_name_file_path_found_and_allowed(void **state)
             "gravity_m_s2");
     REFUSES("{" GOOD_SIZE "," GOOD_BLOCKS ",\"solver\":{\"flip\":1}}", TARN_E_MALFORMED, "solver: ", "\"flip\"",
             "flip_ratio");
-    REFUSES("{" GOOD_SIZE "}", TARN_E_LIMIT, "blocks: ", "no liquid", "fluids and emitters");
+    REFUSES("{" GOOD_SIZE "}", TARN_E_LIMIT, "blocks: ", "no liquid", "fluids, particles and emitters");
     REFUSES("{\"size_m\":[1,1,1]," GOOD_BLOCKS "}", TARN_E_MALFORMED, "cell_m: ", "missing");
     REFUSES("{" GOOD_SIZE ",\"blocks\":[]}", TARN_E_MALFORMED, "blocks: ", "an array of 0", "1 to 64");
     REFUSES("{" GOOD_SIZE "," GOOD_BLOCKS ",\"particles_per_axis\":2.5}", TARN_E_MALFORMED,

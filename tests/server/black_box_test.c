@@ -46,6 +46,20 @@ static bool next_worker(two_workers *two, tarn_black_box_rest *rest)
     return tarn_black_box_find(&two->box, scene, rest);
 }
 
+/// The bound on a tank's states counts every array that any tank may have: the largest scene's is beyond what a box
+/// has.
+static void test_the_largest_tanks_have_a_box(void **state)
+{
+    tarn_black_box box = {0};
+    const int fd = tarn_black_box_make();
+    (void)state;
+    assert_int_equal(tarn_black_box_state_room(100), 100);
+    assert_int_equal(tarn_black_box_state_room(UINT64_C(1) << 40), TARN_IPC_STATE_BYTES_MAX);
+    assert_int_equal(tarn_black_box_open(&box, fd, tarn_black_box_state_room(UINT64_C(1) << 40)), TARN_OK);
+    tarn_black_box_close(&box);
+    close(fd);
+}
+
 static void keep(two_workers *two, uint8_t value, uint64_t bytes, uint64_t step)
 {
     memset(tarn_black_box_space(&two->box), value, bytes);
@@ -340,6 +354,7 @@ static void test_damage_is_harmless(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_largest_tanks_have_a_box),
         cmocka_unit_test_setup_teardown(test_an_empty_box_has_nothing, begin, end),
         cmocka_unit_test_setup_teardown(test_a_state_and_what_was_done_since_are_found, begin, end),
         cmocka_unit_test_setup_teardown(test_presses_outlive_the_log, begin, end),

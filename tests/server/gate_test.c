@@ -214,6 +214,9 @@ static void test_an_upload_passes_as_it_comes(void **state)
         assert_memory_equal(all, sent, got_bytes);
         assert_int_equal(tarn_gate_read(&gate, read_source, &from, passed, TARN_GATEWAY_READ_BYTES), -1);
         assert_true(gate.is_overrun);
+        // It is checked first, on a machine that may be busy: whoever waits is to hear that this took too long.
+        assert_int_equal(after_ms(TARN_GATEWAY_ANSWER_MS_MAX + TARN_GATEWAY_UPLOAD_CHECK_MS_MAX), TARN_GATE_STAYS);
+        assert_int_equal(after_ms(TARN_GATEWAY_ANSWER_MS_MAX + TARN_GATEWAY_UPLOAD_CHECK_MS_MAX + 1), TARN_GATE_ENDS);
     }
     begin();
     assert_true(give(sent, sizeof head - 1 + 10, SIZE_MAX) > 0);
@@ -225,6 +228,25 @@ static void test_an_upload_passes_as_it_comes(void **state)
                      TARN_GATE_STAYS);
     assert_int_equal(after_ms(TARN_GATEWAY_BODY_MS_MAX + 8202 * 1000 / TARN_GATEWAY_UPLOAD_BYTES_PER_S_MIN + 1),
                      TARN_GATE_ENDS);
+    tarn_gate_close(&gate);
+}
+
+/// Who sends nearly all of it at once may not hold its place for the minutes that a slow one may take.
+static void test_a_fast_upload_may_not_stand_for_long(void **state)
+{
+    (void)state;
+    enum { BODY = 32 << 20, MOST_MS = TARN_GATEWAY_BODY_MS_MAX + TARN_GATEWAY_UPLOAD_CREDIT_MS_MAX };
+    static const char head[] = "POST /sessions/main/scenes HTTP/1.1\r\nHost: a\r\nContent-Length: 33554432\r\n\r\n";
+    static char piece[TARN_GATEWAY_READ_BYTES];
+    begin();
+    assert_true(give(head, sizeof head - 1, SIZE_MAX) > 0);
+    for (size_t sent = 0; sent + sizeof piece < BODY; sent += sizeof piece) {
+        assert_true(give(piece, sizeof piece, SIZE_MAX) == (ssize_t)sizeof piece);
+    }
+    assert_int_equal(gate.phase, TARN_GATE_UPLOAD);
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    assert_int_equal(tarn_gate_tick(&gate, now_ns + (MOST_MS - 5000) * UINT64_C(1000000)), TARN_GATE_STAYS);
+    assert_int_equal(tarn_gate_tick(&gate, now_ns + (MOST_MS + 1) * UINT64_C(1000000)), TARN_GATE_ENDS);
     tarn_gate_close(&gate);
 }
 
@@ -354,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_frames_pass_as_they_are_until_one_is_wrong),
         cmocka_unit_test(test_each_phase_has_its_time),
         cmocka_unit_test(test_an_upload_passes_as_it_comes),
+        cmocka_unit_test(test_a_fast_upload_may_not_stand_for_long),
         cmocka_unit_test(test_only_a_scene_may_be_large),
         cmocka_unit_test(test_networks_of_proxies_are_read),
         cmocka_unit_test(test_a_client_is_whom_trusted_proxies_name),

@@ -155,6 +155,11 @@ static int all_samples(tarn_ipc_message *samples)
         (tarn_ipc_state_head){6, 7, 1ull << 40, 8, TARN_IPC_STATE_BYTES_MAX, TARN_IPC_PRESSES_BYTES_MAX, 1ull << 41};
     samples[n] = sample_of(TARN_IPC_REPLAY);
     samples[n++].replay = (tarn_ipc_replay){{7, 1ull << 40, 3}, TARN_IPC_REPLAY_BYTES_MAX, 1, 1};
+    samples[n] = sample_of(TARN_IPC_SCENE_WANTED);
+    samples[n++].scene_wanted = (tarn_ipc_scene_wanted){7, 1};
+    samples[n] = sample_of(TARN_IPC_SCENE_TOLD);
+    samples[n].scene_told = (tarn_ipc_scene_told){7, TARN_IPC_SCENE_LACKS_ROOM, TARN_IPC_SCENE_TOLD_BYTES_MAX, ""};
+    memset(samples[n++].scene_told.why, 'w', TARN_TEXT_BYTES_MAX);
     samples[n] = sample_of(TARN_IPC_REPLAY_WANTED);
     samples[n++].replay_wanted = (tarn_ipc_replay_wanted){7, 1ull << 40, 3};
     samples[n] = sample_of(TARN_IPC_STATE_CHUNK);

@@ -2,13 +2,10 @@
 #include "server/common/clock.h"
 #include "server/gateway/gateway_limits.h"
 #include "tests/sanitized.h"
-#include "tests/server/archive_maker.h"
-#include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/tls_client.h"
-#include "tests/server/ws_client.h"
+#include "tests/server/upload_kit.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,145 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ANSWER_BYTES = 1 << 20, WAIT_MS = 60000, LOOK_MS = 20 };
-
-static server_process server;
-static char store[64], own[64], folder[128];
-static char answer[ANSWER_BYTES];
-static size_t answer_bytes;
-static archive made;
-
 static const char ducks[] = TARN_TEST_SHIPPED "/floating-ducks.json", duck[] = TARN_TEST_SHIPPED "/duck.obj";
-static const char pool[] = "{\"title\": \"My pool\", \"size_m\": [1, 1, 1], \"cell_m\": 0.0625, "
-                           "\"blocks\": [{\"min_m\": [0, 0, 0], \"max_m\": [1, 0.25, 1]}]}";
-
-static void start(const char *option, const char *value)
-{
-    const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--guests", "watch",
-                                     "--create", "owners",         "--store", store,        option,     value,
-                                     NULL};
-    server_start(&server, arguments);
-    server_owners_key(store, own, sizeof own);
-}
-
-static int make_store(void **state)
-{
-    (void)state;
-    snprintf(store, sizeof store, "/tmp/tarn-uploads-XXXXXX");
-    assert_non_null(mkdtemp(store));
-    snprintf(folder, sizeof folder, "%s/uploads", store);
-    return 0;
-}
-
-static int remove_store(void **state)
-{
-    (void)state;
-    archive_free(&made);
-    (void)server_remove_store(folder);
-    return server_remove_store(store);
-}
-
-/// How many files the folder has.
-static int count_files(const char *path)
-{
-    int count = 0;
-    DIR *dir = opendir(path);
-    const struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        count += entry->d_name[0] != '.';
-    }
-    if (dir != NULL) {
-        closedir(dir);
-    }
-    return count;
-}
-
-static bool is_quiet(int fd, int wait_ms)
-{
-    struct pollfd pollfd = {.fd = fd, .events = POLLIN};
-    return poll(&pollfd, 1, wait_ms) == 0;
-}
-
-/// Begins an upload. @param byte_count  as it is declared  @return the socket
-static int open_upload(const char *session, const char *key, const char *more, size_t byte_count)
-{
-    char head[1024];
-    const int fd = ws_connect(server.port);
-    assert_true(fd >= 0);
-    const int bytes = snprintf(head, sizeof head,
-                               "POST /sessions/%s/scenes HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
-                               "Authorization: Bearer %s\r\n%sContent-Length: %zu\r\n\r\n",
-                               session, key, more, byte_count);
-    assert_int_equal(ws_send_raw(fd, head, (size_t)bytes), 0);
-    return fd;
-}
-
-/// Reads the answer and ends. @return its status
-static int close_upload(int fd)
-{
-    int status = 0;
-    answer_bytes = 0;
-    while (answer_bytes < sizeof answer - 1 && !is_quiet(fd, WAIT_MS)) {
-        const ssize_t got = recv(fd, answer + answer_bytes, sizeof answer - 1 - answer_bytes, 0);
-        if (got <= 0) {
-            break;
-        }
-        answer_bytes += (size_t)got;
-    }
-    answer[answer_bytes] = 0;
-    close(fd);
-    sscanf(answer, "HTTP/1.%*d %d", &status);
-    return status;
-}
-
-static int upload_by(const char *session, const char *key, const char *more)
-{
-    const int fd = open_upload(session, key, more, made.byte_count);
-    (void)ws_send_raw(fd, made.bytes, made.byte_count); // who is refused may be told before
-    return close_upload(fd);
-}
-
-static int upload(void)
-{
-    return upload_by("main", own, "");
-}
-
-static int ask(const char *method, const char *target, const char *key, const char *body)
-{
-    char headers[256];
-    snprintf(headers, sizeof headers, "Content-Type: application/json\r\nAuthorization: Bearer %s\r\n", key);
-    const int status = server_request(server.port, method, target, headers, body, answer, sizeof answer);
-    return status;
-}
-
-/// A string of the answer's JSON.
-static const char *text_of(const char *field)
-{
-    static char text[256];
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\":\"", field);
-    const char *at = strstr(answer, quoted);
-    text[0] = 0;
-    if (at != NULL) {
-        at += strlen(quoted);
-        snprintf(text, sizeof text, "%.*s", (int)strcspn(at, "\""), at);
-    }
-    return text;
-}
-
-static void expect(int status, int expected, const char *says)
-{
-    if (status != expected || strstr(answer, says) == NULL) {
-        fail_msg("expected %d \"%s\", got:\n%s", expected, says, answer);
-    }
-}
-
-static void make_pool(void)
-{
-    archive_free(&made);
-    archive_add_text(&made, "pool.json", pool);
-    archive_end(&made);
-}
 
 static void make_ducks(void)
 {
@@ -166,29 +25,6 @@ static void make_ducks(void)
     archive_add_file(&made, "mine/floating-ducks.json", ducks);
     archive_add_text(&made, "mine/other.obj", "v 0 0 0\n");
     archive_end(&made);
-}
-
-/// Waits until a tank has been made from a scene.
-static void expect_scene(ws_client *client, const char *scene)
-{
-    ws_message raw;
-    tarn_message message;
-    while (strcmp(client->state.scene, scene) != 0 || !client->state.worker_ready) {
-        if (ws_client_next(client, &raw, WAIT_MS) != 1) {
-            fail_msg("there is no tank of %s, but of %s", scene, client->state.scene);
-        }
-        if (raw.opcode == WS_BINARY && tarn_message_read(raw.bytes, raw.byte_count, &message, NULL) == TARN_OK &&
-            message.kind == TARN_MESSAGE_ERROR) {
-            fail_msg("instead of a tank of %s: %s", scene, message.error.text);
-        }
-    }
-}
-
-static void enter(ws_client *client)
-{
-    assert_int_equal(ws_client_open(client, server.port, "/ws", "tarn.v1", NULL), 101);
-    assert_int_equal(ws_client_hello(client), 0);
-    assert_int_equal(ws_client_join_by(client, "main", own), 0);
 }
 
 static void test_a_scene_becomes_a_tank_and_comes_back_as_it_was(void **state)
@@ -230,23 +66,8 @@ static void test_a_scene_becomes_a_tank_and_comes_back_as_it_was(void **state)
     assert_string_equal(client.state.scene, "floating-ducks");
     ws_client_close(&client);
 
-    // What is downloaded is what was uploaded, and may be again.
-    const int fd = ws_connect(server.port);
-    char request[256];
-    snprintf(
-        request, sizeof request,
-        "GET /sessions/main/scene HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n",
-        own);
-    assert_int_equal(ws_send_raw(fd, request, strlen(request)), 0);
-    assert_int_equal(close_upload(fd), 200);
-    assert_non_null(strstr(answer, "application/x-tar"));
-    const uint8_t *at = (const uint8_t *)strstr(answer, "\r\n\r\n") + 4;
-    const size_t byte_count = answer_bytes - (size_t)(at - (const uint8_t *)answer);
-    archive_free(&made);
-    made.bytes = malloc(byte_count);
-    assert_non_null(made.bytes);
-    memcpy(made.bytes, at, byte_count);
-    made.byte_count = byte_count;
+    // What it was made from is what was uploaded, and may be again.
+    take_archive("/sessions/main/scene/made.tar", own);
     expect(upload(), 201, "\"files\":2");
     assert_null(strstr(server_said(&server), id)); // which opens the scene
     server_stop(&server);
@@ -515,18 +336,33 @@ static void test_who_goes_amid_an_upload_leaves_nothing(void **state)
     server_stop(&server);
 }
 
-static void test_two_come_at_once(void **state)
+/// Makes a session, and tells its name and its owners' key.
+static void make_session(char session[64], char key[64])
+{
+    expect(ask("POST", "/sessions", own, "{\"scene\": \"small-pool\"}"), 201, "keys");
+    snprintf(session, 64, "%s", text_of("session"));
+    snprintf(key, 64, "%s", text_of("own"));
+}
+
+static void test_two_come_at_once_and_one_of_one_owner(void **state)
 {
     (void)state;
     int fds[TARN_GATEWAY_UPLOADING_MAX];
+    char sessions[TARN_GATEWAY_UPLOADING_MAX][64], keys[TARN_GATEWAY_UPLOADING_MAX][64];
     start("--uploads", "256M");
+    for (int i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
+        make_session(sessions[i], keys[i]);
+    }
     make_pool();
     for (int i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
-        fds[i] = open_upload("main", own, "", made.byte_count);
+        fds[i] = open_upload(sessions[i], keys[i], "", made.byte_count);
         assert_int_equal(ws_send_raw(fds[i], made.bytes, 10), 0);
         (void)wait_for_checks(i + 1);
+        if (i + 1 < TARN_GATEWAY_UPLOADING_MAX) { // who holds one keeps nobody else from the other
+            expect(upload_by(sessions[i], keys[i], ""), 503, "1 scene is being uploaded by you");
+        }
     }
-    expect(upload(), 503, "all at once");
+    expect(upload(), 503, "2 scenes are being uploaded, which is all at once");
     assert_non_null(strstr(answer, "retry-after"));
     for (int i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
         assert_int_equal(ws_send_raw(fds[i], made.bytes + 10, made.byte_count - 10), 0);
@@ -644,9 +480,7 @@ static void test_a_session_takes_its_scenes_along(void **state)
     (void)state;
     char target[256], key[64], session[64];
     start("--uploads", "128M");
-    expect(ask("POST", "/sessions", own, "{\"scene\": \"small-pool\"}"), 201, "keys");
-    snprintf(session, sizeof session, "%s", text_of("session"));
-    snprintf(key, sizeof key, "%s", text_of("own"));
+    make_session(session, key);
     make_pool();
     expect(upload_by(session, key, ""), 201, "My pool");
     expect(upload_by(session, own, ""), 403, "only with the owners' key");
@@ -688,8 +522,6 @@ static void test_without_a_store_they_go_with_the_server(void **state)
     assert_int_equal(count_files(store), 0);
 }
 
-#define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, make_store, remove_store)
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -701,7 +533,7 @@ int main(int argc, char **argv)
         WITH_STORE(test_the_same_over_tls),
         WITH_STORE(test_the_end_of_a_check_harms_nobody),
         WITH_STORE(test_who_goes_amid_an_upload_leaves_nothing),
-        WITH_STORE(test_two_come_at_once),
+        WITH_STORE(test_two_come_at_once_and_one_of_one_owner),
         WITH_STORE(test_what_may_be_kept_is_limited),
         WITH_STORE(test_so_many_a_minute),
         WITH_STORE(test_each_token_has_its_own_share),

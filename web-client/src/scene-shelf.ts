@@ -64,14 +64,18 @@ export class SceneShelf {
   }
 
   private async download(): Promise<void> {
-    const url = URL.createObjectURL(await this.client.download());
+    this.sheet.say("On its way …");
+    const { archive, because } = await this.client.download();
+    const url = URL.createObjectURL(archive);
     const link = document.createElement("a");
     link.href = url;
     link.download = `${this.scene() || "scene"}.tar`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
     this.sheet.say(
-      `${link.download} has the scene and the files that it names, as they were when the tank was made.`,
+      because === ""
+        ? `${link.download} has the tank as it stands: its solids and walls, what was set, and the liquid.`
+        : `${link.download} has the scene as it was when the tank was made: ${because}.`,
     );
   }
 }

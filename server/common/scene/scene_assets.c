@@ -28,16 +28,15 @@ static bool ends_with(const char *text, const char *ending)
 
 bool scene_read_file_name(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
-    const bool is_mesh = rule == NULL;
-    const char *name = json_string_value(value);
+    const char *name = json_string_value(value), *ending = rule;
     tarn_mesh_format format;
-    bool is_kind = name != NULL && (is_mesh ? tarn_mesh_format_of(name, &format) : ends_with(name, ".pgm"));
+    bool is_kind = name != NULL && (ending == NULL ? tarn_mesh_format_of(name, &format) : ends_with(name, ending));
     if (!is_kind || strlen(name) > TARN_SCENE_FILE_NAME_MAX || !tarn_scene_file_name_valid(name)) {
         char allowed[SCENE_ALLOWED_BYTES];
         snprintf(allowed, sizeof allowed,
                  "the name of a file in the scene's folder or below it that ends with %s, of up to %d letters, digits, "
                  "'.', '_' and '-'",
-                 is_mesh ? TARN_MESH_FILE_ENDINGS : ".pgm", TARN_SCENE_FILE_NAME_MAX);
+                 ending == NULL ? TARN_MESH_FILE_ENDINGS : ending, TARN_SCENE_FILE_NAME_MAX);
         return scene_refuse_value(r, path, value, allowed);
     }
     *(const char **)into = name;
@@ -74,17 +73,14 @@ static bool find_file(scene_reader *r, const char *path, const char *name, char 
     return true;
 }
 
-/// Passes on what a reader of files or the voxelizer said.
-static bool pass_on(scene_reader *r, tarn_status status, const char *path, const char *why)
+bool scene_pass_on(scene_reader *r, tarn_status status, const char *path, const char *why)
 {
     return scene_refuse(r, status == TARN_E_MEMORY ? TARN_E_MEMORY : TARN_E_LIMIT, path, "%s",
                         why[0] != '\0' ? why : tarn_status_text(status));
 }
 
-/// The bytes of a file that the scene names: from its folder, and kept where they are to be, or from what was kept.
-/// @param bytes  the caller frees `made`, which is NULL where they lie in what was kept
-static bool find_bytes(scene_reader *r, const char *path, const char *name, const char *what, size_t bytes_max,
-                       const char **bytes, size_t *byte_count, char **made)
+bool scene_find_bytes(scene_reader *r, const char *path, const char *name, const char *what, size_t bytes_max,
+                      const char **bytes, size_t *byte_count, char **made)
 {
     char real[PATH_MAX], why[TARN_MESH_FILE_WHY_BYTES] = "";
     tarn_scene_entry entry;
@@ -114,7 +110,7 @@ static bool find_bytes(scene_reader *r, const char *path, const char *name, cons
         // Where it really is stays the operator's.
         const size_t real_bytes = strlen(real);
         const bool has_real = strncmp(why, real, real_bytes) == 0 && strncmp(why + real_bytes, ": ", 2) == 0;
-        (void)pass_on(r, status, path, why + (has_real ? real_bytes + 2 : 0));
+        (void)scene_pass_on(r, status, path, why + (has_real ? real_bytes + 2 : 0));
         return false;
     }
     scene_fingerprint(r, *bytes, *byte_count);
@@ -143,7 +139,8 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
     const char *bytes;
     size_t byte_count;
     scene_write_path(where, "%s.file", path);
-    if (!find_bytes(r, where, shape->file, "a mesh file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
+    if (!scene_find_bytes(r, where, shape->file, "a mesh file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count,
+                          &made)) {
         return false;
     }
     tarn_mesh mesh = {0};
@@ -152,7 +149,7 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
     tarn_status status = tarn_mesh_bytes_read(shape->file, format, bytes, byte_count, &mesh, why, sizeof why);
     free(made);
     if (status != TARN_OK) {
-        return pass_on(r, status, where, why);
+        return scene_pass_on(r, status, where, why);
     }
     for (size_t i = 0; i < 3 * (size_t)mesh.vertex_count; i++) {
         mesh.vertices_m[i] *= (float)shape->scale;
@@ -163,7 +160,7 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
     float spacing_m = tarn_voxelize_spacing_m(&mesh, (uint32_t)nodes, MARGIN_CELLS);
     status = tarn_voxelize_mesh(&mesh, spacing_m, MARGIN_CELLS, field, why, sizeof why);
     tarn_mesh_free(&mesh);
-    return status == TARN_OK || pass_on(r, status, where, why);
+    return status == TARN_OK || scene_pass_on(r, status, where, why);
 }
 
 /// Heights that stand in the scene itself.
@@ -197,13 +194,14 @@ static bool read_height_file(scene_reader *r, const char *path, const shape_draf
     const char *bytes;
     size_t byte_count;
     scene_write_path(where, "%s.file", path);
-    if (!find_bytes(r, where, shape->file, "a PGM picture", TARN_HEIGHT_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
+    if (!scene_find_bytes(r, where, shape->file, "a PGM picture", TARN_HEIGHT_FILE_BYTES_MAX, &bytes, &byte_count,
+                          &made)) {
         return false;
     }
     const tarn_status status = tarn_height_bytes_read(shape->file, (float)shape->spacing_m, (float)shape->height_m,
                                                       bytes, byte_count, map, why, sizeof why);
     free(made);
-    return status == TARN_OK || pass_on(r, status, where, why);
+    return status == TARN_OK || scene_pass_on(r, status, where, why);
 }
 
 static bool make_height_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,
@@ -232,7 +230,7 @@ static bool make_height_field(scene_reader *r, const char *path, const shape_dra
     tarn_status status =
         tarn_voxelize_heights(&map, (float)bottom_m, (float)spacing_m, MARGIN_CELLS, field, why, sizeof why);
     tarn_height_map_free(&map);
-    return status == TARN_OK || pass_on(r, status, path, why);
+    return status == TARN_OK || scene_pass_on(r, status, path, why);
 }
 
 bool scene_make_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,

@@ -86,8 +86,8 @@ typedef struct solid_draft {
     pose_draft pose;
     uint32_t motion; ///< tarn_motion
     float density_kg_m3, friction;
-    float velocity_m_s[3];
-    bool has_density, has_velocity, has_friction, has_keyframes, has_loop;
+    float velocity_m_s[3], angular_velocity_rad_s[3];
+    bool has_density, has_velocity, has_spin, has_friction, has_keyframes, has_loop;
     motion_draft path;
     uint8_t colour[4];
 } solid_draft;
@@ -104,6 +104,8 @@ typedef struct scene_draft {
     uint32_t liquid_count, block_count, fluid_count, solid_count, emitter_count, drain_count;
     liquid_draft liquids[TARN_TANK_LIQUIDS_MAX];
     block_draft blocks[TARN_TANK_BLOCKS_MAX];
+    uint32_t particle_file_count;
+    const char *particle_files[TARN_SCENE_PARTICLE_FILES_MAX]; ///< borrowed from the JSON
     region_draft fluids[TARN_TANK_FLUIDS_MAX];
     region_draft emitters[TARN_TANK_EMITTERS_MAX];
     region_draft drains[TARN_TANK_DRAINS_MAX];
@@ -131,6 +133,12 @@ extern const scene_list scene_liquid_list, scene_block_list, scene_fluid_list, s
 bool scene_fit_liquids(scene_reader *r, scene_draft *d);
 bool scene_fit_blocks(scene_reader *r, scene_draft *d);
 bool scene_fit_regions(scene_reader *r, scene_draft *d);
+
+// ---- scene_particles.c: liquid particle by particle ----
+
+extern const scene_list scene_particle_file_list;
+
+bool scene_fit_particle_files(scene_reader *r, scene_draft *d);
 
 // ---- scene_solids.c: solids, and how they and the tank move ----
 
@@ -169,8 +177,17 @@ bool scene_fit_shape(scene_reader *r, scene_draft *d, const char *path, const sh
 
 // ---- scene_assets.c: distance fields from meshes and heights ----
 
-/// Rule: whether the file is a mesh (NULL) or heights (anything else). const char *, borrowed.
+/// Rule: what its name ends with, as ".pgm"; NULL: a mesh. const char *, borrowed.
 scene_read scene_read_file_name;
+
+/// The bytes of a file that the scene names: from its folder, and kept where they are to be, or from what was kept.
+/// @param what   it is to be, for sentences
+/// @param bytes  the caller frees `made`, which is NULL where they lie in what was kept
+bool scene_find_bytes(scene_reader *r, const char *path, const char *name, const char *what, size_t bytes_max,
+                      const char **bytes, size_t *byte_count, char **made);
+
+/// Passes on what a reader of files or the voxelizer said.
+bool scene_pass_on(scene_reader *r, tarn_status status, const char *path, const char *why);
 
 /// Makes the distance field of a mesh or heightfield.
 /// @param cell_m  of the tank: how fine

@@ -102,11 +102,10 @@ static bool read_heightfield(scene_reader *r, const char *path, const json_t *va
 {
     (void)rule;
     enum { SPACING, HEIGHT, FILE_NAME, HEIGHTS };
-    static const int is_heights = 1;
     static const scene_field fields[] = {
         [SPACING] = {"spacing_m", true, scene_read_double, offsetof(shape_draft, spacing_m), &lengths},
         [HEIGHT] = {"height_m", false, scene_read_double, offsetof(shape_draft, height_m), &lengths},
-        [FILE_NAME] = {"file", false, scene_read_file_name, offsetof(shape_draft, file), &is_heights},
+        [FILE_NAME] = {"file", false, scene_read_file_name, offsetof(shape_draft, file), ".pgm"},
         [HEIGHTS] = {"heights_m", false, read_heights, offsetof(shape_draft, heights), NULL},
     };
     uint32_t given = 0;

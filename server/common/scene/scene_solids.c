@@ -10,6 +10,7 @@ enum {
     SOLID_MOTION,
     SOLID_DENSITY,
     SOLID_VELOCITY,
+    SOLID_SPIN,
     SOLID_FRICTION,
     SOLID_KEYFRAMES,
     SOLID_LOOP,
@@ -19,6 +20,7 @@ enum { FRAME_TIME = POSE_FIELDS };
 
 #define SOLID_DENSITY_KG_M3 500.0f ///< of a free one that doesn't say: wood
 
+static const scene_range spins = {-TARN_SCENE_SPIN_MAX_RAD_S, TARN_SCENE_SPIN_MAX_RAD_S, "rad/s", false, false};
 static const scene_range times = {0, TARN_SCENE_TIME_S_MAX, "s", false, false};
 
 // ---- reading ----
@@ -78,6 +80,8 @@ static bool read_solid(scene_reader *r, const char *path, const json_t *value, v
         [SOLID_DENSITY] = {"density_kg_m3", false, scene_read_float, offsetof(solid_draft, density_kg_m3), &densities},
         [SOLID_VELOCITY] = {"velocity_m_s", false, scene_read_vector_float, offsetof(solid_draft, velocity_m_s),
                             &scene_speeds},
+        [SOLID_SPIN] = {"angular_velocity_rad_s", false, scene_read_vector_float,
+                        offsetof(solid_draft, angular_velocity_rad_s), &spins},
         [SOLID_FRICTION] = {"friction", false, scene_read_float, offsetof(solid_draft, friction), &shares},
         [SOLID_KEYFRAMES] = {"keyframes", false, scene_read_list, offsetof(solid_draft, path), &list},
         [SOLID_LOOP] = {"loop", false, scene_read_flag, offsetof(solid_draft, path.is_loop), NULL},
@@ -90,6 +94,7 @@ static bool read_solid(scene_reader *r, const char *path, const json_t *value, v
     }
     solid->has_density = (given & 1u << SOLID_DENSITY) != 0;
     solid->has_velocity = (given & 1u << SOLID_VELOCITY) != 0;
+    solid->has_spin = (given & 1u << SOLID_SPIN) != 0;
     solid->has_friction = (given & 1u << SOLID_FRICTION) != 0;
     solid->has_keyframes = (given & 1u << SOLID_KEYFRAMES) != 0;
     solid->has_loop = (given & 1u << SOLID_LOOP) != 0;
@@ -250,6 +255,8 @@ static bool check_motion(scene_reader *r, const scene_draft *d, const char *path
     } rules[] = {
         {"density_kg_m3", solid->has_density && !is_free, "the field has an effect only with \"motion\": \"free\""},
         {"velocity_m_s", solid->has_velocity && !is_free, "the field has an effect only with \"motion\": \"free\""},
+        {"angular_velocity_rad_s", solid->has_spin && !is_free,
+         "the field has an effect only with \"motion\": \"free\""},
         {"friction", solid->has_friction && is_free, "the field has no effect with \"motion\": \"free\""},
         {"friction", solid->has_friction && (r->model->can & TARN_MODEL_RUBS) == 0,
          "the field has no effect with this model"},
@@ -292,6 +299,7 @@ static bool fit_solid(scene_reader *r, scene_draft *d, uint32_t index)
     fitted->density_kg_m3 = solid->has_density ? solid->density_kg_m3 : SOLID_DENSITY_KG_M3;
     fitted->friction = solid->friction;
     memcpy(fitted->velocity_m_s, solid->velocity_m_s, sizeof fitted->velocity_m_s);
+    memcpy(fitted->angular_velocity_rad_s, solid->angular_velocity_rad_s, sizeof fitted->angular_velocity_rad_s);
     memcpy(fitted->colour, solid->colour[3] != 0 ? solid->colour : grey, sizeof fitted->colour);
     fitted->keyframes_loop = solid->path.is_loop;
     fitted->keyframe_first = tank->keyframe_count;
@@ -338,5 +346,11 @@ bool scene_fit_tank_motion(scene_reader *r, scene_draft *d)
     }
     fitted->keyframe_count = motion->keyframe_count;
     fitted->is_loop = motion->is_loop != 0;
-    return check_times(r, "tank_motion", motion) && check_loop(r, "tank_motion", motion);
+    if (!check_times(r, "tank_motion", motion) || !check_loop(r, "tank_motion", motion)) {
+        return false;
+    }
+    if (fitted->keyframe_count > 0 && fitted->keyframes[0].time_s <= 0) { // it needn't get there first
+        tarn_scene_tank_pose(&d->scene, 0, &d->scene.tank.start_pose);
+    }
+    return true;
 }

@@ -248,7 +248,8 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
         {"fluids", false, scene_read_list, 0, &scene_fluid_list},
         {"probes", false, scene_read_list, 0, &scene_probe_list},
     };
-    static const scene_field liquids[] = {{"liquids", false, scene_read_list, 0, &scene_liquid_list}};
+    static const scene_field liquids[] = {{"liquids", false, scene_read_list, 0, &scene_liquid_list},
+                                          {"particles", false, scene_read_list, 0, &scene_particle_file_list}};
     static const scene_field solids[] = {{"solids", false, scene_read_list, 0, &scene_solid_list}};
     static const scene_field rubs[] = {{"wall_friction", false, scene_read_float, TANK(wall_friction), &shares}};
     static const scene_field pours[] = {{"emitters", false, scene_read_list, 0, &scene_emitter_list}};
@@ -335,18 +336,19 @@ bool scene_fit_cells(scene_reader *r, scene_draft *d)
 bool scene_fit_particles(scene_reader *r, scene_draft *d)
 {
     const tarn_tank_desc *tank = &d->scene.tank;
-    if (tank->block_count + tank->fluid_count + tank->emitter_count == 0) {
+    if (tank->block_count + tank->fluid_count + tank->emitter_count + d->particle_file_count == 0) {
         return scene_refuse(r, TARN_E_LIMIT, "blocks",
-                            "found no liquid in the scene; allowed is at least one of blocks, fluids and emitters");
+                            "found no liquid in the scene; allowed is at least one of blocks, fluids, particles and "
+                            "emitters");
     }
     if (tank->emitter_count > 0 && tank->particles_max == 0) {
         return scene_refuse(r, TARN_E_LIMIT, "particles_max",
                             "the field is missing; a scene with emitters needs it, as room for what they bring");
     }
-    const char *where = tank->block_count > 0 ? "blocks" : "fluids";
+    const char *where = tank->block_count > 0 ? "blocks" : d->particle_file_count > 0 ? "particles" : "fluids";
     uint64_t particles = tarn_tank_desc_particles(tank);
     uint32_t max = tank->particles_max != 0 ? tank->particles_max : TARN_TANK_PARTICLES_MAX;
-    if (particles == 0 && tank->emitter_count == 0) {
+    if (particles == 0 && tank->emitter_count == 0 && d->particle_file_count == 0) {
         return scene_refuse(r, TARN_E_LIMIT, where,
                             "found %s too thin to hold a particle, or outside the tank; allowed is at least one, with "
                             "cells of %.9g m",

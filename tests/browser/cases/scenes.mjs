@@ -60,14 +60,25 @@ test("an owner chooses a scene's files, loads it, and gets it back as a file", a
   const again = await openScenes(page);
   const [saved] = await Promise.all([
     page.waitForEvent("download"),
-    again.getByRole("button", { name: "Download this tank's scene" }).click(),
+    again.getByRole("button", { name: "Download this tank" }).click(),
   ]);
   assertEqual(saved.suggestedFilename(), "one-duck.tar", "the file's name");
-  const path = await saved.path();
-  assertEqual(execFileSync("tar", ["tf", path]).toString(), "one-duck.json\nduck.obj\n", "what is in it");
+  const path = join(folder, "back.tar");
+  await saved.saveAs(path);
+  assertEqual(
+    execFileSync("tar", ["tf", path]).toString(),
+    "one-duck.json\nliquid-1.ply\nduck.obj\n",
+    "what is in it",
+  );
   const mesh = execFileSync("tar", ["xOf", path, "duck.obj"], { maxBuffer: 1 << 24 });
   assert(mesh.equals(readFileSync(DUCK)), "the mesh is as it was");
-  await says(again, "one-duck.tar has the scene");
+  await says(again, "one-duck.tar has the tank as it stands");
+
+  // What is downloaded is a scene of its own.
+  await again.getByLabel("Files of a scene").setInputFiles([path]);
+  await says(again, '"One duck" is here');
+  await again.getByRole("button", { name: "Remove one-duck" }).first().click();
+  await says(again, "It is removed");
 
   await again.getByRole("button", { name: "Remove one-duck" }).click();
   await says(again, "It is removed");
@@ -103,7 +114,7 @@ test("a server that takes no scenes says so, and gives the tank's nonetheless", 
   );
   const [saved] = await Promise.all([
     page.waitForEvent("download"),
-    dialog.getByRole("button", { name: "Download this tank's scene" }).click(),
+    dialog.getByRole("button", { name: "Download this tank" }).click(),
   ]);
   assertEqual(saved.suggestedFilename(), "small-pool.tar", "the file's name");
 });

@@ -1,6 +1,6 @@
-// An owner's scenes over HTTP: what was uploaded to a tank, one more, one less; and the tank's scene as one file. What
+// An owner's scenes over HTTP: what was uploaded to a tank, one more, one less; and the tank as one file. What
 // comes is read defensively.
-import { ask, type Fetch, isObject, SessionsError, withKey } from "./sessions.js";
+import { ask, type Fetch, isObject, SessionsError, whyNot, withKey } from "./sessions.js";
 
 export interface UploadedScene {
   /** By which it is loaded. */
@@ -50,12 +50,20 @@ export class ScenesClient {
     await ask(this.fetch, path, { method: "DELETE", headers: withKey(this.key) });
   }
 
-  /** The scene that the tank was made from, as an archive. */
-  async download(): Promise<Blob> {
-    const response = await this.fetch(this.path("scene"), { headers: withKey(this.key) }).catch(() => null);
+  /** The tank as it stands, as an archive; where no scene can tell that, the one that it was made from, and why. */
+  async download(): Promise<{ archive: Blob; because: string }> {
+    const standing = await this.get("scene");
+    if (standing.ok) return { archive: await standing.blob(), because: "" };
+    const because = await whyNot(standing);
+    const made = standing.status === 409 ? await this.get("scene/made.tar") : standing;
+    if (!made.ok) throw new SessionsError(`The server refused: ${because}.`);
+    return { archive: await made.blob(), because };
+  }
+
+  private async get(page: string): Promise<Response> {
+    const response = await this.fetch(this.path(page), { headers: withKey(this.key) }).catch(() => null);
     if (response === null) throw new SessionsError("The server doesn't answer.");
-    if (!response.ok) throw new SessionsError(`The server refused: status ${response.status}.`);
-    return response.blob();
+    return response;
   }
 
   private path(page: string): string {

@@ -75,16 +75,18 @@ export function withKey(key: string): Record<string, string> {
   return key === "" ? {} : { authorization: `Bearer ${key}` };
 }
 
+/** Why a server refused, in its words. */
+export async function whyNot(response: Response): Promise<string> {
+  const answer: unknown = await response.json().catch(() => null);
+  return isObject(answer) && typeof answer.error === "string" ? answer.error : `status ${response.status}`;
+}
+
 export async function ask(fetch: Fetch, path: string, init?: RequestInit): Promise<Record<string, unknown>> {
   const response = await fetch(path, init).catch(() => {
     throw new SessionsError("The server doesn't answer.");
   });
+  if (!response.ok) throw new SessionsError(`The server refused: ${await whyNot(response)}.`);
   const answer: unknown = await response.json().catch(() => null);
-  if (!response.ok) {
-    const why =
-      isObject(answer) && typeof answer.error === "string" ? answer.error : `status ${response.status}`;
-    throw new SessionsError(`The server refused: ${why}.`);
-  }
   if (!isObject(answer)) throw new SessionsError("The server's answer can't be read.");
   return answer;
 }

@@ -47,7 +47,7 @@ export class ScenesSheet {
     place.append(hint, this.choose, input);
     const row = document.createElement("div");
     row.className = "row";
-    const get = sheetButton("Download this tank's scene", () => this.do(() => actions.download()));
+    const get = sheetButton("Download this tank", () => this.do(() => actions.download()));
     row.append(
       get,
       sheetButton("Close", () => sheet.close()),
