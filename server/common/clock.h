@@ -1,4 +1,5 @@
-/// The two clocks: a monotonic one for intervals and deadlines, and Unix time for what people and other machines read.
+/// The clocks: a monotonic one for intervals and deadlines, Unix time for what people and other machines read, and a
+/// thread's own.
 #ifndef TARN_SERVER_COMMON_CLOCK_H
 #define TARN_SERVER_COMMON_CLOCK_H
 
@@ -10,6 +11,14 @@ static inline uint64_t tarn_clock_monotonic_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/// What this thread has had of processors.
+static inline uint64_t tarn_clock_thread_ns(void)
+{
+    struct timespec had;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &had);
+    return (uint64_t)had.tv_sec * 1000000000u + (uint64_t)had.tv_nsec;
 }
 
 static inline uint64_t tarn_clock_unix_us(void)

@@ -5,6 +5,7 @@
 #include "protocol/frame.h"
 #include "protocol/message_text.h"
 #include "server/common/byte_codec.h"
+#include "server/common/probe_bytes.h"
 
 #include <string.h>
 
@@ -216,16 +217,11 @@ static void probes(byte_codec *codec, tarn_ipc_probes *message)
     for (uint32_t i = 0; codec->status == TARN_OK && i < message->count; i++) {
         tarn_ipc_probe *probe = &message->probes[i];
         u32(codec, &probe->id);
-        count_up_to(codec, &probe->shows, TARN_SHOWS_COUNT - 1);
-        for (int axis = 0; axis < 3; axis++) {
-            f32(codec, &probe->at_m[axis]);
-        }
-        for (int axis = 0; axis < 3; axis++) {
-            f32(codec, &probe->to_m[axis]);
-        }
-        count_up_to(codec, &probe->solid, TARN_ADDED_NUMBER_MIN - 1);
+        probe_shows(codec, &probe->shows);
+        probe_place(codec, probe->at_m, probe->to_m);
+        probe_solid(codec, &probe->solid);
         text(codec, probe->label, sizeof probe->label);
-        refuse_when(codec, tarn_text_fault((const uint8_t *)probe->label, strlen(probe->label)) != NULL);
+        probe_label_check(codec, probe->label);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "protocol/message_text.h"
 #include "server/common/black_box_layout.h"
 #include "server/common/byte_codec.h"
+#include "server/common/probe_bytes.h"
 
 #include <string.h>
 #include <zstd.h>
@@ -32,16 +33,11 @@ static void text(byte_codec *codec, char *value, uint32_t room)
 
 static void probe_fields(byte_codec *codec, tarn_session_probe *probe)
 {
-    count_up_to(codec, &probe->shows, TARN_SHOWS_COUNT - 1);
+    probe_shows(codec, &probe->shows);
     u8_up_to(codec, &probe->is_scenes, 1);
-    for (int axis = 0; axis < 3; axis++) {
-        f32(codec, &probe->at_m[axis]);
-    }
-    for (int axis = 0; axis < 3; axis++) {
-        f32(codec, &probe->to_m[axis]);
-    }
+    probe_place(codec, probe->at_m, probe->to_m);
     text(codec, probe->label, sizeof probe->label);
-    refuse_when(codec, tarn_text_fault((const uint8_t *)probe->label, strlen(probe->label)) != NULL);
+    probe_label_check(codec, probe->label);
 }
 
 static void about_fields(byte_codec *codec, tarn_session_about *about)
@@ -77,6 +73,12 @@ static void about_fields(byte_codec *codec, tarn_session_about *about)
     count_up_to(codec, &about->probe_count, TARN_LIVE_PROBES_MAX);
     for (uint32_t i = 0; codec->status == TARN_OK && i < about->probe_count; i++) {
         probe_fields(codec, &about->probes[i]);
+    }
+    if (!codec->writing && codec->at == codec->end) {
+        return; // of a server before forces' solids were kept
+    }
+    for (uint32_t i = 0; codec->status == TARN_OK && i < about->probe_count; i++) {
+        probe_solid(codec, &about->probes[i].solid);
     }
 }
 

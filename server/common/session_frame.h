@@ -25,6 +25,7 @@ typedef struct tarn_session_probe {
     uint32_t shows;    ///< tarn_probe_shows
     uint8_t is_scenes; ///< the scene has it
     float at_m[3], to_m[3];
+    uint32_t solid;  ///< a force's, by its number in the scene
     tarn_name label; ///< for people; empty: none
 } tarn_session_probe;
 

@@ -17,6 +17,7 @@ static void put_probes(const tarn_session *session, tarn_session_about *about)
         tarn_session_probe *probe = &about->probes[i];
         probe->shows = (uint32_t)from->shows;
         probe->is_scenes = from->is_scenes;
+        probe->solid = from->solid;
         memcpy(probe->at_m, from->at_m, sizeof probe->at_m);
         memcpy(probe->to_m, from->to_m, sizeof probe->to_m);
         memcpy(probe->label, from->label, sizeof probe->label);

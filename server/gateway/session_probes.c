@@ -328,11 +328,10 @@ static void refuse(tarn_session *session, const tarn_probe_wanted *sent, const c
     }
 }
 
-static void fill_info(const tarn_session_probes *probes, uint32_t index, const tarn_ipc_probed *answer,
-                      tarn_probe_info *info)
+static void fill_info(tarn_session_probes *probes, uint32_t index, const tarn_ipc_probed *answer, tarn_probe_info *info)
 {
     const tarn_probe_wanted *sent = &probes->sent.of[index];
-    const tarn_probe_wanted *now = find((tarn_probes_wanted *)&probes->wanted, sent->id);
+    const tarn_probe_wanted *now = find(&probes->wanted, sent->id);
     memset(info, 0, sizeof *info);
     info->id = sent->id;
     info->viewer_id = now != NULL ? now->viewer_id : 0; // who left meanwhile has none
@@ -455,6 +454,7 @@ void tarn_session_probes_back(tarn_session *session, const tarn_session_about *a
         tarn_probe_wanted *probe = add(probes);
         probe->shows = (tarn_probe_shows)from->shows;
         probe->is_scenes = from->is_scenes != 0;
+        probe->solid = from->solid;
         memcpy(probe->label, from->label, sizeof probe->label);
         put_place(probe, from->at_m, from->to_m);
     }

@@ -78,12 +78,14 @@ static void give_and_tell(tarn_lane *lane)
 /// From its beginning to its end, with the baton at both.
 static void run_alone(const tarn_lane *lane, tarn_job *job)
 {
+    // Its own time: where the machine does other work, or another lane has the baton, no tank is to pay for it.
+    const uint64_t before_ns = tarn_clock_thread_ns();
     own_job = job;
     job->since_ns = tarn_clock_monotonic_ns();
     tarn_device_lane_enter(lane->jobs->device, lane->number);
     job->run(job->context);
     tarn_device_lane_leave(lane->jobs->device);
-    job->used_ns = tarn_clock_monotonic_ns() - job->since_ns;
+    job->used_ns = tarn_clock_thread_ns() - before_ns;
     job->is_done = true;
     own_job = NULL;
 }

@@ -1,14 +1,13 @@
 // Takes the pictures of what the page finds in a flow for web-client/README.md, from real runs.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "./harness.mjs";
+import { SCREENSHOT_MS, standAt } from "./moment.mjs";
 import { WEB } from "./places.mjs";
-import { drawn, World } from "./world.mjs";
+import { World } from "./world.mjs";
 
-/** Small until the tank stands still: without a graphics card moments would be over before they are seen. */
+/** Until the tank stands: so large that the panel can be used. */
 const SMALL = { width: 640, height: 400 };
 const LARGE = { width: 1120, height: 640 };
-const SCREENSHOT_MS = 180_000;
 const WEBP_QUALITY = 0.82;
 
 const PICTURES = [
@@ -51,18 +50,7 @@ async function take(browser, { name, scene, query, momentS, choose }) {
     await page.locator("#insight-button").click();
     await choose(page.locator("#insight"));
     await page.keyboard.press("Escape");
-    const early = await page.evaluate(() => window.tarn.epoch);
-    await page.keyboard.press("r");
-    await until(() => page.evaluate((epoch) => window.tarn.epoch !== epoch, early), "the tank starts afresh");
-    await until(() => page.evaluate((s) => window.tarn.simTimeS >= s, momentS), "the moment comes", 120_000);
-    await page.keyboard.press("p");
-    await until(() => page.evaluate(() => window.tarn.paused), "it is paused");
-    await page.setViewportSize(LARGE);
-    await page.waitForTimeout(1500);
-    await drawn(page);
-    await page.evaluate(() => {
-      document.getElementById("status").hidden = true;
-    });
+    await standAt(page, momentS, LARGE);
     const png = (await page.screenshot({ timeout: SCREENSHOT_MS })).toString("base64");
     const webp = await page.evaluate(
       async ([base64, quality]) => {

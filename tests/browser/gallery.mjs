@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { drawByHand, drawUntil, takeCanvas } from "./by-hand.mjs";
 import { Missing, runProgram } from "./missing.mjs";
+import { SCREENSHOT_MS } from "./moment.mjs";
 import { ROOT } from "./places.mjs";
 import { recordStream } from "./record-stream.mjs";
 import { framesOf, Still, sectionsOf } from "./recorded-layers.mjs";
@@ -123,13 +124,16 @@ async function takeEyes(world, name, recording, moment, { query, size }) {
     context: { viewport: size },
     prepare: plugIn,
   });
-  await page.waitForFunction(
-    ([step, bodies]) => window.tarn?.step === step && window.tarn.solids === bodies,
-    [moment, solids],
-    { timeout: EYES_MS },
-  );
+  const isThere = () =>
+    page.waitForFunction(
+      ([step, bodies]) => window.tarn?.step === step && window.tarn.solids === bodies,
+      [moment, solids],
+      { timeout: EYES_MS },
+    );
+  await isThere();
   await enter(page);
-  return page.screenshot();
+  await isThere(); // a page that can't keep up begins with what leads to the moment again
+  return page.screenshot({ timeout: SCREENSHOT_MS });
 }
 
 /** What a page with nothing but the tank shows of a scene, in a small file. */

@@ -1,40 +1,16 @@
 // Any bytes as the archive of a scene; the first says in what pieces they come. What is taken is a sound pack, and
 // written as an archive it is read again.
 #include "server/common/scene_archive.h"
+#include "tests/fuzz/fuzz_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
-typedef struct byte_source {
-    const uint8_t *bytes;
-    size_t left, piece;
-} byte_source;
-
-static ssize_t read_source(void *from, void *bytes, size_t byte_count)
-{
-    byte_source *source = from;
-    size_t count = source->left < byte_count ? source->left : byte_count;
-    count = count < source->piece ? count : source->piece;
-    memcpy(bytes, source->bytes, count);
-    source->bytes += count;
-    source->left -= count;
-    return (ssize_t)count;
-}
 
 static tarn_status read_archive(const uint8_t *bytes, size_t byte_count, size_t piece, tarn_scene_pack *pack)
 {
     char why[TARN_SCENE_ARCHIVE_WHY_BYTES] = "";
     byte_source source = {bytes, byte_count, piece};
-    const tarn_status status = tarn_scene_archive_read(read_source, &source, pack, why, sizeof why);
+    const tarn_status status = tarn_scene_archive_read(byte_source_read, &source, pack, why, sizeof why);
     require(status == TARN_OK ? why[0] == 0 : why[0] != 0 && strpbrk(why, "\n\r\x1b") == NULL);
     return status;
 }

@@ -2,20 +2,12 @@
 // as such a file.
 #include "server/gateway/config_file.h"
 #include "server/gateway/option_table.h"
+#include "tests/fuzz/fuzz_parts.h"
 
 #include <jansson.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 {

@@ -1,38 +1,21 @@
 // Any bytes from a socket through the gate to libwebsockets: the first byte says in what pieces. Of what is passed on,
 // a request reads the same again, and frames are those that came.
 #include "server/gateway/gate.h"
+#include "tests/fuzz/fuzz_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
-typedef struct byte_source {
-    const uint8_t *bytes;
-    size_t left, piece;
-} byte_source;
-
+/// As a socket that stays open.
 static ssize_t read_source(void *from, void *bytes, size_t byte_count)
 {
-    byte_source *source = from;
-    if (source->left == 0) {
+    const ssize_t got = byte_source_read(from, bytes, byte_count);
+    if (got == 0) {
         errno = EAGAIN;
         return -1;
     }
-    size_t count = source->left < byte_count ? source->left : byte_count;
-    count = count < source->piece ? count : source->piece;
-    memcpy(bytes, source->bytes, count);
-    source->bytes += count;
-    source->left -= count;
-    return (ssize_t)count;
+    return got;
 }
 
 static void on_fault(void *user, const tarn_ws_fault *fault)

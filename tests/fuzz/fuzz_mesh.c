@@ -1,20 +1,12 @@
 // The readers of meshes and heights on any bytes; the first one says which. What they take must be sound, and a small
 // mesh of it is sampled: its field must be sound too.
 #include "server/common/mesh_file.h"
+#include "tests/fuzz/fuzz_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
-
 enum { TRIANGLES_SAMPLED = 12, NODES = 5, MARGIN = 2 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void check_field(tarn_distance_field *field)
 {

@@ -1,18 +1,10 @@
 // Any bytes as a message: reading stays inside the buffer, a refusal says why, and what is taken can be written, read
 // again and written to the same bytes.
 #include "protocol/message.h"
+#include "tests/fuzz/fuzz_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static tarn_viewer_info viewers[TARN_VIEWERS_MAX];
 static tarn_presence_point points[TARN_PRESENCES_MAX];

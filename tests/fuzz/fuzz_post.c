@@ -1,23 +1,15 @@
 // Any bytes as the body of a POST, as it comes: the first byte says of which. What is taken is within its limits, what
 // is refused is refused with a sentence, and either can be written as JSON that reads the same again.
 #include "server/gateway/session_json.h"
+#include "tests/fuzz/fuzz_parts.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
-
 enum { TEXT_BYTES = 65536, WORKERS = 3 };
 
 static char text[TEXT_BYTES];
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 /// What an answer says under a name.
 static json_t *answer(size_t byte_count, const char *name, json_t **whole)

@@ -4,6 +4,7 @@
 #include "kernels/probe.h"
 #include "kernels/shapes/voxelize.h"
 #include "server/common/scene.h"
+#include "tests/fuzz/fuzz_parts.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -13,14 +14,6 @@
 #include <sys/mman.h>
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 // What JSON is held in: one block behind the other, all of which are given back with the input. Between them, and in
 // what was freed, nothing may be touched, as with the sanitizer's own memory; each one that is taken must be freed.

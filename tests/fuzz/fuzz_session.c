@@ -22,7 +22,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
 enum { ABOUT, STATE, BATCH, PACKED, LOG, PACK, IMAGE, KINDS };
-enum { SPEED_BYTES = 4, LOCKS_BYTES = 5, PROBES_BYTES = 8 };
+enum { SPEED_BYTES = 4, LOCKS_BYTES = 5, PROBES_BYTES = 8, SOLID_BYTES = 4 };
 enum { ROW = 3, SEED_BYTES = 1 << 15, UNPACKED_BYTES_MAX = 1 << 16, STATE_BYTES_MAX = 4096 };
 
 static int memory; // of a box
@@ -165,7 +165,7 @@ static void write_seeds(void)
         .probes_scene = "tiny",
         .probe_count = 2,
         .probes = {{.shows = TARN_SHOWS_GAUGE, .is_scenes = 1, .to_m = {0, 1, 0}, .label = "weir"},
-                   {.at_m = {0.5f, 0.25f, 0.125f}}}};
+                   {.shows = TARN_SHOWS_FORCE, .solid = 2, .at_m = {0.5f, 0.25f, 0.125f}}}};
     static const tarn_session_head state = {
         .state = ROW, .epoch = 5, .number = 7, .step = 9, .state_bytes_max = STATE_BYTES_MAX, .scene = "tiny"};
     static uint8_t plain[SEED_BYTES], packed[SEED_BYTES];
@@ -176,6 +176,7 @@ static void write_seeds(void)
     write_seed("about_before_locks", ABOUT, plain, byte_count - PROBES_BYTES - SPEED_BYTES - LOCKS_BYTES);
     byte_count = tarn_session_about_write(&with_probes, plain);
     write_seed("about_with_probes", ABOUT, plain, byte_count);
+    write_seed("about_before_solids", ABOUT, plain, byte_count - SOLID_BYTES * with_probes.probe_count);
     byte_count = tarn_session_head_write(&state, true, plain);
     memset(plain + byte_count, 7, 200);
     byte_count += 200;
@@ -298,9 +299,12 @@ static void read_about(const uint8_t *bytes, size_t byte_count)
     tarn_session_about about;
     if (tarn_session_about_read(bytes, byte_count, &about) == TARN_OK) {
         // One of a server before there were locks has none, one before the speed was kept no speed, and so on.
-        static const uint8_t missing[PROBES_BYTES + SPEED_BYTES + LOCKS_BYTES];
+        enum { BEFORE_LOCKS = PROBES_BYTES + SPEED_BYTES + LOCKS_BYTES };
+        static const uint8_t missing[BEFORE_LOCKS + SOLID_BYTES * TARN_LIVE_PROBES_MAX];
         const size_t added = tarn_session_about_write(&about, again) - byte_count;
-        must((added == 0 || added == PROBES_BYTES || added == PROBES_BYTES + SPEED_BYTES || added == sizeof missing) &&
+        must((added == 0 || (about.probe_count > 0 ? added == SOLID_BYTES * about.probe_count
+                                                   : added == PROBES_BYTES || added == PROBES_BYTES + SPEED_BYTES ||
+                                                         added == BEFORE_LOCKS)) &&
                  memcmp(again + byte_count, missing, added) == 0 && memcmp(bytes, again, byte_count) == 0,
              "another session");
     }

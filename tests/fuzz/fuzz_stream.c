@@ -2,12 +2,11 @@
 // memory, which is exactly what the sequence's first key frame asks for; what is handed out lies inside the tank; what
 // opens can be written again to the same bytes (as far as this version knows them).
 #include "protocol/stream_layout.h"
+#include "tests/fuzz/fuzz_parts.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
 enum { DECODER_BYTES_MAX = 2 << 20, FRAMES_MAX = 16, FIELD_CELLS_MAX = 1 << 18 };
 
@@ -16,13 +15,6 @@ typedef struct receiver {
     tarn_stream *stream;
     tarn_stream_particles out;
 } receiver;
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 /// Makes a decoder as a key frame asks for it. @return false where that is too large
 static bool make_receiver(receiver *r, const tarn_stream_frame *key)

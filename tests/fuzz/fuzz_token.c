@@ -2,24 +2,16 @@
 // inside the buffer, a refusal says why, what is taken holds what its reader promises, and is taken again when it is
 // written anew.
 #include "server/common/token.h"
+#include "tests/fuzz/fuzz_parts.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
-
 enum { NOW_S = 1000000, PIECE_BYTES_MAX = 2048 };
 
 static tarn_token_keys keys = {2, {{"0", 32, "0123456789abcdef0123456789abcde"}, {"k1", 33, "another"}}};
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void check(const char *text, size_t text_bytes)
 {

@@ -146,19 +146,21 @@ static void test_each_address_has_turns_of_its_own_to_join(void **state)
 static void test_what_was_kept_before_there_were_locks_speeds_and_probes_is_read(void **state)
 {
     (void)state;
-    enum { LOCK_BYTES = 5, SPEED_BYTES = 4, PROBES_BYTES = 4 + 5 + 4 + 4 + 1 + 24 + 4 + 4 };
+    enum { LOCK_BYTES = 5, SPEED_BYTES = 4, PROBES_BYTES = 4 + 5 + 4 + 4 + 1 + 24 + 4 + 4, SOLIDS_BYTES = 4 };
     uint8_t bytes[TARN_SESSION_ABOUT_BYTES_MAX];
-    tarn_session_about about = {.name = "main",
-                                .begun_as = "dam-break",
-                                .guests = TARN_ROLE_PLAY,
-                                .locked = 5,
-                                .open_parameters = true,
-                                .speed = 0.5f,
-                                .probes_scene = "pools",
-                                .probe_count = 1,
-                                .probes = {{.shows = TARN_SHOWS_GAUGE, .at_m = {1, 2, 3}, .label = "weir"}}},
+    tarn_session_about about =
+                           {.name = "main",
+                            .begun_as = "dam-break",
+                            .guests = TARN_ROLE_PLAY,
+                            .locked = 5,
+                            .open_parameters = true,
+                            .speed = 0.5f,
+                            .probes_scene = "pools",
+                            .probe_count = 1,
+                            .probes = {{.shows = TARN_SHOWS_FORCE, .solid = 3, .at_m = {1, 2, 3}, .label = "weir"}}},
                        read;
-    const size_t byte_count = tarn_session_about_write(&about, bytes);
+    size_t byte_count = tarn_session_about_write(&about, bytes);
+    assert_int_equal(tarn_session_about_read(bytes, byte_count - 1, &read), TARN_E_TRUNCATED);
     assert_int_equal(tarn_session_about_read(bytes, byte_count, &read), TARN_OK);
     assert_int_equal(read.locked, 5);
     assert_true(read.open_parameters);
@@ -166,6 +168,10 @@ static void test_what_was_kept_before_there_were_locks_speeds_and_probes_is_read
     assert_int_equal(read.probe_count, 1);
     assert_memory_equal(&read.probes[0], &about.probes[0], sizeof read.probes[0]);
     assert_string_equal(read.probes_scene, "pools");
+    byte_count -= SOLIDS_BYTES;
+    assert_int_equal(tarn_session_about_read(bytes, byte_count, &read), TARN_OK);
+    assert_int_equal(read.probe_count, 1);
+    assert_int_equal(read.probes[0].solid, 0);
     assert_int_equal(tarn_session_about_read(bytes, byte_count - PROBES_BYTES, &read), TARN_OK);
     assert_true(read.speed == 0.5f && read.probe_count == 0);
     assert_int_equal(tarn_session_about_read(bytes, byte_count - PROBES_BYTES - SPEED_BYTES, &read), TARN_OK);

@@ -319,8 +319,8 @@ static void test_forces_are_those_of_the_water(void **state)
     wish(&ada,
          &(tarn_probe_wish){.action = TARN_PROBE_ACT_PLACE, .shows = TARN_SHOWS_WALL, .to_m = {0.0f, 1.0f, 1.0f}});
     wait_count(&ada, 3);
-    place_force(&ada, 1);
-    expect_refusal(&ada, TARN_ERROR_INPUT, "probe: the solid is 1; the tank has 1");
+    place_force(&ada, 2);
+    expect_refusal(&ada, TARN_ERROR_INPUT, "probe: the solid is 2; the tank has 2");
     const uint32_t lift = column_of(&ada, ada.list.probes[0].id, "force_y_n");
     const uint32_t again = column_of(&ada, ada.list.probes[1].id, "force_y_n");
     const uint32_t side = column_of(&ada, ada.list.probes[2].id, "force_x_n");
@@ -642,6 +642,35 @@ static void test_another_scene_brings_its_own(void **state)
     wait_rows(&ada, 2);
 }
 
+/// The same server once more, and the owner comes back.
+static void restart(void)
+{
+    leave(&ada);
+    server_stop(&server);
+    server_start(&server, arguments);
+    enter_by(&ada, own_key, true);
+}
+
+static void test_a_force_outlives_the_server_on_its_solid(void **state)
+{
+    (void)state;
+    load(&ada, "float");
+    wait_count(&ada, 1);
+    place_force(&ada, 1);
+    wait_count(&ada, 2);
+    restart();
+    wait_count(&ada, 2);
+    assert_int_equal(ada.list.probes[0].solid, 0);
+    assert_int_equal(ada.list.probes[1].solid, 1);
+    const uint32_t lift = column_of(&ada, ada.list.probes[0].id, "force_y_n");
+    const uint32_t dry = column_of(&ada, ada.list.probes[1].id, "force_y_n");
+    while (ada.row_count < 10 || ada.steps[ada.row_count - 1] < 60) {
+        wait_rows(&ada, ada.row_count + 1);
+    }
+    const float *row = ada.rows[ada.row_count - 1];
+    assert_true(row[lift] > 50.0f && row[dry] == 0.0f); // the box that stands is above the water
+}
+
 static void test_they_outlive_the_server(void **state)
 {
     (void)state;
@@ -653,10 +682,7 @@ static void test_they_outlive_the_server(void **state)
     wait_count(&ada, 3);
     take_away(&ada, ada.list.probes[0].id);
     wait_count(&ada, 2);
-    leave(&ada);
-    server_stop(&server);
-    server_start(&server, arguments);
-    enter_by(&ada, own_key, true);
+    restart();
     wait_count(&ada, 2);
     assert_string_equal(ada.list.probes[0].label, "rod"); // the scene's that was taken away isn't back
     assert_string_equal(ada.list.probes[1].label, "weir");
@@ -680,6 +706,7 @@ int main(void)
         IN_THE_POOL(test_owners_lock_them),
         IN_THE_POOL(test_they_outlive_the_worker),
         IN_THE_POOL(test_another_scene_brings_its_own),
+        IN_THE_POOL(test_a_force_outlives_the_server_on_its_solid),
         IN_THE_POOL(test_they_outlive_the_server),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -18,6 +18,8 @@ export interface SoundHost {
   say(text: string): void;
 }
 
+type Triple = [number, number, number];
+
 interface Playing {
   context: AudioContext;
   sound: WaterSound;
@@ -31,6 +33,11 @@ export class Sound {
   private readonly at = new THREE.Vector3();
   private readonly forward = new THREE.Vector3();
   private readonly up = new THREE.Vector3();
+  private readonly ear: [place: Triple, forward: Triple, up: Triple] = [
+    [0, 0, 0],
+    [0, 0, -1],
+    [0, 1, 0],
+  ];
 
   constructor(private readonly host: SoundHost) {}
 
@@ -88,11 +95,14 @@ export class Sound {
     if (this.playing === null) return;
     const { renderer, camera } = this.host.stage;
     const { matrixWorld } = renderer.xr.isPresenting ? renderer.xr.getCamera() : camera;
-    const { at, forward, up } = this;
+    const { at, forward, up, ear } = this;
     at.setFromMatrixPosition(matrixWorld);
     forward.setFromMatrixColumn(matrixWorld, 2).normalize().negate();
     up.setFromMatrixColumn(matrixWorld, 1).normalize();
-    this.playing.sound.listen([at.x, at.y, at.z], [forward.x, forward.y, forward.z], [up.x, up.y, up.z]);
+    at.toArray(ear[0]);
+    forward.toArray(ear[1]);
+    up.toArray(ear[2]);
+    this.playing.sound.listen(ear[0], ear[1], ear[2]);
   }
 }
 

@@ -353,6 +353,7 @@ export class InsightDesk implements Desk, Grip {
     const isNext = info.epoch === this.epoch && dtS >= 0 && dtS <= GAP_MAX_S;
     this.fit();
     [this.before, this.after] = [this.after, this.before];
+    this.after.remember(this.before);
     this.after.compute(info, views, isNext ? dtS : Number.POSITIVE_INFINITY);
     const { before, after, sizeM } = this;
     if (!isNext) {

@@ -95,6 +95,22 @@ test("through a frame's particles: air is left out, and vorticity is that of the
   }
 });
 
+test("two grids in turn remember how dense calm water is as one grid does", () => {
+  const { info, views } = frameOf(rotation(0), [20, 20, 20], 10);
+  const full = (grid: FlowGrid, crowding: number, before: FlowGrid | null): number => {
+    if (before !== null) grid.remember(before);
+    grid.compute({ ...info, crowding }, views as SlotViews, 1);
+    return grid.full;
+  };
+  const one = new FlowGrid();
+  const pair = [new FlowGrid(), new FlowGrid()] as const;
+  // It splashes from the second frame on.
+  for (const [frame, crowding] of [8, 3.2, 3.2, 3.2].entries()) {
+    const [now, before] = frame % 2 === 0 ? pair : ([pair[1], pair[0]] as const);
+    expect(full(now, crowding, frame === 0 ? null : before)).toBeCloseTo(full(one, crowding, null), 6);
+  }
+});
+
 test("levels of a field become what they stand for", () => {
   const slice = new FlowSlice();
   slice.divideCells(1, [4, 9, 2]);

@@ -56,3 +56,23 @@ test("a turned solid fills as much, and elsewhere", () => {
   expect(both - filled(plate, upright)).toBeCloseTo(0.1 * 0.2 * 0.2, 3);
   expect(both - filled(plate, { ...upright, rotation: [0, 0, 0, 1] })).toBeCloseTo(0, 3);
 });
+
+test("a body is where the frame has it, and others' numbers are none of its", () => {
+  const obstacles = new Obstacles();
+  obstacles.show([
+    { ...still, body: 7 },
+    { ...still, body: 2, kind: "ellipsoid" },
+  ]);
+  const free = new Float32Array(DIMS[0] * DIMS[1] * DIMS[2]);
+  const s = Math.SQRT1_2;
+  const bodies = new Float32Array([9, 0.5, 0.5, 0.5, 0, 0, 0, 1, 7, 0.3, 0.6, 0.5, 0, 0, s, s]);
+  const at = (x: number, y: number, z: number): number =>
+    free[
+      Math.floor(x / VOXEL_M) + DIMS[0] * (Math.floor(y / VOXEL_M) + DIMS[1] * Math.floor(z / VOXEL_M))
+    ] as number;
+  obstacles.mark(free, DIMS, VOXEL_M, { bodyCount: 2 } as FrameInfo, { bodies } as unknown as SlotViews);
+  expect(free.reduce((sum, share) => sum + (1 - share), 0) * VOXEL_M ** 3).toBeCloseTo(0.4 * 0.2 * 0.6, 3);
+  expect([at(0.31, 0.76, 0.31), at(0.31, 0.82, 0.31), at(0.43, 0.61, 0.5), at(0.31, 0.61, 0.82)]).toEqual([
+    0, 1, 1, 1,
+  ]);
+});

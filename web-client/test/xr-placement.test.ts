@@ -1,5 +1,6 @@
-import { Quaternion, Vector3 } from "three";
+import { Box3, Group, type Object3D, Quaternion, Vector3 } from "three";
 import { expect, test } from "vitest";
+import { Room } from "../src/shader/room.js";
 import {
   buttonAt,
   isOffered,
@@ -14,6 +15,7 @@ import {
   touchHit,
 } from "../src/xr/panel-layout.js";
 import { place, scaleBounds, tableHeight } from "../src/xr/placement.js";
+import { Surroundings } from "../src/xr/surroundings.js";
 import { newStand } from "../src/xr/two-handed.js";
 
 test("a tank stands on the table before the eyes, small enough for it, and faces them", () => {
@@ -27,6 +29,16 @@ test("a tank stands on the table before the eyes, small enough for it, and faces
   expect(stand.position.z).toBeCloseTo(2, 9);
   expect(stand.yaw).toBe(Math.PI / 2);
   expect(tableHeight(0.9, 0)).toBeLessThan(tableHeight(1.6, 0));
+});
+
+test("a tank's floor lies above the table's top: in the same place neither would hide the other", () => {
+  const surroundings = new Surroundings(new Room().uniforms);
+  surroundings.fit(0, new Vector3(0, 0.72, -1));
+  const table = surroundings.group.children.find((child) => child instanceof Group) as Object3D;
+  const { min, max } = new Box3().setFromObject(table);
+  expect(0.72 - max.y).toBeGreaterThan(0.002);
+  expect(0.72 - max.y).toBeLessThan(0.006);
+  expect(min.y).toBeCloseTo(0, 6);
 });
 
 test("on the floor a tank has its own size, within bounds", () => {

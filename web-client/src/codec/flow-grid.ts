@@ -33,6 +33,12 @@ export class FlowGrid {
 
   private freeVoxels: Float32Array | null = null;
 
+  /** What is known of calm water is what another grid knows, which was computed before this one will be. */
+  remember({ full, voxelM }: FlowGrid): void {
+    this.full = full;
+    this.voxelM = voxelM;
+  }
+
   /**
    * Adds a frame's particles up.
    * @param passedS    since the frame before; Infinity: that says nothing of this one

@@ -9,6 +9,7 @@ import type { Track } from "../state/presence.js";
 import { LAYER } from "./layers.js";
 import { NameTag } from "./name-tag.js";
 import { PersonShapes } from "./person-shape.js";
+import { type LabelView, PlacedLabel } from "./placed-label.js";
 
 /** Of a marker, in the tank's largest edge. */
 const SHARES = { cursor: 0.013, head: 0.035, hand_left: 0.022, hand_right: 0.022 } as const;
@@ -20,20 +21,13 @@ interface Marker {
   group: THREE.Group;
   material: THREE.MeshBasicMaterial;
   label: HTMLElement;
+  placed: PlacedLabel;
   tag: NameTag | null;
-  /** Where the label is, tenths of a CSS pixel. */
-  x: number;
-  y: number;
   /** The last that shows it. */
   picture: number;
 }
 
-export interface PeopleView {
-  /**
-   * Writes the place over the canvas (CSS pixels) of a point in tank coordinates.
-   * @returns false where the point is behind the camera
-   */
-  projectInto(at: readonly number[], place: [number, number]): boolean;
+export interface PeopleView extends LabelView {
   readonly sizeM: readonly number[];
 }
 
@@ -44,7 +38,6 @@ export class PeopleMarkers {
   private readonly markers = new Map<string, Marker>();
   private readonly viewers = new Map<number, ViewerInfo>();
   private readonly shapes = new PersonShapes();
-  private readonly labelPlace: [number, number] = [0, 0];
   private worn = false;
   private picture = 0;
 
@@ -99,7 +92,7 @@ export class PeopleMarkers {
     label.className = "person";
     label.dataset.viewer = String(track.viewerId);
     label.dataset.part = part;
-    const marker: Marker = { group, material, label, tag: null, x: Number.NaN, y: Number.NaN, picture: 0 };
+    const marker: Marker = { group, material, label, placed: new PlacedLabel(label), tag: null, picture: 0 };
     this.group.add(group);
     this.labels.append(label);
     this.markers.set(track.key, marker);
@@ -124,22 +117,9 @@ export class PeopleMarkers {
     marker.group.position.fromArray(track.at);
     marker.group.scale.setScalar(edge * SHARES[part] * grown);
     marker.group.quaternion.fromArray(track.turn);
-    this.placeLabel(marker, track.at);
+    marker.placed.follow(this.view, track.at);
     marker.label.classList.toggle("pressed", pressed);
     this.tag(marker, track, edge);
-  }
-
-  /** Written only where it changes: the page is laid out anew otherwise. */
-  private placeLabel(marker: Marker, at: readonly number[]): void {
-    const { label } = marker;
-    const isSeen = this.view.projectInto(at, this.labelPlace);
-    if (label.hidden === isSeen) label.hidden = !isSeen;
-    const x = Math.round(10 * this.labelPlace[0]);
-    const y = Math.round(10 * this.labelPlace[1]);
-    if (!isSeen || (x === marker.x && y === marker.y)) return;
-    marker.x = x;
-    marker.y = y;
-    label.style.transform = `translate(${x / 10}px, ${y / 10}px)`;
   }
 
   private tag(marker: Marker, track: Track, edge: number): void {

@@ -7,6 +7,7 @@ import { probeColour, titleOf } from "../state/probe-track.js";
 import type { Vec3 } from "../state/ray.js";
 import { LAYER } from "./layers.js";
 import type { PeopleView } from "./people.js";
+import { PlacedLabel } from "./placed-label.js";
 
 interface MarksView extends PeopleView {
   /** Writes where a solid of the scene is. @return false where there is none */
@@ -23,7 +24,7 @@ interface Mark {
   group: THREE.Group;
   material: THREE.MeshBasicMaterial;
   glass: THREE.MeshBasicMaterial;
-  label: HTMLElement;
+  label: PlacedLabel;
 }
 
 export class ProbeMarks {
@@ -56,9 +57,7 @@ export class ProbeMarks {
     for (const { probe, group, label } of this.marks) {
       const middle = this.middleOf(probe);
       if (probe.kind === "force") group.children[0]?.position.fromArray(middle);
-      const visible = this.view.projectInto(middle, this.at);
-      label.hidden = !visible;
-      label.style.transform = `translate(${this.at[0].toFixed(1)}px, ${this.at[1].toFixed(1)}px)`;
+      label.follow(this.view, middle);
     }
   }
 
@@ -107,7 +106,7 @@ export class ProbeMarks {
     label.style.setProperty("--probe", `#${colour.toString(16).padStart(6, "0")}`);
     this.labels.append(label);
     this.group.add(group);
-    return { probe, group, material, glass, label };
+    return { probe, group, material, glass, label: new PlacedLabel(label) };
   }
 
   private rodOf(probe: Probe, edge: number, material: THREE.Material): THREE.Mesh {
@@ -134,6 +133,6 @@ export class ProbeMarks {
     this.group.remove(group);
     material.dispose();
     glass.dispose();
-    label.remove();
+    label.element.remove();
   }
 }

@@ -41,11 +41,12 @@ void secondary() {
   float reach = length(way);
   wide = thin + reach;
   streak = vec3(reach > 0.0 ? way / reach : vec2(1.0, 0.0), wide / thin);
-  // What is smaller than a pixel covers less of it.
+  // What is thinner than a pixel is drawn wider, and covers less of what it is drawn on: as much as it would in all.
   float shown = 1.3 / (thin * pixels);
   if (shown > 1.0) {
-    kind.w /= shown * shown;
-    wide = thin * shown + reach;
+    float wider = thin * shown + reach;
+    kind.w *= wide / (shown * wider);
+    wide = wider;
     streak.z = wide / (thin * shown);
   }
   distance_ = -view.z;

@@ -10,7 +10,7 @@ import { Room } from "../shader/room.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Drawing } from "../state/drawing.js";
 import type { FrameStream } from "../state/frame-stream.js";
-import { type Covers, distanceOf, type Framing, framingOf, MARGIN, withPane } from "../state/framing.js";
+import { type Covers, distanceOf, framingOf, MARGIN, withPane } from "../state/framing.js";
 import type { Orbit } from "../state/orbit.js";
 import { isWater, SECONDARY_ROOM, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
@@ -103,7 +103,8 @@ export class Stage {
   /** Of the canvas, CSS pixels. */
   private width = 1;
   private height = 1;
-  private framing: Framing = framingOf(1, 1, NO_COVERS, false);
+  /** From where all of the tank is seen, metres from its middle. */
+  private wholeM = 1;
 
   /** @throws where the browser has no WebGL2 */
   constructor(
@@ -149,11 +150,11 @@ export class Stage {
   fitTank(size: readonly number[], cellM = 0): void {
     const [x, y, z] = size as [number, number, number];
     const flat = z < 1.5 * cellM;
-    const isOther = flat !== this.flat || this.size.x * y !== this.size.y * x;
+    const isOther = flat !== this.flat || x !== this.size.x || y !== this.size.y || z !== this.size.z;
     this.size.set(x, y, z);
+    copy(this.size, this.sizeM);
     this.flat = flat;
     if (isOther) this.frame();
-    copy(this.size, this.sizeM);
     this.tank.position.copy(this.size).multiplyScalar(-0.5);
     this.box.fit(this.size);
     this.table.fit(this.size);
@@ -251,7 +252,8 @@ export class Stage {
   private frame(): void {
     const { width, height } = this;
     const covers = this.hasPane ? withPane(width, height, this.covers) : this.covers;
-    this.framing = framingOf(width, height, covers, this.flat);
+    const framing = framingOf(width, height, covers, this.flat);
+    this.wholeM = distanceOf(this.sizeM, framing, FOV_TANGENT, this.flat, this.alone ? 0 : MARGIN);
     this.box.group.visible = !this.alone;
     this.surround();
     this.camera.aspect = width / height;
@@ -263,7 +265,7 @@ export class Stage {
       this.camera.updateProjectionMatrix();
       return;
     }
-    const { leftPx, upPx } = this.framing;
+    const { leftPx, upPx } = framing;
     if (leftPx !== 0 || upPx !== 0) this.camera.setViewOffset(width, height, leftPx, upPx, width, height);
     else this.camera.clearViewOffset();
     this.camera.updateProjectionMatrix();
@@ -289,8 +291,7 @@ export class Stage {
   }
 
   look(orbit: Orbit): void {
-    const margin = this.alone ? 0 : MARGIN;
-    let distance = orbit.distance * distanceOf(this.sizeM, this.framing, FOV_TANGENT, this.flat, margin);
+    let distance = orbit.distance * this.wholeM;
     // A wall that fills the window does so with its own plane, not with the tank's front.
     if (this.alone) distance -= (1 - WALL_AT) * this.size.z;
     const flat = Math.cos(orbit.pitch) * distance;
@@ -425,14 +426,16 @@ export class Stage {
     this.surroundings.visible = !this.isWorn && !this.alone && !this.light.isClear;
   }
 
-  /** Somebody is pressing at a place of the tank, in this picture. @param id  whose, not 0 */
+  /** Somebody is pressing at a place of a wall, in this picture. @param id  whose, not 0 */
   touch(id: number, at: readonly number[]): void {
+    if (this.wall === null) return;
     const edge = this.wallEdge;
     this.hands.touch(id, (at[0] as number) / edge, (at[1] as number) / edge);
   }
 
   /** Once per picture, after the touches. @param idle  0..1: how much an idle display stirs. @param timeS  of the day, about */
   stir(elapsedS: number, idle: number, timeS: number): void {
+    if (this.wall === null) return;
     const edge = this.wallEdge;
     this.hands.tick(elapsedS, this.size.x / edge, this.size.y / edge, idle, timeS);
   }

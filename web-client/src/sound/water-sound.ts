@@ -69,9 +69,15 @@ export class WaterSound {
       listener.setOrientation(...forward, ...up);
       return;
     }
-    [listener.positionX.value, listener.positionY.value, listener.positionZ.value] = at;
-    [listener.forwardX.value, listener.forwardY.value, listener.forwardZ.value] = forward;
-    [listener.upX.value, listener.upY.value, listener.upZ.value] = up;
+    listener.positionX.value = at[0];
+    listener.positionY.value = at[1];
+    listener.positionZ.value = at[2];
+    listener.forwardX.value = forward[0];
+    listener.forwardY.value = forward[1];
+    listener.forwardZ.value = forward[2];
+    listener.upX.value = up[0];
+    listener.upY.value = up[1];
+    listener.upZ.value = up[2];
   }
 
   /** Root mean square of what was heard last, 1: full scale. */

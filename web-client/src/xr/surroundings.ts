@@ -11,6 +11,8 @@ const FLOOR_RADIUS_M = 8;
 const SKY_RADIUS_M = 30;
 const TABLE_RADIUS_M = 0.75;
 const TABLE_THICKNESS_M = 0.03;
+/** The tank stands so far above the table's top: what lies in one plane shows in turn. */
+const TANK_ABOVE_M = 0.004;
 
 export class Surroundings {
   readonly group = new THREE.Group();
@@ -40,13 +42,14 @@ export class Surroundings {
     this.group.add(sky, this.floor, this.table);
   }
 
-  /** @param table  under the tank: the middle of its top in the room; null: none */
+  /** @param table  under the tank: where the middle of that stands in the room; null: none */
   fit(floorY: number, table: THREE.Vector3 | null): void {
     this.floor.position.y = floorY;
     this.table.visible = table !== null;
     if (table === null) return;
     this.table.position.copy(table);
-    const height = Math.max(0.01, table.y - floorY - TABLE_THICKNESS_M);
+    this.table.position.y -= TANK_ABOVE_M;
+    const height = Math.max(0.01, this.table.position.y - floorY - TABLE_THICKNESS_M);
     const foot = this.table.getObjectByName("foot") as THREE.Mesh;
     foot.scale.y = height;
     foot.position.y = -TABLE_THICKNESS_M - 0.5 * height;

@@ -35,7 +35,7 @@ import type { Secondary } from "../secondary.js";
 import { PART, waterBeside } from "./beside-water.js";
 import { composeFragment } from "./compose-shader.js";
 import { filterFragment } from "./filter-shader.js";
-import { type Kernel, ROUNDS, setKernel } from "./kernel.js";
+import { type Kernel, ROUNDS, type Round, setKernel } from "./kernel.js";
 import { normalFragment } from "./normal-shader.js";
 import { distanceFragment, distanceVertex, thicknessFragment, thicknessVertex } from "./surface-shader.js";
 import { Targets, type WaterTier } from "./targets.js";
@@ -238,7 +238,8 @@ export class Water implements Fluid {
 
   /** Along x and y, then along y and x: what one axis can't smooth beside a silhouette, the other one does. */
   private smooth(targets: Targets): void {
-    for (const [round, { share, strideMax }] of ROUNDS.entries()) {
+    for (let round = 0; round < ROUNDS.length; round++) {
+      const { share, strideMax } = ROUNDS[round] as Round;
       set(this.filter, "reachPx", share * this.kernel.reachPx);
       set(this.filter, "strideMax", strideMax);
       this.smoothAlong(round % 2 === 0 ? this.axisX : this.axisY, targets.distances, targets.smoothed);
