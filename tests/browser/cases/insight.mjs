@@ -290,6 +290,7 @@ for (const { held, viewport } of PHONES)
         `a corner is at ${[x, y]}`,
       );
     }
+    assertEqual(await faultsOf(page, "#insight, #title, #tools"), [], "faults that axe finds");
     const before = await sequence(page);
     const { slice, middle } = (await insight(page)).handles;
     const at = await project(page, slice);
