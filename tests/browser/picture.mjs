@@ -16,10 +16,6 @@ export async function takePicture(browser) {
       context: { viewport: SMALL },
     });
     await standAt(page, MOMENT_S, LARGE);
-    // The water stands still for the picture only.
-    await page.evaluate(() => {
-      document.getElementById("status").hidden = true;
-    });
     const file = join(WEB, "docs", "tank.png");
     mkdirSync(join(WEB, "docs"), { recursive: true });
     await page.screenshot({ path: file, timeout: SCREENSHOT_MS });

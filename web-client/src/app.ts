@@ -11,6 +11,7 @@ import { Keeping } from "./keeping.js";
 import { Lessons } from "./lessons.js";
 import { measure, noMeasurements } from "./measuring.js";
 import type { Link } from "./net/link.js";
+import { pageCovers } from "./page-covers.js";
 import { Pictures } from "./pictures.js";
 import type { Conversation, EndReason } from "./protocol/conversation.js";
 import { sentence } from "./protocol/live.js";
@@ -24,7 +25,6 @@ import { readAdded } from "./state/added-solids.js";
 import { OWN, vorticityScale } from "./state/colour-by.js";
 import { drawingOf, drawingsOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
-import { PHONE } from "./state/framing.js";
 import { IdleStir } from "./state/idle-stir.js";
 import { LightShelf, lightOf } from "./state/light.js";
 import { misfitOf } from "./state/misfits.js";
@@ -51,9 +51,6 @@ import type { HeadsetEntry } from "./xr/entry.js";
 
 const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
-/** What the panel covers of the window's right, and the bar of tools of its bottom, CSS pixels (page.css). */
-const PANEL_PX = 280;
-const BAR_PX = 68;
 /** A thumbstick that multiplies can't get beyond nothing. */
 const STRENGTH_MIN = 0.05;
 /** So many refused frames in a row mean that this page and the server don't understand each other. */
@@ -140,12 +137,8 @@ export class App {
     const isDisplay = new URLSearchParams(window.location.search).get("display") === "1";
     this.idle = isDisplay ? new IdleStir() : null;
     this.wallWish.isDisplay = isDisplay;
-    this.stage = new Stage(parts.canvas, fullDetail || !software, {
-      get rightPx() {
-        return values.panel && !isDisplay && !matchMedia(PHONE).matches ? PANEL_PX : 0;
-      },
-      bottomPx: values.tools && !isDisplay ? BAR_PX : 0,
-    });
+    const covers = pageCovers(values.panel && !isDisplay, values.tools && !isDisplay);
+    this.stage = new Stage(parts.canvas, fullDetail || !software, covers);
     if (isDisplay || values.view !== null) this.stage.standAlone(values.view);
     document.body.classList.toggle("no-corner", values.view !== null && !hasCorner(values.view));
     this.stage.colourSky(values.sky);
@@ -555,11 +548,7 @@ export class App {
       settings: this.settings,
       state: () => this.model.state,
       showState: (state) => this.showState(state),
-      probes: () => this.instruments.list,
-      measured: {
-        restart: () => this.instruments.onJoined(),
-        take: (message) => this.instruments.replay(message),
-      },
+      instruments: () => this.instruments,
       push: (bytes) => this.stream.push(bytes, performance.now()),
       drawFinest: (take) => (this.headset.mode === null ? this.pictures.tiers.drawFinest(take) : take()),
       pace: (speed) => {

@@ -5,6 +5,7 @@ import { DeskButton, type Grip } from "./desk-button.js";
 import type { InsightDesk } from "./insight-desk.js";
 import type { ProbeDesk } from "./probe-desk.js";
 import type { ProbeList, ServerMessage } from "./protocol/messages.js";
+import type { Measured } from "./protocol/recorded-messages.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
 
 export class Instruments implements Grip {
@@ -46,8 +47,13 @@ export class Instruments implements Grip {
     } else if (message.t === "readings") probes.desk?.take(message);
   }
 
-  /** The same, of a recording. @return false where there is nobody yet to take it */
-  replay(message: ServerMessage): boolean {
+  /** A recording begins anew, or is left. */
+  restart(): void {
+    this.onJoined();
+  }
+
+  /** It comes from a recording. @return false where there is nobody yet to take it */
+  take(message: Measured): boolean {
     if (message.t === "readings" && this.probes.desk === null) return false;
     this.onMessage(message);
     return true;

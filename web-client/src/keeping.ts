@@ -10,10 +10,8 @@ export interface KeepingHost {
   settings: Settings;
   state(): SessionState | null;
   showState(state: SessionState): void;
-  /** The newest list of probes; null: none is known. */
-  probes(): ProbeList | null;
-  /** Shows what probes of a recording measured. */
-  measured: MeasuredSink;
+  /** Show what probes of a recording measured, and have the newest list of those that there are; null: none is known. */
+  instruments(): MeasuredSink & { readonly list: ProbeList | null };
   /** Gives a frame to the decoder. */
   push(bytes: ArrayBuffer): void;
   /** Draws the picture that is shown as finely as it can be, for `take`. */
@@ -99,7 +97,10 @@ export class Keeping {
 
   toggleRecording(): void {
     if (this.playback !== null) this.host.say("This is a recording already.");
-    else void this.load().then((keeper) => keeper?.toggleRecording(this.host.state(), this.host.probes()));
+    else
+      void this.load().then((keeper) =>
+        keeper?.toggleRecording(this.host.state(), this.host.instruments().list),
+      );
   }
 
   togglePause(): void {
@@ -152,7 +153,7 @@ export class Keeping {
         push: (frame) => host.push(frame),
         restart: () => host.restart(),
         state: (state) => host.showState(state),
-        measured: host.measured,
+        measured: host.instruments(),
         pace: (speed) => host.pace(speed),
         moment: (seconds) => {
           if (link !== null) host.settings.set("t", seconds);

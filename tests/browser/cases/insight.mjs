@@ -290,6 +290,7 @@ for (const { held, viewport } of PHONES)
         `a corner is at ${[x, y]}`,
       );
     }
+    assertEqual(await faultsOf(page, "#insight, #title, #tools"), [], "faults that axe finds");
     const before = await sequence(page);
     const { slice, middle } = (await insight(page)).handles;
     const at = await project(page, slice);
@@ -313,11 +314,10 @@ for (const quality of ["spheres", "low"])
     for (const [name, value] of Object.entries({ quality, panel: 0, detail: "full", light: "day" }))
       address.searchParams.set(name, value);
     const page = await world.watch(address.href, { context: { viewport: { width: 720, height: 360 } } });
-    await page.locator("#insight-button").click();
-    await page.keyboard.press("Escape");
     await page.keyboard.press("p");
     await until(() => page.evaluate(() => window.tarn.paused), "it is paused");
-    await page.keyboard.press("i");
+    await page.locator("#insight-button").click();
+    await panel(page).waitFor();
     await drawn(page);
     const box = await page.evaluate(() => window.tarn.bodyAt(0));
     // The plane lies behind the box, of which the front is looked at.

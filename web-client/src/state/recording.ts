@@ -63,9 +63,9 @@ export class RecordingWriter {
 
   /** What probes there are, or what they measured. */
   measured(message: Measured, nowMs: number): void {
+    // Where there have been no probes nothing is said, and of a list that isn't known nobody can tell whose readings are.
+    if (this.newestList === null && (message.t === "readings" || message.probes.length === 0)) return;
     if (message.t === "probes") this.newestList = message;
-    // Of a list that isn't known nobody can tell whose they are.
-    else if (this.newestList === null) return;
     if (this.frames > 0 && !this.isFull) this.add(RECORD.message, writeMeasured(message), nowMs);
   }
 

@@ -1,3 +1,4 @@
+import "./display.css";
 // The display mode, for projectors and kiosks (?display=1): nothing but the water, the tank's name and a code to scan.
 // With ?idle=SECONDS a tank that nobody touches starts afresh.
 import type { Joined } from "../protocol/messages.js";

@@ -1,3 +1,4 @@
+import "./help-list.css";
 // The list of everything that keys, fingers and gamepads do, which H and the bar's last button open.
 import type { Role } from "../protocol/messages.js";
 import { ROLES } from "../tables/protocol-tables.js";

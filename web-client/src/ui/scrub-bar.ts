@@ -1,3 +1,4 @@
+import "./scrub-bar.css";
 // The bar below a recording: play and pause, the moment, the speed, a link to the moment, and the way back.
 
 export interface ScrubActions {

@@ -1,3 +1,4 @@
+import "./sheet.css";
 // A dialog over the tank. Escape closes it.
 
 /** Makes the sheet of this id, in the place of one that is open; it is seen once it has got its parts: `showSheet`. */

@@ -50,7 +50,6 @@ export class ToolBar {
     private readonly host: HTMLElement,
     private readonly actions: ToolBarActions,
   ) {
-    host.setAttribute("role", "toolbar");
     const mark = document.createElement("span");
     mark.textContent = "?";
     this.help = createButton("Help", "H", mark);
