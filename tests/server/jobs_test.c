@@ -62,7 +62,7 @@ static tarn_device *open_device(uint32_t threads)
 
 static player player_of(tarn_device *device, int i)
 {
-    return (player){.device = device, .cells = {(uint16_t)(24 + 8 * i), 24, (uint16_t)(16 + 8 * i)}};
+    return (player){.device = device, .cells = {(uint16_t)(24 + 8 * (i % 3)), 24, (uint16_t)(16 + 8 * (i % 3))}};
 }
 
 /// The jobs' own yield, which nobody else may be beside.

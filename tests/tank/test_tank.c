@@ -54,14 +54,15 @@ static void same_bits_for_every_isa_and_thread_count(void **state)
 {
     (void)state;
     const tarn_tank_desc desc = half_full(30, 17, 21);
-    const tarn_tank_hash one = run_hash(1, "v2", &desc, 40);
+    const int steps = TEST_IS_SANITIZED ? 8 : 40; // many threads wait long for each other on a busy machine
+    const tarn_tank_hash one = run_hash(1, "v2", &desc, steps);
     const struct {
         uint32_t threads;
         const char *isa;
     } others[] = {{2, "v2"}, {8, "v2"}, {1, "v3"}, {2, "v3"}, {1, "v4"}, {3, "v4"}};
     assert_true(one.lo != 0 || one.hi != 0);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        const tarn_tank_hash other = run_hash(others[i].threads, others[i].isa, &desc, 40);
+        const tarn_tank_hash other = run_hash(others[i].threads, others[i].isa, &desc, steps);
         if (other.lo == 0 && other.hi == 0) {
             print_message("skipped: this processor has no %s\n", others[i].isa);
             continue;

@@ -56,7 +56,7 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
     ...page,
     changed: (worn) => {
       page.changed(worn);
-      app.instruments.wear(worn);
+      app.instruments.listen("headset", worn);
     },
   });
   entry.offer(navigator.xr ?? null, document.body);

@@ -24,6 +24,7 @@ import { readAdded } from "./state/added-solids.js";
 import { OWN, vorticityScale } from "./state/colour-by.js";
 import { drawingOf, drawingsOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
+import { PHONE } from "./state/framing.js";
 import { IdleStir } from "./state/idle-stir.js";
 import { LightShelf, lightOf } from "./state/light.js";
 import { misfitOf } from "./state/misfits.js";
@@ -140,7 +141,9 @@ export class App {
     this.idle = isDisplay ? new IdleStir() : null;
     this.wallWish.isDisplay = isDisplay;
     this.stage = new Stage(parts.canvas, fullDetail || !software, {
-      rightPx: values.panel && !isDisplay ? PANEL_PX : 0,
+      get rightPx() {
+        return values.panel && !isDisplay && !matchMedia(PHONE).matches ? PANEL_PX : 0;
+      },
       bottomPx: values.tools && !isDisplay ? BAR_PX : 0,
     });
     if (isDisplay || values.view !== null) this.stage.standAlone(values.view);
@@ -153,7 +156,6 @@ export class App {
     });
     this.pictures.tiers.pin(QUALITIES[values.quality] ?? null);
     this.stage.feed(this.stream);
-    this.readout = new Readout(parts.readout);
     this.legend = new Legend(parts.legend);
     this.colourBy(values.channel);
     Object.assign(this.pictures.fieldView, { slice: values.slice, name: values.field });
@@ -202,6 +204,8 @@ export class App {
     });
     this.stage.add(this.together.markers.group);
     this.instruments = new Instruments(this, parts.canvas, header, (text) => this.announcer.say(text));
+    const nav = header.querySelector("nav") ?? header;
+    this.readout = new Readout(parts.readout, nav, () => this.toggleReadout());
     this.lightBy(lightOf(values.light, this.lights.kept));
     this.carryField();
     this.headset = createHeadset(this, this.controls.tool, {
@@ -321,6 +325,7 @@ export class App {
   private heard(message: ServerMessage): void {
     this.together.onMessage(message);
     this.instruments.onMessage(message);
+    this.keeping.heard(message);
     switch (message.t) {
       case "welcome":
         this.model.server = message.server;
@@ -550,6 +555,11 @@ export class App {
       settings: this.settings,
       state: () => this.model.state,
       showState: (state) => this.showState(state),
+      probes: () => this.instruments.list,
+      measured: {
+        restart: () => this.instruments.onJoined(),
+        take: (message) => this.instruments.replay(message),
+      },
       push: (bytes) => this.stream.push(bytes, performance.now()),
       drawFinest: (take) => (this.headset.mode === null ? this.pictures.tiers.drawFinest(take) : take()),
       pace: (speed) => {
@@ -561,7 +571,10 @@ export class App {
       },
       leave: () => this.leave(),
       goLive: () => this.goLive(),
-      changed: (clip, recording) => this.panel.showKept(clip, recording),
+      changed: (clip, recording) => {
+        this.panel.showKept(clip, recording);
+        this.instruments.listen("recording", recording);
+      },
       stop: (title, text, back) => this.notices.stop(title, text, { label: "Show the live tank", run: back }),
       say: (text) => this.announcer.say(text),
     });

@@ -116,8 +116,7 @@ export class InsightDesk implements Desk, Grip {
     private readonly opened: (open: boolean) => void,
   ) {
     const { uniforms } = host.view.particles;
-    this.marks = new InsightMarks(uniforms as unknown as MarkUniforms);
-    host.view.add(this.marks.group);
+    this.marks = new InsightMarks(uniforms as unknown as MarkUniforms, host.view);
     this.grip = new InsightGrip(host.view, this);
     const { seeds, steps } = BUDGETS.water;
     this.streams = new LineBuffer(seeds * (2 * steps + 2));

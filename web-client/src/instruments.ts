@@ -4,18 +4,17 @@ import type { App } from "./app.js";
 import { DeskButton, type Grip } from "./desk-button.js";
 import type { InsightDesk } from "./insight-desk.js";
 import type { ProbeDesk } from "./probe-desk.js";
-import type { ServerMessage } from "./protocol/messages.js";
+import type { ProbeList, ServerMessage } from "./protocol/messages.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
-
-type ListMessage = Extract<ServerMessage, { t: "probes" }>;
 
 export class Instruments implements Grip {
   readonly probes: DeskButton<ProbeDesk>;
   readonly insight: DeskButton<InsightDesk>;
   /** The scene's file; null: it isn't known. */
   sceneFile: unknown = null;
-  private list: ListMessage | null = null;
-  private isWorn = false;
+  /** The newest of probes; null: none has come. */
+  list: ProbeList | null = null;
+  private readonly listens = { headset: false, recording: false };
 
   constructor(
     private readonly app: App,
@@ -25,7 +24,7 @@ export class Instruments implements Grip {
   ) {
     this.probes = new DeskButton(header, "measure", "Measure", "Probes (0)", async (opened) => {
       const desk = (await import("./app-probes.js")).createProbeDesk(app, canvas, say, opened);
-      desk.wear(this.isWorn);
+      desk.listen(this.isListening);
       if (this.list !== null) desk.show(this.list);
       return desk;
     });
@@ -47,10 +46,21 @@ export class Instruments implements Grip {
     } else if (message.t === "readings") probes.desk?.take(message);
   }
 
-  /** A headset shows what probes measure from now on, or no longer. */
-  wear(on: boolean): void {
-    this.isWorn = on;
-    this.probes.desk?.wear(on);
+  /** The same, of a recording. @return false where there is nobody yet to take it */
+  replay(message: ServerMessage): boolean {
+    if (message.t === "readings" && this.probes.desk === null) return false;
+    this.onMessage(message);
+    return true;
+  }
+
+  /** A headset shows what probes measure from now on, or a recording keeps it; or no longer. */
+  listen(who: "headset" | "recording", on: boolean): void {
+    this.listens[who] = on;
+    this.probes.desk?.listen(this.isListening);
+  }
+
+  private get isListening(): boolean {
+    return this.listens.headset || this.listens.recording;
   }
 
   /** What each probe says now, as a line of text. */

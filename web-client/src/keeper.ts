@@ -1,5 +1,6 @@
 // What people take home from the page: a picture, a clip, a recording of the frames. Loaded when it is first used.
-import type { SessionState } from "./protocol/messages.js";
+import type { ProbeList, SessionState } from "./protocol/messages.js";
+import type { Measured } from "./protocol/recorded-messages.js";
 import { RecordingWriter } from "./state/recording.js";
 
 /** A clip and a recording end by themselves, so that a forgotten one doesn't fill the memory. */
@@ -50,13 +51,15 @@ export class Keeper {
     else this.startClip();
   }
 
-  toggleRecording(state: SessionState | null): void {
+  /** @param list  the probes that there are; null: none is known */
+  toggleRecording(state: SessionState | null, list: ProbeList | null): void {
     if (this.writer !== null) {
       this.endRecording("");
       return;
     }
     this.writer = new RecordingWriter(Date.now(), RECORDING_LIMITS);
     if (state !== null) this.writer.state(state, performance.now());
+    if (list !== null) this.writer.measured(list, performance.now());
     this.host.changed();
   }
 
@@ -68,6 +71,10 @@ export class Keeper {
 
   state(state: SessionState): void {
     this.writer?.state(state, performance.now());
+  }
+
+  measured(message: Measured): void {
+    this.writer?.measured(message, performance.now());
   }
 
   private endRecording(why: string): void {

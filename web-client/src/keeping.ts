@@ -1,7 +1,8 @@
 // The page's side of keeping and playing: everything behind it is loaded when it is first used.
 import type { Keeper } from "./keeper.js";
 import type { Playback } from "./playback.js";
-import type { SessionState } from "./protocol/messages.js";
+import type { ProbeList, ServerMessage, SessionState } from "./protocol/messages.js";
+import type { MeasuredSink } from "./state/measured-track.js";
 import type { Settings } from "./state/settings.js";
 
 export interface KeepingHost {
@@ -9,6 +10,10 @@ export interface KeepingHost {
   settings: Settings;
   state(): SessionState | null;
   showState(state: SessionState): void;
+  /** The newest list of probes; null: none is known. */
+  probes(): ProbeList | null;
+  /** Shows what probes of a recording measured. */
+  measured: MeasuredSink;
   /** Gives a frame to the decoder. */
   push(bytes: ArrayBuffer): void;
   /** Draws the picture that is shown as finely as it can be, for `take`. */
@@ -56,6 +61,10 @@ export class Keeping {
     this.keeper?.state(state);
   }
 
+  heard(message: ServerMessage): void {
+    if (message.t === "probes" || message.t === "readings") this.keeper?.measured(message);
+  }
+
   /** A recording needs a key frame. */
   get wantsKey(): boolean {
     return this.keeper?.wantsKey ?? false;
@@ -90,7 +99,7 @@ export class Keeping {
 
   toggleRecording(): void {
     if (this.playback !== null) this.host.say("This is a recording already.");
-    else void this.load().then((keeper) => keeper?.toggleRecording(this.host.state()));
+    else void this.load().then((keeper) => keeper?.toggleRecording(this.host.state(), this.host.probes()));
   }
 
   togglePause(): void {
@@ -143,6 +152,7 @@ export class Keeping {
         push: (frame) => host.push(frame),
         restart: () => host.restart(),
         state: (state) => host.showState(state),
+        measured: host.measured,
         pace: (speed) => host.pace(speed),
         moment: (seconds) => {
           if (link !== null) host.settings.set("t", seconds);
@@ -152,7 +162,7 @@ export class Keeping {
         close,
       });
       this.close();
-      if (this.keeper?.recording) this.keeper.toggleRecording(null);
+      if (this.keeper?.recording) this.keeper.toggleRecording(null, null);
       host.leave();
       host.restart();
       if (link === null) host.settings.set("recording", "");

@@ -1,5 +1,6 @@
 // Plays a recording in the page's place of a server. Loaded when the first recording is opened.
 import type { SessionState } from "./protocol/messages.js";
+import { type MeasuredSink, MeasuredTrack } from "./state/measured-track.js";
 import { Player, SPEEDS } from "./state/player.js";
 import { RECORDING_BYTES_MAX, readRecording } from "./state/recording.js";
 import { StateTrack } from "./state/state-track.js";
@@ -9,6 +10,8 @@ export interface PlaybackHost {
   push(bytes: ArrayBuffer): void;
   restart(): void;
   state(state: SessionState): void;
+  /** Shows what probes measured. */
+  measured: MeasuredSink;
   /** Of the time that is shown; 0: it stands still. */
   pace(speed: number): void;
   /** The moment that a link should lead to, seconds. */
@@ -22,6 +25,7 @@ export interface PlaybackHost {
 export class Playback {
   private readonly player: Player;
   private readonly states: StateTrack;
+  private readonly measured: MeasuredTrack;
   private readonly bar: ScrubBar;
   private state: SessionState | null = null;
 
@@ -34,7 +38,8 @@ export class Playback {
     const recording = readRecording(file);
     this.player = new Player(recording, host);
     this.states = new StateTrack(recording.states);
-    this.bar = new ScrubBar(recording.durationMs, SPEEDS, {
+    this.measured = new MeasuredTrack(recording.measured, host.measured);
+    this.bar = new ScrubBar(recording.durationMs, SPEEDS, recording.measured.length > 0, {
       toggle: () => this.toggle(),
       seek: (ms) => this.seek(ms),
       speed: (factor) => {
@@ -72,6 +77,7 @@ export class Playback {
     this.host.pace(this.player.playing ? this.player.speed : 0);
     this.bar.show(this.player.positionMs, this.player.playing);
     this.showState();
+    this.measured.show(this.player.positionMs);
   }
 
   settled(): void {
@@ -92,6 +98,7 @@ export class Playback {
     this.bar.remove();
     this.host.pace(1);
     this.host.moment(null);
+    this.host.measured.restart();
   }
 
   /** While it stands the address leads here. */

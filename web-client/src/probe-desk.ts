@@ -18,7 +18,7 @@ import {
   placeAt,
   placeWish,
 } from "./state/probe-place.js";
-import { ProbeTrack, quantityOf, readable, titleOf } from "./state/probe-track.js";
+import { foremostOf, ProbeTrack, quantityOf, readable, titleOf } from "./state/probe-track.js";
 import type { Ray, Vec3 } from "./state/ray.js";
 import type { ProbePanel } from "./ui/probe-panel.js";
 
@@ -26,8 +26,6 @@ import type { ProbePanel } from "./ui/probe-panel.js";
 const REACH_PX = matchMedia("(pointer: coarse)").matches ? 28 : 14;
 const SEND_EVERY_MS = 100;
 const SHOW_EVERY_MS = 200;
-/** Of several columns, where there is room for one. */
-const SHOWN_FIRST = ["pressure_pa", "surface_m", "flux_m3_s", "force_y_n"] as const;
 
 export interface ProbesView extends PeopleView {
   add(object: Object3D): void;
@@ -72,7 +70,7 @@ export class ProbeDesk implements Desk, Grip {
   private held: Held | null = null;
   private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
   private readonly point: Vec3 = [0, 0, 0];
-  private isWorn = false;
+  private isHeard = false;
   private sentMs = 0;
   private shownMs = 0;
 
@@ -117,16 +115,16 @@ export class ProbeDesk implements Desk, Grip {
   lines(): readonly string[] {
     const channels = this.host.state()?.channels ?? [];
     return this.track.probes.flatMap((probe) => {
-      const column = SHOWN_FIRST.find((name) => probe.columns.includes(name)) ?? probe.columns[0];
-      const value = column === undefined ? null : this.track.newest(probe, column);
-      if (column === undefined || value === null) return [];
+      const column = foremostOf(probe);
+      const value = this.track.newest(probe, column);
+      if (value === null) return [];
       return [`${titleOf(probe)}: ${readable(value, quantityOf(column, channels).unit)}`];
     });
   }
 
-  /** A headset shows what is measured from now on, or no longer. */
-  wear(on: boolean): void {
-    this.isWorn = on;
+  /** Somebody else wants what is measured to come from now on, or no longer. */
+  listen(on: boolean): void {
+    this.isHeard = on;
     this.host.conversation.measure(on || this.panel !== null);
   }
 
@@ -265,7 +263,7 @@ export class ProbeDesk implements Desk, Grip {
     this.panel?.remove();
     this.panel = null;
     this.held = null;
-    this.host.conversation.measure(this.isWorn);
+    this.host.conversation.measure(this.isHeard);
     this.opened(false);
     document.getElementById("measure")?.focus();
   }

@@ -36,7 +36,7 @@ export class TimeMachine {
     this.bar = new TimeLine({
       goBack: (t) => this.do(() => this.goBack(t)),
       playAgain: (t) => this.do(() => this.playAgain(t)),
-      fork: (t) => this.do(() => this.fork(t)),
+      copy: (t) => this.do(() => this.copy(t)),
       mark: (t, name) =>
         this.do(async () => {
           await this.past.mark(t, name);
@@ -80,9 +80,12 @@ export class TimeMachine {
     this.bar.say("What happened from there on happens again, until it ends or somebody touches the water.");
   }
 
-  private async fork(t: number): Promise<void> {
+  private async copy(t: number): Promise<void> {
     const made: MadeSession = await this.past.fork(t, "");
-    this.bar.say("Another tank goes on from there.", linkTo(window.location.href, made.session, made.ownKey));
+    this.bar.say(
+      "Your copy goes on from there; this tank stays as it is.",
+      linkTo(window.location.href, made.session, made.ownKey),
+    );
   }
 
   private async copyLink(t: number): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { distanceOf, type Framing, framingOf, homeOf } from "../src/state/framing.js";
+import { distanceOf, type Framing, framingOf, homeOf, withPane } from "../src/state/framing.js";
 
 const TANGENT = Math.tan((17 * Math.PI) / 180);
 const COVERS = { rightPx: 280, bottomPx: 68 };
@@ -41,6 +41,18 @@ test("beside what covers the left a tank stands in the middle of the rest, all o
   const [beside, alone] = [covers, COVERS].map((c) => framingOf(1180, 660, c, false));
   const distances = [beside, alone].map((f) => distanceOf([2, 1, 1], f as Framing, TANGENT, false));
   expect(distances[0]).toBeGreaterThan(distances[1] as number);
+});
+
+test("on a phone a tank stands between the header and the sheet in which one measures, or beside the pane", () => {
+  const phone = { rightPx: 0, bottomPx: 68 };
+  const tall = framingOf(390, 844, withPane(390, 844, phone), false);
+  const sheetPx = 134 + 0.4 * 844;
+  expect(tall.upPx).toBeCloseTo(0.5 * (sheetPx - 112));
+  expect(tall.freeHeight).toBeCloseTo((844 - sheetPx - 112) / 844);
+  expect(framingOf(844, 390, withPane(844, 390, phone), false)).toMatchObject({ leftPx: -182, upPx: 0 });
+  // A smaller one has a narrower pane.
+  expect(framingOf(568, 320, withPane(568, 320, phone), false).leftPx).toBeCloseTo(-0.5 * (64 + 0.45 * 568));
+  expect(withPane(1180, 660, COVERS)).toEqual({ leftPx: 346, ...COVERS });
 });
 
 test("a deep tank moves aside no farther than it has to, and its distance fits all of it from every side", () => {

@@ -7,8 +7,8 @@ import {
   MessageError,
   readMessage,
   writeMessage,
-  writeState,
 } from "../src/protocol/messages.js";
+import { writeState } from "../src/protocol/recorded-messages.js";
 import { SERVER_KINDS, TOOLS, TOOLS_MAX } from "../src/tables/protocol-tables.js";
 
 function buffer(value: unknown): ArrayBuffer {

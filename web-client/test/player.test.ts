@@ -14,6 +14,7 @@ function recordingOf(kinds: string): Recording {
   return {
     frames,
     states: [],
+    measured: [],
     durationMs: 100 * (kinds.length - 1),
     startedUnixMs: 0,
     problem: "",

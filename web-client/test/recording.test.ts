@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import type { SessionState } from "../src/protocol/messages.js";
+import type { ProbeList, Readings, SessionState } from "../src/protocol/messages.js";
+import type { Measured } from "../src/protocol/recorded-messages.js";
+import { MeasuredTrack } from "../src/state/measured-track.js";
 import { RecordingError, RecordingWriter, readRecording } from "../src/state/recording.js";
 
 const LIMITS = { bytes: 1 << 20, durationMs: 60_000 };
@@ -84,6 +86,80 @@ test("what was written is read again: frames from the first key frame on, times,
     const kind = [0, 2, 1, 2, 1, 0, 1][i] as number;
     expect(new Uint8Array(recording.bytesOf(f))).toEqual(new Uint8Array(frame(kind, i + 1)));
   });
+});
+
+const LIST: ProbeList = {
+  t: "probes",
+  list: 3,
+  probes: [
+    {
+      id: 7,
+      viewerId: 2,
+      scene: false,
+      kind: "gauge",
+      atM: [0.5, 0, 0.25],
+      toM: [0.5, 1, 0.25],
+      solid: 0,
+      label: "at the wall",
+      columns: ["depth_m", "surface_m"],
+    },
+  ],
+};
+
+function rows(step: number): Readings {
+  const values = new Float32Array([0.25, 0.125, step, -1]);
+  return { t: "readings", list: 3, epoch: 2 ** 31 + 5, step, dtS: 1 / 60, rows: 2, values };
+}
+
+test("probes and what they measured are read again as they came, the list that there was to begin with as well", () => {
+  const writer = new RecordingWriter(0, LIMITS);
+  writer.measured(rows(1), 0); // nobody knows of what
+  writer.measured(LIST, 0);
+  writer.measured(rows(2), 0);
+  writer.frame(frame(0, 1), 1000);
+  writer.measured(rows(4), 1020);
+  writer.measured({ ...LIST, list: 4, probes: [] }, 1040);
+  writer.frame(frame(1, 2), 1050);
+  const { measured, problem } = readRecording(join(writer.finish()).buffer);
+  expect(problem).toBe("");
+  expect(measured).toEqual([
+    { atMs: 0, message: LIST },
+    { atMs: 20, message: rows(4) },
+    { atMs: 40, message: { ...LIST, list: 4, probes: [] } },
+  ]);
+});
+
+test("readings count towards a recording's limits", () => {
+  const writer = new RecordingWriter(0, { bytes: 32 + 176 + 500, durationMs: 1000 });
+  writer.measured(LIST, 0);
+  writer.frame(frame(0, 1), 0);
+  for (let i = 0; i < 9; i++) writer.measured(rows(i), i);
+  expect(writer.isFull).toBe(true);
+  const { measured, problem } = readRecording(join(writer.finish()).buffer);
+  expect([problem, measured.length > 0, measured.length < 9]).toEqual(["", true, true]);
+});
+
+test("what was measured is told up to the moment that is shown, from the start again before an earlier one", () => {
+  const told: (Measured | null)[] = [];
+  let isReady = false;
+  const items = [LIST, rows(0), rows(2), rows(4)].map((message, i) => ({ atMs: 10 * i, message }));
+  const track = new MeasuredTrack(items, {
+    restart: () => void told.push(null),
+    take: (message) => {
+      if (message.t === "readings" && !isReady) return false;
+      told.push(message);
+      return true;
+    },
+  });
+  track.show(15);
+  expect(told).toEqual([null, LIST]);
+  isReady = true;
+  track.show(20);
+  expect(told).toEqual([null, LIST, rows(0), rows(2)]);
+  track.show(10);
+  expect(told.slice(4)).toEqual([null, LIST, rows(0)]);
+  track.show(1000);
+  expect(told.slice(7)).toEqual([rows(2), rows(4)]);
 });
 
 test("the last bytes lead to the index, and the index to the key frames", () => {

@@ -236,7 +236,7 @@ test("settings are written into the address and survive a reload", async (world)
   await page.keyboard.press("]");
   await page.keyboard.press("m");
   await page.keyboard.press("ArrowLeft");
-  await until(() => query(page).yaw !== undefined && query(page).readout === "0", "the address has it");
+  await until(() => query(page).yaw !== undefined && query(page).readout === "1", "the address has it");
   const { radiusM } = await look(page, "radiusM");
   const settings = query(page);
   assertEqual([settings.particles, settings.tool], ["400", "dye"], "the address");
@@ -246,7 +246,7 @@ test("settings are written into the address and survive a reload", async (world)
   await until(() => page.evaluate(() => (window.tarn?.framesDecoded ?? 0) > 1), "frames are decoded");
   const after = await look(page, "tool", "radiusM");
   assertEqual([after.tool, after.radiusM], ["dye", Number(settings.radius)], "after the reload");
-  assert(await page.locator("#readout").isHidden(), "the measurements are still hidden");
+  assert(await page.locator("#readout").isVisible(), "the measurements are still shown");
   assertEqual(query(page), settings, "the address after the reload");
   assertEqual(new URL(page.url()).hash, "#key=kept", "and what is behind it");
 });

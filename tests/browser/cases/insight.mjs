@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { cheap, drag, drawn, faultsOf } from "../world.mjs";
 import { enter, pictures, plugIn } from "../worn.mjs";
+import { SMALL_FLOAT } from "./probes.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 /** Room for the panel beside the tank. */
@@ -202,6 +203,143 @@ test("a pool's energy, volume and momentum are those of the water in it, and can
   );
   assert(table.length > 3, `${table.length} lines`);
 });
+
+const PHONES = [
+  { held: "upright", viewport: { width: 390, height: 844 } },
+  { held: "on its side", viewport: { width: 844, height: 390 } },
+];
+
+/** What a finger presses on, of which nothing else lies over the middle. CSS pixels. */
+const pressable = (page) =>
+  page.evaluate(() => {
+    const pane = document.querySelector("#insight");
+    const parts = pane.querySelectorAll("button, select, input, summary");
+    return [...parts].flatMap((part) => {
+      if (part.closest("details:not([open]) > :not(summary)") !== null) return [];
+      part.scrollIntoView({ block: "center" });
+      const { left, top, right, bottom, width, height } = part.getBoundingClientRect();
+      const found = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+      const isFree = found !== null && part.contains(found);
+      const isInside = left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+      // A press beside a box, on what it is called, is one on it.
+      const label = part.closest("label")?.getBoundingClientRect() ?? { width, height };
+      const size = [Math.max(width, label.width), Math.max(height, label.height)];
+      return [{ what: part.ariaLabel ?? part.textContent, size, isFree, isInside }];
+    });
+  });
+
+/** Which of these parts of the page lie over each other. */
+const overlaps = (page, selectors) =>
+  page.evaluate((all) => {
+    const boxes = all.flatMap((selector) => {
+      const box = document.querySelector(selector)?.getBoundingClientRect();
+      return box === undefined || box.width === 0 ? [] : [{ selector, box }];
+    });
+    return boxes.flatMap((a, i) =>
+      boxes.slice(i + 1).flatMap((b) => {
+        const across = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
+        const along = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+        return across > 0 && along > 0 ? [`${a.selector} ${b.selector}`] : [];
+      }),
+    );
+  }, selectors);
+
+/** Drags a finger from one place of the page to another. */
+async function swipe(page, from, to) {
+  const touch = await page.context().newCDPSession(page);
+  const send = (type, points) =>
+    touch.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
+  await send("touchStart", [from]);
+  for (let i = 1; i <= 5; i++)
+    await send("touchMove", [from.map((pixels, axis) => pixels + ((to[axis] - pixels) * i) / 5)]);
+  await send("touchEnd", []);
+}
+
+for (const { held, viewport } of PHONES)
+  test(`on a phone that is held ${held} the flow is looked into by fingers, and all of the tank is seen`, async (world) => {
+    const server = await world.tank({ scene: SMALL_POOL });
+    const page = await world.watch(cheap(server.url), {
+      context: { viewport, hasTouch: true, isMobile: true },
+    });
+    const parts = ["#title nav", "#panel", "#tools", "#readout", "#time", "#insight", "#insight-scales"];
+    await page.locator("#insight-button").tap();
+    await panel(page).getByLabel("Slice", { exact: true }).tap();
+    await panel(page).getByLabel("Streamlines").tap();
+    const energy = panel(page).getByText("Energy, momentum, volume");
+    await energy.tap();
+    await panel(page).locator('details[data-column="kinetic_j"] canvas').waitFor();
+    await until(async () => (await insight(page)).handles.middle !== undefined, "the rake is there");
+    // The panel has the scales.
+    assertEqual(await overlaps(page, parts.slice(0, -1)), [], "what lies over each other");
+    for (const { what, size, isFree, isInside } of await pressable(page)) {
+      assert(isFree && isInside, `${what} can't be pressed`);
+      assert(Math.min(...size) >= 40, `${what} is ${size.join(" x ")} pixels large`);
+    }
+    const pane = await panel(page).boundingBox();
+    assertEqual(
+      await panel(page).evaluate((one) => one.scrollWidth - one.clientWidth),
+      0,
+      "it scrolls sideways",
+    );
+    const corners = [0, 1].flatMap((x) => [0, 0.5].flatMap((y) => [0, 0.5].map((z) => [x, y, z])));
+    for (const corner of corners) {
+      const [x, y] = await project(page, corner);
+      const isUnder = x > pane.x && x < pane.x + pane.width && y > pane.y && y < pane.y + pane.height;
+      assert(
+        !isUnder && x > 0 && x < viewport.width && y > 0 && y < viewport.height,
+        `a corner is at ${[x, y]}`,
+      );
+    }
+    const before = await sequence(page);
+    const { slice, middle } = (await insight(page)).handles;
+    const at = await project(page, slice);
+    await swipe(page, at, [at[0] + 24, at[1] + 16]);
+    await until(async () => (await insight(page)).handles.slice[2] !== slice[2], "the plane has moved");
+    const rake = await project(page, middle);
+    await swipe(page, rake, [rake[0] + 20, rake[1]]);
+    await until(async () => (await insight(page)).handles.middle[0] !== middle[0], "the rake has moved");
+    assertEqual(await sequence(page), before, "inputs sent by dragging them");
+    // However far down one is.
+    await panel(page).getByRole("button", { name: "Close" }).tap();
+    assertEqual(await panel(page).count(), 0, "panels");
+    await scales(page).first().waitFor();
+    assertEqual(await overlaps(page, parts), [], "what lies over each other once it is closed");
+  });
+
+for (const quality of ["spheres", "low"])
+  test(`a solid hides what is behind it of a flow, and water doesn't: ${quality}`, async (world) => {
+    const server = await world.tank({ scene: SMALL_FLOAT });
+    const address = new URL(server.url);
+    for (const [name, value] of Object.entries({ quality, panel: 0, detail: "full", light: "day" }))
+      address.searchParams.set(name, value);
+    const page = await world.watch(address.href, { context: { viewport: { width: 720, height: 360 } } });
+    await page.locator("#insight-button").click();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("p");
+    await until(() => page.evaluate(() => window.tarn.paused), "it is paused");
+    await page.keyboard.press("i");
+    await drawn(page);
+    const box = await page.evaluate(() => window.tarn.bodyAt(0));
+    // The plane lies behind the box, of which the front is looked at.
+    const places = { box: [box[0], box[1], box[2] + 0.12], water: [0.88, 0.1, 0.1] };
+    const seen = async () => {
+      await drawn(page);
+      const picture = await world.pixels(page);
+      const colours = {};
+      for (const [name, place] of Object.entries(places)) {
+        const [x, y] = await project(page, place);
+        colours[name] = picture.at(Math.round(x), Math.round(y));
+      }
+      return colours;
+    };
+    const without = await seen();
+    await panel(page).getByLabel("Place of the plane", { exact: true }).fill("0.2");
+    await until(async () => (await insight(page)).fluid > 0.3, "the plane is in water");
+    const shown = await seen();
+    const differ = (name) => Math.max(...shown[name].map((value, i) => Math.abs(value - without[name][i])));
+    assert(differ("water") > 40, `through water it is seen: ${without.water}, ${shown.water}`);
+    assert(differ("box") <= 6, `before the box it isn't: ${without.box}, ${shown.box}`);
+  });
 
 for (const colorScheme of ["dark", "light"])
   test(`the panel of the flow has no fault that axe finds, ${colorScheme}`, async (world) => {

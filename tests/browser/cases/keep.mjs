@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import { assert, assertEqual, settled, test, until } from "../harness.mjs";
 import { readPng } from "../png.mjs";
 import { Recording } from "../recording.mjs";
-import { look, said } from "../world.mjs";
+import { cheap, look, said } from "../world.mjs";
 import { enter, plugIn, pressPanel } from "../worn.mjs";
+import { SMALL_POOL } from "./stream.mjs";
 
 /** Wide enough for the panel to be open. */
 const WIDE = { context: { viewport: { width: 660, height: 220 } } };
@@ -47,7 +48,7 @@ async function scrub(page, seconds) {
 
 test("a recording plays the frames that were seen, without a server, and is scrubbed through", async (world) => {
   const server = await world.fake(TANK());
-  const page = await world.watch(`http://127.0.0.1:${server.port}/`, WIDE);
+  const page = await world.watch(`http://127.0.0.1:${server.port}/?readout=1`, WIDE);
   const { file, hashes } = await record(page);
   recorded = file;
   assert(/^tarn-dam-break-\d{4}(-\d\d){5}\.tarn$/.test(file.name), `the file is called ${file.name}`);
@@ -80,7 +81,7 @@ test("a recording plays the frames that were seen, without a server, and is scru
   await until(() => bar.getByRole("button", { name: "Play" }).isVisible(), "it stands still");
   const isShown = async (name) => [name, await page.getByRole("button", { name }).first().isVisible()];
   const shown = [];
-  for (const name of ["Share", "Pause (P)", "Reset (R)", "People", "Centre the view"])
+  for (const name of ["Share", "Measure", "Pause (P)", "Reset (R)", "People", "Centre the view"])
     shown.push(await isShown(name));
   assertEqual(
     shown.filter(([, is]) => is).map(([name]) => name),
@@ -131,6 +132,58 @@ test("a recording of smoke plays as smoke, coloured as is asked", async (world) 
   assertEqual((await look(page, "drawing")).drawing, "smoke", "the drawing");
   await until(isScaled, "its frames have the heat, too");
   assertEqual(await page.locator("#legend figcaption").textContent(), "Heat, K", "the legend");
+});
+
+test("a recording has what probes measured, panel or none: values, plots and a table up to the moment that is shown", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const context = { viewport: { width: 1000, height: 640 }, acceptDownloads: true };
+  const page = await world.watch(cheap(server.url), { context });
+  const panel = page.locator("#probes");
+  await page.locator("#measure").click();
+  await panel.getByRole("button", { name: "Rod" }).click();
+  await panel.getByRole("button", { name: "Place it in the middle" }).click();
+  await panel.locator("li h3", { hasText: "gauge" }).waitFor();
+  await page.keyboard.press("Escape");
+  const { file } = await record(page, 60);
+  const [chooser] = await Promise.all([
+    page.waitForEvent("filechooser"),
+    button(page, "Open a recording").click(),
+  ]);
+  await chooser.setFiles({ name: file.name, mimeType: "application/octet-stream", buffer: file.bytes });
+  await until(async () => (await look(page, "connection")).connection === "playing", "it plays");
+  await server.stop();
+  await until(() => page.locator("#scrub").getByRole("button", { name: "Play" }).isVisible(), "its end");
+
+  await page.locator("#measure").click();
+  await panel.locator('details[data-column="depth_m"] canvas').waitFor();
+  const value = panel.locator('dd[data-column="depth_m"]');
+  await until(async () => Math.abs(Number.parseFloat(await value.textContent()) - 0.25) < 0.03, "the depth");
+  assert(await panel.getByRole("button", { name: "Point" }).isDisabled(), "nobody places a probe there");
+  assertEqual(await panel.getByRole("button", { name: /^(Place|Remove)/ }).count(), 0, "or changes one");
+  const table = async () => {
+    const saving = page.waitForEvent("download");
+    await panel.getByRole("button", { name: /CSV/ }).click();
+    const lines = readFileSync(await (await saving).path(), "utf8")
+      .trim()
+      .split("\n");
+    return { head: lines[0], times: lines.slice(1).map((line) => Number(line.split(",")[0])) };
+  };
+  const whole = await table();
+  assert(/^time_s,gauge_\d+_depth_m,gauge_\d+_surface_m$/.test(whole.head), `head: ${whole.head}`);
+  assert(whole.times.length > 30, `${whole.times.length} rows`);
+  const { simTimeS: endS } = await look(page, "simTimeS");
+  assert(
+    Math.abs(whole.times.at(-1) - endS) < 0.2,
+    `the last row is of ${whole.times.at(-1)}, not ${endS} s`,
+  );
+  await scrub(page, 0.3);
+  await until(async () => {
+    const [part, { simTimeS }] = [await table(), await look(page, "simTimeS")];
+    return part.times.length < whole.times.length / 2 && part.times.at(-1) < simTimeS + 0.2;
+  }, "an earlier moment has what was measured until then");
+  await page.keyboard.press("Escape");
+  await scrub(page, (await page.locator("#scrub input").evaluate((slider) => Number(slider.max))) / 1000);
+  assertEqual((await look(page, "probes")).probes.length, 1, "probes that are shown in the tank");
 });
 
 test("a link to a moment of a recording shows that moment", async (world) => {

@@ -6,7 +6,7 @@ import { assert, assertEqual, test, until } from "../harness.mjs";
 import { cheap, faultsOf } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
-const SMALL_FLOAT = join(dirname(SMALL_POOL), "small-float.json");
+export const SMALL_FLOAT = join(dirname(SMALL_POOL), "small-float.json");
 /** Room for the panel beside the tank. */
 const WIDE = { context: { viewport: { width: 900, height: 620 }, acceptDownloads: true } };
 const G_PA_M = 9810;

@@ -1,21 +1,30 @@
 // The sound of the water: none until somebody asks for it, then of what splashes, and none again.
 import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
 import { cheap } from "../world.mjs";
+import { enter, inRoom, pictures, plugIn } from "../worn.mjs";
 import { SMALL_POOL, SMALL_SMOKE } from "./stream.mjs";
 
 /** Wide enough for the panel to be open. */
 const WIDE = { context: { viewport: { width: 660, height: 400 } } };
 
 /** Counts what a page makes to be heard, and what of its scripts it asks for. */
-async function watch(world, url) {
+async function watch(world, url, plug = async () => {}) {
   const asked = [];
   const page = await world.watch(cheap(url), {
     ...WIDE,
     prepare: async (prepared) => {
+      await plug(prepared);
       prepared.on("request", (request) => asked.push(request.url()));
       await prepared.addInitScript(() => {
-        const { AudioContext } = window;
+        const { AudioContext, PannerNode } = window;
         window.heard = [];
+        window.pieces = [];
+        window.PannerNode = class extends PannerNode {
+          constructor(context, options) {
+            super(context, options);
+            window.pieces.push(options);
+          }
+        };
         window.AudioContext = class extends AudioContext {
           constructor(...options) {
             super(...options);
@@ -79,4 +88,75 @@ test("calm water and smoke are not heard", async (world) => {
       await sleep(100);
     }
   }
+});
+
+/** Where the listener is, and which way they face. */
+const listener = (page) =>
+  page.evaluate(() => {
+    const { listener: ears } = window.heard[0];
+    const point = (name) => ["X", "Y", "Z"].map((axis) => ears[`${name}${axis}`].value);
+    return { at: point("position"), forward: point("forward"), up: point("up") };
+  });
+
+const isNear = (a, b, most = 0.02) => a.every((value, i) => Math.abs(value - b[i]) < most);
+
+/** Stirs until a piece of sound has come since; what it was made with. */
+async function nextPiece(page, stirrer) {
+  const before = await page.evaluate(() => window.pieces.length);
+  return until(async () => {
+    await stir(stirrer);
+    return page.evaluate((count) => window.pieces[count], before);
+  }, "a splash is heard");
+}
+
+test("in a headset the water is heard where it is, by the wearer's ears; after it by the page's again, until it is silenced", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const { page } = await watch(world, server.url, plugIn);
+  const stirrer = await world.watch(cheap(server.url));
+  await button(page, "Sound of the water").click();
+  await until(async () => (await level(page)) !== null, "the sound is on");
+  const flat = await nextPiece(page, stirrer);
+  assertEqual(flat.panningModel, "equalpower", "how it is heard on the page");
+  const before = await listener(page);
+
+  await enter(page);
+  const [eyesM, pitch] = await page.evaluate(() => {
+    const { position, quaternion } = window.device;
+    return [[position.x, position.y, position.z], 2 * Math.asin(quaternion.x)];
+  });
+  await until(async () => isNear((await listener(page)).at, eyesM, 0.05), `the ears are at ${eyesM}`);
+  const { at, forward, up } = await listener(page);
+  assert(isNear(forward, [0, Math.sin(pitch), -Math.cos(pitch)]), `they face ${forward}`);
+  assert(isNear(up, [0, Math.cos(pitch), Math.sin(pitch)]), `up is ${up}`);
+  const { positionX, positionY, positionZ, panningModel } = await nextPiece(page, stirrer);
+  assertEqual(panningModel, "HRTF", "how it is heard in the headset");
+  // The tank isn't turned about the vertical: its corners say between what it stands.
+  const [low, high] = [await inRoom(page, [0, 0, 0]), await inRoom(page, [1, 0.5, 0.5])];
+  const place = [positionX, positionY, positionZ];
+  const isInside = place.every((metres, i) => {
+    const [least, most] = [Math.min(low[i], high[i]), Math.max(low[i], high[i])];
+    return metres > least - 0.01 && metres < most + 0.01;
+  });
+  assert(isInside, `a splash is heard at ${place}, the tank is from ${low} to ${high}`);
+  await page.evaluate(() => {
+    window.device.position.x += 0.3;
+  });
+  await pictures(page, 3);
+  const moved = [at[0] + 0.3, at[1], at[2]];
+  await until(async () => isNear((await listener(page)).at, moved), `the ears go to ${moved} with the head`);
+
+  await page.evaluate(() => window.device.activeSession.end());
+  await until(() => page.evaluate(() => window.tarn.headset === null), "the page is back");
+  await until(async () => isNear((await listener(page)).at, before.at), "the ears are the page's again");
+  assertEqual((await nextPiece(page, stirrer)).panningModel, "equalpower", "how it is heard then");
+  await page.evaluate(() => {
+    [...document.querySelectorAll("#panel button")].find((one) => one.textContent === "Silence").click();
+  });
+  await until(
+    async () => (await page.evaluate(() => window.heard.map((one) => one.state))).join() === "closed",
+    "nothing is left of it",
+  );
+  const count = await page.evaluate(() => window.pieces.length);
+  await stir(stirrer);
+  assertEqual(await page.evaluate(() => window.pieces.length), count, "pieces of sound after it");
 });

@@ -36,7 +36,7 @@ async function steps(page, ms) {
 const withStore = (world, act) =>
   act({ scene: SMALL_POOL, args: ["--store", world.folder(), "--durability", "50"] });
 
-test("an owner goes back, sees the earlier water, marks it and forks it", async (world) => {
+test("an owner goes back, sees the earlier water, marks it and copies it", async (world) => {
   await withStore(world, async (options) => {
     const server = await world.tank(options);
     const page = await world.watch(cheap(server.url));
@@ -69,16 +69,16 @@ test("an owner goes back, sees the earlier water, marks it and forks it", async 
     await press(page, "The splash");
     assertEqual((await range(page)).at, 2, "where the mark leads");
 
-    await press(page, "Fork");
+    await press(page, "Make my own copy");
     const link = bar(page).getByRole("link", { name: "Open it" });
     await link.waitFor();
-    const fork = await world.watch(cheap(await link.getAttribute("href")));
-    assertEqual(await fork.evaluate(() => document.body.dataset.role), "own", "the role in the fork");
+    const copy = await world.watch(cheap(await link.getAttribute("href")));
+    assertEqual(await copy.evaluate(() => document.body.dataset.role), "own", "the role in the copy");
     assert(
-      (await look(fork, "session")).session !== (await look(page, "session")).session,
+      (await look(copy, "session")).session !== (await look(page, "session")).session,
       "another session",
     );
-    assert((await look(fork, "step")).step >= 120 - 1, "it goes on from there");
+    assert((await look(copy, "step")).step >= 120 - 1, "it goes on from there");
 
     await press(page, "Remove the mark The splash");
     await until(

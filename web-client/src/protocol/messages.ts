@@ -240,6 +240,13 @@ export interface Probe {
   columns: string[];
 }
 
+/** All probes that there are. */
+export interface ProbeList {
+  t: "probes";
+  list: number;
+  probes: Probe[];
+}
+
 /** What all probes of a list measured, behind steps that follow each other. */
 export interface Readings {
   t: "readings";
@@ -290,7 +297,7 @@ export type ServerMessage =
       stagesMs: number[];
       unconverged: number;
     }
-  | { t: "probes"; list: number; probes: Probe[] }
+  | ProbeList
   | Readings
   | { t: "error"; code: number; text: string }
   | { t: "state"; state: SessionState };
@@ -299,31 +306,6 @@ const encoder = new Encoder({ ignoreUndefined: true });
 
 export function writeMessage(message: ClientMessage): Uint8Array<ArrayBuffer> {
   return encoder.encode(message);
-}
-
-/** A server's `state` message, as recordings have it. */
-export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
-  return encoder.encode({
-    t: "state",
-    state: {
-      scene: state.scene,
-      paused: state.paused,
-      worker_ready: state.workerReady,
-      size_m: state.sizeM,
-      cell_m: state.cellM,
-      dt_s: state.dtS,
-      speed: state.speed !== 1 ? state.speed : undefined,
-      replay_until: state.replayUntil > 0 ? state.replayUntil : undefined,
-      parameters: state.parameters,
-      model: state.model,
-      tools: state.tools,
-      channels: state.channels,
-      fields: state.fields,
-      added: state.added,
-      locked: state.locked,
-      open_parameters: state.openParameters,
-    },
-  });
 }
 
 export function isFrame(bytes: ArrayBuffer): boolean {

@@ -10,7 +10,7 @@ import { Room } from "../shader/room.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Drawing } from "../state/drawing.js";
 import type { FrameStream } from "../state/frame-stream.js";
-import { type Covers, distanceOf, framingOf, MARGIN } from "../state/framing.js";
+import { type Covers, distanceOf, framingOf, MARGIN, withPane } from "../state/framing.js";
 import type { Orbit } from "../state/orbit.js";
 import { isWater, SECONDARY_ROOM, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
@@ -38,8 +38,6 @@ const FOV_DEGREES = 34;
 const FOV_TANGENT = Math.tan((FOV_DEGREES * Math.PI) / 360);
 /** More pixels than this per CSS pixel cost much and show little. */
 const PIXEL_RATIO_MAX = 2;
-/** Of the pane in which one measures. */
-const SIDE_PX = 346;
 const NO_COVERS: Covers = { rightPx: 0, bottomPx: 0 };
 
 const DIRECT = [LAYER.scene, LAYER.spheres, LAYER.glass, LAYER.front];
@@ -94,6 +92,8 @@ export class Stage {
   private shownLook: WallLook | null = null;
   /** What of a flat tank fills the window; null: it is framed. */
   private part: WallPart | null = null;
+  /** Somebody measures. */
+  private hasPane = false;
   /** Nothing but a flat tank is to be shown. */
   private wantsAlone = false;
   private isWorn = false;
@@ -110,7 +110,7 @@ export class Stage {
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly smoothEdges: boolean,
-    private covers: Covers = NO_COVERS,
+    private readonly covers: Covers = NO_COVERS,
   ) {
     const context = canvas.getContext("webgl2", {
       antialias: smoothEdges,
@@ -227,11 +227,10 @@ export class Stage {
     this.frame();
   }
 
-  /** Whether the pane in which one measures is at the left: the tank is seen beside it. For each picture. */
+  /** Whether the pane in which one measures is there: the tank is seen beside it. For each picture. */
   standBeside(pane: boolean): void {
-    const leftPx = pane ? SIDE_PX : 0;
-    if (leftPx === (this.covers.leftPx ?? 0)) return;
-    this.covers = { ...this.covers, leftPx };
+    if (pane === this.hasPane) return;
+    this.hasPane = pane;
     this.frame();
   }
 
@@ -252,7 +251,8 @@ export class Stage {
 
   private frame(): void {
     const { width, height } = this;
-    const framing = framingOf(width, height, this.covers, this.flat);
+    const covers = this.hasPane ? withPane(width, height, this.covers) : this.covers;
+    const framing = framingOf(width, height, covers, this.flat);
     this.wholeM = distanceOf(this.sizeM, framing, FOV_TANGENT, this.flat, this.alone ? 0 : MARGIN);
     this.box.group.visible = !this.alone;
     this.surround();

@@ -2,17 +2,32 @@
 // deep, is seen from the front and fills it; any other one is seen whole from all sides.
 
 /**
- * What of a page covers the canvas, CSS pixels: at its right in a wide window, at its bottom in a high one, and at its
- * left where that leaves room.
+ * What of a page covers the canvas, CSS pixels: at its right in a wide window, at its top and its bottom in a high one,
+ * and at its left where that leaves room.
  */
 export interface Covers {
   leftPx?: number;
+  topPx?: number;
   rightPx: number;
   bottomPx: number;
 }
 
+/** A window of a phone, however it is held: its panel is folded until somebody opens it. */
+export const PHONE = "(width <= 640px), (height <= 480px) and (pointer: coarse)";
+
 const WIDE_PX = 640;
 const HIGH_PX = 480;
+/** Of the pane in which one measures, with what is beside it (side-pane.css): at the left, in a low window beside the bar of tools. */
+const PANE_PX = 346;
+const LOW_PANE_PX = 300;
+const LOW_PANE_SHARE = 0.45;
+const RAIL_PX = 64;
+/** In a narrow window it is a sheet over the bar of tools, which has two rows in one that is narrower still. */
+const SHEET_SHARE = 0.4;
+const HEADER_PX = 112;
+const BAR_PX = 84;
+const TWO_ROWS_PX = 134;
+const TWO_ROWS_WIDTH_PX = 500;
 /** What covers the left leaves so much free, or counts for nothing. */
 const FREE_PX = 240;
 /** By so much the tank moves to the left of what covers the right, at least. */
@@ -44,17 +59,28 @@ export interface Framing {
 /** @param width, height  of the canvas, CSS pixels */
 export function framingOf(width: number, height: number, covers: Covers, flat: boolean): Framing {
   const right = width > WIDE_PX ? covers.rightPx : 0;
-  const bottom = height > HIGH_PX ? covers.bottomPx : 0;
+  const isHigh = height > HIGH_PX;
+  const bottom = isHigh ? covers.bottomPx : 0;
+  const top = isHigh ? (covers.topPx ?? 0) : 0;
   const covered = covers.leftPx ?? 0;
   const left = width - right - covered >= FREE_PX ? covered : 0;
   // The tank moves out of the way of what covers it, and farther off where that isn't enough.
   const overlap = TANK_HALF_WIDTH * height + right - 0.5 * width;
   return {
     freeWidth: (width - right - left) / height,
-    freeHeight: (height - bottom) / height,
+    freeHeight: (height - bottom - top) / height,
     leftPx: flat || left > 0 ? 0.5 * (right - left) : Math.min(0.5 * right, Math.max(overlap, SHIFT_PX)),
-    upPx: 0.5 * bottom,
+    upPx: 0.5 * (bottom - top),
   };
+}
+
+/** What covers the canvas while the pane in which one measures does so, too. */
+export function withPane(width: number, height: number, covers: Covers): Covers {
+  if (height <= HIGH_PX)
+    return { ...covers, leftPx: RAIL_PX + Math.min(LOW_PANE_PX, LOW_PANE_SHARE * width) };
+  if (width > WIDE_PX) return { ...covers, leftPx: PANE_PX };
+  const bar = width > TWO_ROWS_WIDTH_PX ? BAR_PX : TWO_ROWS_PX;
+  return { ...covers, topPx: HEADER_PX, bottomPx: bar + SHEET_SHARE * height };
 }
 
 /**

@@ -193,6 +193,14 @@ const PREFIXES = [
   [1e3, "k"],
 ] as const;
 
+/** Of several columns, where there is room for one. */
+const FOREMOST = ["pressure_pa", "surface_m", "flux_m3_s", "force_y_n"] as const;
+
+/** The one of a probe's columns that says most: "" where it has none. */
+export function foremostOf({ columns }: Probe): string {
+  return FOREMOST.find((name) => columns.includes(name)) ?? columns[0] ?? "";
+}
+
 /** As people read it: "2.45 kPa". */
 export function readable(value: number, unit: string): string {
   const size = Math.abs(value);

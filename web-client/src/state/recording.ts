@@ -1,7 +1,8 @@
 // Recordings of what a viewer received: protocol/RECORDING.md. Writes them from frames as they come, and reads them
 // whatever is in the file: what is no recording is refused, one that breaks off is read up to there.
 
-import { frameKind, isFrame, readMessage, type SessionState, writeState } from "../protocol/messages.js";
+import { frameKind, isFrame, type ProbeList, readMessage, type SessionState } from "../protocol/messages.js";
+import { type Measured, writeMeasured, writeState } from "../protocol/recorded-messages.js";
 import { FRAME_HEADER_BYTES, FRAME_KIND } from "../tables/protocol-tables.js";
 
 const MAGIC = 0x524e5254; // "TRNR"
@@ -39,6 +40,7 @@ export class RecordingWriter {
   private readonly parts: Uint8Array<ArrayBuffer>[] = [];
   private readonly keys: { offset: number; timeUs: number }[] = [];
   private newestState: SessionState | null = null;
+  private newestList: ProbeList | null = null;
   private beganMs = 0;
 
   /** @param startedUnixMs  for people */
@@ -59,6 +61,14 @@ export class RecordingWriter {
     if (this.frames > 0) this.add(RECORD.message, writeState(state), nowMs);
   }
 
+  /** What probes there are, or what they measured. */
+  measured(message: Measured, nowMs: number): void {
+    if (message.t === "probes") this.newestList = message;
+    // Of a list that isn't known nobody can tell whose they are.
+    else if (this.newestList === null) return;
+    if (this.frames > 0 && !this.isFull) this.add(RECORD.message, writeMeasured(message), nowMs);
+  }
+
   /** Copies a frame. What comes before the first key frame is left out. */
   frame(bytes: ArrayBuffer, nowMs: number): void {
     if (this.isFull || bytes.byteLength < FRAME_HEADER_BYTES) return;
@@ -67,6 +77,7 @@ export class RecordingWriter {
       if (!isKey) return;
       this.beganMs = nowMs;
       if (this.newestState !== null) this.add(RECORD.message, writeState(this.newestState), nowMs);
+      if (this.newestList !== null) this.add(RECORD.message, writeMeasured(this.newestList), nowMs);
     }
     const offset = this.byteCount;
     if (!this.add(RECORD.frame, new Uint8Array(bytes.slice(0)), nowMs)) return;
@@ -125,6 +136,8 @@ export interface Recording {
   /** Begins with a key frame. */
   frames: RecordedFrame[];
   states: { atMs: number; state: SessionState }[];
+  /** Lists of probes, and what those measured. */
+  measured: { atMs: number; message: Measured }[];
   durationMs: number;
   startedUnixMs: number;
   /** Why it isn't all there; empty: it is. */
@@ -140,6 +153,7 @@ export function readRecording(file: ArrayBuffer): Recording {
   const recording: Recording = {
     frames: [],
     states: [],
+    measured: [],
     durationMs: 0,
     startedUnixMs: 0,
     problem: "",
@@ -233,8 +247,10 @@ class Reader {
   private addMessage(offset: number, byteCount: number): string {
     try {
       const message = readMessage(this.file.slice(offset, offset + byteCount));
-      if (message?.t === "state")
-        this.recording.states.push({ atMs: this.timeUs / 1000, state: message.state });
+      const atMs = this.timeUs / 1000;
+      if (message?.t === "state") this.recording.states.push({ atMs, state: message.state });
+      else if (message?.t === "probes" || message?.t === "readings")
+        this.recording.measured.push({ atMs, message });
       return "";
     } catch (error) {
       return `a message in it can't be read: ${(error as Error).message}`;

@@ -67,7 +67,7 @@ export const SETTINGS = {
   distance: { kind: "number", min: 0.6, max: 6, digits: 2, default: null },
   panel: { kind: "switch", default: true },
   tools: { kind: "switch", default: true },
-  readout: { kind: "switch", default: true },
+  readout: { kind: "switch", default: false },
   help: { kind: "switch", default: true },
   keys: { kind: "switch", default: true },
   detail: { kind: "word", words: ["auto", "full"], default: "auto" },

@@ -6,6 +6,7 @@ import { type Controller, GUI } from "lil-gui";
 import type { Channel, ParameterInfo, Role, SessionState } from "../protocol/messages.js";
 import type { LightName } from "../shader/lights.js";
 import type { Drawing } from "../state/drawing.js";
+import { PHONE } from "../state/framing.js";
 import { SPEEDS, speedText } from "../state/speeds.js";
 import { WALL_LOOKS, type WallLook } from "../state/wall-look.js";
 import { CAMERA_PROMISE } from "./camera-view.js";
@@ -145,7 +146,7 @@ export class Panel {
     this.parameterFolder = this.gui.addFolder("Parameters").close();
     this.viewerFolder = this.gui.addFolder("People").close();
     this.viewerFolder.$children.append(this.people);
-    if (window.innerWidth < 641) this.gui.close();
+    if (matchMedia(PHONE).matches) this.gui.close();
   }
 
   private readonly toolFolder: GUI;

@@ -2,7 +2,14 @@
 import type { Channel, Probe, ProbeKind } from "../protocol/messages.js";
 import { colourText } from "../state/identity.js";
 import { isSamePlace, type Place } from "../state/probe-place.js";
-import { type ProbeTrack, probeColour, quantityOf, readable, titleOf } from "../state/probe-track.js";
+import {
+  foremostOf,
+  type ProbeTrack,
+  probeColour,
+  quantityOf,
+  readable,
+  titleOf,
+} from "../state/probe-track.js";
 import { ProbePlots } from "./probe-plots.js";
 import { button, coordinateInput, group, SidePane, saveTable, spanChoice } from "./side-pane.js";
 
@@ -59,10 +66,14 @@ export class ProbePanel {
       this.hint,
       this.middle,
       this.list,
-      this.span.element,
+      group(
+        "row",
+        "What was measured",
+        this.span.element,
+        button("Save as CSV", () => saveTable("tarn-probes.csv", track.csv())),
+      ),
       this.plots.element,
       this.stopwatch,
-      button("Save the table (CSV)", () => saveTable("tarn-probes.csv", track.csv())),
     );
     pane.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
@@ -81,6 +92,9 @@ export class ProbePanel {
 
   /** @param kind  what the next press in the tank places; null: nothing */
   showPlacing(kind: ProbeKind | null): void {
+    // What is about to go hands the focus on: keys go on from there.
+    if (kind === null && document.activeElement === this.middle)
+      this.kinds.get(this.placing ?? "point")?.focus();
     this.placing = kind;
     for (const [one, it] of this.kinds) it.setAttribute("aria-pressed", String(one === kind));
     this.middle.hidden = kind === null;
@@ -134,6 +148,7 @@ export class ProbePanel {
     return row;
   }
 
+  /** A row with the foremost of what it measures and its buttons; below it all else. */
   private item(probe: Probe, index: number): HTMLElement {
     const item = document.createElement("li");
     const head = document.createElement("h3");
@@ -141,8 +156,34 @@ export class ProbePanel {
     dot.style.background = colourText(probeColour(index));
     head.append(dot, titleOf(probe));
     item.dataset.probe = String(probe.id);
+    const first = foremostOf(probe);
+    const values = (isFirst: boolean): HTMLElement =>
+      this.valuesOf(
+        probe,
+        probe.columns.filter((column) => (column === first) === isFirst),
+      );
+    item.append(head, values(true));
+    const others = values(false);
+    if (!this.host.may(probe)) {
+      item.append(others);
+      return item;
+    }
+    const away = button("×", () => this.host.remove(probe));
+    away.dataset.focus = `${probe.id} remove`;
+    away.title = "Remove it";
+    away.setAttribute("aria-label", `Remove ${titleOf(probe)}`);
+    if (probe.kind === "force")
+      item.append(away, others); // it goes with its solid
+    else {
+      const [opener, row] = this.placeOf(probe);
+      item.append(opener, away, row, others);
+    }
+    return item;
+  }
+
+  private valuesOf(probe: Probe, columns: readonly string[]): HTMLElement {
     const terms = document.createElement("dl");
-    for (const column of probe.columns) {
+    for (const column of columns) {
       const { label, unit } = quantityOf(column, this.host.channels());
       const term = document.createElement("dt");
       const at = document.createElement("dd");
@@ -151,36 +192,30 @@ export class ProbePanel {
       this.values.push({ probe, column, unit, at });
       terms.append(term, at);
     }
-    item.append(head, terms);
-    if (!this.host.may(probe)) return item;
-    const away = button("Remove", () => this.host.remove(probe));
-    away.dataset.focus = `${probe.id} remove`;
-    away.setAttribute("aria-label", `Remove ${titleOf(probe)}`);
-    head.after(away);
-    if (probe.kind !== "force") item.append(this.placeOf(probe)); // that goes with its solid
-    return item;
+    return terms;
   }
 
-  /** Where it is, as numbers, for those who don't drag. */
-  private placeOf(probe: Probe): HTMLElement {
-    const box = document.createElement("details");
-    const title = document.createElement("summary");
+  /** Where it is, as numbers, for those who don't drag: a button, and what it opens. */
+  private placeOf(probe: Probe): [HTMLElement, HTMLElement] {
     const row = document.createElement("div");
     row.className = "row place";
-    title.textContent = "Place";
-    title.dataset.focus = `${probe.id} place`;
-    title.setAttribute("aria-label", `Place of ${titleOf(probe)}`);
-    box.open = this.opened.has(probe.id);
-    box.addEventListener("toggle", () => {
-      if (box.open) this.opened.add(probe.id);
+    const opener = button("Place", () => {
+      if (row.hidden) this.opened.add(probe.id);
       else this.opened.delete(probe.id);
+      show();
     });
+    const show = (): void => {
+      row.hidden = !this.opened.has(probe.id);
+      opener.setAttribute("aria-expanded", String(!row.hidden));
+    };
+    opener.dataset.focus = `${probe.id} place`;
+    opener.setAttribute("aria-label", `Place of ${titleOf(probe)}`);
     const isLong = probe.kind === "gauge" || probe.kind === "flux" || probe.kind === "wall";
     const ends = isLong ? (["atM", "toM"] as const) : (["atM"] as const);
     for (const end of ends)
       for (const [axis, name] of AXES.entries()) row.append(this.coordinate(probe, end, axis, name));
-    box.append(title, row);
-    return box;
+    show();
+    return [opener, row];
   }
 
   private coordinate(probe: Probe, end: "atM" | "toM", axis: number, name: string): HTMLElement {

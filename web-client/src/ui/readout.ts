@@ -1,4 +1,5 @@
-// The measurements in the corner. Text is written a few times a second, and only where it changed.
+// The measurements in the corner, for those who want figures, and a button that opens them, for everybody, as long as the
+// tank is slower than it is to be. Text is written a few times a second, and only where it changed.
 
 export interface Measurements {
   fps: number;
@@ -55,8 +56,20 @@ const DETAILS: readonly Row[] = ["frame", "roundTrip", "server", "page", "droppe
 
 export class Readout {
   private readonly cells = new Map<Row, HTMLElement>();
+  private readonly slow = document.createElement("button");
 
-  constructor(host: HTMLElement) {
+  /** @param nav  where the button goes */
+  constructor(
+    private readonly host: HTMLElement,
+    nav: HTMLElement,
+    toggle: () => void,
+  ) {
+    this.slow.type = "button";
+    this.slow.id = "slow";
+    this.slow.hidden = true;
+    this.slow.title = "The server is too busy for this tank to keep its pace (M)";
+    this.slow.addEventListener("click", toggle);
+    nav.append(this.slow);
     const list = document.createElement("dl");
     for (const [row, label] of ROWS) {
       const term = document.createElement("dt");
@@ -83,6 +96,9 @@ export class Readout {
     const lost = m.unreferenced > 0 ? ` · ${m.unreferenced} unreferenced` : "";
     this.set("dropped", `${m.dropped}${lost}`);
     const slow = !m.paused && m.realtimeFactor < REALTIME_WARN * m.speed;
+    this.slow.hidden = !slow || !this.host.hidden;
+    const pace = `${m.realtimeFactor.toFixed(1)} × real time`;
+    if (slow && this.slow.textContent !== pace) this.slow.textContent = pace;
     this.set(
       "realtime",
       m.paused ? "paused" : `${m.realtimeFactor.toFixed(2)} ×${slow ? " slow" : ""}`,

@@ -18,14 +18,19 @@ export class ScrubBar {
   private readonly time = document.createElement("span");
   private shown = "";
 
-  /** @param speeds  that there are; 1 is one of them */
+  /**
+   * @param speeds    that there are; 1 is one of them
+   * @param measured  whether there are readings of probes in it: what shows them stays (page.css)
+   */
   constructor(
     private readonly durationMs: number,
     speeds: readonly number[],
+    measured: boolean,
     actions: ScrubActions,
   ) {
     this.bar.id = "scrub";
     this.bar.setAttribute("aria-label", "Recording");
+    this.bar.classList.toggle("measured", measured);
     this.play.type = "button";
     this.play.addEventListener("click", () => actions.toggle());
     this.slider.type = "range";

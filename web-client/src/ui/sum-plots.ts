@@ -42,7 +42,7 @@ export class SumPlots {
       list,
       this.span.element,
       ...this.plots.map(([, { element }]) => element),
-      button("Save the table (CSV)", () => saveTable("tarn-energy.csv", sums.csv())),
+      button("Save as CSV", () => saveTable("tarn-energy.csv", sums.csv())),
     );
   }
 

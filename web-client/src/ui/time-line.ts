@@ -13,7 +13,8 @@ export interface TimeLineActions {
   goBack(t: number): void;
   /** The same, and what was done from then on is done again. */
   playAgain(t: number): void;
-  fork(t: number): void;
+  /** Makes another tank that goes on from there. */
+  copy(t: number): void;
   mark(t: number, name: string): void;
   unmark(mark: Mark): void;
   copyLink(t: number): void;
@@ -32,6 +33,7 @@ export class TimeLine {
   private readonly says = document.createElement("p");
   private readonly back: HTMLButtonElement;
   private readonly again: HTMLButtonElement;
+  private readonly copy: HTMLButtonElement;
   private past: Past = { from: 0, until: 0, speed: 1, marks: [] };
   /** Null: now. */
   private at: number | null = null;
@@ -50,6 +52,8 @@ export class TimeLine {
     this.again = button("Play again", () => actions.playAgain(this.moment));
     this.again.title =
       "Everybody watches what happened from this moment on, until somebody touches the water";
+    this.copy = button("Make my own copy", () => actions.copy(this.moment));
+    this.copy.title = "Another tank, which is yours, goes on from this moment; this one stays as it is";
     this.name.type = "text";
     this.name.maxLength = MARK_NAME_MAX;
     this.name.placeholder = "Name of this moment";
@@ -63,7 +67,7 @@ export class TimeLine {
       this.time,
       this.back,
       this.again,
-      button("Fork", () => actions.fork(this.moment)),
+      this.copy,
       button("Copy link", () => actions.copyLink(this.moment)),
       this.speeds(),
       this.namer(),

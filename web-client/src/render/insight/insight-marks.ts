@@ -1,5 +1,5 @@
 // What the page finds out of a flow, as a picture: a plane with colours and arrows, lines, dots, and what they are held by.
-// In tank coordinates, over everything.
+// In tank coordinates. All of it is seen through the fluid, and hidden by what is opaque; what it is held by is over everything.
 import * as THREE from "three";
 import { AIR, type LineBuffer, POINT_VALUES } from "../../state/flow-lines.js";
 import { ARROW_VALUES, type Axis, type FlowSlice, PLANE_AXES } from "../../state/flow-slice.js";
@@ -15,6 +15,7 @@ import {
   planeFragment,
   planeVertex,
 } from "./insight-shaders.js";
+import { OpaqueDepths } from "./opaque-depths.js";
 
 /** In the tank's largest edge. */
 const TUBE_SHARE = 0.0034;
@@ -30,6 +31,8 @@ const PULSE_SHARE = 0.22;
 /** Where they are put. */
 export interface MarksView {
   add(object: THREE.Object3D): void;
+  /** All that is drawn. */
+  readonly scene: THREE.Object3D;
 }
 
 /** Of the particles' programs. */
@@ -63,10 +66,14 @@ export class InsightMarks {
   private readonly rake: Pieces;
   private readonly handles = new Map<string, THREE.Mesh<THREE.BufferGeometry, THREE.MeshBasicMaterial>>();
   private readonly ball = new THREE.SphereGeometry(1, 20, 14);
+  private readonly depths = new OpaqueDepths();
   private texels = new Uint8Array(0);
   private edgeM = 1;
 
-  constructor(shared: MarkUniforms) {
+  constructor(
+    shared: MarkUniforms,
+    private readonly view: MarksView,
+  ) {
     this.plane = this.addPlane();
     this.arrows = this.addArrows();
     this.streams = this.addLines(shared, 4, [0.97, 0.98, 1]);
@@ -79,6 +86,8 @@ export class InsightMarks {
       child.frustumCulled = false;
       child.visible = false;
     }
+    this.group.add(this.depths.forget);
+    view.add(this.group);
   }
 
   fit(sizeM: readonly number[]): void {
@@ -201,6 +210,10 @@ export class InsightMarks {
   /** Once per picture. @param momentS  of people's time; 0: nothing is to move by itself */
   tick(momentS: number): void {
     set(this.streams, "momentS", momentS);
+    const { plane, arrows, streams, paths, dots, rake } = this;
+    const any = [plane, arrows, streams, paths, dots, rake].some(({ visible }) => visible);
+    this.depths.show(any);
+    if (any) this.depths.see(this.view.scene);
   }
 
   private place(axis: Axis, atM: number, sizeM: readonly number[]): void {

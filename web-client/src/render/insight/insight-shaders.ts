@@ -1,7 +1,6 @@
 // Programs that show what can't be seen in a fluid: a plane, arrows in it, lines with the look of tubes, and dots.
 //
-// All of it is drawn over the picture, whatever hides it there, and yet hides what of it is behind: `squash` puts its depths
-// before all others and keeps their order.
+// It is drawn over the picture of the fluid; opaque-depths.ts has it hidden by what is opaque.
 import { SIGNED_STOPS } from "../../shader/signed-stops.js";
 import { STOPS } from "../../shader/stops.js";
 
@@ -17,8 +16,8 @@ vec3 ${name}(float share) {
 }`;
 
 /** @param bias  of depths: what is larger lies over what is in the same place */
-const squash = /* glsl */ `
-void squash(float bias) { gl_Position.z = 0.01 * (gl_Position.z + gl_Position.w) - (1.0 + bias) * gl_Position.w; }`;
+const lift = /* glsl */ `
+void lift(float bias) { gl_Position.z -= bias * gl_Position.w; }`;
 
 const LIT = /* glsl */ `
 // Of something round: light from above the eye's left shoulder. facing: view space.
@@ -30,12 +29,10 @@ vec3 lit(vec3 tint, vec3 facing) {
 
 export const planeVertex = /* glsl */ `
 out vec2 at;
-${squash}
 void main() {
   at = uv;
   gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
-  squash(0.0);
-}`;
+  }`;
 
 /** Texels have the value's share of the scale times how much fluid is there, and that. */
 export const planeFragment = /* glsl */ `
@@ -66,7 +63,7 @@ uniform float longest;
 uniform float rim;            // of what is dark around it, metres
 uniform vec3 across;
 flat out float shade;
-${squash}
+${lift}
 void main() {
   // position: 0 tail, 1 neck, 2 tip; -1, 0, 1 across; 0 shaft, 1 head, less 2 where it is dark.
   float speed = length(velocity);
@@ -84,7 +81,7 @@ void main() {
   vec3 place = middle + way * along + cross(across, way) * position.y * wide;
   shade = isDark ? 0.0 : 1.0;
   gl_Position = projectionMatrix * modelViewMatrix * vec4(place, 1.0);
-  squash(isDark ? 4e-6 : 8e-6);
+  lift(isDark ? 4e-6 : 8e-6);
   if (size < 0.05 * longest) gl_Position = vec4(0.0, 0.0, 2.0, 1.0); // it stands
 }`;
 
@@ -106,7 +103,6 @@ out float reach;   // the piece's own length, radii
 out float speed;
 out float timeS;
 out vec3 side;
-${squash}
 void main() {
   vec3 a = (modelViewMatrix * vec4(first.xyz, 1.0)).xyz;
   vec3 b = (modelViewMatrix * vec4(second.xyz, 1.0)).xyz;
@@ -123,8 +119,7 @@ void main() {
   speed = isEnd ? second.w : first.w;
   timeS = isEnd ? secondS : firstS;
   gl_Position = projectionMatrix * vec4(here + (side * position.y + way * position.x) * wide, 1.0);
-  squash(0.0);
-  if (first.w < 0.0 || second.w < 0.0) gl_Position = vec4(0.0, 0.0, 2.0, 1.0);
+    if (first.w < 0.0 || second.w < 0.0) gl_Position = vec4(0.0, 0.0, 2.0, 1.0);
 }`;
 
 export const lineFragment = /* glsl */ `
@@ -161,7 +156,7 @@ uniform float radius;
 uniform float viewHeight;
 flat out vec3 tint;
 flat out float halfPixels;
-${squash}
+${lift}
 void main() {
   vec4 view = modelViewMatrix * vec4(position + lead * velocity, 1.0);
   halfPixels = max(2.0, radius * 0.5 * viewHeight * projectionMatrix[1][1] / -view.z);
@@ -169,7 +164,7 @@ void main() {
   tint = mod(row, 2.0) < 0.5 ? vec3(0.98, 0.98, 1.0) : vec3(1.0, 0.62, 0.24);
   gl_Position = projectionMatrix * view;
   gl_PointSize = 2.0 * halfPixels + 1.0;
-  squash(1.2e-5);
+  lift(1.2e-5);
   if (view.z > -1e-3) gl_Position = vec4(0.0, 0.0, 2.0, 1.0);
 }`;
 
