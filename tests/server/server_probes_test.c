@@ -537,6 +537,32 @@ static void test_what_cannot_be_is_refused(void **state)
     assert_true(row[heat] > 20.0f && row[heat] < 45.0f);
 }
 
+/// What there is no room for takes none of the others along.
+static void test_a_surface_too_many_leaves_the_others(void **state)
+{
+    (void)state;
+    const tarn_probe_wish floor = {
+        .action = TARN_PROBE_ACT_PLACE, .shows = TARN_SHOWS_WALL, .to_m = {10.24f, 0, 5.12f}};
+    load(&ada, "wide");
+    wait_count(&ada, 0);
+    wish(&ada, &floor);
+    wait_count(&ada, 1);
+    wish(&ada, &floor);
+    wait_count(&ada, 2);
+    const tarn_probe_list before = ada.list;
+    enter(&bob);
+    wait_count(&bob, 2);
+    const uint32_t lists = ada.lists;
+    wish(&bob, &floor);
+    expect_refusal(&bob, TARN_ERROR_INPUT, "1048576 cells");
+    ada.row_count = 0;
+    wait_rows(&ada, 3);
+    assert_int_equal(ada.lists, lists);
+    assert_memory_equal(&ada.list, &before, sizeof before);
+    assert_int_equal(ada.error.code, 0);
+    leave(&bob);
+}
+
 static void test_there_are_so_many_and_no_more(void **state)
 {
     (void)state;
@@ -702,6 +728,7 @@ int main(void)
         IN_THE_POOL(test_what_somebody_leaves_behind_is_anybodys),
         IN_THE_POOL(test_readings_come_to_who_asks),
         IN_THE_POOL(test_what_cannot_be_is_refused),
+        IN_THE_POOL(test_a_surface_too_many_leaves_the_others),
         IN_THE_POOL(test_there_are_so_many_and_no_more),
         IN_THE_POOL(test_owners_lock_them),
         IN_THE_POOL(test_they_outlive_the_worker),
