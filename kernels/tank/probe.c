@@ -152,6 +152,17 @@ static void cross(const float *a, const float *b, float *to)
     }
 }
 
+/// @return whether a unit vector lies along an axis
+static bool find_axis(const float *unit, uint32_t *axis)
+{
+    int others = 0;
+    for (uint32_t a = 0; a < 3; a++) {
+        *axis = unit[a] != 0.0f ? a : *axis;
+        others += unit[a] == 0.0f;
+    }
+    return others == 2;
+}
+
 static tarn_status place(tarn_probes *p, const tarn_probe *from)
 {
     const tarn_tank_desc *desc = &p->tank->grid.desc;
@@ -177,6 +188,8 @@ static tarn_status place(tarn_probes *p, const tarn_probe *from)
         if (from->kind == TARN_PROBE_FLUX) {
             probe->length[1] = direction(desc, from->points_m[0], from->points_m[2], probe->side);
             cross(probe->along, probe->side, probe->up);
+            probe->is_along_axes = find_axis(probe->along, &probe->axis[0]) &&
+                                   find_axis(probe->side, &probe->axis[1]) && find_axis(probe->up, &probe->axis[2]);
         } else {
             probe->samples += (uint32_t)(probe->length[0] * (float)PROBE_SAMPLES_PER_CELL);
         }

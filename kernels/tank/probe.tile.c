@@ -45,60 +45,69 @@ TILE_FN float probe_place(uint32_t position)
     return ((float)position + 0.5f) * (1.0f / (1 << POSITION_BITS));
 }
 
-/// Which of n particles from i on are in a probe's box.
-TILE_FN pack_i32 probe_sees(const store_memory *store, const tank_probe *probe, uint32_t i, uint32_t n)
+/// How far particles are from where a probe begins, along an axis.
+TILE_FN pack_f32 probe_off(const store_memory *store, const tank_probe *probe, uint32_t a, uint32_t i, uint32_t n)
 {
-    pack_i32 seen = pack_count_i32(0) < (int32_t)n;
-    TILE_UNROLL for (int a = 0; a < 3; a++)
-    {
-        const pack_i32 at = pack_load_i32(store->position[a] + i, n);
-        seen &= (at >= (int32_t)probe->low[a]) & (at <= (int32_t)(probe->low[a] + probe->extent[a]));
-    }
-    return seen;
+    return (pack_to_f32(pack_load_i32(store->position[a] + i, n)) + 0.5f) * (1.0f / (1 << POSITION_BITS)) -
+           probe->at[a];
 }
 
-typedef struct probe_scratch {
-    uint64_t sum[PROBE_POINT_SUMS][PROBE_OWN];
-    uint32_t flux[PROBE_OWN];            ///< 2^-PROBE_SAMPLE_BITS, two's complement
-    uint32_t sample[PROBE_TILE_SAMPLES]; ///< weights, the same: those of 2^18 particles fit
-    uint32_t some;                       ///< there is something to add up
-} probe_scratch;
-
-/// Each lane adds up its own: `own` is its place.
-TILE_FN void probe_add_point(const tank_probe_args *args, const tank_probe *probe, probe_scratch *s, uint32_t i,
-                             uint32_t own)
+/// What particles bring through a rectangle: their velocity across, spread over a cell to either side; in
+/// 2^-PROBE_SAMPLE_BITS, so that the sum of 2^PROBE_FLUX_BITS fits.
+/// @param is_along_axes  a constant: the sides and what is across are
+TILE_FN pack_i32 probe_brings(const tank_probe_args *args, const tank_probe *probe, int is_along_axes, uint32_t i,
+                              uint32_t n)
 {
     const store_memory *store = &args->tank.store;
-    const float at[3] = {probe_place(store->position[0][i]), probe_place(store->position[1][i]),
-                         probe_place(store->position[2][i])};
-    const float weight = probe_weight(&args->tank.grid.shape, probe->at, at);
-    if (weight > 0.0f) {
-        const uint32_t liquid = store->attribute != NULL ? store->attribute[i] & (LIQUIDS_MAX - 1) : 0;
-        tile_or_u32(&s->some, 1);
-        s->sum[PROBE_WEIGHT][own] += probe_fixed(weight);
-        s->sum[PROBE_MASS][own] += probe_fixed(weight * args->tank.scale.liquid_density[liquid]);
-        for (int c = 0; c < 3; c++) {
-            s->sum[PROBE_MOMENTUM + c][own] += probe_fixed(weight * store->velocity[c][i]);
-        }
-        for (uint32_t k = 0; k < args->carried_count; k++) {
-            s->sum[PROBE_CARRIED + k][own] += probe_fixed(weight * store->carried[k][i]);
+    pack_f32 along = pack_all_f32(0.0f), side = along, up = along, speed = along;
+    if (is_along_axes) {
+        const uint32_t *axis = probe->axis;
+        along = probe_off(store, probe, axis[0], i, n) * probe->along[axis[0]];
+        side = probe_off(store, probe, axis[1], i, n) * probe->side[axis[1]];
+        up = probe_off(store, probe, axis[2], i, n) * probe->up[axis[2]];
+        speed = pack_load_f32(store->velocity[axis[2]] + i, n) * probe->up[axis[2]];
+    } else {
+        TILE_UNROLL for (uint32_t a = 0; a < 3; a++)
+        {
+            const pack_f32 off = probe_off(store, probe, a, i, n);
+            along = along + off * probe->along[a];
+            side = side + off * probe->side[a];
+            up = up + off * probe->up[a];
+            speed = speed + pack_load_f32(store->velocity[a] + i, n) * probe->up[a];
         }
     }
+    const pack_i32 is_in = (along >= 0.0f) & (along < probe->length[0]) & (side >= 0.0f) & (side < probe->length[1]) &
+                           (pack_count_i32(0) < (int32_t)n);
+    const pack_f32 near = pack_max_f32(1.0f - pack_abs_f32(up), pack_all_f32(0.0f));
+    const pack_f32 brought = near * pack_clamp_f32(speed, -SPEED_MAX, SPEED_MAX) * (float)(1 << PROBE_SAMPLE_BITS);
+    return pack_keep_i32(is_in, pack_round_i32(brought));
 }
 
-/// The same of those of n particles that the point sees.
-TILE_FN void probe_add_points(const tank_probe_args *args, const tank_probe *probe, probe_scratch *s, uint32_t i,
-                              uint32_t n, uint32_t own)
+TILE_FN uint64_t probe_fixed_flux(int32_t sum)
 {
-    uint32_t bits = pack_mask_bits(probe_sees(&args->tank.store, probe, i, n));
-    for (; bits != 0; bits &= bits - 1) {
-        const uint32_t lane = tile_lowest_bit_u32(bits);
-        probe_add_point(args, probe, s, i + lane, own + lane);
-    }
+    return (uint64_t)((int64_t)sum * (1 << (PROBE_UNIT_BITS - PROBE_SAMPLE_BITS)));
 }
 
-TILE_FN void probe_point(const tank_probe_args *args, const tank_probe *probe, probe_scratch *s, uint32_t first,
-                         uint32_t end)
+/// What a probe sees of a tile's particles, from first to end. `seen` is the form's own.
+///
+///     probe_see_point(args, probe, place, first, end, seen, sum, some)
+///         adds a point's sums to the places of lanes, and sets `some` where there is anything
+///     probe_see_gauge(args, probe, place, tile_first, first, end, seen, sample)
+///         adds to a gauge's samples, from tile_first on
+///     probe_see_flux(args, probe, first, end, sum)
+///         adds what crosses a rectangle to the places of lanes
+#include TILE_FORM(seen)
+
+typedef struct probe_scratch {
+    probe_seen seen;
+    uint64_t sum[PROBE_POINT_SUMS][PROBE_OWN];
+    uint32_t sample[PROBE_TILE_SAMPLES]; ///< weights, the same: those of 2^18 particles fit
+    uint32_t some;                       ///< there is something to add up
+    uint32_t around[8];                  ///< probe_solved of the tiles around a point, as far as they are others
+} probe_scratch;
+
+TILE_FN void probe_point(const tank_probe_args *args, const tank_probe *probe, probe_scratch *s, tile_place place,
+                         uint32_t first, uint32_t end)
 {
     const uint32_t sums = PROBE_CARRIED + args->carried_count;
     if (TILE_SINGLE()) {
@@ -108,7 +117,7 @@ TILE_FN void probe_point(const tank_probe_args *args, const tank_probe *probe, p
         s->sum[i / PROBE_OWN][i % PROBE_OWN] = 0;
     }
     TILE_BARRIER();
-    EACH_PACK(i, n, first, end, probe_add_points(args, probe, s, i, n, (i - first) % PROBE_OWN));
+    probe_see_point(args, probe, place, first, end, &s->seen, s->sum, &s->some);
     TILE_BARRIER();
     if (s->some == 0) {
         return;
@@ -122,9 +131,8 @@ TILE_FN void probe_point(const tank_probe_args *args, const tank_probe *probe, p
 }
 
 /// First of PROBE_TILE_SAMPLES samples, among which are all that particles of a tile reach.
-TILE_FN int probe_tile_first(const tank_probe_args *args, const tank_probe *probe, uint32_t dense)
+TILE_FN int probe_tile_first(const tank_probe *probe, tile_place place)
 {
-    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
     const float middle[3] = {(float)(place.x * TILE_EDGE) + 4.0f, (float)(place.y * TILE_EDGE) + 4.0f,
                              (float)(place.z * TILE_EDGE) + 4.0f};
     float along = 0.0f;
@@ -136,88 +144,13 @@ TILE_FN int probe_tile_first(const tank_probe_args *args, const tank_probe *prob
     return tile_clamp_i32(first, 0, tile_max_i32((int)probe->samples - PROBE_TILE_SAMPLES, 0));
 }
 
-/// Samples of a gauge within a cell of a particle, along each axis, get its weight.
-TILE_FN void probe_add_gauge(const tank_probe_args *args, const tank_probe *probe, const float *at, int tile_first,
-                             uint32_t *sample)
-{
-    const int32_t *cells = args->tank.grid.shape.cells;
-    float across = 1.0f, first = 0.0f, last = probe->length[0];
-    for (int a = 0; a < 3; a++) {
-        if (probe->per_along[a] == 0.0f) {
-            across *= probe_hat(probe->at[a], at[a], cells[a]);
-        } else if (cells[a] > 1) {
-            const float middle = (at[a] - probe->at[a]) * probe->per_along[a],
-                        reach = tile_abs_f32(probe->per_along[a]);
-            first = tile_max2_f32(first, middle - reach);
-            last = tile_min_f32(last, middle + reach);
-        }
-    }
-    if (across <= 0.0f) {
-        return;
-    }
-    // The samples' own weights decide at the ends.
-    const int lo = tile_max_i32(
-        (int)tile_floor_f32(tile_clamp_f32(first, 0.0f, probe->length[0]) * probe->per_part - 0.5f), tile_first);
-    const int hi =
-        tile_min_i32((int)tile_floor_f32(tile_clamp_f32(last, 0.0f, probe->length[0]) * probe->per_part - 0.5f) + 2,
-                     tile_min_i32((int)probe->samples, tile_first + PROBE_TILE_SAMPLES));
-    for (int k = lo; k < hi; k++) {
-        const float along = ((float)k + 0.5f) * probe->part;
-        float weight = across;
-        for (int a = 0; a < 3; a++) {
-            if (probe->per_along[a] != 0.0f) {
-                weight *= probe_hat(probe->at[a] + along * probe->along[a], at[a], cells[a]);
-            }
-        }
-        tile_add_u32(&sample[k - tile_first], (uint32_t)(weight * (float)(1 << PROBE_SAMPLE_BITS)));
-    }
-}
-
-/// What particles bring through a rectangle: their velocity across, spread over a cell to either side; in
-/// 2^-PROBE_SAMPLE_BITS, so that the sum of 2^PROBE_FLUX_BITS fits.
-TILE_FN void probe_add_flux(const tank_probe_args *args, const tank_probe *probe, uint32_t i, uint32_t n,
-                            uint32_t *flux)
-{
-    const store_memory *store = &args->tank.store;
-    const pack_i32 seen = probe_sees(store, probe, i, n);
-    if (!pack_any(seen)) {
-        return;
-    }
-    pack_f32 along = pack_all_f32(0.0f), side = along, up = along, speed = along;
-    TILE_UNROLL for (int a = 0; a < 3; a++)
-    {
-        const pack_f32 place =
-            (pack_to_f32(pack_load_i32(store->position[a] + i, n)) + 0.5f) * (1.0f / (1 << POSITION_BITS));
-        const pack_f32 off = place - probe->at[a];
-        along = along + off * probe->along[a];
-        side = side + off * probe->side[a];
-        up = up + off * probe->up[a];
-        speed = speed + pack_load_f32(store->velocity[a] + i, n) * probe->up[a];
-    }
-    const pack_i32 is_in =
-        (along >= 0.0f) & (along < probe->length[0]) & (side >= 0.0f) & (side < probe->length[1]) & seen;
-    const pack_f32 near = pack_max_f32(1.0f - pack_abs_f32(up), pack_all_f32(0.0f));
-    const pack_f32 brought = near * pack_clamp_f32(speed, -SPEED_MAX, SPEED_MAX) * (float)(1 << PROBE_SAMPLE_BITS);
-    pack_store_i32(flux, pack_load_i32(flux, n) + pack_keep_i32(is_in, pack_round_i32(brought)), n);
-}
-
 TILE_FN void probe_flux(const tank_probe_args *args, const tank_probe *probe, probe_scratch *s, uint32_t first,
                         uint32_t end)
 {
     FOR_RANGE (own, 0, PROBE_OWN) {
         s->sum[0][own] = 0;
     }
-    for (uint32_t from = first; from < end;
-         from += PROBE_OWN << PROBE_FLUX_BITS) { // once, but for crowds; each lane has its own
-        const uint32_t to = from + tile_min_u32(PROBE_OWN << PROBE_FLUX_BITS, end - from);
-        FOR_RANGE (own, 0, PROBE_OWN) {
-            s->flux[own] = 0;
-        }
-        EACH_PACK(i, n, from, to, probe_add_flux(args, probe, i, n, s->flux + (i - from) % PROBE_OWN));
-        FOR_RANGE (own, 0, PROBE_OWN) {
-            s->sum[0][own] += (uint64_t)((int64_t)(int32_t)s->flux[own] * (1 << (PROBE_UNIT_BITS - PROBE_SAMPLE_BITS)));
-        }
-    }
+    probe_see_flux(args, probe, first, end, s->sum[0]);
     TILE_BARRIER();
     tile_sum_u64(s->sum[0], PROBE_OWN);
     if (TILE_SINGLE()) {
@@ -225,29 +158,15 @@ TILE_FN void probe_flux(const tank_probe_args *args, const tank_probe *probe, pr
     }
 }
 
-/// The same of those of n particles that the gauge sees.
-TILE_FN void probe_add_gauges(const tank_probe_args *args, const tank_probe *probe, uint32_t i, uint32_t n,
-                              int tile_first, uint32_t *sample)
-{
-    const store_memory *store = &args->tank.store;
-    uint32_t bits = pack_mask_bits(probe_sees(store, probe, i, n));
-    for (; bits != 0; bits &= bits - 1) {
-        const uint32_t seen = i + tile_lowest_bit_u32(bits);
-        const float at[3] = {probe_place(store->position[0][seen]), probe_place(store->position[1][seen]),
-                             probe_place(store->position[2][seen])};
-        probe_add_gauge(args, probe, at, tile_first, sample);
-    }
-}
-
-TILE_FN void probe_gauge(const tank_probe_args *args, const tank_probe *probe, probe_scratch *s, uint32_t dense,
+TILE_FN void probe_gauge(const tank_probe_args *args, const tank_probe *probe, probe_scratch *s, tile_place place,
                          uint32_t first, uint32_t end)
 {
-    const int tile_first = probe_tile_first(args, probe, dense);
+    const int tile_first = probe_tile_first(probe, place);
     FOR_RANGE (k, 0, PROBE_TILE_SAMPLES) {
         s->sample[k] = 0;
     }
     TILE_BARRIER();
-    EACH_PACK(i, n, first, end, probe_add_gauges(args, probe, i, n, tile_first, s->sample));
+    probe_see_gauge(args, probe, place, tile_first, first, end, &s->seen, s->sample);
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (k, 0, PROBE_TILE_SAMPLES) { // beyond the gauge's last one nothing was added
         if (s->sample[k] > 0) {
@@ -266,12 +185,13 @@ TILE_FN void probe_particles(const tank_probe_args *args, tank_probe_tile which,
     if (first == end) {
         return;
     }
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, which.dense);
     if (probe->kind == PROBE_FLUX) {
         probe_flux(args, probe, s, first, end);
     } else if (probe->kind == PROBE_GAUGE) {
-        probe_gauge(args, probe, s, which.dense, first, end);
+        probe_gauge(args, probe, s, place, first, end);
     } else {
-        probe_point(args, probe, s, first, end);
+        probe_point(args, probe, s, place, first, end);
     }
 }
 
@@ -287,19 +207,41 @@ TILE_FN uint32_t probe_solved(const grid_memory *grid, uint32_t dense)
     return low < grid->counters->solved && grid->solved_tile[low] == dense ? low : TILE_NONE;
 }
 
-/// The pressure of the last solve in a cell, in its unit; 0 where there was none.
-TILE_FN float probe_pressure(const tank_args *args, int x, int y, int z)
+/// Where the pressures of the tiles around a point are: of its own, and of those that cells around it lie in. Of the
+/// eight at the corners those are left out that are one with the one before along some axis.
+TILE_FN void probe_find_around(const tank_args *args, const int *at, uint32_t *around)
+{
+    FOR_RANGE (corner, 0, 8) {
+        int tile[3], is_another = 1;
+        for (int a = 0; a < 3; a++) {
+            const int above = (int)(corner >> a & 1), low = tile_max_i32(at[a] - 1, 0) >> TILE_LOG2;
+            tile[a] = above ? (at[a] + 1) >> TILE_LOG2 : low;
+            is_another = is_another && (!above || tile[a] != low);
+        }
+        if (is_another) {
+            const uint32_t dense = tile_dense_of(&args->grid.shape, 0, tile[0], tile[1], tile[2]);
+            around[corner] = dense != TILE_NONE ? probe_solved(&args->grid.m, dense) : TILE_NONE;
+        }
+    }
+}
+
+/// The pressure of the last solve in the cell that is so far from a point's, in its unit; 0 where there was none.
+TILE_FN float probe_pressure(const tank_args *args, const int *at, const int *off, const uint32_t *around)
 {
     const grid_shape *shape = &args->grid.shape;
-    const int cell[3] = {x, y, z};
+    uint32_t corner = 0;
+    int cell[3];
     for (int a = 0; a < 3; a++) {
+        cell[a] = at[a] + off[a];
         if (cell[a] < 0 || cell[a] >= shape->cells[a]) {
             return 0.0f;
         }
+        corner |= (uint32_t)(cell[a] >> TILE_LOG2 != tile_max_i32(at[a] - 1, 0) >> TILE_LOG2) << a;
     }
-    const uint32_t o =
-        probe_solved(&args->grid.m, tile_dense_of(shape, 0, x >> TILE_LOG2, y >> TILE_LOG2, z >> TILE_LOG2));
-    return o != TILE_NONE ? args->grid.m.pressure[(uint64_t)o * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)] : 0.0f;
+    const uint32_t o = around[corner];
+    return o != TILE_NONE
+               ? args->grid.m.pressure[(uint64_t)o * TILE_CELLS + cell_index(cell[0] & 7, cell[1] & 7, cell[2] & 7)]
+               : 0.0f;
 }
 
 /// A corner's face of a component: below and above the place along its own axis, at cells' middles along the others.
@@ -314,19 +256,22 @@ TILE_FN float probe_face(const tank_args *args, const float *at, int c, uint32_t
 }
 
 /// What the grid has around a point.
-TILE_FN void probe_grid(const tank_probe_args *args, const tank_probe *probe)
+TILE_FN void probe_grid(const tank_probe_args *args, const tank_probe *probe, probe_scratch *s)
 {
     const grid_shape *shape = &args->tank.grid.shape;
     float *to = args->cell + probe->cells;
+    int at[3];
+    for (int a = 0; a < 3; a++) {
+        at[a] = tile_clamp_i32((int)tile_floor_f32(probe->at[a]), 0, shape->cells[a] - 1);
+    }
+    if (args->has_pressure) {
+        probe_find_around(&args->tank, at, s->around);
+    }
+    TILE_BARRIER();
     FOR_RANGE (i, 0, PROBE_CELLS) {
         if (i < PROBE_PRESSURES) {
-            int at[3];
-            for (int a = 0; a < 3; a++) {
-                at[a] = tile_clamp_i32((int)tile_floor_f32(probe->at[a]), 0, shape->cells[a] - 1);
-            }
-            to[i] = args->has_pressure ? probe_pressure(&args->tank, at[0] + (int)(i % 3) - 1,
-                                                        at[1] + (int)(i / 3 % 3) - 1, at[2] + (int)(i / 9) - 1)
-                                       : 0.0f;
+            const int off[3] = {(int)(i % 3) - 1, (int)(i / 3 % 3) - 1, (int)(i / 9) - 1};
+            to[i] = args->has_pressure ? probe_pressure(&args->tank, at, off, s->around) : 0.0f;
         } else {
             const uint32_t face = i - PROBE_PRESSURES;
             to[i] = args->has_flow ? probe_face(&args->tank, probe->at, (int)(face / 8), face % 8) : 0.0f;
@@ -465,7 +410,7 @@ TILE_KERNEL(tank_probe_all, PROBE_LANES, tank_probe_args, probe_scratch)
 {
     uint32_t at = tile;
     if (at < args->point_count) {
-        probe_grid(args, &args->probe[args->point[at]]);
+        probe_grid(args, &args->probe[args->point[at]], s);
         return;
     }
     at -= args->point_count;

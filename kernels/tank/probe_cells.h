@@ -33,18 +33,19 @@ enum {
 /// Lengths in cells.
 typedef struct tank_probe {
     uint32_t kind;
-    uint32_t first;       ///< of its sums
-    uint32_t cells;       ///< a point: first of what it has of the grid
-    uint32_t samples;     ///< a gauge: how many sums, at the middles of so many parts
-    float part, per_part; ///< one of these, and 1 over it
-    float per_along[3];   ///< 1 / along; 0 where it lies across the axis
-    uint32_t low[3];      ///< box around what it can see of, where particles are: 2^-POSITION_BITS cell
-    uint32_t extent[3];   ///< the same; at most one tile more than the tank
-    float at[3];          ///< where it is, or begins
-    float along[3];       ///< unit vectors: a gauge's own, a rectangle's first side
-    float side[3], up[3]; ///< of a rectangle: its other side, and across it
-    float length[2];      ///< a gauge's, or of the two sides
-    uint32_t body;        ///< a force's, where it moves; `at` is its centre otherwise
+    uint32_t first;                  ///< of its sums
+    uint32_t cells;                  ///< a point: first of what it has of the grid
+    uint32_t samples;                ///< a gauge: how many sums, at the middles of so many parts
+    float part, per_part;            ///< one of these, and 1 over it
+    float per_along[3];              ///< 1 / along; 0 where it lies across the axis
+    uint32_t low[3];                 ///< box around what it can see of, where particles are: 2^-POSITION_BITS cell
+    uint32_t extent[3];              ///< the same; at most one tile more than the tank
+    float at[3];                     ///< where it is, or begins
+    float along[3];                  ///< unit vectors: a gauge's own, a rectangle's first side
+    float side[3], up[3];            ///< of a rectangle: its other side, and across it
+    uint32_t is_along_axes, axis[3]; ///< of a rectangle whose sides are: those of along, side and up
+    float length[2];                 ///< a gauge's, or of the two sides
+    uint32_t body;                   ///< a force's, where it moves; `at` is its centre otherwise
 } tank_probe;
 
 /// A tile that a probe may see particles of.

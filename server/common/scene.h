@@ -94,6 +94,13 @@ typedef struct tarn_scene_settings {
     const char *text[TARN_SCENE_SETTINGS_MAX]; ///< the caller's
 } tarn_scene_settings;
 
+/// What a sentence says of such texts.
+#define TARN_SCENE_SETTING_FORM                                                                                        \
+    "a field's path, '=' and JSON or a word, such as solver.cfl=2 or blocks[0].max_m=[1,0.5,1]"
+
+/// Whether a text has this form, whatever the scene.
+bool tarn_scene_setting_is_well_formed(const char *text);
+
 /// The same with such fields. @param settings  NULL: none
 tarn_status tarn_scene_read_file_set(const char *path, const tarn_scene_settings *settings, tarn_scene *scene,
                                      char *why, size_t why_bytes);

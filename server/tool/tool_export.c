@@ -222,6 +222,9 @@ struct tool_exports {
     bool has_grid;              // somebody wants it
     tool_grid grid;
     tool_channel channel;
+    mesh_liquid *mesher; // NULL where nobody wants surfaces
+    mesh surface;        // of the frame that is being written, for all files of surfaces
+    bool has_surface;
     uint8_t *scaled; // its colours, for pictures; NULL where nobody wants them
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
 };
@@ -298,7 +301,6 @@ static export_info describe(const tool_export_options *from, const tool_exports 
         .width = from->width != 0 ? from->width : WIDTH,
         .height = from->height != 0 ? from->height : HEIGHT,
         .threads = threads,
-        .surface_detail = from->surface_detail != 0 ? from->surface_detail : MESH_DETAIL,
         .drawing = drawing_of(tarn_tank_model(exports->tank->tank)->name),
         .cell_m = desc->cell_m,
         .cell_particles = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis),
@@ -331,6 +333,12 @@ static bool open_output(const tool_export_options *from, tool_exports *exports, 
     }
     char why[EXPORT_WHY_BYTES] = "";
     export_info info = describe(from, exports, out, threads);
+    if (out->format->kind == EXPORT_SURFACE && exports->mesher == NULL &&
+        mesh_liquid_create(&info, from->surface_detail != 0 ? from->surface_detail : MESH_DETAIL, &exports->mesher) !=
+            TARN_OK) {
+        fprintf(stderr, "%s: %s: out of memory\n", exports->command, out->path);
+        return false;
+    }
     if (out->format->open(out->path, &info, &out->writer, why) != TARN_OK) {
         out->writer = NULL;
         fprintf(stderr, "%s: %s\n", exports->command, why);
@@ -439,6 +447,28 @@ static void give_up(tool_exports *exports, tool_output *out, const char *why)
     }
 }
 
+/// Writes a frame, for which a surface is found once, however many files it goes into.
+static tarn_status write_frame(tool_exports *exports, const tool_output *out, export_frame *frame, char *why)
+{
+    if (out->format->kind == EXPORT_SURFACE && !exports->has_surface) {
+        const tarn_status status = mesh_liquid_make(exports->mesher, frame, &exports->surface);
+        if (status != TARN_OK) {
+            return mesh_liquid_why(status, out->path, why);
+        }
+        exports->has_surface = true;
+    }
+    frame->surface = exports->has_surface ? &exports->surface : NULL;
+    return out->format->frame(out->writer, frame, why);
+}
+
+static void drop_surface(tool_exports *exports)
+{
+    if (exports->has_surface) {
+        mesh_free(&exports->surface);
+        exports->has_surface = false;
+    }
+}
+
 bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar)
 {
     export_frame frame;
@@ -459,7 +489,7 @@ bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar)
                     tarn_status_text(status));
             return false;
         }
-        status = out->format->frame(out->writer, &frame, why);
+        status = write_frame(exports, out, &frame, why);
         const double took_s = tool_now_s() - start_s;
         out->took_s += took_s;
         bar->aside_s += took_s;
@@ -471,6 +501,7 @@ bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar)
         out->frame_count++;
         has_left = true;
     }
+    drop_surface(exports);
     return has_left;
 }
 
@@ -574,6 +605,7 @@ void tool_exports_free(tool_exports *exports)
         tool_grid_close(&exports->grid);
         free(exports->scaled);
         tool_channel_close(&exports->channel);
+        mesh_liquid_destroy(exports->mesher);
         free(exports);
     }
 }

@@ -27,13 +27,18 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     tool_probe_options *to = state->input;
     const size_t bytes = argument != NULL ? strlen(argument) : 0;
+    char why[TARN_SCENE_WHY_BYTES];
     switch (key) {
     case KEY_PROBE:
         if (to->count == TARN_PROBES_MAX) {
             argp_error(state, "--probe: found more than %d, allowed are %d", TARN_PROBES_MAX, TARN_PROBES_MAX);
             return 0;
         }
-        to->text[to->count++] = argument;
+        if (!tarn_probe_spec_parse(argument, &to->spec[to->count], why, sizeof why)) {
+            argp_error(state, "--probe: %s", why);
+            return 0;
+        }
+        to->count++;
         return 0;
     case KEY_PROBES:
         if (bytes < 5 || strcmp(argument + bytes - 4, ".csv") != 0) {
@@ -86,9 +91,7 @@ static bool collect(tool_probes *p, const tool_probe_options *from)
                      scene->probe_count, TARN_PROBES_MAX);
             return say(p, "--probe", why);
         }
-        if (!tarn_probe_spec_parse(from->text[i], &p->spec[p->count], why, sizeof why)) {
-            return say(p, "--probe", why);
-        }
+        p->spec[p->count] = from->spec[i];
         tarn_probe_spec_name(&p->spec[p->count], p->count + 1);
         for (uint32_t k = 0; k < p->count; k++) {
             if (strcmp(p->spec[k].name, p->spec[p->count].name) == 0) {

@@ -9,7 +9,7 @@
 typedef struct tool_probe_options {
     const char *path; ///< NULL: not given
     uint32_t count;
-    const char *text[TARN_PROBES_MAX];
+    tarn_probe_spec spec[TARN_PROBES_MAX]; ///< those without a name get one beside the scene's
 } tool_probe_options;
 
 extern const struct argp tool_probe_argp;

@@ -59,6 +59,9 @@ static error_t parse_setting(int key, char *argument, struct argp_state *state)
     if (settings->count == TARN_SCENE_SETTINGS_MAX) {
         argp_error(state, "--set: found more than %d", TARN_SCENE_SETTINGS_MAX);
     }
+    if (!tarn_scene_setting_is_well_formed(argument)) {
+        argp_error(state, "--set: found the setting \"%.100s\", allowed are %s", argument, TARN_SCENE_SETTING_FORM);
+    }
     settings->text[settings->count++] = argument;
     return 0;
 }

@@ -1,10 +1,11 @@
 #!/bin/bash
-# `tarn run --record-inputs` and `--inputs`: test_inputs.sh TARN SCENES. The status is the number of failures.
+# `tarn run --record-inputs` and `--inputs`: test_inputs.sh TARN SCENES README. The status is the number of failures.
 #
 #     every scene: recorded -> replayed elsewhere -> the same hash;   files that aren't logs of this tank -> a sentence
 set -u
 tarn=$1
 scenes=$2
+readme=$3
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 failures=0
@@ -154,6 +155,26 @@ kill -INT $!
 wait $!
 [ $? = 130 ] || fail "an interrupted run doesn't end with status 130"
 run 0 "$turned" --quiet --inputs "$folder/interrupted"
+
+# The README's example of a log that is made by hand, as it stands there.
+if command -v python3 >/dev/null; then
+    sed -n '/^    import struct, sys$/,/^$/s/^    //p' "$readme" >"$folder/push.py"
+    echo '{ "size_m": [0.5, 0.5, 0.5], "cell_m": 0.0625, "blocks": [{ "min_m": [0, 0, 0], "max_m": [0.5, 0.25, 0.5] }] }' >"$folder/pool.json"
+    run 0 "$folder/pool.json" --steps 0 --record-inputs "$folder/none.inputs" --hash --quiet
+    # The head's hash is behind 20 bytes, its lower half first.
+    [ "$(od -An -v -j20 -N16 -tx8 "$folder/none.inputs" | awk '{ print $2 $1 }')" = "$(cat "$folder/out")" ] ||
+        fail "the head of a log doesn't hold the hash that --hash prints"
+    python3 "$folder/push.py" "$folder/none.inputs" "$folder/push.inputs" >"$folder/out" 2>"$folder/err" ||
+        fail "the README's example doesn't run"
+    run 0 "$folder/pool.json" --inputs "$folder/push.inputs" --hash
+    says "push.inputs: not replayed to a recorded hash: nothing was compared"
+    says "pool: 60 steps"
+    pushed=$(tail -n 1 "$folder/out")
+    run 0 "$folder/pool.json" --steps 60 --hash --quiet
+    [ "$pushed" != "$(cat "$folder/out")" ] || fail "the README's example pushes nothing"
+else
+    echo "skipped: no python3 for the README's example"
+fi
 
 run 2 "$turned" --inputs "$log" --record-inputs "$folder/again"
 says "found both --inputs and --record-inputs, allowed is one of them"

@@ -96,7 +96,7 @@ within box_force_y_n 9.3 10.3
 within box_torque_x_n_m -0.05 0.05
 run 1 block --steps 1 "${table[@]}" --probe force:1
 says 'probe "force1": the solid is 1; the tank has 1, counted from 0'
-run 1 block --steps 1 "${table[@]}" --probe force:0,0,0
+run 2 block --steps 1 "${table[@]}" --probe force:0,0,0
 says "allowed is force:SOLID"
 run 1 block --steps 1 "${table[@]}" --probe wall:0,0.1,0,0.5,0.1,0.5
 says "the rectangle lies in none of the tank's walls"
@@ -104,6 +104,21 @@ says "the rectangle lies in none of the tank's walls"
 # The blocks of the lesson begin above its water, none of which is left out: the level that its answer counts from.
 "$tarn" run lesson-buoyancy --steps 1 >"$folder/out" 2>"$folder/err" </dev/null || fail "the lesson doesn't run"
 says " 76800 particles"
+
+# The lesson on waves: its crest goes from rod to rod, a metre, as fast as sqrt(g h), within 2 %.
+"$tarn" run lesson-waves --steps 95 --quiet "${table[@]}" >"$folder/out" 2>"$folder/err" </dev/null || fail "the lesson doesn't run"
+# The crest is where a parabola through eleven rows has its top: a row is a fortieth of the way.
+took_s=$(awk -F, '
+    function top_s(v,    at, i, k, sum, slope, bend) {
+        for (i = at = 6; i <= rows - 5; i++) at = v[i] > v[at] ? i : at
+        for (k = -5; k <= 5; k++) { sum += v[at + k]; slope += k * v[at + k]; bend += k * k * v[at + k] }
+        return t[at] - slope / 110 / (2 * (bend - 10 * sum) / 858) * (t[2] - t[1])
+    }
+    NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+    { t[++rows] = $1; near[rows] = $column["near_surface_m"]; far[rows] = $column["far_surface_m"] }
+    END { print top_s(far) - top_s(near) }' "$folder/table.csv")
+awk -v took="$took_s" 'BEGIN { long = 1 / sqrt(9.81 * 0.1875); exit !(took > 0.98 * long && took < 1.02 * long) }' ||
+    fail "the lesson's crest took $took_s s"
 
 # Smoke has no surface; it has what it carries.
 run 0 smoke --steps 2 --quiet "${table[@]}" --probe here=point:0.25,0.1,0.25
@@ -118,7 +133,7 @@ says 'probe "liquid1": found a liquid in smoke'
 for wrong in presure:1,2,3 1,2,3 gauge gauge: gauge:1,2 gauge:1,2,3,4 gauge:x,1,2 gauge:1,2,nan A=gauge:0,0,0 \
     =gauge:0,0,0; do
     rm -f "$folder/table.csv"
-    run 1 pool --steps 1 "${table[@]}" --probe "$wrong"
+    run 2 pool --steps 1 "${table[@]}" --probe "$wrong"
     says "tarn run: --probe: found"
     says "allowed"
     [ ! -e "$folder/table.csv" ] || fail "a table came of $wrong"

@@ -34,7 +34,6 @@ typedef struct export_info {
     double frames_per_s;      ///< of simulated time, above 0
     uint32_t width, height;   ///< of pictures, in pixels
     uint32_t threads;         ///< for pictures and surfaces; 0: one per processor
-    uint32_t surface_detail;  ///< of surfaces: nodes between two particles at rest
     export_drawing drawing;   ///< of pictures
     uint32_t solid_count;     ///< for pictures and USD
     const tarn_solid *solids; ///< live as long as the writer, as do the fields of their shapes
@@ -60,6 +59,7 @@ typedef struct export_frame {
     const float *pressure_pa;      ///< per cell, [z][y][x], 0 where there is no liquid; for export_vti, else NULL
     const float *amounts;          ///< per particle, what it brings to the cells around; for export_vti, else NULL
     const char *amount_name;       ///< its name: [a-z]+
+    const struct mesh *surface;    ///< the liquid's (mesh/mesh_liquid.h), for surfaces, else NULL
 } export_frame;
 
 /// Values that go with the positions. A new one is one line in export_attributes().

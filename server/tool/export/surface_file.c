@@ -4,7 +4,7 @@
 // read.
 #include "server/tool/export/export.h"
 #include "server/tool/export/part_file.h"
-#include "server/tool/mesh/mesh_liquid.h"
+#include "server/tool/mesh/mesh.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +14,12 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as
 typedef struct surface_writer {
     const char *path; // lives as long as the writer
     const char *scene;
-    mesh_liquid *liquid;
 } surface_writer;
 
 static tarn_status surface_open(const char *path, const export_info *info, void **writer, char *why)
 {
     surface_writer *s = calloc(1, sizeof *s);
-    if (s == NULL || mesh_liquid_create(info, info->surface_detail, &s->liquid) != TARN_OK) {
-        free(s);
+    if (s == NULL) {
         snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
         return TARN_E_MEMORY;
     }
@@ -101,18 +99,12 @@ static tarn_status write_surface(surface_writer *s, const export_frame *frame, c
 {
     char path[PATH_MAX + 32]; // a name that is too long is refused by part_file_open
     snprintf(path, sizeof path, "%.*s-%06u%s", (int)(strlen(s->path) - strlen(ending)), s->path, frame->step, ending);
-    mesh m;
-    tarn_status status = mesh_liquid_make(s->liquid, frame, &m);
-    if (status != TARN_OK) {
-        return mesh_liquid_why(status, path, why);
-    }
     part_file out;
-    status = part_file_open(&out, path, why);
+    tarn_status status = part_file_open(&out, path, why);
     if (status == TARN_OK) {
-        write(out.file, s, frame, &m);
+        write(out.file, s, frame, frame->surface);
         status = fflush(out.file) == 0 && !ferror(out.file) ? part_file_close(&out, why) : part_file_fail(&out, why);
     }
-    mesh_free(&m);
     return status;
 }
 
@@ -128,11 +120,9 @@ static tarn_status ply_frame(void *writer, const export_frame *frame, char *why)
 
 static tarn_status surface_close(void *writer, bool keep, char *why)
 {
-    surface_writer *s = writer;
     (void)keep;
     (void)why;
-    mesh_liquid_destroy(s->liquid);
-    free(s);
+    free(writer);
     return TARN_OK;
 }
 

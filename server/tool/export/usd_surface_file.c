@@ -3,27 +3,24 @@
 // Schema: "UsdGeomMesh", https://openusd.org/release/api/class_usd_geom_mesh.html
 #include "server/tool/export/usd_scene.h"
 #include "server/tool/export/usd_values.h"
-#include "server/tool/mesh/mesh_liquid.h"
+#include "server/tool/mesh/mesh.h"
 
 #include <stdlib.h>
 
 typedef struct surface_writer {
     usd_scene scene;
-    mesh_liquid *mesher;
     int liquid, extent, counts, indices, points, normals, velocities, colours, channel; // -1: not there yet
 } surface_writer;
 
 static tarn_status surface_open(const char *path, const export_info *info, bool is_text, void **writer, char *why)
 {
     surface_writer *w = calloc(1, sizeof *w);
-    if (w == NULL || mesh_liquid_create(info, info->surface_detail, &w->mesher) != TARN_OK) {
-        free(w);
+    if (w == NULL) {
         snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
         return TARN_E_MEMORY;
     }
     tarn_status status = usd_scene_open(&w->scene, path, info, is_text, why);
     if (status != TARN_OK) {
-        mesh_liquid_destroy(w->mesher);
         free(w);
         return status;
     }
@@ -66,22 +63,17 @@ static void sample_mesh(surface_writer *w, const export_frame *frame, const mesh
 static tarn_status surface_frame(void *writer, const export_frame *frame, char *why)
 {
     surface_writer *w = writer;
-    mesh m;
-    tarn_status status = mesh_liquid_make(w->mesher, frame, &m);
-    if (status != TARN_OK) {
-        return mesh_liquid_why(status, w->scene.layer->out.path, why);
-    }
-    int32_t *counts = malloc((size_t)m.triangle_count * sizeof *counts + 1);
-    float *linear = m.colours != NULL ? malloc((size_t)m.vertex_count * 3 * sizeof *linear + 1) : NULL;
+    const mesh *m = frame->surface;
+    int32_t *counts = malloc((size_t)m->triangle_count * sizeof *counts + 1);
+    float *linear = m->colours != NULL ? malloc((size_t)m->vertex_count * 3 * sizeof *linear + 1) : NULL;
     usd_scene_begin(&w->scene, frame);
-    if (counts != NULL && (linear != NULL) == (m.colours != NULL)) {
-        sample_mesh(w, frame, &m, counts, linear);
+    if (counts != NULL && (linear != NULL) == (m->colours != NULL)) {
+        sample_mesh(w, frame, m, counts, linear);
     } else {
         w->scene.layer->is_out_of_memory = true;
     }
     free(counts);
     free(linear);
-    mesh_free(&m);
     return usd_layer_end(w->scene.layer, why);
 }
 
@@ -92,7 +84,6 @@ static tarn_status surface_close(void *writer, bool keep, char *why)
         usd_default_colour(w->scene.layer, w->liquid);
     }
     tarn_status status = usd_scene_close(&w->scene, keep, why);
-    mesh_liquid_destroy(w->mesher);
     free(w);
     return status;
 }
