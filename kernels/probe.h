@@ -13,7 +13,10 @@
 
 #include "kernels/tank.h"
 
-enum { TARN_PROBES_MAX = 64 }; ///< of a tank
+enum {
+    TARN_PROBES_MAX = 64,                   ///< of a tank
+    TARN_PROBE_SURFACE_CELLS_MAX = 1 << 20, ///< of all walls, and solids that stand still, that forces are measured on
+};
 
 typedef enum tarn_probe_kind {
     TARN_PROBE_POINT, ///< pressure, velocity and what is there, at points_m[0]
@@ -67,7 +70,8 @@ tarn_status tarn_probe_check(const tarn_tank_desc *desc, const tarn_probe *probe
 
 /// Puts probes into a tank, which outlives them. Takes device memory.
 /// @param count  1..TARN_PROBES_MAX
-/// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_LIMIT (too many), TARN_E_MEMORY or TARN_E_DEVICE
+/// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_LIMIT (too many of them, or of their surfaces' cells), TARN_E_MEMORY or
+///         TARN_E_DEVICE
 tarn_status tarn_probes_create(tarn_tank *tank, const tarn_probe *probes, uint32_t count, tarn_probes **made);
 
 /// Takes NULL. Waits for the device.

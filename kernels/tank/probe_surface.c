@@ -29,7 +29,7 @@ static void *grown(void *list, uint32_t count, uint32_t *room, size_t bytes)
 
 static tarn_status put_cell(probe_surface *to, const tank_probe_cell *cell)
 {
-    if (to->cell_count >= PROBE_SURFACE_MAX) {
+    if (to->cell_count >= TARN_PROBE_SURFACE_CELLS_MAX) {
         return TARN_E_LIMIT;
     }
     tank_probe_cell *list = grown(to->cell, to->cell_count, &to->cell_room, sizeof *list);

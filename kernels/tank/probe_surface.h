@@ -7,8 +7,6 @@
 
 #include <stddef.h>
 
-enum { PROBE_SURFACE_MAX = 1 << 20 }; ///< cells of all surfaces of a tank's probes
-
 typedef struct probe_surface {
     tank_probe_patch *patch; ///< malloc
     tank_probe_cell *cell;   ///< malloc

@@ -306,6 +306,14 @@ static bool is_there(const tarn_probe_wanted *probe, const tarn_probe_info *told
            memcmp(probe->to_m, told->to_m, sizeof told->to_m) == 0;
 }
 
+/// Whether a probe that was sent measured there before.
+static bool was_there(const tarn_session_probes *probes, uint32_t index)
+{
+    const tarn_probe_wanted *sent = &probes->sent.of[index];
+    const tarn_probe_info *told = find_told(&probes->shown->told, sent->id);
+    return told != NULL && is_there(sent, told);
+}
+
 /// One that can't be where it is wanted goes back to where it was, if it was somewhere else; else it goes.
 static void refuse(tarn_session *session, const tarn_probe_wanted *sent, const char *why)
 {
@@ -392,11 +400,22 @@ tarn_status tarn_session_probes_answered(tarn_session *session, const tarn_ipc_p
         return TARN_E_MALFORMED;
     }
     probes->awaits = false;
+    bool is_news = false, is_old = false; // what is refused
+    for (uint32_t i = 0; i < answer->count; i++) {
+        const bool is_refused = why_not(probes, answer, i)[0] != 0;
+        is_news |= is_refused && !was_there(probes, i);
+        is_old |= is_refused && was_there(probes, i);
+    }
     for (uint32_t i = 0; i < answer->count; i++) {
         const char *why = why_not(probes, answer, i);
-        if (why[0] != 0) {
+        if (why[0] != 0 && !(is_news && was_there(probes, i))) {
             refuse(session, &probes->sent.of[i], why);
         }
+    }
+    if (is_news && is_old) { // perhaps for want of room: without the news those before may go on as they were told
+        probes->revision++;  // what the worker measures meanwhile isn't all that viewers were told of
+        tarn_session_probes_send(session);
+        return TARN_OK;
     }
     if (memcmp(&probes->shown->told, &list, sizeof list) != 0) {
         probes->shown->told = list;

@@ -100,8 +100,11 @@ static tarn_status create(tarn_worker_tank *tank, const tarn_probe *fits, tarn_i
                                    ? tarn_probes_create(tank->tank, fits, probes->count, &probes->made)
                                    : TARN_E_MEMORY;
     if (status != TARN_OK) {
+        char why[TARN_IPC_PROBE_WHY_BYTES];
+        snprintf(why, sizeof why, "the surfaces that are measured have more than the %d cells that are allowed in all",
+                 TARN_PROBE_SURFACE_CELLS_MAX);
         forget(probes);
-        refuse_all(answer, "the device has no memory left for it");
+        refuse_all(answer, status == TARN_E_LIMIT ? why : "the device has no memory left for it");
     }
     return status == TARN_E_DEVICE ? status : TARN_OK;
 }

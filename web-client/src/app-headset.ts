@@ -31,9 +31,9 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
         paused: player === null ? (model.state?.paused ?? false) : !player.playing,
         speed: model.state?.speed ?? 1,
         may: panelRights(conversation.role, playing),
-        measured: app.instruments.lines(),
       };
     },
+    measured: () => app.instruments.lines(),
     tier: () => app.pictures.tiers.forEyes(),
     orientation: () => stream.latest?.info.orientation ?? null,
     controller: (input) => sent(conversation.controller(input)),

@@ -14,7 +14,6 @@ import { type Covers, distanceOf, framingOf, MARGIN, withPane } from "../state/f
 import type { Orbit } from "../state/orbit.js";
 import { isWater, SECONDARY_ROOM, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
-import { WallHands } from "../state/wall-hands.js";
 import type { WallLook } from "../state/wall-look.js";
 import { WALL_AT, type WallPart, windowOf } from "../state/wall-part.js";
 import { createBackdrop, Table } from "./backdrop.js";
@@ -50,8 +49,6 @@ export class Stage {
   readonly cursor = new Cursor(this.light.uniforms);
   readonly solids = new Solids(this.light.uniforms);
   readonly fieldSlice = new FieldSlice();
-  /** What moves on a wall by itself. */
-  readonly hands = new WallHands();
   /** How fast its fluid is where no particles say so. */
   readonly speeds = new WallSpeeds();
   /** Of the tank, metres. */
@@ -376,7 +373,7 @@ export class Stage {
     }
     if (isArrows || tier === "points") return new others.Arrows(renderer, scene, particles);
     if (shownLook !== null) {
-      this.wall = new others.Wall(renderer, scene, particles, this.hands, this.speeds);
+      this.wall = new others.Wall(renderer, scene, particles, this.speeds);
       this.wall.show(shownLook, tier);
       return this.wall;
     }
@@ -430,14 +427,14 @@ export class Stage {
   touch(id: number, at: readonly number[]): void {
     if (this.wall === null) return;
     const edge = this.wallEdge;
-    this.hands.touch(id, (at[0] as number) / edge, (at[1] as number) / edge);
+    this.wall.hands.touch(id, (at[0] as number) / edge, (at[1] as number) / edge);
   }
 
   /** Once per picture, after the touches. @param idle  0..1: how much an idle display stirs. @param timeS  of the day, about */
   stir(elapsedS: number, idle: number, timeS: number): void {
     if (this.wall === null) return;
     const edge = this.wallEdge;
-    this.hands.tick(elapsedS, this.size.x / edge, this.size.y / edge, idle, timeS);
+    this.wall.hands.tick(elapsedS, this.size.x / edge, this.size.y / edge, idle, timeS);
   }
 
   /** Of a square as large as the tank's front, metres. */

@@ -288,14 +288,21 @@ export class Headset {
       model.show(device, radius, acts(device, grasping, this.host.tool.tool), grasping.now === "tank", rayM);
     }
     if (pressed !== null && isOffered(pressed, this.host.state().may)) this.press(pressed, nowMs);
-    const { scene, paused, speed, may, measured } = this.host.state();
     if (nowMs - this.linesMs >= LINES_EVERY_MS) {
       this.linesMs = nowMs;
       const ruler = this.ruler();
       // The ruler has a line of its own, however much is measured.
-      this.lines = [...measured.slice(0, PANEL_LINES - (ruler === null ? 0 : 1)), ...(ruler ?? [])];
+      this.lines = [
+        ...this.host.measured().slice(0, PANEL_LINES - (ruler === null ? 0 : 1)),
+        ...(ruler ?? []),
+      ];
     }
-    if (over !== null && !isOffered(over, may)) over = null;
+    if (this.panel.mesh.visible) this.showPanel(over);
+  }
+
+  /** @param over  the button that is pointed at */
+  private showPanel(over: PanelButton | null): void {
+    const { scene, paused, speed, may } = this.host.state();
     const { tool, strength, colour } = this.host.tool;
     this.panel.show(
       {
@@ -309,7 +316,7 @@ export class Headset {
         may,
         lines: this.lines,
       },
-      over,
+      over !== null && isOffered(over, may) ? over : null,
     );
   }
 

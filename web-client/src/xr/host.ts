@@ -47,14 +47,14 @@ export interface XrState {
   speed: number;
   /** What pressing may do: what isn't offered is greyed. */
   may: PanelRights;
-  /** What probes measure, a line each. */
-  measured: readonly string[];
 }
 
 export interface XrHost {
   readonly stage: XrStage;
   readonly tool: XrTool;
   state(): XrState;
+  /** What probes measure, a line each. */
+  measured(): readonly string[];
   /** How the eyes are to see the water, and whether somebody asked for just that. */
   tier(): { tier: Tier; pinned: boolean };
   /** The tank's orientation in the newest frame, x y z w; null before the first. */

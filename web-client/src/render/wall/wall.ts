@@ -16,7 +16,7 @@
 import * as THREE from "three";
 import { FullScreenQuad } from "three/examples/jsm/postprocessing/Pass.js";
 import type { Tier } from "../../state/quality.js";
-import { HAND_VALUES, HANDS, KIND_VALUES, type WallHands } from "../../state/wall-hands.js";
+import { HAND_VALUES, HANDS, KIND_VALUES, WallHands } from "../../state/wall-hands.js";
 import type { WallLook } from "../../state/wall-look.js";
 import { WALL_AT } from "../../state/wall-part.js";
 import { LAYER } from "../layers.js";
@@ -82,6 +82,8 @@ export class Wall implements Fluid {
   private look: WallLook = "water";
   private tier: Exclude<Tier, "points"> = "spheres";
   private splat: THREE.WebGLRenderTarget | null = null;
+  /** What moves on it by itself. */
+  readonly hands = new WallHands();
   private flow: Pair | null = null;
   private dye: Pair | null = null;
   private waves: Pair | null = null;
@@ -100,7 +102,6 @@ export class Wall implements Fluid {
     private readonly renderer: THREE.WebGLRenderer,
     private readonly scene: THREE.Scene,
     private readonly particles: Particles,
-    private readonly hands: WallHands,
     private readonly speeds: WallSpeeds,
   ) {
     for (let i = 0; i < HANDS; i++) {
