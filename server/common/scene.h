@@ -38,7 +38,7 @@ enum {
     TARN_SCENE_FILE_BYTES_MAX = 8 << 20, ///< of a file that a scene names
     TARN_SCENE_HEIGHTS_MAX = 256,        ///< of a heightfield, per axis
     TARN_SCENE_PARTICLE_FILES_MAX = 4,
-    TARN_SCENE_CROWD_MAX = 64, ///< particles of files in a cell, for each that it would be seeded with
+    TARN_SCENE_CROWD_MAX = 64,     ///< particles of files in a cell, for each that it would be seeded with
     TARN_SCENE_SIZE_M_MAX = 10240, ///< per axis
     TARN_SCENE_PER_AXIS_MAX = 4,   ///< particles per cell and axis
     TARN_SCENE_WHY_BYTES = 512,    ///< enough for every sentence of this module

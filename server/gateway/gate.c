@@ -276,7 +276,7 @@ tarn_gate_verdict tarn_gate_tick(tarn_gate *gate, uint64_t now_ns)
     case TARN_GATE_ANSWERING:
         // What is checked before it is answered has its own limit, which is told of.
         return ms > TARN_GATEWAY_ANSWER_MS_MAX + (gate->head.is_upload ? TARN_GATEWAY_UPLOAD_CHECK_MS_MAX : 0) +
-                            gate->answer_bytes * 1000 / TARN_GATEWAY_ANSWER_BYTES_PER_S_MIN
+                           gate->answer_bytes * 1000 / TARN_GATEWAY_ANSWER_BYTES_PER_S_MIN
                    ? TARN_GATE_ENDS
                    : TARN_GATE_STAYS;
     case TARN_GATE_OVER:

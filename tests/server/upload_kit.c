@@ -17,7 +17,7 @@ size_t answer_bytes;
 archive made;
 
 const char pool[] = "{\"title\": \"My pool\", \"size_m\": [1, 1, 1], \"cell_m\": 0.0625, "
-                           "\"blocks\": [{\"min_m\": [0, 0, 0], \"max_m\": [1, 0.25, 1]}]}";
+                    "\"blocks\": [{\"min_m\": [0, 0, 0], \"max_m\": [1, 0.25, 1]}]}";
 
 void start(const char *option, const char *value)
 {
