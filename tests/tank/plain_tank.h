@@ -4,7 +4,10 @@
 
 #include "kernels/tank.h"
 
-/// A CPU device. @param isa  NULL: the best; else NULL comes back where this processor lacks it
+/// A CPU device.
+/// @param threads  1, but where threads are what is tested: tests run beside each other, and threads of which one waits
+///     for a processor keep the others waiting
+/// @param isa  NULL: the best; else NULL comes back where this processor lacks it
 tarn_device *plain_tank_device(uint32_t threads, const char *isa);
 
 /// Fails the test where the tank can't be made.

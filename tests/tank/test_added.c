@@ -54,7 +54,7 @@ static void assert_same(tarn_tank *a, tarn_tank *b)
 static void thrown_bodies_float_at_their_density(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     const tarn_tank_desc desc = solid_tank_pool(24, 24, 24, 0.05f, 0.6f);
     tarn_tank *tank = plain_tank_open(device, &desc);
     const float radius_m = 0.2f;
@@ -83,7 +83,7 @@ static void thrown_bodies_float_at_their_density(void **state)
 static void thrown_bodies_have_their_velocity(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc = solid_tank_pool(32, 32, 16, 0.05f, 0.2f);
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (float[]){0.1f, 0, 0}, (float[]){1.3f, 0.25f, 0.4f}, 500.0f);
     tarn_tank *tank = plain_tank_open(device, &desc);
@@ -157,7 +157,7 @@ static void levels_of(tarn_tank *tank, float x_m, double level_m[2])
 static void a_wall_holds_liquid_back_until_it_goes(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int has_own = 0; has_own < 2; has_own++) {
         tarn_tank_desc desc = solid_tank_pool(40, 24, 16, 0.05f, 0.6f);
         desc.blocks[0].max_m[0] = 0.8f;
@@ -194,7 +194,7 @@ static void a_new_wall_pushes_liquid_out(void **state)
 {
     (void)state;
     static const float middles_m[] = {0.6f, 0.625f, 0.61f};
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int i = 0; i < 3; i++) {
         const tarn_tank_desc desc = solid_tank_pool(24, 24, 16, 0.05f, 0.6f);
         tarn_tank *tank = plain_tank_open(device, &desc);
@@ -380,7 +380,7 @@ static void wild_additions_are_no_state(void **state)
 static void reset_takes_everything_added_away(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int has_own = 0; has_own < 2; has_own++) {
         const tarn_tank_desc desc = busy_desc(has_own);
         tarn_tank *tank = plain_tank_open(device, &desc), *plain = plain_tank_open(device, &desc);

@@ -38,7 +38,7 @@ static void a_piston_lifts_the_water_by_its_volume(void **state)
     tarn_tank_desc desc = solid_tank_pool(32, 32, 32, 0.03125f, 0.4f);
     solid_tank_add_keyed(&desc, TARN_SHAPE_BOX, (const float[3]){0.3f, 0.2f, 0.3f}, (const float[3]){0.5f, 0.75f, 0.5f},
                          (const float[3]){0.5f, 0.31f, 0.5f}, 2.0f);
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     solid_tank_step(tank, 10);
     const double before_m = surface_m(tank);
@@ -80,7 +80,7 @@ static floated float_box(float density_kg_m3)
     const double volume_m3 = pow(2.0 * (double)half_m, 3.0), body_kg = (double)density_kg_m3 * volume_m3;
     solid_tank_add_free(&desc, TARN_SHAPE_BOX, (const float[3]){half_m, half_m, half_m},
                         (const float[3]){0.5f, 0.67f, 0.5f}, density_kg_m3);
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     const double at_start = energy_j(tank, body_kg), level_m = 0.5 + (double)density_kg_m3 / 1000.0 * volume_m3;
     floated out = {0};
@@ -167,7 +167,7 @@ static void buoyancy_is_the_weight_of_the_water(void **state)
         {"slanted capsule", TARN_SHAPE_CAPSULE, {2.5f, 3.0f, 0}, 1.0},
         {"slanted cylinder", TARN_SHAPE_CYLINDER, {3.2f, 2.6f, 0}, 1.2},
     };
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         double worst = 0.0;
         for (int k = 0; k < 4; k++) {
@@ -187,7 +187,7 @@ static void plates_beside_a_body_have_no_lift(void **state)
 {
     (void)state;
     const float c = 0.03125f, half[3] = {2.5f * c, 2.65f * c, 2.5f * c}, plate[3] = {1.0f * c, 40.0f * c, 40.0f * c};
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     double worst = 0.0;
     for (int k = 0; k < 4; k++) {
         const float height_m = (16.05f + 0.26f * (float)k) * c;
@@ -213,7 +213,7 @@ static void buoyancy_at_an_interface_is_both_liquids(void **state)
 {
     (void)state;
     const float c = 0.03125f;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int k = 0; k < 3; k++) {
         const float interface_cells = 15.0f + (float)k; // a tile ends at 16
         tarn_tank_desc desc = solid_tank_pool(32, 32, 32, c, interface_cells * c);
@@ -267,7 +267,7 @@ static void small_bodies_float_half_under(void **state)
 {
     (void)state;
     static const float levels[] = {12.0f, 12.25f, 12.4f, 12.5f, 12.75f, 13.0f};
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     const size_t level_count = sizeof levels / sizeof levels[0];
     double worst = 0.0, mean = 0.0;
     for (size_t k = 0; k < level_count; k++) {
@@ -292,7 +292,7 @@ static void a_heavy_ball_sinks_and_lies_still(void **state)
                         3000.0f);
     solid_tank_add_free(&desc, TARN_SHAPE_BOX, (const float[3]){0.1f, 0.05f, 0.1f},
                         (const float[3]){0.75f, 0.3f, 0.25f}, 2000.0f);
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     float lowest_m = 1.0f;
     for (int s = 0; s < 300; s++) {
@@ -315,7 +315,7 @@ static void a_heavy_ball_sinks_and_lies_still(void **state)
 static void wide_round_bodies_lie_on_a_plate(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int i = 0; i < 4; i++) {
         const bool lying = i == 3;
         const float c = 1.0f / 32.0f, radius = (const float[4]){2.0f, 4.5f, 9.0f, 6.0f}[i];
@@ -370,7 +370,7 @@ static void a_ball_keeps_its_place_in_a_turning_tank(void **state)
     desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){4 * c, 0, 0},
                         (const float[3]){24 * c, 8 * c, 16 * c}, 1000.0f);
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     for (int s = 0; s < STEPS; s++) {
         turn_evenly(tank, rate);
@@ -401,7 +401,7 @@ static void a_ball_flies_straight_past_a_turning_tank(void **state)
     tarn_solid *ball = solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){2 * c, 0, 0},
                                            (const float[3]){20 * c, 16 * c, 16 * c}, 800.0f);
     ball->velocity_m_s[2] = (float)(rate * 4.0) * c; // at rest in the room: -w x r
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     double farthest = 0.0;
     for (int s = 0; s < STEPS; s++) {
@@ -510,7 +510,7 @@ static void solids_drag_thick_liquid(void **state)
 {
     (void)state;
     static const float floors[] = {2.1f, 2.35f, 2.6f, 2.85f}, lids[] = {18.9f, 18.05f, 18.7f, 18.2f};
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int i = 0; i < 4; i++) {
         const double error = channel_error(device, floors[i], lids[i]);
         print_message("floor at %.2f, lid at %.2f cells: flow off by %.1f %% of the floor's speed\n", (double)floors[i],
@@ -600,7 +600,7 @@ static void momentum_goes_from_ball_to_water(void **state)
     tarn_solid *ball = solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){0.15f, 0, 0},
                                            (const float[3]){0.65f, 0.5f, 0.5f}, 800.0f);
     ball->velocity_m_s[0] = 1.0f;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     tarn_tank_report report;
     tarn_tank_report_light(tank, &report);
@@ -676,7 +676,7 @@ static void thick_liquid_drags_bodies(void **state)
 {
     (void)state;
     static const float thin[] = {0.02f, 0.1f}, thick[][2] = {{5.0f, 200.0f}, {50.0f, 1000.0f}, {50.0f, 50.0f}};
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int i = 0; i < 2; i++) {
         const dragged ball = drag_of(device, thin[i], 1000.0f);
         assert_true(ball.braked > 0.2);
@@ -697,7 +697,7 @@ static void a_hand_takes_a_body_along(void **state)
     solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){0.1f, 0.1f, 0.1f}, (const float[3]){0.9f, 0.1f, 0.9f});
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){0.08f, 0, 0}, (const float[3]){0.3f, 0.4f, 0.3f},
                         200.0f);
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_grab grab = {0, {0, 0, 0}, {0.6f, 0.7f, 0.5f}, 0.2f};
     assert_int_equal(solid_tank_body_of(tank, 0).solid, 1);

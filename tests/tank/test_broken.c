@@ -69,7 +69,7 @@ static void other_models_say_so(void **state)
     (void)state;
     static const char *const models[] = {"smoke", "vortons"};
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
-        tarn_device *device = plain_tank_device(2, NULL);
+        tarn_device *device = plain_tank_device(1, NULL);
         tarn_tank_desc desc;
         const tarn_model *model = tarn_model_find(models[m]);
         tarn_tank_desc_default_of(&desc, model);

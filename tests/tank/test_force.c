@@ -30,7 +30,7 @@ static void within_percent(const char *what, double value, double wanted, double
 /// Steps a tank and takes the mean of what probes say in the end.
 static void mean_of(const tarn_tank_desc *desc, const tarn_probe *probe, uint32_t count, double (*mean)[6])
 {
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, desc);
     tarn_probes *probes = NULL;
     tarn_probe_reading reading[8];

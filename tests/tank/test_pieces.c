@@ -61,7 +61,7 @@ static tarn_tank *open_cut(tarn_device *device, const tarn_tank_desc *desc, bool
 /// Steps a tank that is cut beside one that isn't. @param pieces  that some tile has at the end
 static void compare(const tarn_tank_desc *desc, int steps, uint32_t pieces)
 {
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *whole = open_cut(device, desc, false), *cut = open_cut(device, desc, true);
     for (int step = 0; step < steps; step++) {
         busy_tank_steps(whole, 1);

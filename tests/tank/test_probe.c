@@ -118,7 +118,7 @@ static void check_rest(tarn_device *device, double depth_cells)
 static void water_at_rest(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     check_rest(device, 16.0);
     check_rest(device, 16.5);
     tarn_device_destroy(device);
@@ -128,7 +128,7 @@ static void water_at_rest(void **state)
 static void water_that_moves(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc = rest_desc(24.0);
     desc.gravity_direction[1] = -1.0f;
     desc.parameters[tarn_model_parameter_find(tarn_model_at(0), "gravity_m_s2")] = 0.0f;
@@ -172,7 +172,7 @@ static void water_that_moves(void **state)
 static void far_across(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
     desc.cells[0] = 64;
@@ -202,7 +202,7 @@ static void far_across(void **state)
 static void two_liquids(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc = rest_desc(8.0);
     desc.liquid_count = 2;
     desc.liquids[1] = desc.liquids[0];
@@ -242,7 +242,7 @@ static void a_dam_breaks(void **state)
 {
     (void)state;
     enum { STEPS = 36 };
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
     desc.cells[0] = 128;
@@ -319,7 +319,7 @@ static void a_wave_goes_by(void **state)
     (void)state;
     static const float gauge_cells[WAVE_GAUGES] = {230.0f, 330.0f};
     static double curve[WAVE_GAUGES][WAVE_STEPS];
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     const tarn_tank_desc desc = wave_desc();
     tarn_tank *tank = plain_tank_open(device, &desc);
     tarn_probe probe[WAVE_GAUGES];
@@ -354,7 +354,7 @@ static void a_wave_goes_by(void **state)
 static void smoke_rises(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     const tarn_model *smoke = tarn_model_find("smoke");
     tarn_tank_desc desc;
     tarn_tank_desc_default_of(&desc, smoke);

@@ -47,7 +47,7 @@ typedef struct compared {
 static void compare_shares(const tarn_tank_desc *desc, distance_of f, compared of, double worst_allowed,
                            double mean_allowed)
 {
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, desc);
     solid_tank_step(tank, 1);
     double worst = 0.0, sum = 0.0;
@@ -121,7 +121,7 @@ static void shares_of_a_ball_are_its_areas(void **state)
 static void mirrored_solids_have_mirrored_shares(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank[2];
     for (int side = 0; side < 2; side++) {
         tarn_tank_desc desc = solid_tank_pool(32, 16, 16, 0.03125f, 0.5f);
@@ -208,7 +208,7 @@ static void corners_are_no_sinks(void **state)
     desc.blocks[0].min_m[1] = 8 * desc.cell_m;
     desc.blocks[0].max_m[0] = 8 * desc.cell_m;
     desc.blocks[0].max_m[1] = 14 * desc.cell_m;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     uint32_t most = 0;
     for (int s = 0; s < 180; s++) {
@@ -229,7 +229,7 @@ static void corners_are_no_sinks(void **state)
 /// Lets a pool rest for 3 s: no particle in the solid at any time, energy and volume as wanted.
 static void rests(const tarn_tank_desc *desc, const char *name)
 {
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, desc);
     const double before_m = solid_tank_height_m(tank);
     assert_true(solid_tank_deepest_cells(tank) > 0.0);
@@ -292,7 +292,7 @@ static void a_jet_does_not_tunnel(void **state)
     const float x_m = 0.61f, half_m = 0.75f * cell_m;
     solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){half_m, 1.0f, 1.0f},
                          (const float[3]){x_m, 0.24f, 0.24f});
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     double deepest = INFINITY;
     float farthest_m = 0.0f;
@@ -384,7 +384,7 @@ static void the_hash_covers_bodies_and_reset_restores_them(void **state)
 {
     (void)state;
     tarn_tank_hash hash[4];
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int i = 0; i < 2; i++) {
         tarn_tank_desc desc = solid_tank_pool(16, 32, 16, 0.0625f, 0.25f);
         solid_tank_add_free(&desc, TARN_SHAPE_BOX, (const float[3]){0.1f, 0.1f, 0.1f},
@@ -474,7 +474,7 @@ static void fluid_shapes_hold_their_volume(void **state)
                                         .pose = {{0.5f, 0.5f, 0.5f}, {0, 0, 0, 1}},
                                         .velocity_m_s = {0.0f, -1.0f, 0.0f}};
     solid_tank_add_solid(&desc, TARN_SHAPE_SPHERE, (const float[3]){0.2f, 0, 0}, (const float[3]){0.5f, 0.5f, 0.5f});
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     tarn_tank_report report;
     assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);

@@ -18,7 +18,7 @@
 static void tap_fills_at_its_rate(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     busy_tank_tap(&desc);
     tarn_tank *tank = plain_tank_open(device, &desc);
@@ -66,7 +66,7 @@ static void tap_opens_and_closes_in_time(void **state)
 static void drain_empties_a_pool(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
     desc.block_count = 1;
@@ -88,7 +88,7 @@ static void drain_empties_a_pool(void **state)
 static void tank_may_run_dry(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     busy_tank_tap(&desc);
     desc.block_count = 1;
@@ -113,7 +113,7 @@ static void tank_may_run_dry(void **state)
 static void spray_makes_way_at_the_cap(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     busy_tank_tap(&desc);
     desc.block_count = 2;
@@ -137,7 +137,7 @@ static void spray_makes_way_at_the_cap(void **state)
 static void thinned_out_liquid_is_reseeded(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     uint32_t empty[2];
     for (uint32_t reseed = 0; reseed < 2; reseed++) {
         tarn_tank_desc desc;
@@ -172,7 +172,7 @@ static void thinned_out_liquid_is_reseeded(void **state)
 static void turned_tank_lets_water_find_its_level(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
     desc.block_count = 1;
@@ -258,7 +258,7 @@ static void wrong_sources_are_refused(void **state)
 static void solids_are_not_reseeded(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
     desc.reseed = 1;

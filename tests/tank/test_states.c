@@ -28,7 +28,7 @@ static void turn(tarn_tank *tank, int step)
 static void reset_leaves_nothing_behind(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     busy_tank_desc(&desc);
     tarn_tank_hash hash[2];
@@ -69,7 +69,7 @@ static void busy_tank_has_the_same_bits_everywhere(void **state)
 static void restored_state_continues_bit_for_bit(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     busy_tank_desc(&desc);
     tarn_tank *tank = plain_tank_open(device, &desc);
@@ -314,7 +314,7 @@ static size_t save_again(tarn_tank *tank, const char *path, uint8_t *bytes, size
 static void old_states_are_read(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = open_small(device);
     const size_t most = tarn_tank_save_bytes_max(tank);
     uint8_t *bytes = malloc(most), *again = malloc(most);

@@ -140,7 +140,7 @@ static void cut_or_wrong_bytes_are_refused(void **state)
 static void what_is_read_does_the_same(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = pool_with_ball(device), *other = pool_with_ball(device), *idle = pool_with_ball(device);
     tarn_step_input input, read;
     tarn_step_refusals refusals;

@@ -160,7 +160,7 @@ static void odd_sizes_work(void **state)
 {
     (void)state;
     const uint16_t sizes[][3] = {{4, 4, 4}, {8, 8, 8}, {9, 4, 5}, {8, 16, 4}, {7, 33, 12}, {65, 9, 9}, {100, 4, 4}};
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const tarn_tank_desc desc = half_full(sizes[i][0], sizes[i][1], sizes[i][2]);
         tarn_tank *tank = plain_tank_open(device, &desc);
@@ -178,7 +178,7 @@ static void reports_know_the_volume(void **state)
 {
     (void)state;
     const uint16_t sizes[][3] = {{16, 16, 16}, {12, 12, 1}, {13, 11, 9}};
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         tarn_tank_desc desc = half_full(sizes[i][0], sizes[i][1], sizes[i][2]);
         desc.jitter = 0.0f;
@@ -198,7 +198,7 @@ static void reports_know_the_volume(void **state)
 static void pools_keep_their_height_for_every_seeding(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (uint32_t per_axis = 1; per_axis <= (TEST_IS_SANITIZED ? 2 : 4); per_axis++) {
         tarn_tank_desc desc = half_full(16, 20, 16);
         desc.particles_per_axis = per_axis;
@@ -219,7 +219,7 @@ static void pools_keep_their_height_for_every_seeding(void **state)
 static void full_and_empty_tanks_work(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc = half_full(12, 12, 12);
     for (int full = 0; full < 2; full++) {
         desc.block_count = (uint32_t)full;
@@ -237,7 +237,7 @@ static void full_and_empty_tanks_work(void **state)
 static void violent_pushes_lose_nothing(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     const tarn_tank_desc desc = half_full(20, 24, 16);
     tarn_tank *tank = plain_tank_open(device, &desc);
     uint32_t random = 1;
@@ -271,7 +271,7 @@ static void violent_pushes_lose_nothing(void **state)
 static void push_carries_water_along(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc = half_full(32, 16, 16);
     desc.blocks[0].max_m[0] = 1.0f;
     desc.blocks[0].max_m[1] = 0.25f;
@@ -305,7 +305,7 @@ static void push_carries_water_along(void **state)
 static void push_strength_does_not_depend_on_substeps(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     double energy[2];
     for (int many = 0; many < 2; many++) {
         tarn_tank_desc desc = half_full(32, 32, 32);
@@ -340,7 +340,7 @@ static float farthest_move(const float *from, const float *to, uint32_t count)
 static void the_fastest_is_what_moved_farthest(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc = half_full(32, 32, 32);
     desc.blocks[0] = (tarn_fluid_block){.min_m = {0.4f, 0.0f, 0.4f}, .max_m = {0.6f, 0.8f, 0.6f}};
     desc.parameters[TARN_PARAMETER_CFL] = 4.0f;
@@ -447,7 +447,7 @@ static void mark_tile(const tarn_tank_desc *desc, const float *at_m, float off_c
 static void tiles_are_those_with_particles(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     const tarn_tank_desc desc = half_full(30, 20, 12);
     tarn_tank *tank = plain_tank_open(device, &desc);
     const uint32_t n = (uint32_t)tarn_tank_desc_particles(&desc);
@@ -485,7 +485,7 @@ static void tiles_are_those_with_particles(void **state)
 static void ids_stay_with_their_particles(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc = half_full(32, 16, 16);
     desc.blocks[0].velocity_m_s[0] = 2.0f;
     tarn_tank *tank = plain_tank_open(device, &desc);
@@ -512,7 +512,7 @@ static void ids_stay_with_their_particles(void **state)
 static void fast_water_flies_straight(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int axis = 0; axis < 3; axis++) {
         for (int sign = -1; sign <= 1; sign += 2) {
             tarn_tank_desc desc = half_full(16, 16, 16);
@@ -554,7 +554,7 @@ static void fast_water_flies_straight(void **state)
 static void work_follows_the_liquid(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     uint64_t bytes[2];
     uint32_t tiles[2];
     for (int i = 0; i < 2; i++) {
@@ -601,7 +601,7 @@ static void surface_settles_across_gravity(void **state)
         skip(); // six seconds of water; the turned tank below is the same one
     }
     const tarn_tank_desc desc = tilted_desc(atan(0.25));
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     for (int step = 0; step < 360; step++) {
         assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);

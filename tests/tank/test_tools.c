@@ -89,7 +89,7 @@ static void pull_gathers_liquid_at_its_centre(void **state)
     if (TEST_IS_SANITIZED) {
         skip(); // eleven seconds of water
     }
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     pool_desc(&desc);
     tarn_tank *tank = plain_tank_open(device, &desc);
@@ -143,7 +143,7 @@ static turning turning_of(tarn_tank *tank)
 static void vortex_turns_liquid_its_way_and_makes_a_funnel(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int sign = -1; sign <= 1; sign += 2) {
         tarn_tank_desc desc;
         pool_desc(&desc);
@@ -196,7 +196,7 @@ static void no_push_asks_for_more_speed_than_there_may_be(void **state)
 static void pour_brings_liquid_at_its_rate_in_its_direction(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     pool_desc(&desc);
     tarn_tank *tank = plain_tank_open(device, &desc);
@@ -237,7 +237,7 @@ static void pour_brings_liquid_at_its_rate_in_its_direction(void **state)
 static void pours_end_at_the_room_there_is(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int flat = 0; flat < 2; flat++) {
         tarn_tank_desc desc;
         pool_desc(&desc);
@@ -270,7 +270,7 @@ static void pours_end_at_the_room_there_is(void **state)
 static void sink_takes_what_is_in_it_and_nothing_else(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     pool_desc(&desc);
     tarn_tank *tank = plain_tank_open(device, &desc);
@@ -293,7 +293,7 @@ static void sink_takes_what_is_in_it_and_nothing_else(void **state)
 static void dye_colours_those_inside_and_none_outside(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (uint32_t liquids = 1; liquids <= 2; liquids++) {
         tarn_tank_desc desc;
         pool_desc(&desc);
@@ -334,7 +334,7 @@ static void dye_colours_those_inside_and_none_outside(void **state)
 static void dye_comes_by_shares_and_mixes(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     pool_desc(&desc);
     desc.liquids[0].colour[0] = 0;
@@ -366,7 +366,7 @@ static void dye_comes_by_shares_and_mixes(void **state)
 static void pour_brings_its_colour(void **state)
 {
     (void)state;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     pool_desc(&desc);
     tarn_tank *tank = plain_tank_open(device, &desc);
@@ -453,7 +453,7 @@ static void restored_states_continue_bit_for_bit(void **state)
     (void)state;
     enum { SAVES = 3, END = 40 };
     static const int at[SAVES] = {0, 1, 27};
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     busy_desc(&desc);
     tarn_tank *tank = plain_tank_open(device, &desc), *other = plain_tank_open(device, &desc);

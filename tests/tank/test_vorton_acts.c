@@ -32,7 +32,7 @@ static void describe(acts *t)
 
 static void open_tank(acts *t)
 {
-    t->device = plain_tank_device(2, NULL);
+    t->device = plain_tank_device(1, NULL);
     t->tank = plain_tank_open(t->device, &t->desc);
 }
 

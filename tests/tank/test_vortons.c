@@ -39,7 +39,7 @@ static void what_is_as_heavy_as_water_rests(void **state)
     (void)state;
     tarn_tank_desc desc;
     ball_desc(&desc, 0.0f);
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_tank_report before = plain_tank_report(tank);
     for (int step = 0; step < 10; step++) {
@@ -68,7 +68,7 @@ static void a_push_goes_on(void **state)
     (void)state;
     tarn_tank_desc desc;
     ball_desc(&desc, 0.0f);
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     const uint32_t dye = tank->particle_count;
     const double before = dye_center_x(tank, dye);
@@ -133,7 +133,7 @@ static void a_saved_tank_goes_on_alike(void **state)
     (void)state;
     tarn_tank_desc desc;
     ball_desc(&desc, -0.05f);
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     for (int step = 0; step < 8; step++) {
         assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
@@ -251,7 +251,7 @@ static void the_potential_fits_vorticity(void **state)
 {
     (void)state;
     static const int sides[3][3] = {{EDGE, EDGE, EDGE - 3}, {16, 33, 24}, {17, 20, 40}};
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     for (int s = 0; s < 3; s++) {
         tarn_tank_desc desc;
         ball_desc(&desc, 0.05f);
@@ -280,7 +280,7 @@ static void a_mirrored_drop_turns_alike(void **state)
     ball_desc(&desc, 0.05f);
     desc.jitter = 0.0f;
     desc.fluids[0].shape.half_m[0] = 4.9f * desc.cell_m; // no particle lies just on its surface
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     const store_memory *store = &tank->args->store;
@@ -380,7 +380,7 @@ static alike_sums watch_vorton(watched w)
                          .density_kg_m3 = 500.0f};
     }
     desc.parameters[tarn_model_parameter_find(tarn_model_find("vortons"), "vortons_max")] = w.vortons_max;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     const float size = w.strength * SPLIT_STRENGTH / ((const vorton_args *)tank->part)->scale.volume;
     put_vorton(tank, (const double[3]){11.4, 12.3, 12.7}, (const float[3]){0.6f * size, -0.64f * size, 0.48f * size});
@@ -397,7 +397,7 @@ static void water_without_strength_stands(void **state)
     (void)state;
     tarn_tank_desc desc;
     ball_desc(&desc, 0.0f);
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     const vorton_args *args = (const vorton_args *)tank->part;
     const double at[3] = {11.4, 12.3, 12.7};
@@ -463,7 +463,7 @@ static void vortons_tell_how_they_turn(void **state)
     tarn_tank_desc desc;
     ball_desc(&desc, 0.0f);
     desc.fluids[0].velocity_m_s[0] = 0.5f;
-    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     const int number = tarn_model_channel_find(tarn_tank_model(tank), "spin");
     assert_true(number >= 0);
