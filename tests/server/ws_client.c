@@ -270,6 +270,9 @@ static void note(ws_client *client, const ws_message *message)
     if (read.kind == TARN_MESSAGE_STATE) {
         client->state = read.state;
     }
+    if (read.kind == TARN_MESSAGE_ERROR) {
+        memcpy(client->told, read.error.text, sizeof client->told);
+    }
     if (read.kind == TARN_MESSAGE_JOINED) {
         client->state = read.joined.state;
         client->viewer_id = read.joined.viewer_id;

@@ -54,6 +54,7 @@ typedef struct ws_client {
     uint32_t sequence;        ///< of the newest input sent by the helpers
     uint32_t viewer_id;       ///< from joined
     tarn_session_state state; ///< the newest seen
+    tarn_text told;           ///< the newest error that came, whatever was waited for
     ws_decoder decoder;
     uint16_t close_code; ///< once the server has closed; WS_CLOSE_ABNORMAL: the connection just ended
     char close_reason[128];
