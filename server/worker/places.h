@@ -3,8 +3,9 @@
 ///     messages ─▶ a tank's inputs and wishes ┐
 ///     time ─────▶ steps that are due ────────┴▶ one job per tank ─▶ turns ─▶ a slice of the device
 ///
-/// Scheduler only (jobs.h). While a tank's job is in progress messages change nothing that the job works on
-/// (worker_tank.h): making it anew, resetting and ending it wait for the job's end, the newest of each kind.
+/// For who has the baton (jobs.h): the scheduler, and a lane whose job has ended. While a tank's job is in progress
+/// messages change nothing that the job works on (worker_tank.h): making it anew, resetting and ending it wait for the
+/// job's end, the newest of each kind.
 #ifndef TARN_SERVER_WORKER_PLACES_H
 #define TARN_SERVER_WORKER_PLACES_H
 

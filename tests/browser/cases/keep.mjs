@@ -19,6 +19,16 @@ async function download(page, name) {
   return { name: saved.suggestedFilename(), bytes: readFileSync(await saved.path()) };
 }
 
+/** Opens a recording and waits until it plays. */
+async function play(page, file) {
+  const [chooser] = await Promise.all([
+    page.waitForEvent("filechooser"),
+    button(page, "Open a recording").click(),
+  ]);
+  await chooser.setFiles({ name: file.name, mimeType: "application/octet-stream", buffer: file.bytes });
+  await until(async () => (await look(page, "connection")).connection === "playing", "it plays");
+}
+
 /** Watches a page, records, and gives the file and the fingerprints of the frames meanwhile. */
 async function record(page, frames = 30) {
   await page.getByRole("button", { name: "Keep" }).click();
@@ -54,12 +64,7 @@ test("a recording plays the frames that were seen, without a server, and is scru
   assert(/^tarn-dam-break-\d{4}(-\d\d){5}\.tarn$/.test(file.name), `the file is called ${file.name}`);
   assertEqual(file.bytes.toString("latin1", 0, 4), "TRNR", "the file begins with");
 
-  const [chooser] = await Promise.all([
-    page.waitForEvent("filechooser"),
-    button(page, "Open a recording").click(),
-  ]);
-  await chooser.setFiles({ name: file.name, mimeType: "application/octet-stream", buffer: file.bytes });
-  await until(async () => (await look(page, "connection")).connection === "playing", "it plays");
+  await play(page, file);
   const heard = await settled(() => server.received.length, "what the live page sent last is there");
   const bar = page.locator("#scrub");
   await until(() => bar.getByRole("button", { name: "Play" }).isVisible(), "it comes to its end");
@@ -122,12 +127,7 @@ test("a recording of smoke plays as smoke, coloured as is asked", async (world) 
     );
   await until(isScaled, "frames carry the heat");
   const { file } = await record(page, 70);
-  const [chooser] = await Promise.all([
-    page.waitForEvent("filechooser"),
-    button(page, "Open a recording").click(),
-  ]);
-  await chooser.setFiles({ name: file.name, mimeType: "application/octet-stream", buffer: file.bytes });
-  await until(async () => (await look(page, "connection")).connection === "playing", "it plays");
+  await play(page, file);
   await server.stop();
   assertEqual((await look(page, "drawing")).drawing, "smoke", "the drawing");
   await until(isScaled, "its frames have the heat, too");
@@ -145,12 +145,7 @@ test("a recording has what probes measured, panel or none: values, plots and a t
   await panel.locator("li h3", { hasText: "gauge" }).waitFor();
   await page.keyboard.press("Escape");
   const { file } = await record(page, 60);
-  const [chooser] = await Promise.all([
-    page.waitForEvent("filechooser"),
-    button(page, "Open a recording").click(),
-  ]);
-  await chooser.setFiles({ name: file.name, mimeType: "application/octet-stream", buffer: file.bytes });
-  await until(async () => (await look(page, "connection")).connection === "playing", "it plays");
+  await play(page, file);
   await server.stop();
   await until(() => page.locator("#scrub").getByRole("button", { name: "Play" }).isVisible(), "its end");
 
