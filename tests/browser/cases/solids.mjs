@@ -221,3 +221,41 @@ test("a tank whose scene's file has changed still shows what stands in it", asyn
   const page = await world.watch(cheap(server.url));
   await until(async () => (await look(page, "solids")).solids === 2, "both walls are there");
 });
+
+test("a body's shadow falls where the sun has it: on the tank's floor, on the table, and elsewhere by another light", async (world) => {
+  const ball = { shape: { sphere: { radius_m: 0.12 } }, motion: "free", position_m: [1, 0.5, 0.2] };
+  let z = 0.2;
+  const server = await world.fake({
+    particles: 10,
+    files: { "dam-break.json": JSON.stringify({ solids: [ball] }) },
+    bodies: () => [{ solid: 0, at: [1, 0.5, z], rotation: [0, 0, 0, 1] }],
+  });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/${BARE}&quality=points&light=day`, WIDE);
+  // As lights.ts has the sun, of a ball half a metre above the floor.
+  const places = { day: [1.2, 0, 0.7], studio: [1.347, 0, 0.408], table: [1.2, 0, 1.4] };
+  const brightness = async () => {
+    const picture = await world.pixels(page);
+    const seen = {};
+    for (const [name, place] of Object.entries(places)) {
+      const [x, y] = (await page.evaluate((at) => window.tarn.project(at), place)).map(Math.round);
+      seen[name] = picture.at(x, y).reduce((sum, part) => sum + part, 0);
+    }
+    return seen;
+  };
+  await until(async () => {
+    const { day, studio } = await brightness();
+    return day < 0.8 * studio;
+  }, "the ball's shadow is on the floor, by day");
+  const before = await brightness();
+  z = 0.9;
+  await until(async () => {
+    const { day, table } = await brightness();
+    return day > 1.2 * before.day && table < 0.85 * before.table;
+  }, "it went from the floor to the table");
+  z = 0.2;
+  await page.goto(page.url().replace("light=day", "light=studio"));
+  await until(async () => {
+    const { day, studio } = await brightness();
+    return studio < 0.8 * day;
+  }, "in the studio it is where its sun has it");
+});

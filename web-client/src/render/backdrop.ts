@@ -4,6 +4,7 @@ import { dither } from "../shader/dither.js";
 import { gridLine } from "../shader/ground.js";
 import { type RoomUniforms, room } from "../shader/room.js";
 import { tone } from "../shader/tone.js";
+import { type SolidShadows, solidShadows } from "./solid-shadows.js";
 import { sunlight, type TankShared, web } from "./tank-light.js";
 
 /** Fills the screen behind everything else. */
@@ -63,7 +64,7 @@ export class Table {
   readonly mesh: THREE.Mesh;
   private readonly material: THREE.ShaderMaterial;
 
-  constructor(light: RoomUniforms, tank: TankShared) {
+  constructor(light: RoomUniforms, tank: TankShared, shadows: SolidShadows["uniforms"]) {
     this.material = new THREE.ShaderMaterial({
       glslVersion: THREE.GLSL3,
       transparent: true,
@@ -75,6 +76,7 @@ export class Table {
         roomToTank: { value: new THREE.Matrix4() },
         ...light,
         ...tank,
+        ...shadows,
       },
       vertexShader: /* glsl */ `
         out vec2 at;
@@ -98,6 +100,7 @@ export class Table {
         ${dither}
         ${gridLine}
         ${sunlight}
+        ${solidShadows}
         ${web}
         /** Of the sun, what gets through the tank to a place beside it. */
         vec3 throughTank(vec3 place) {
@@ -127,7 +130,7 @@ export class Table {
           float shadow = 0.55 * exp(-14.0 * away);
           if (roomOpen > 0.0) {
             float joint = 0.10 * gridLine(at / (pitch * 4.0), 0.2) * exp(-1.5 * away);
-            vec3 sun = mix(vec3(0.50, 0.56, 0.64), vec3(1.0), throughTank(inTank));
+            vec3 sun = mix(SHADE, vec3(1.0), throughTank(inTank) * (1.0 - inShadow(inTank)));
             colour = vec4(tableColour * sun * (1.0 - 0.6 * shadow - joint) + dither(), 1.0 - smoothstep(1.7, 2.1, away));
             return;
           }

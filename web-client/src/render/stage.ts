@@ -25,6 +25,7 @@ import { Particles } from "./particles.js";
 import type { Fluid, View } from "./passes.js";
 import { Secondary } from "./secondary.js";
 import { isDrawnBySoftware } from "./software.js";
+import { SolidShadows } from "./solid-shadows.js";
 import { Solids } from "./solids.js";
 import { TankBox } from "./tank-box.js";
 import { SHARED, type TankShared } from "./tank-light.js";
@@ -67,6 +68,7 @@ export class Stage {
   private readonly surroundings = new THREE.Group();
   private readonly box: TankBox;
   private readonly table: Table;
+  private readonly shadows = new SolidShadows();
   private readonly size = new THREE.Vector3(2, 1, 1);
   private readonly pointer = new THREE.Vector2();
   private readonly caster = new THREE.Raycaster();
@@ -125,8 +127,8 @@ export class Stage {
     const { uniforms } = this.particles;
     this.secondary = new Secondary(context, uniforms);
     const shared = Object.fromEntries(SHARED.map((name) => [name, uniforms[name]])) as TankShared;
-    this.box = new TankBox(shared, this.light.uniforms);
-    this.table = new Table(this.light.uniforms, shared);
+    this.box = new TankBox(shared, this.light.uniforms, this.shadows.uniforms);
+    this.table = new Table(this.light.uniforms, shared, this.shadows.uniforms);
     this.tank.add(
       this.box.group,
       this.solids.group,
@@ -449,6 +451,7 @@ export class Stage {
    */
   draw(leadS: number, bodies: BodyTrack, nowMs: number, speed: number): void {
     this.solids.move(bodies, leadS);
+    this.shadows.draw(this.renderer, this.solids.group, this.tank, this.size, this.light.sun);
     if (this.wall !== null) {
       this.wall.nowMs = nowMs;
       this.wall.speed = speed;
@@ -513,6 +516,7 @@ export class Stage {
     this.fluid?.dispose();
     this.speeds.dispose();
     this.solids.show([], new Map());
+    this.shadows.dispose();
     this.renderer.dispose();
     this.renderer.forceContextLoss();
   }

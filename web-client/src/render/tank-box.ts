@@ -9,6 +9,7 @@ import { gridLine, groundVertex } from "../shader/ground.js";
 import { type RoomUniforms, room } from "../shader/room.js";
 import { tone } from "../shader/tone.js";
 import { LAYER } from "./layers.js";
+import { type SolidShadows, solidShadows } from "./solid-shadows.js";
 import { sunlight, type TankShared, web } from "./tank-light.js";
 
 const glassVertex = /* glsl */ `
@@ -110,6 +111,7 @@ export class TankBox {
   constructor(
     private readonly shared: TankShared,
     private readonly light: RoomUniforms,
+    private readonly shadows: SolidShadows["uniforms"],
   ) {}
 
   /** Builds the tank for a size; does nothing where it is built already. */
@@ -189,7 +191,12 @@ export class TankBox {
       transparent: true,
       depthWrite: false,
       side: THREE.DoubleSide,
-      uniforms: { pitch: { value: Math.max(size.x, size.z) / 16 }, ...this.shared, ...this.light },
+      uniforms: {
+        pitch: { value: Math.max(size.x, size.z) / 16 },
+        ...this.shared,
+        ...this.light,
+        ...this.shadows,
+      },
       defines: { MARCH_STEPS: 6 },
       vertexShader: groundVertex,
       fragmentShader: /* glsl */ `
@@ -209,11 +216,12 @@ export class TankBox {
         out vec4 colour;
         ${gridLine}
         ${sunlight}
+        ${solidShadows}
         ${web}
         /** How much water is above a place, as far as light is concerned. */
         float above(vec2 uv) { return -log(max(textureLod(lightVolume, vec3(uv.x, 0.0, uv.y), 0.0).r, 0.01)); }
-        /** Daylight that comes through water to a place of the floor, for the picture's own values. */
-        vec3 throughWater() {
+        /** Daylight that comes through water to a place of the floor, for the picture's own values. @param lit  by the sun, 0..1 */
+        vec3 throughWater(float lit) {
           // Where more water is above than around, it gathers the light: caustics, coarsely. The rest is shadow.
           vec2 uv = at * voxelsPerMetre.xz;
           vec2 off = 1.3 / vec2(textureSize(lightVolume, 0).xz);
@@ -226,7 +234,7 @@ export class TankBox {
           float focus = 1.0 + mix(0.8, 0.25, roomOpen) * gathered;
           // In a bright room the net is wide and soft.
           float net = mix(0.75 * web(1.3 * at / pitch) - 0.2, 0.4 * web(0.8 * at / pitch) - 0.08, roomOpen);
-          focus *= 1.0 + wet * exp(-0.35 * here) * net;
+          focus = mix(1.0, focus * (1.0 + wet * exp(-0.35 * here) * net), lit);
           if (roomOpen > 0.0 && pigment == 0.0) {
             vec3 down = exp(-ABSORBED * edges);
             return pow(down * (1.0 + RETURNED * wet * down * down) * focus, vec3(1.0 / 2.2));
@@ -235,7 +243,9 @@ export class TankBox {
         }
         void main() {
           float grid = gridLine(at / pitch, 0.0);
-          vec3 light = shadowing > 0.0 ? vec3(mix(mix(0.3, 0.55, roomOpen), 1.0, sunlight(vec3(at.x, 0.0, at.y)))) : throughWater();
+          float lit = 1.0 - inShadow(vec3(at.x, 0.0, at.y));
+          vec3 light = shadowing > 0.0 ? vec3(mix(mix(0.3, 0.55, roomOpen), 1.0, sunlight(vec3(at.x, 0.0, at.y)))) : throughWater(lit);
+          light *= mix(SHADE, vec3(1.0), lit);
           vec3 tile = mix(tileColour, lineColour, grid * 0.55) * light;
           colour = vec4(tile, min(floorCover + 0.1 * grid, 1.0));
         }`,
