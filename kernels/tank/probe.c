@@ -133,7 +133,10 @@ static tarn_status place_force(tarn_probes *p, const tarn_probe *from, tank_prob
         return probe_surface_wall(&p->surface, &grid->desc, from, number, probe->at);
     }
     if (grid->desc.solids[from->solid].motion == TARN_MOTION_STATIC) {
-        return probe_surface_solid(&p->surface, &grid->desc, from->solid, number, probe->at);
+        probe_solid **kept = &p->tank->probed;
+        *kept = *kept != NULL ? *kept : calloc(TARN_TANK_SOLIDS_MAX, sizeof **kept);
+        return *kept == NULL ? TARN_E_MEMORY
+                             : probe_surface_solid(&p->surface, &grid->desc, *kept, from->solid, number, probe->at);
     }
     while (probe->body < grid->own_body_count && grid->body_solid[probe->body] != from->solid) {
         probe->body++;

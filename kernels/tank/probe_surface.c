@@ -176,7 +176,6 @@ typedef struct solid_part {
     probe_surface *to;
     const tarn_tank_desc *desc;
     uint64_t solid; ///< a bit
-    uint32_t number;
     float node[SOLID_NODES];
 } solid_part;
 
@@ -213,8 +212,21 @@ static int cover_of_face(const solid_part *part, const int local[3], int axis, i
     return 255 - square_share(corner[0], corner[1], corner[2], corner[3]);
 }
 
+/// Whether the solid's surface passes between a cell's corners.
+static bool is_cut(const solid_part *part, const int local[3])
+{
+    int shut = 0;
+    for (int k = 0; k < 8; k++) {
+        shut += part->node[node_of_tile(local[0] + (k & 1), local[1] + (k >> 1 & 1), local[2] + (k >> 2 & 1))] <= 0.0f;
+    }
+    return shut > 0 && shut < 8;
+}
+
 static tarn_status visit_cell(const solid_part *part, const tile_box *tile, const int local[3])
 {
+    if (!is_cut(part, local)) {
+        return TARN_OK;
+    }
     const int at[3] = {tile->first[0] + local[0], tile->first[1] + local[1], tile->first[2] + local[2]};
     tank_probe_cell cell = {.cell = (uint16_t)cell_index(local[0], local[1], local[2])};
     int both[3], all = 0;
@@ -259,14 +271,14 @@ static tarn_status visit_solid(void *context, const tile_box *tile)
             }
         }
     }
-    return status == TARN_OK ? put_patch(part->to, part->number, tile->dense, first) : status;
+    return status == TARN_OK ? put_patch(part->to, 0, tile->dense, first) : status;
 }
 
-tarn_status probe_surface_solid(probe_surface *to, const tarn_tank_desc *desc, uint32_t solid, uint32_t number,
-                                float center[3])
+/// As probe_surface_solid, of a solid that isn't known.
+static tarn_status find_solid(probe_solid *found, const tarn_tank_desc *desc, uint32_t solid)
 {
     const tarn_solid *of = &desc->solids[solid];
-    solid_part part = {.to = to, .desc = desc, .solid = UINT64_C(1) << solid, .number = number};
+    solid_part part = {.to = &found->surface, .desc = desc, .solid = UINT64_C(1) << solid};
     const double cell_m = (double)desc->cell_m;
     double min_m[3], max_m[3], at_m[3];
     tarn_shape_mass mass;
@@ -281,7 +293,54 @@ tarn_status probe_surface_solid(probe_surface *to, const tarn_tank_desc *desc, u
         tarn_pose_from_shape(&of->pose, mass.center_m, at_m);
     }
     for (int a = 0; a < 3; a++) {
-        center[a] = (float)(at_m[a] / cell_m);
+        found->center[a] = (float)(at_m[a] / cell_m);
     }
-    return each_tile(desc, low, high, visit_solid, &part);
+    const tarn_status status = each_tile(desc, low, high, visit_solid, &part);
+    found->is_known = status == TARN_OK;
+    if (!found->is_known) {
+        probe_surface_free(&found->surface);
+    }
+    return status;
+}
+
+void probe_solids_forget(probe_solid kept[TARN_TANK_SOLIDS_MAX])
+{
+    for (uint32_t i = 0; kept != NULL && i < TARN_TANK_SOLIDS_MAX; i++) {
+        probe_surface_free(&kept[i].surface);
+        kept[i].is_known = false;
+    }
+}
+
+/// Adds what was found of a solid.
+static tarn_status put_solid(probe_surface *to, const probe_surface *found, uint32_t number)
+{
+    tarn_status status = TARN_OK;
+    for (uint32_t i = 0; i < found->patch_count && status == TARN_OK; i++) {
+        const tank_probe_patch *patch = &found->patch[i];
+        const uint32_t first = to->cell_count;
+        for (uint32_t k = patch->first; k < patch->end && status == TARN_OK; k++) {
+            status = put_cell(to, &found->cell[k]);
+        }
+        status = status == TARN_OK ? put_patch(to, number, patch->dense, first) : status;
+    }
+    return status;
+}
+
+tarn_status probe_surface_solid(probe_surface *to, const tarn_tank_desc *desc, probe_solid kept[TARN_TANK_SOLIDS_MAX],
+                                uint32_t solid, uint32_t number, float center[3])
+{
+    probe_solid *found = &kept[solid];
+    uint64_t cells = 0;
+    tarn_status status = found->is_known ? TARN_OK : find_solid(found, desc, solid);
+    if (status == TARN_OK) {
+        memcpy(center, found->center, sizeof found->center);
+        status = put_solid(to, &found->surface, number);
+    }
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        cells += kept[i].surface.cell_count;
+    }
+    if (cells > TARN_PROBE_SURFACE_CELLS_MAX) { // more than the probes of any one time have
+        probe_solids_forget(kept);
+    }
+    return status;
 }

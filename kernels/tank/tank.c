@@ -1,4 +1,5 @@
 // A tank's life: description, memory, parameters.
+#include "kernels/tank/probe_surface.h"
 #include "kernels/tank/tank_internal.h"
 #include "protocol/assert.h"
 
@@ -289,6 +290,8 @@ static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t
 
 static void unmake(tarn_tank *tank)
 {
+    probe_solids_forget(tank->probed);
+    free(tank->probed);
     free(tank->part);
     free(tank->control);
     free(tank);

@@ -57,6 +57,7 @@ struct tarn_tank {
     uint64_t input_count;                                ///< that came to pass
     bool turned_by_hand;                                 ///< what the scene does with the tank no longer counts
     uint32_t thrown_count, thrown[TARN_STEP_THROWS_MAX]; ///< bodies, of the last step
+    struct probe_solid *probed; ///< [TARN_TANK_SOLIDS_MAX] malloc, once a force was measured on one that stands still
     tarn_tank_profiling profiling;
     double stage_s[TARN_TANK_STAGES_MAX], stage_mark_s;
     uint32_t mark_count, mark_stage[TARN_QUEUE_MARKS_MAX]; ///< of the queue's marks: which stage ends there

@@ -159,12 +159,52 @@ static void what_floats_is_held(void **state)
     assert_string_equal(why, "the rectangle lies in none of the tank's walls");
 }
 
+/// What a probe says doesn't depend on which others the tank has or had: surfaces are found once, and kept.
+static void other_probes_change_nothing(void **state)
+{
+    (void)state;
+    enum { SETS = 3, PROBES = 4 };
+    static const uint32_t solids[SETS][PROBES] = {{1, 1, 0, 1}, {0, 1, 1, 0}, {0, 0, 0, 1}};
+    tarn_tank_desc desc = solid_tank_pool(WIDE, HIGH, WIDE, cell_m, DEEP * cell_m);
+    const float small_m[3] = {2 * cell_m, 2 * cell_m, 2 * cell_m}, large_m[3] = {4.3f * cell_m, 0, 0};
+    (void)solid_tank_add_solid(&desc, TARN_SHAPE_BOX, small_m, (const float[3]){5 * cell_m, 6 * cell_m, 5 * cell_m});
+    (void)solid_tank_add_solid(&desc, TARN_SHAPE_SPHERE, large_m,
+                               (const float[3]){16 * cell_m, 9 * cell_m, 16 * cell_m});
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    tarn_probes *probes[SETS];
+    tarn_probe_reading first[2], reading[PROBES];
+    for (int set = 0; set < SETS; set++) {
+        tarn_probe probe[PROBES];
+        for (int i = 0; i < PROBES; i++) {
+            probe[i] = (tarn_probe){.kind = TARN_PROBE_FORCE, .solid = solids[set][i]};
+        }
+        assert_int_equal(tarn_probes_create(tank, probe, PROBES, &probes[set]), TARN_OK);
+    }
+    for (int step = 0; step < 5; step++) {
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    }
+    for (int set = 0; set < SETS; set++) {
+        assert_int_equal(tarn_probes_read(probes[set], reading), TARN_OK);
+        for (int i = 0; i < PROBES; i++) {
+            tarn_probe_reading *of = &first[solids[set][i]];
+            *of = set == 0 ? reading[i] : *of;
+            assert_memory_equal(&reading[i], of, sizeof *of);
+        }
+        tarn_probes_destroy(probes[set]);
+    }
+    assert_true(first[0].force_n[1] > 0.0f && first[1].force_n[1] > 1.5f * first[0].force_n[1]);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(water_on_walls),
         cmocka_unit_test(solids_are_lifted),
         cmocka_unit_test(what_floats_is_held),
+        cmocka_unit_test(other_probes_change_nothing),
     };
     return cmocka_run_group_tests_name("force", tests, NULL, NULL);
 }
