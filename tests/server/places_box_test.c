@@ -517,6 +517,91 @@ static void test_a_kept_state_stays_for_another_try(void **state)
     close(box_fd);
 }
 
+/// Steps in which nobody does anything, as a log has them. @return a descriptor of so many bytes
+static int piece_of(uint32_t steps, uint32_t *byte_count)
+{
+    static uint8_t bytes[TARN_STEP_INPUT_BYTES_MAX];
+    static const tarn_step_input nothing;
+    const int fd = tarn_black_box_make();
+    const tarn_black_box_record_head head = {(uint32_t)tarn_step_input_write(&nothing, bytes, sizeof bytes), 0};
+    *byte_count = 0;
+    for (uint32_t i = 0; i < steps; i++) {
+        assert_int_equal(pwrite(fd, &head, sizeof head, *byte_count), sizeof head);
+        assert_int_equal(pwrite(fd, bytes, head.input_bytes, *byte_count + (off_t)sizeof head), head.input_bytes);
+        *byte_count = (uint32_t)tarn_black_box_record_end(*byte_count, &head);
+    }
+    assert_int_equal(ftruncate(fd, *byte_count), 0);
+    return fd;
+}
+
+/// What is played back waits for no report, neither when it is asked for nor when it comes.
+static void test_a_piece_that_is_played_back_is_taken_at_once(void **state)
+{
+    enum { PIECE_STEPS = 10, PIECES = 3 };
+    (void)state;
+    static uint8_t kept[1 << 22];
+    size_t byte_count;
+    const int box_fd = tarn_black_box_make();
+    load_with_box(1, box_fd, false);
+    run_until_step(20);
+    const uint64_t step = keep(kept, sizeof kept, &byte_count);
+    const int fd = filled_box(kept, byte_count, step);
+    assert_int_equal(tarn_box_set_replay(fd, step + PIECES * PIECE_STEPS), TARN_OK);
+    go_back(fd);
+    const tarn_replay_feed *feed = &only_tank()->replay.feed;
+    for (uint32_t piece = 0; piece < PIECES; piece++) {
+        tarn_ipc_message message = {.kind = TARN_IPC_REPLAY, .tank = 1, .replay = {.box = 1}};
+        only_tank()->report_due_ns = UINT64_MAX;
+        for (int i = 0; i < TURNS_MAX && worker->wanted.from != step + piece * PIECE_STEPS; i++) {
+            turn();
+        }
+        assert_int_equal(worker->wanted.from, step + piece * PIECE_STEPS);
+        assert_int_equal(worker->wanted.epoch, NEXT_EPOCH);
+        const uint64_t from = feed->from;
+        message.replay.at = worker->wanted;
+        worker->link.fds[worker->link.fd_count++] = piece_of(PIECE_STEPS, &message.replay.byte_count);
+        say(message);
+        if (piece == 0) {
+            turn();
+            assert_true(feed->ready > 0);
+        }
+        for (int i = 0; i < TURNS_MAX && feed->from == from; i++) {
+            turn();
+        }
+        assert_int_equal(feed->from, from + PIECE_STEPS);
+    }
+    for (int i = 0; i < TURNS_MAX && feed->until > 0; i++) {
+        turn();
+    }
+    assert_int_equal(feed->until, 0);
+    assert_int_equal(only_tank()->step, step + PIECES * PIECE_STEPS);
+    close(box_fd);
+}
+
+/// Nor does the end of its patience.
+static void test_a_tank_stands_no_longer_than_it_should_for_a_piece(void **state)
+{
+    (void)state;
+    static uint8_t kept[1 << 22];
+    size_t byte_count;
+    const int box_fd = tarn_black_box_make();
+    load_with_box(1, box_fd, false);
+    run_until_step(20);
+    const uint64_t step = keep(kept, sizeof kept, &byte_count);
+    const int fd = filled_box(kept, byte_count, step);
+    assert_int_equal(tarn_box_set_replay(fd, step + 10), TARN_OK);
+    go_back(fd);
+    for (int i = 0; i < TURNS_MAX && worker->wanted.from != step; i++) {
+        turn();
+    }
+    only_tank()->report_due_ns = UINT64_MAX;
+    const uint64_t live_ns = only_tank()->replay.asked_ns + TARN_WORKER_REPLAY_MS_MAX * (uint64_t)1000000;
+    assert_int_equal(tarn_worker_tank_tell_ns(only_tank()), live_ns);
+    tarn_places_tell(&worker->places, live_ns);
+    assert_int_equal(only_tank()->replay.feed.until, 0);
+    close(box_fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -530,6 +615,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_damaged_state_means_a_fresh_start, begin, end),
         cmocka_unit_test_setup_teardown(test_a_kept_state_that_doesnt_load_means_a_fresh_start, begin, end),
         cmocka_unit_test_setup_teardown(test_a_kept_state_stays_for_another_try, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_piece_that_is_played_back_is_taken_at_once, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_tank_stands_no_longer_than_it_should_for_a_piece, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
