@@ -49,7 +49,7 @@ typedef struct tarn_gateway {
     tarn_sessions sessions;
     tarn_move move;
     tarn_passes passes;
-    tarn_session_makers makers;
+    tarn_client_turns makers;
     tarn_uploads uploads;
     tarn_viewer_list viewers;
     tarn_reach reach;

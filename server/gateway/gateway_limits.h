@@ -44,6 +44,7 @@ enum {
     TARN_GATEWAY_HEADER_BYTES_MAX = 4096,       ///< of the head that libwebsockets is given in its place
     TARN_GATEWAY_ORIGINS_MAX = 16,
     TARN_GATEWAY_PROXIES_MAX = 16,       ///< --trusted-proxy
+    TARN_GATEWAY_TURN_ADDRESSES = 64,    ///< of which it is known how often they did something
     TARN_GATEWAY_SHARE = 4,              ///< one address may have 1/4 of viewers' places and of tanks, this machine all
     TARN_GATEWAY_NAMES_MAX = 16,         ///< that --name gives
     TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
@@ -99,7 +100,6 @@ enum {
     TARN_GATEWAY_ENDED_MAX = 8,             ///< sessions of which it is known why they ended
     TARN_GATEWAY_KEEP_EMPTY_S = 600,        ///< that a tank lasts with nobody in it; --keep-empty
     TARN_GATEWAY_CREATE_PER_MINUTE = 10,    ///< tanks made from one address
-    TARN_GATEWAY_MAKERS_MAX = 64,           ///< addresses of which this is known
     TARN_GATEWAY_BODY_BYTES_MAX = 1024,     ///< of a request
     TARN_GATEWAY_SESSION_NAME_LETTERS = 10, ///< of the names that the server draws
     TARN_GATEWAY_FRESH_MS = 250,        ///< between fresh starts (reset, load) that viewers ask for, in the long run
@@ -115,7 +115,6 @@ enum {
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
     TARN_GATEWAY_JOIN_ADDRESS_MS = 50,  ///< the same of one address, this machine excepted
     TARN_GATEWAY_JOIN_ADDRESS_BURST = 256, ///< as many as a session has places
-    TARN_GATEWAY_JOIN_ADDRESSES = 64,      ///< that are remembered
     TARN_GATEWAY_FRAME_MS_MAX = 10000,     ///< between frames of a tank that is watched, for /healthz
     TARN_GATEWAY_TRY_MS = 500,             ///< before a tank that didn't fit is brought back again; doubles
     TARN_GATEWAY_TRY_DOUBLINGS = 6,

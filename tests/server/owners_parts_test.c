@@ -2,7 +2,7 @@
 // are kept.
 #include "server/common/session_frame.h"
 #include "server/gateway/barred.h"
-#include "server/gateway/viewer_joins.h"
+#include "server/gateway/client_address.h"
 #include "tests/server/test_cmocka.h"
 
 #include <arpa/inet.h>
@@ -119,16 +119,16 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return 0;
 }
 
-static bool joins(tarn_viewer_joins *joins, const char *address)
+static bool joins(tarn_client_turns *joins, const char *address)
 {
     const tarn_comer made = comer(address, "", "");
-    return tarn_viewer_joins_allow(joins, &made.address);
+    return tarn_client_turn_allow(joins, &made.address, TARN_GATEWAY_JOIN_ADDRESS_MS, TARN_GATEWAY_JOIN_ADDRESS_BURST);
 }
 
 static void test_each_address_has_turns_of_its_own_to_join(void **state)
 {
     (void)state;
-    static tarn_viewer_joins of;
+    static tarn_client_turns of;
     char other[32];
     for (int i = 0; i < TARN_GATEWAY_JOIN_ADDRESS_BURST; i++) {
         assert_true(joins(&of, "2001:db8:1:2::7"));
@@ -136,7 +136,7 @@ static void test_each_address_has_turns_of_its_own_to_join(void **state)
     assert_false(joins(&of, "2001:db8:1:2::8"));
     assert_true(joins(&of, "2001:db8:1:3::7"));
     // Who joins much is remembered, however many others come.
-    for (int i = 0; i < 10 * TARN_GATEWAY_JOIN_ADDRESSES; i++) {
+    for (int i = 0; i < 10 * TARN_GATEWAY_TURN_ADDRESSES; i++) {
         snprintf(other, sizeof other, "::ffff:192.0.%d.%d", i / 250, i % 250);
         assert_true(joins(&of, other));
     }

@@ -611,12 +611,20 @@ static void test_an_address_has_its_share(void **state)
         }
     }
     ws_client_headers = "";
-    const int expected[] = {201, 201, 429, 201};
-    for (int i = 0; i < 4; i++) {
-        snprintf(headers, sizeof headers, "Content-Type: application/json\r\n%s", i < 3 ? first : second);
-        assert_int_equal(
-            server_request(own.port, "POST", "/sessions", headers, "{\"scene\":\"small-pool\"}", answer, sizeof answer),
-            expected[i]);
+    // Whoever has an address of IPv6 has its network, from which each request may come by another one.
+    static const struct {
+        const char *from;
+        int expected;
+    } makers[] = {{"192.0.2.1", 201},   {"192.0.2.1", 201},        {"192.0.2.1", 429},
+                  {"192.0.2.2", 201},   {"2001:db8::1", 201},      {"2001:db8::2", 201},
+                  {"2001:db8::3", 429}, {"2001:db8:0:0:7::", 429}, {"2001:db8:0:1::", 201}};
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
+        snprintf(headers, sizeof headers, "Content-Type: application/json\r\nX-Forwarded-For: %s\r\n", makers[i].from);
+        const int status =
+            server_request(own.port, "POST", "/sessions", headers, "{\"scene\":\"small-pool\"}", answer, sizeof answer);
+        if (status != makers[i].expected) {
+            fail_msg("the request %zu of %s gives %d: %s", i, makers[i].from, status, answer);
+        }
     }
     // A page of this host must have come the way that the proxy says.
     static const char pages[][128] = {"X-Forwarded-Proto: https\r\nOrigin: https://127.0.0.1\r\n",
