@@ -40,8 +40,9 @@ enum {
     TARN_GATEWAY_FIELDS_MAX = 100,              ///< lines of a head
     TARN_GATEWAY_TARGET_BYTES_MAX = 2048,       ///< of a request: its path and what follows a '?'
     TARN_GATEWAY_FIELD_BYTES_MAX = 255,         ///< of a field that is used; others count for the head alone
-    TARN_GATEWAY_FORWARDED_MAX = 8,             ///< fields X-Forwarded-For of a request
-    TARN_GATEWAY_HEADER_BYTES_MAX = 4096,       ///< of the head that libwebsockets is given in its place
+    TARN_GATEWAY_AUTHORIZATION_BYTES_MAX = 7 + TARN_PASS_BYTES_MAX, ///< of `Authorization`: "Bearer " and a pass
+    TARN_GATEWAY_FORWARDED_MAX = 8,                                 ///< fields X-Forwarded-For of a request
+    TARN_GATEWAY_HEADER_BYTES_MAX = 4608, ///< of the head that libwebsockets is given in its place
     TARN_GATEWAY_ORIGINS_MAX = 16,
     TARN_GATEWAY_PROXIES_MAX = 16,       ///< --trusted-proxy
     TARN_GATEWAY_TURN_ADDRESSES = 64,    ///< of which it is known how often they did something
