@@ -55,6 +55,10 @@ int tarn_http_telling_writable(tarn_http_response *response, struct lws *wsi)
     tarn_scene_page *page = told->page;
     told->is_told = false;
     told->page = NULL;
+    if (page != NULL && page->is_gone) { // it couldn't be sent for so long
+        tarn_scene_page_close(page);
+        return -1;
+    }
     if (page == NULL) {
         return tarn_http_refuse_json(response, wsi, told->status, told->why);
     }

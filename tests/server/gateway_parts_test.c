@@ -505,6 +505,46 @@ static void test_scenes_are_read_from_their_folder_and_nothing_else_is(void **st
                      TARN_E_NOT_FOUND);
 }
 
+static tarn_status take(int fill, uint64_t now_ms, tarn_scene_page **page)
+{
+    uint8_t *bytes = malloc(TARN_GATEWAY_PAGE_BYTES_MAX);
+    assert_non_null(bytes);
+    memset(bytes, fill, TARN_GATEWAY_PAGE_BYTES_MAX);
+    return tarn_scene_page_take(&scene_pages, bytes, TARN_GATEWAY_PAGE_BYTES_MAX, now_ms * 1000000, page);
+}
+
+/// Whoever asks for a moving tank again and again and reads slowly holds no more than that.
+static void test_tanks_as_they_stand_are_held_up_to_a_limit(void **state)
+{
+    (void)state;
+    enum { ROOM = TARN_GATEWAY_TOLD_BYTES_MAX / TARN_GATEWAY_PAGE_BYTES_MAX, BEGIN_MS = 5000 };
+    tarn_scene_page *pages[ROOM], *shared, *newer;
+    for (int i = 0; i < ROOM; i++) {
+        assert_int_equal(take(i, BEGIN_MS + (uint64_t)i, &pages[i]), TARN_OK);
+    }
+    assert_int_equal(take(ROOM, BEGIN_MS + TARN_GATEWAY_TOLD_MS_MIN, &newer), TARN_E_LIMIT);
+    assert_null(newer);
+    // A tank that stands still takes no more room, and its readers have their time again.
+    assert_int_equal(take(0, BEGIN_MS + TARN_GATEWAY_TOLD_MS_MIN, &shared), TARN_OK);
+    assert_ptr_equal(shared, pages[0]);
+    assert_int_equal(take(ROOM, BEGIN_MS + TARN_GATEWAY_TOLD_MS_MIN + 1, &newer), TARN_E_LIMIT);
+    assert_int_equal(take(ROOM, BEGIN_MS + TARN_GATEWAY_TOLD_MS_MIN + 2, &newer), TARN_OK);
+    for (int i = 0; i < ROOM; i++) {
+        assert_int_equal(pages[i]->is_gone, i == 1);
+        assert_int_equal(pages[i]->page.bytes == NULL, i == 1);
+    }
+    assert_int_equal(scene_pages.told_bytes, TARN_GATEWAY_TOLD_BYTES_MAX);
+    tarn_scene_page_close(pages[2]);
+    assert_int_equal(take(ROOM + 1, BEGIN_MS + TARN_GATEWAY_TOLD_MS_MIN + 3, &pages[2]), TARN_OK);
+    for (int i = 0; i < ROOM; i++) {
+        tarn_scene_page_close(pages[i]);
+    }
+    tarn_scene_page_close(shared);
+    tarn_scene_page_close(newer);
+    assert_null(scene_pages.first);
+    assert_int_equal(scene_pages.told_bytes, 0);
+}
+
 /// What slow readers hold doesn't grow with how many they are, and nobody gets what isn't there any more.
 static void test_responses_share_a_scenes_file(void **state)
 {
@@ -779,6 +819,7 @@ int main(void)
         cmocka_unit_test(test_an_etag_changes_with_the_content),
         cmocka_unit_test(test_scenes_are_read_from_their_folder_and_nothing_else_is),
         cmocka_unit_test(test_responses_share_a_scenes_file),
+        cmocka_unit_test(test_tanks_as_they_stand_are_held_up_to_a_limit),
         cmocka_unit_test(test_beside_a_named_scene_other_json_is_not_given_out),
         cmocka_unit_test(test_an_own_scene_has_its_place_in_the_list),
         cmocka_unit_test(test_an_origin_is_told_once_a_minute),
