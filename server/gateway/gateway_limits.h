@@ -133,11 +133,14 @@ enum {
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
 
     // a tank as it stands, told as a scene
-    TARN_GATEWAY_TELLING_MS_MAX = 25000,     ///< until its worker has done so
-    TARN_GATEWAY_TELLING_KEEP_MS = 2000,     ///< in which it is told once, however many want it
-    TARN_GATEWAY_TOLD_BYTES_MAX = 128 << 20, ///< of those that are on their way, however many read them how slowly
-    TARN_GATEWAY_TOLD_MS_MIN = 60000,        ///< that one is left to its readers where others need its room
-    TARN_GATEWAY_MADE_PER_MINUTE = 30,       ///< archives of the scene that one tank was made from
+    TARN_GATEWAY_TELLING_MS_MAX = 25000,        ///< until its worker has done so
+    TARN_GATEWAY_TELLING_KEEP_MS = 2000,        ///< in which it is told once, however many want it
+    TARN_GATEWAY_TOLD_BYTES_MAX = 128 << 20,    ///< of those that are on their way, however many read them how slowly
+    TARN_GATEWAY_TOLD_MS_MIN = 60000,           ///< that one is left to its readers where others need its room
+    TARN_GATEWAY_SCENE_PIECE_BYTES = 256 << 10, ///< of scenes' files that one address has read, counted in pieces
+    TARN_GATEWAY_SCENE_PIECE_MS = 8,            ///< between these, in the long run: 32 MB a second
+    TARN_GATEWAY_SCENE_PIECES_BURST = 8192,     ///< of them at once: 2 GiB
+    TARN_GATEWAY_MADE_PER_MINUTE = 30,          ///< archives of the scene that one tank was made from
 
     // scenes that owners upload
     TARN_GATEWAY_UPLOAD_BYTES_MAX = 32 << 20,      ///< of one, as an archive; --uploads says how many of all
