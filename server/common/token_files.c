@@ -1,4 +1,5 @@
-// Lines are appended under a lock and in one write each: who reads meanwhile gets whole lines.
+// Lines are appended under a lock and in one write each: who reads meanwhile gets whole lines. A last line without an
+// end, as editors and full disks leave them, is ended first: with the next one it would read as one other line.
 #include "server/common/token_files.h"
 #include "server/common/printable.h"
 #include "server/common/role_word.h"
@@ -238,7 +239,7 @@ static int open_for_lines(const char *path)
 {
     char folder[PATH_MAX];
     struct stat about;
-    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    const int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path + 1) : 1, slash != NULL ? path : ".");
     if (fd >= 0 && geteuid() == 0 && stat(folder, &about) == 0 && fchown(fd, about.st_uid, about.st_gid) != 0) {
@@ -252,6 +253,26 @@ static void count_line(void *user, char *line)
 {
     (void)line;
     ++*(int *)user;
+}
+
+/// Writes a line behind what a file has, or nothing. @param line  with its end  @return false: errno says why not
+static bool write_line(int fd, const char *line)
+{
+    char text[LINE_BYTES_MAX + 1];
+    char last = '\n';
+    struct stat about;
+    if (fstat(fd, &about) != 0 || (about.st_size > 0 && pread(fd, &last, 1, about.st_size - 1) != 1)) {
+        return false;
+    }
+    const int length = snprintf(text, sizeof text, "%s%s", last != '\n' ? "\n" : "", line);
+    const ssize_t written = write(fd, text, (size_t)length);
+    if (written == length) {
+        return fsync(fd) == 0;
+    }
+    if (written >= 0) {
+        errno = ftruncate(fd, about.st_size) == 0 ? ENOSPC : errno; // a short write says nothing
+    }
+    return false;
 }
 
 /// @param id  NULL, or whose line is not added again
@@ -269,7 +290,7 @@ static tarn_status append(const char *path, const char *line, int lines_max, con
     } else if (lines >= lines_max) {
         status = fail(why, path, "it has 4096 lines, which is all that count: take those of expired tokens out",
                       TARN_E_LIMIT);
-    } else if (write(fd, line, strlen(line)) != (ssize_t)strlen(line) || fsync(fd) != 0) {
+    } else if (!write_line(fd, line)) {
         status = fail(why, path, strerror(errno), TARN_E_IO);
     }
     if (fd >= 0) {

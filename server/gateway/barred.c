@@ -1,16 +1,9 @@
 // A list, looked through when somebody joins.
 #include "server/gateway/barred.h"
 #include "protocol/assert.h"
+#include "server/gateway/client_address.h"
 
 #include <string.h>
-
-enum { NETWORK_BYTES = 8 }; // of IPv6, which a household or a machine has for itself
-
-bool tarn_barred_is_one_place(const struct in6_addr *a, const struct in6_addr *b)
-{
-    const bool is_v4 = IN6_IS_ADDR_V4MAPPED(a);
-    return is_v4 == (bool)IN6_IS_ADDR_V4MAPPED(b) && memcmp(a, b, is_v4 ? sizeof *a : NETWORK_BYTES) == 0;
-}
 
 static bool is_meant(const tarn_barred *barred, uint32_t i, const tarn_comer *comer)
 {
@@ -19,7 +12,7 @@ static bool is_meant(const tarn_barred *barred, uint32_t i, const tarn_comer *co
         return strcmp(known->token, comer->token) == 0;
     }
     // One without a token may be who has left it away.
-    return tarn_barred_is_one_place(&known->address, &comer->address) &&
+    return tarn_client_is_one(&known->address, &comer->address) &&
            (barred->entries[i].all_of_address || strcmp(known->browser, comer->browser) == 0);
 }
 

@@ -13,7 +13,7 @@
 
 /// What is known of somebody who comes.
 typedef struct tarn_comer {
-    struct in6_addr address;                  ///< IPv4 mapped; of IPv6 the first 64 bits count
+    struct in6_addr address;                  ///< IPv4 mapped
     char browser[TARN_BROWSER_BYTES_MAX + 1]; ///< empty: not said, as that of all who don't say it
     tarn_token_id token;                      ///< empty: none
 } tarn_comer;
@@ -37,8 +37,5 @@ void tarn_barred_unmute(tarn_barred *barred, const tarn_comer *comer);
 
 /// @param is_muted  whether it is to be muted  @return for how long it is kept out, ns; 0: it may come
 uint64_t tarn_barred_look(const tarn_barred *barred, const tarn_comer *comer, uint64_t now_ns, bool *is_muted);
-
-/// Whether two addresses count as one.
-bool tarn_barred_is_one_place(const struct in6_addr *a, const struct in6_addr *b);
 
 #endif

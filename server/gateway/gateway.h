@@ -49,7 +49,8 @@ typedef struct tarn_gateway {
     tarn_sessions sessions;
     tarn_move move;
     tarn_passes passes;
-    tarn_session_makers makers;
+    tarn_client_turns makers;  ///< who made tanks of late
+    tarn_client_turns readers; ///< and who had files of scenes read, in pieces of TARN_GATEWAY_SCENE_PIECE_BYTES
     tarn_uploads uploads;
     tarn_viewer_list viewers;
     tarn_reach reach;

@@ -40,10 +40,12 @@ enum {
     TARN_GATEWAY_FIELDS_MAX = 100,              ///< lines of a head
     TARN_GATEWAY_TARGET_BYTES_MAX = 2048,       ///< of a request: its path and what follows a '?'
     TARN_GATEWAY_FIELD_BYTES_MAX = 255,         ///< of a field that is used; others count for the head alone
-    TARN_GATEWAY_FORWARDED_MAX = 8,             ///< fields X-Forwarded-For of a request
-    TARN_GATEWAY_HEADER_BYTES_MAX = 4096,       ///< of the head that libwebsockets is given in its place
+    TARN_GATEWAY_AUTHORIZATION_BYTES_MAX = 7 + TARN_PASS_BYTES_MAX, ///< of `Authorization`: "Bearer " and a pass
+    TARN_GATEWAY_FORWARDED_MAX = 8,                                 ///< fields X-Forwarded-For of a request
+    TARN_GATEWAY_HEADER_BYTES_MAX = 4608, ///< of the head that libwebsockets is given in its place
     TARN_GATEWAY_ORIGINS_MAX = 16,
     TARN_GATEWAY_PROXIES_MAX = 16,       ///< --trusted-proxy
+    TARN_GATEWAY_TURN_ADDRESSES = 64,    ///< of which it is known how often they did something
     TARN_GATEWAY_SHARE = 4,              ///< one address may have 1/4 of viewers' places and of tanks, this machine all
     TARN_GATEWAY_NAMES_MAX = 16,         ///< that --name gives
     TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
@@ -99,7 +101,6 @@ enum {
     TARN_GATEWAY_ENDED_MAX = 8,             ///< sessions of which it is known why they ended
     TARN_GATEWAY_KEEP_EMPTY_S = 600,        ///< that a tank lasts with nobody in it; --keep-empty
     TARN_GATEWAY_CREATE_PER_MINUTE = 10,    ///< tanks made from one address
-    TARN_GATEWAY_MAKERS_MAX = 64,           ///< addresses of which this is known
     TARN_GATEWAY_BODY_BYTES_MAX = 1024,     ///< of a request
     TARN_GATEWAY_SESSION_NAME_LETTERS = 10, ///< of the names that the server draws
     TARN_GATEWAY_FRESH_MS = 250,        ///< between fresh starts (reset, load) that viewers ask for, in the long run
@@ -115,7 +116,6 @@ enum {
     TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
     TARN_GATEWAY_JOIN_ADDRESS_MS = 50,  ///< the same of one address, this machine excepted
     TARN_GATEWAY_JOIN_ADDRESS_BURST = 256, ///< as many as a session has places
-    TARN_GATEWAY_JOIN_ADDRESSES = 64,      ///< that are remembered
     TARN_GATEWAY_FRAME_MS_MAX = 10000,     ///< between frames of a tank that is watched, for /healthz
     TARN_GATEWAY_TRY_MS = 500,             ///< before a tank that didn't fit is brought back again; doubles
     TARN_GATEWAY_TRY_DOUBLINGS = 6,
@@ -133,9 +133,14 @@ enum {
     TARN_GATEWAY_REVOKED_LOOK_MS = 500, ///< between two looks at which tokens are revoked
 
     // a tank as it stands, told as a scene
-    TARN_GATEWAY_TELLING_MS_MAX = 25000, ///< until its worker has done so
-    TARN_GATEWAY_TELLING_KEEP_MS = 2000, ///< in which it is told once, however many want it
-    TARN_GATEWAY_MADE_PER_MINUTE = 30,   ///< archives of the scene that one tank was made from
+    TARN_GATEWAY_TELLING_MS_MAX = 25000,        ///< until its worker has done so
+    TARN_GATEWAY_TELLING_KEEP_MS = 2000,        ///< in which it is told once, however many want it
+    TARN_GATEWAY_TOLD_BYTES_MAX = 128 << 20,    ///< of those that are on their way, however many read them how slowly
+    TARN_GATEWAY_TOLD_MS_MIN = 60000,           ///< that one is left to its readers where others need its room
+    TARN_GATEWAY_SCENE_PIECE_BYTES = 256 << 10, ///< of scenes' files that one address has read, counted in pieces
+    TARN_GATEWAY_SCENE_PIECE_MS = 16,           ///< between these, in the long run: 16 MB a second
+    TARN_GATEWAY_SCENE_PIECES_BURST = 8192,     ///< of them at once: 2 GiB
+    TARN_GATEWAY_MADE_PER_MINUTE = 30,          ///< archives of the scene that one tank was made from
 
     // scenes that owners upload
     TARN_GATEWAY_UPLOAD_BYTES_MAX = 32 << 20,      ///< of one, as an archive; --uploads says how many of all

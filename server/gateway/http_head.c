@@ -266,16 +266,22 @@ static void read_request_line(tarn_http_head *head, tarn_http_value line)
 
 // ---- fields ----
 
-/// Keeps a field that may come once and isn't long.
-static void keep(tarn_http_head *head, tarn_http_value *place, const char *name, tarn_http_value value)
+/// Keeps a field that may come once and have so many bytes.
+static void keep_within(tarn_http_head *head, tarn_http_value *place, const char *name, tarn_http_value value,
+                        uint32_t bytes_max)
 {
     if (place->at != NULL) {
         refuse(head, 400, "%s comes twice, allowed is one", name);
-    } else if (value.bytes > TARN_GATEWAY_FIELD_BYTES_MAX) {
-        refuse(head, 431, "%s has %u bytes, allowed are %d", name, value.bytes, TARN_GATEWAY_FIELD_BYTES_MAX);
+    } else if (value.bytes > bytes_max) {
+        refuse(head, 431, "%s has %u bytes, allowed are %u", name, value.bytes, bytes_max);
     } else {
         *place = value;
     }
+}
+
+static void keep(tarn_http_head *head, tarn_http_value *place, const char *name, tarn_http_value value)
+{
+    keep_within(head, place, name, value, TARN_GATEWAY_FIELD_BYTES_MAX);
 }
 
 static void keep_forwarded_for(tarn_http_head *head, tarn_http_value value)
@@ -335,7 +341,7 @@ static void take_other(tarn_http_head *head, tarn_http_value *host, tarn_http_va
     } else if (equals(name, "content-type")) {
         keep(head, &head->content_type, "Content-Type", value);
     } else if (equals(name, "authorization")) {
-        keep(head, &head->authorization, "Authorization", value);
+        keep_within(head, &head->authorization, "Authorization", value, TARN_GATEWAY_AUTHORIZATION_BYTES_MAX);
     } else if (equals(name, "if-none-match")) {
         if (head->if_none_match.at == NULL && value.bytes <= TARN_GATEWAY_FIELD_BYTES_MAX) {
             head->if_none_match = value; // without it the page is sent once more
@@ -541,7 +547,9 @@ static size_t put(char *out, size_t used, const char *name, tarn_http_value valu
     return used + (size_t)bytes;
 }
 
-_Static_assert(TARN_GATEWAY_TARGET_BYTES_MAX + 6 * TARN_GATEWAY_FIELD_BYTES_MAX + 400 < TARN_GATEWAY_HEADER_BYTES_MAX,
+_Static_assert(TARN_GATEWAY_TARGET_BYTES_MAX + 5 * TARN_GATEWAY_FIELD_BYTES_MAX + TARN_GATEWAY_AUTHORIZATION_BYTES_MAX +
+                       400 <
+                   TARN_GATEWAY_HEADER_BYTES_MAX,
                "what may be long fits together");
 
 size_t tarn_http_head_write(const tarn_http_head *head, char *out)

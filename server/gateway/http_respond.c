@@ -167,6 +167,9 @@ int tarn_http_go_on(tarn_http_response *response, struct lws *wsi)
     if (response->byte_count == 0) {
         return 0;
     }
+    if (response->scene_page != NULL && response->scene_page->is_gone) {
+        return -1;
+    }
     size_t left = response->byte_count - response->sent;
     size_t count = left < TARN_GATEWAY_HTTP_CHUNK_BYTES ? left : TARN_GATEWAY_HTTP_CHUNK_BYTES;
     memcpy(chunk + LWS_PRE, response->bytes + response->sent, count);

@@ -2,6 +2,7 @@
 // looked at in tarn_http_respond_session_scenes.
 #include "server/common/log.h"
 #include "server/common/scene.h"
+#include "server/gateway/client_address.h"
 #include "server/gateway/http_inside.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/upload_pages.h"
@@ -23,10 +24,32 @@ static tarn_status open_scene(tarn_gateway *gateway, const char *path, tarn_scen
     return status;
 }
 
+static const char READS_TOO_MUCH[] = "too much of scenes was read for this address just now; try again in a moment";
+
+/// A file is read whole, by the one thread that there is, before it is known how much of it is sent.
+static bool may_read(tarn_gateway *gateway, struct lws *wsi)
+{
+    const struct in6_addr *client = &tarn_http_connection(wsi)->client;
+    return tarn_listener_is_loopback(client) ||
+           tarn_client_turn_allow(&gateway->readers, client, TARN_GATEWAY_SCENE_PIECE_MS,
+                                  TARN_GATEWAY_SCENE_PIECES_BURST);
+}
+
+/// Counts what was read, beyond the piece that may_read has counted.
+static void count_read(tarn_gateway *gateway, struct lws *wsi, size_t byte_count)
+{
+    for (size_t at = TARN_GATEWAY_SCENE_PIECE_BYTES; at < byte_count; at += TARN_GATEWAY_SCENE_PIECE_BYTES) {
+        (void)may_read(gateway, wsi);
+    }
+}
+
 int tarn_http_respond_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
     response->is_scene = true;
     response->shared_with = tarn_http_named_origin(gateway, wsi);
+    if (!may_read(gateway, wsi)) {
+        return tarn_http_respond_text(response, wsi, 429, READS_TOO_MUCH);
+    }
     tarn_scene_page *page = NULL;
     tarn_status status = open_scene(gateway, path, &page);
     if (status != TARN_OK) {
@@ -34,6 +57,7 @@ int tarn_http_respond_scene(tarn_gateway *gateway, tarn_http_response *response,
                                       status == TARN_E_NOT_FOUND ? "not found"
                                                                  : "the file cannot be read, or is too large");
     }
+    count_read(gateway, wsi, page->page.byte_count);
     response->scene_page = page;
     return tarn_http_respond_page(response, wsi, &page->page);
 }
@@ -55,6 +79,10 @@ int tarn_http_telling_writable(tarn_http_response *response, struct lws *wsi)
     tarn_scene_page *page = told->page;
     told->is_told = false;
     told->page = NULL;
+    if (page != NULL && page->is_gone) { // it couldn't be sent for so long
+        tarn_scene_page_close(page);
+        return -1;
+    }
     if (page == NULL) {
         return tarn_http_refuse_json(response, wsi, told->status, told->why);
     }
@@ -93,6 +121,9 @@ static int respond_own_scene(tarn_gateway *gateway, tarn_http_response *response
         return tarn_http_refuse_json(response, wsi, 429,
                                      "this scene was taken too often just now; try again in a moment");
     }
+    if (!may_read(gateway, wsi)) {
+        return tarn_http_refuse_json(response, wsi, 429, READS_TOO_MUCH);
+    }
     tarn_scene_page *page = NULL;
     const tarn_status status = is_all ? tarn_scene_page_open_archive(&gateway->scene_pages, session->box_fd, &page)
                                       : tarn_scene_page_open_kept(&gateway->scene_pages, session->box_fd, file, &page);
@@ -102,6 +133,7 @@ static int respond_own_scene(tarn_gateway *gateway, tarn_http_response *response
                                      : status == TARN_E_LIMIT   ? "this tank's scene is too large for one archive"
                                                                 : "the file cannot be read now");
     }
+    count_read(gateway, wsi, page->page.byte_count);
     response->is_scene = true;
     response->shared_with = tarn_http_named_origin(gateway, wsi);
     response->scene_page = page;

@@ -1,6 +1,7 @@
 // Accepts, counts by address, and hands the socket to libwebsockets: start at on_acceptable.
 #include "server/gateway/listener.h"
 #include "server/common/clock.h"
+#include "server/gateway/client_address.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,13 +34,6 @@ bool tarn_listener_is_loopback(const struct in6_addr *address)
     return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
 
-/// Whether two addresses are one client's: of IPv6 whoever has one has a network of 2^64.
-static bool is_same_client(const struct in6_addr *a, const struct in6_addr *b)
-{
-    const bool are_mapped = IN6_IS_ADDR_V4MAPPED(a) || IN6_IS_ADDR_V4MAPPED(b);
-    return memcmp(a, b, are_mapped ? sizeof *a : sizeof *a / 2) == 0;
-}
-
 /// A place for a connection from this address; NULL where a limit is reached.
 static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr *address)
 {
@@ -51,7 +45,7 @@ static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr
             free_place = connection;
         } else {
             used++;
-            same += is_same_client(&connection->address, address);
+            same += tarn_client_is_one(&connection->address, address);
         }
     }
     if (used >= listener->connections_max) {

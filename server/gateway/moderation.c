@@ -4,6 +4,7 @@
 #include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/gateway/client_address.h"
 #include "server/gateway/listener.h"
 #include "server/gateway/role.h"
 #include "server/gateway/session.h"
@@ -38,7 +39,7 @@ static bool is_alone(const tarn_session *session, const tarn_viewer *viewer)
     const struct in6_addr own = address_of(viewer);
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         const struct in6_addr other = address_of(session->viewers[i]);
-        if (session->viewers[i] != viewer && tarn_barred_is_one_place(&own, &other)) {
+        if (session->viewers[i] != viewer && tarn_client_is_one(&own, &other)) {
             return false;
         }
     }

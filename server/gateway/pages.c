@@ -43,12 +43,16 @@ static const char *type_of(const char *path)
     return "application/octet-stream";
 }
 
-/// FNV-1a, 64 bits: tells versions of a file apart, promises nothing more.
+/// FNV-1a's step on words of 8 bytes, each followed by a shift that brings high bits down: tells versions of a file
+/// apart, promises nothing more. By bytes it would hold the loop up for 10 ms by a file of 8 MiB.
 static uint64_t hash_of(const uint8_t *bytes, size_t count)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < count; i++) {
-        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    uint64_t hash = 0xcbf29ce484222325u ^ count, word = 0;
+    for (size_t at = 0; at < count; at += sizeof word) {
+        word = 0;
+        memcpy(&word, bytes + at, count - at < sizeof word ? count - at : sizeof word);
+        hash = (hash ^ word) * 0x100000001b3u;
+        hash ^= hash >> 29;
     }
     return hash;
 }

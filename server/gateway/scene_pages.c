@@ -1,6 +1,7 @@
 // Files below the scenes' directory, opened component by component without following links, kept while they are sent.
 #include "server/gateway/scene_pages.h"
 
+#include "protocol/assert.h"
 #include "server/common/box_follow.h"
 #include "server/common/scene_archive.h"
 
@@ -161,7 +162,7 @@ tarn_status tarn_scene_page_open(tarn_scene_pages *pages, const char *directory,
 static tarn_scene_page *find_same(const tarn_scene_pages *pages, const tarn_page *made)
 {
     for (tarn_scene_page *page = pages->first; page != NULL; page = page->next) {
-        if (page->page.byte_count == made->byte_count && page->page.type == made->type &&
+        if (!page->is_gone && page->page.byte_count == made->byte_count && page->page.type == made->type &&
             strcmp(page->page.etag, made->etag) == 0 &&
             (made->byte_count == 0 || memcmp(page->page.bytes, made->bytes, made->byte_count) == 0)) {
             return page;
@@ -170,21 +171,51 @@ static tarn_scene_page *find_same(const tarn_scene_pages *pages, const tarn_page
     return NULL;
 }
 
-/// Takes over what was made, or shares the same.
-static tarn_status share_made(tarn_scene_pages *pages, tarn_page *made, tarn_scene_page **page)
+static void give_up_bytes(tarn_scene_page *page)
+{
+    page->pages->told_bytes -= page->told_ns != 0 ? page->page.byte_count : 0;
+    free(page->page.bytes);
+    page->page.bytes = NULL;
+    page->page.byte_count = 0;
+    page->is_gone = true;
+}
+
+/// @return false: there is no room for one more tank as it stands
+static bool make_room(tarn_scene_pages *pages, size_t byte_count, uint64_t now_ns)
+{
+    while (byte_count > TARN_GATEWAY_TOLD_BYTES_MAX - pages->told_bytes) {
+        tarn_scene_page *oldest = NULL;
+        for (tarn_scene_page *page = pages->first; page != NULL; page = page->next) {
+            if (page->told_ns != 0 && !page->is_gone && (oldest == NULL || page->told_ns < oldest->told_ns)) {
+                oldest = page;
+            }
+        }
+        if (oldest == NULL || now_ns - oldest->told_ns <= TARN_GATEWAY_TOLD_MS_MIN * UINT64_C(1000000)) {
+            return false;
+        }
+        give_up_bytes(oldest);
+    }
+    return true;
+}
+
+/// Takes over what was made, or shares the same. @param told_ns  0: of a file
+static tarn_status share_made(tarn_scene_pages *pages, tarn_page *made, uint64_t told_ns, tarn_scene_page **page)
 {
     tarn_page_tag(made);
     tarn_scene_page *found = find_same(pages, made);
     if (found != NULL) {
         free(made->bytes);
+        found->told_ns = found->told_ns != 0 && told_ns != 0 ? told_ns : found->told_ns;
+    } else if (told_ns != 0 && !make_room(pages, made->byte_count, told_ns)) {
+        free(made->bytes);
+        return TARN_E_LIMIT;
     } else if ((found = calloc(1, sizeof *found)) == NULL) {
         free(made->bytes);
         return TARN_E_MEMORY;
     } else {
-        found->page = *made;
-        found->pages = pages;
-        found->next = pages->first;
+        *found = (tarn_scene_page){.page = *made, .pages = pages, .next = pages->first, .told_ns = told_ns};
         pages->first = found;
+        pages->told_bytes += told_ns != 0 ? made->byte_count : 0;
     }
     found->user_count++;
     *page = found;
@@ -205,7 +236,7 @@ tarn_status tarn_scene_page_open_kept(tarn_scene_pages *pages, int box_fd, const
     }
     made.bytes = content.bytes;
     made.byte_count = content.count;
-    return share_made(pages, &made, page);
+    return share_made(pages, &made, 0, page);
 }
 
 tarn_status tarn_scene_page_open_archive(tarn_scene_pages *pages, int box_fd, tarn_scene_page **page)
@@ -219,24 +250,16 @@ tarn_status tarn_scene_page_open_archive(tarn_scene_pages *pages, int box_fd, ta
                                           &made.byte_count);
     }
     tarn_box_bytes_free(&pack);
-    return status == TARN_OK ? share_made(pages, &made, page) : status;
+    return status == TARN_OK ? share_made(pages, &made, 0, page) : status;
 }
 
-tarn_status tarn_scene_page_take(tarn_scene_pages *pages, uint8_t *bytes, size_t byte_count, tarn_scene_page **page)
+tarn_status tarn_scene_page_take(tarn_scene_pages *pages, uint8_t *bytes, size_t byte_count, uint64_t now_ns,
+                                 tarn_scene_page **page)
 {
-    tarn_scene_page *made = calloc(1, sizeof *made);
-    *page = made;
-    if (made == NULL) {
-        free(bytes);
-        return TARN_E_MEMORY;
-    }
-    made->page = (tarn_page){.type = "application/x-tar", .bytes = bytes, .byte_count = byte_count};
-    tarn_page_tag(&made->page);
-    made->pages = pages;
-    made->user_count = 1;
-    made->next = pages->first;
-    pages->first = made;
-    return TARN_OK;
+    tarn_page made = {.type = "application/x-tar", .bytes = bytes, .byte_count = byte_count};
+    *page = NULL;
+    TARN_ASSERT(now_ns > 0);
+    return share_made(pages, &made, now_ns, page);
 }
 
 void tarn_scene_page_close(tarn_scene_page *page)
@@ -251,7 +274,7 @@ void tarn_scene_page_close(tarn_scene_page *page)
         *link = page->next;
         break;
     }
-    free(page->page.bytes);
+    give_up_bytes(page);
     free(page);
 }
 

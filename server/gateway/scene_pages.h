@@ -13,18 +13,22 @@
 #define TARN_SCENE_PAGES_PREFIX "/scenes/"
 
 /// A file that responses are sent from. Those of the same file that are on their way together share it: what slow
-/// readers hold is bounded by the files that there are, not by the connections.
+/// readers hold is bounded by the files that there are, not by the connections. Of a tank that moves each archive is
+/// another one: these are bounded by their bytes.
 typedef struct tarn_scene_page {
     tarn_page page; ///< path NULL
     struct tarn_scene_pages *pages;
     struct tarn_scene_page *next;
     struct stat found; ///< the file when it was read
     uint32_t user_count;
+    uint64_t told_ns; ///< of a tank as it stands: when it was taken; 0: of a file
+    bool is_gone;     ///< its bytes made room for others; what is on its way ends
 } tarn_scene_page;
 
 /// The files that are in use. Starts zeroed.
 typedef struct tarn_scene_pages {
     tarn_scene_page *first;
+    size_t told_bytes; ///< of tanks as they stand, at most TARN_GATEWAY_TOLD_BYTES_MAX
 } tarn_scene_pages;
 
 /// Reads one file, or shares it with who reads the same state of it.
@@ -53,9 +57,13 @@ tarn_status tarn_scene_page_open_kept(tarn_scene_pages *pages, int box_fd, const
 /// @return as the others; TARN_E_LIMIT: it would have more than TARN_GATEWAY_PAGE_BYTES_MAX
 tarn_status tarn_scene_page_open_archive(tarn_scene_pages *pages, int box_fd, tarn_scene_page **page);
 
-/// An archive that was made, as a page of its own, which nobody keeps for later.
-/// @param bytes  of malloc; the page's from now on, or gone where there is no memory for it
-tarn_status tarn_scene_page_take(tarn_scene_pages *pages, uint8_t *bytes, size_t byte_count, tarn_scene_page **page);
+/// A tank as it stands, as an archive that was made. Where too many are on their way, those make room, the oldest
+/// first, that their readers have had for TARN_GATEWAY_TOLD_MS_MIN.
+/// @param bytes   of malloc; the page's from now on, or gone on failure
+/// @param now_ns  > 0
+/// @return TARN_OK, TARN_E_LIMIT (there is no room) or TARN_E_MEMORY
+tarn_status tarn_scene_page_take(tarn_scene_pages *pages, uint8_t *bytes, size_t byte_count, uint64_t now_ns,
+                                 tarn_scene_page **page);
 
 /// Gives a page back; it is gone with its last user. Takes NULL.
 void tarn_scene_page_close(tarn_scene_page *page);

@@ -6,7 +6,6 @@
 #include "server/gateway/listener.h"
 #include "server/gateway/passes.h"
 #include "server/gateway/session_json.h"
-#include "server/gateway/turn_taking.h"
 #include "server/gateway/uploads.h"
 #include "server/gateway/visits.h"
 
@@ -95,32 +94,11 @@ void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_se
                                                  may_create(all, pass), answer->text, sizeof answer->text);
 }
 
-/// Whether an address may make another tank now. Whoever made none for the longest time is forgotten first.
-static bool may_make(tarn_session_makers *makers, const struct in6_addr *address)
-{
-    uint32_t place = 0;
-    for (uint32_t i = 0; i < TARN_GATEWAY_MAKERS_MAX; i++) {
-        if (memcmp(&makers->makers[i].address, address, sizeof *address) == 0) {
-            place = i;
-            break;
-        }
-        if (makers->makers[i].due_ns < makers->makers[place].due_ns) {
-            place = i;
-        }
-    }
-    if (memcmp(&makers->makers[place].address, address, sizeof *address) != 0) {
-        makers->makers[place].address = *address;
-        makers->makers[place].due_ns = 0;
-    }
-    return tarn_turn_allow(&makers->makers[place].due_ns, 60000 / TARN_GATEWAY_CREATE_PER_MINUTE,
-                           TARN_GATEWAY_CREATE_PER_MINUTE);
-}
-
 static bool has_share(const tarn_sessions *all, const struct in6_addr *address)
 {
     uint32_t count = 0;
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        count += all->sessions[i].id != 0 && memcmp(&all->sessions[i].maker, address, sizeof *address) == 0;
+        count += all->sessions[i].id != 0 && tarn_client_is_one(&all->sessions[i].maker, address);
     }
     return count < all->per_address_max || tarn_listener_is_loopback(address);
 }
@@ -131,7 +109,7 @@ static const char *choose_scene(const tarn_sessions *all, const char *name)
 }
 
 /// @param scene  that it is to be made from, by its name; NULL: what is there  @return false: it was refused
-static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const char *scene, const char *pass,
+static bool check_request(tarn_sessions *all, tarn_client_turns *makers, const char *scene, const char *pass,
                           const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_text why;
@@ -159,7 +137,8 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
         snprintf(why, sizeof why, "%u tanks were made from this address, which is all it may have; end one first",
                  all->per_address_max);
         tarn_session_pages_refuse(answer, 429, why);
-    } else if (!may_make(makers, address)) {
+    } else if (!tarn_client_turn_allow(makers, address, 60000 / TARN_GATEWAY_CREATE_PER_MINUTE,
+                                       TARN_GATEWAY_CREATE_PER_MINUTE)) {
         snprintf(why, sizeof why, "too many tanks were made from here just now; allowed are %d a minute",
                  TARN_GATEWAY_CREATE_PER_MINUTE);
         tarn_session_pages_refuse(answer, 429, why);
@@ -169,13 +148,13 @@ static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const
     return false;
 }
 
-bool tarn_session_pages_may_make(tarn_sessions *all, tarn_session_makers *makers, const char *pass,
+bool tarn_session_pages_may_make(tarn_sessions *all, tarn_client_turns *makers, const char *pass,
                                  const struct in6_addr *address, tarn_session_answer *answer)
 {
     return check_request(all, makers, NULL, pass, address, answer);
 }
 
-void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
+void tarn_session_pages_make(tarn_sessions *all, tarn_client_turns *makers, const char *body, size_t body_bytes,
                              const char *pass, const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_session_request request;

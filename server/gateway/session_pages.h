@@ -15,6 +15,7 @@
 #ifndef TARN_SERVER_GATEWAY_SESSION_PAGES_H
 #define TARN_SERVER_GATEWAY_SESSION_PAGES_H
 
+#include "server/gateway/client_address.h"
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/move.h"
 #include "server/gateway/session.h"
@@ -25,14 +26,6 @@
 
 #define TARN_SESSION_PAGES_PATH "/sessions"
 #define TARN_SESSION_PAGES_SCENE "/scene/" ///< behind a session's name, in front of a file's
-
-/// Who made tanks of late.
-typedef struct tarn_session_makers {
-    struct {
-        struct in6_addr address;
-        uint64_t due_ns; ///< up to when its tanks are used up
-    } makers[TARN_GATEWAY_MAKERS_MAX];
-} tarn_session_makers;
 
 /// An answer.
 typedef struct tarn_session_answer {
@@ -45,8 +38,8 @@ typedef struct tarn_session_answer {
 
 void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_session_answer *answer);
 
-/// @param body  of the request  @param address  whose it is
-void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
+/// @param makers  who made tanks of late  @param body  of the request  @param address  whose it is
+void tarn_session_pages_make(tarn_sessions *all, tarn_client_turns *makers, const char *body, size_t body_bytes,
                              const char *pass, const struct in6_addr *address, tarn_session_answer *answer);
 
 /// A session for whoever may join it: with a pass that is good there, or as a guest. @return NULL: the answer is why
@@ -67,7 +60,7 @@ tarn_session *tarn_session_pages_open_to(tarn_sessions *all, const char *name, c
                                          tarn_session_answer *answer);
 
 /// Whether whoever asks may make one more tank now, which is counted. @return false: not, which is the answer
-bool tarn_session_pages_may_make(tarn_sessions *all, tarn_session_makers *makers, const char *pass,
+bool tarn_session_pages_may_make(tarn_sessions *all, tarn_client_turns *makers, const char *pass,
                                  const struct in6_addr *address, tarn_session_answer *answer);
 
 /// Refuses with a status and a sentence.

@@ -15,7 +15,11 @@
 
 _Static_assert((int)TARN_IPC_SCENE_TOLD_BYTES_MAX <= (int)TARN_GATEWAY_PAGE_BYTES_MAX, "what is told can be sent");
 
-static const char NOT_NOW[] = "the tank can't be told as a scene just now; try again in a moment";
+static const char NOT_NOW[] = "the tank can't be told as a scene just now; try again in a moment",
+                  TOO_MANY[] = "too many tanks as they stand are on their way to slow readers; try again in a minute";
+
+_Static_assert(TARN_GATEWAY_TOLD_MS_MIN == 60000, "a sentence says a minute");
+_Static_assert((int)TARN_GATEWAY_PAGE_BYTES_MAX <= (int)TARN_GATEWAY_TOLD_BYTES_MAX, "there is room for one at least");
 
 /// Tells all that wait. @param page  NULL: there is none
 static void tell_all(tarn_session *session, unsigned status, const char *why, tarn_scene_page *page)
@@ -75,7 +79,7 @@ void tarn_session_telling_want(tarn_session *session, tarn_scene_pages *pages, t
 {
     tarn_session_telling *telling = &session->telling;
     telling->pages = pages;
-    if (telling->page != NULL) {
+    if (telling->page != NULL && !telling->page->is_gone) {
         wait->is_told = true;
         wait->status = 200;
         wait->page = telling->page;
@@ -106,21 +110,22 @@ void tarn_session_telling_leave(tarn_telling_wait *wait)
     *wait = (tarn_telling_wait){0};
 }
 
-/// @return NULL: not all of it is there
-static tarn_scene_page *read_page(tarn_session_telling *telling, uint32_t byte_count)
+/// @param page  NULL on failure  @return TARN_OK, TARN_E_IO (not all of it is there), TARN_E_LIMIT or TARN_E_MEMORY
+static tarn_status read_page(tarn_session_telling *telling, uint32_t byte_count, tarn_scene_page **page)
 {
     uint8_t *bytes = malloc(byte_count > 0 ? byte_count : 1);
     size_t done = 0;
+    *page = NULL;
     while (bytes != NULL && done < byte_count) {
         const ssize_t got = pread(telling->fd, bytes + done, byte_count - done, (off_t)done);
         if (got == 0 || (got < 0 && errno != EINTR)) {
             free(bytes);
-            return NULL;
+            return TARN_E_IO;
         }
         done += got > 0 ? (size_t)got : 0;
     }
-    tarn_scene_page *page = NULL;
-    return bytes != NULL && tarn_scene_page_take(telling->pages, bytes, byte_count, &page) == TARN_OK ? page : NULL;
+    return bytes != NULL ? tarn_scene_page_take(telling->pages, bytes, byte_count, telling->told_ns, page)
+                         : TARN_E_MEMORY;
 }
 
 void tarn_session_telling_told(tarn_session *session, const tarn_ipc_scene_told *told)
@@ -134,9 +139,13 @@ void tarn_session_telling_told(tarn_session *session, const tarn_ipc_scene_told 
         return;
     }
     forget_page(session);
-    telling->page = read_page(telling, told->byte_count);
     telling->told_ns = tarn_clock_monotonic_ns();
-    tell_all(session, telling->page != NULL ? 200 : 503, telling->page != NULL ? "" : NOT_NOW, telling->page);
+    const tarn_status status = read_page(telling, told->byte_count, &telling->page);
+    tell_all(session, status == TARN_OK ? 200 : 503,
+             status == TARN_OK        ? ""
+             : status == TARN_E_LIMIT ? TOO_MANY
+                                      : NOT_NOW,
+             telling->page);
 }
 
 void tarn_session_telling_tick(tarn_session *session, uint64_t now_ns)

@@ -190,7 +190,7 @@ static void history(const tarn_session *session, tarn_session_answer *answer)
     answer->byte_count = count;
 }
 
-static void fork_session(tarn_session *session, tarn_session_makers *makers, const time_request *request,
+static void fork_session(tarn_session *session, tarn_client_turns *makers, const time_request *request,
                          const char *pass, const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_session *fork;
@@ -252,7 +252,7 @@ static void speed(tarn_session *session, const time_request *request, tarn_sessi
     answer_status(TARN_OK, "", answer);
 }
 
-void tarn_time_page_answer(tarn_sessions *all, tarn_session_makers *makers, tarn_time_page page, const char *name,
+void tarn_time_page_answer(tarn_sessions *all, tarn_client_turns *makers, tarn_time_page page, const char *name,
                            const char *pass, const char *body, size_t body_bytes, const struct in6_addr *address,
                            tarn_session_answer *answer)
 {

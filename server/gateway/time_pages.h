@@ -33,7 +33,7 @@ tarn_time_page tarn_time_page_find(const char *verb);
 const char *tarn_time_page_methods(tarn_time_page page);
 
 /// Answers. @param body  of the request; of TARN_TIME_PAGE_HISTORY none
-void tarn_time_page_answer(tarn_sessions *all, tarn_session_makers *makers, tarn_time_page page, const char *name,
+void tarn_time_page_answer(tarn_sessions *all, tarn_client_turns *makers, tarn_time_page page, const char *name,
                            const char *pass, const char *body, size_t body_bytes, const struct in6_addr *address,
                            tarn_session_answer *answer);
 

@@ -172,7 +172,8 @@ static void finish(tarn_upload *upload)
     if (upload->is_closed || upload->is_orphan || !take_line(upload)) {
         tarn_uploads_file_drop(upload->uploads, upload->session, upload->by, upload->id);
     } else {
-        kept = tarn_uploads_file_keep(upload->uploads, upload->session, upload->by, upload->id, why);
+        kept = tarn_uploads_file_keep(upload->uploads, upload->session, upload->by, upload->id, upload->plan.byte_count,
+                                      why);
     }
     if (kept != NULL) {
         upload->result.status = 201;

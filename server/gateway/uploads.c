@@ -348,7 +348,7 @@ void tarn_uploads_file_drop(const tarn_uploads *uploads, const char *session, co
 }
 
 const tarn_uploads_scene *tarn_uploads_file_keep(tarn_uploads *uploads, const char *session, const char *by,
-                                                 const char *id, tarn_text why)
+                                                 const char *id, uint64_t bytes_max, tarn_text why)
 {
     char partial[PATH_BYTES], path[PATH_BYTES];
     tarn_uploads_scene *scene = &uploads->scenes[uploads->count];
@@ -359,8 +359,10 @@ const tarn_uploads_scene *tarn_uploads_file_keep(tarn_uploads *uploads, const ch
     snprintf(scene->id, sizeof scene->id, "%s", id);
     write_path(uploads, session, by, id, PARTIAL, partial);
     write_path(uploads, session, by, id, "", path);
-    if (!read_file(partial, scene) || rename(partial, path) != 0) {
-        snprintf(why, sizeof(tarn_text), "the server can't keep it now");
+    const bool is_right = read_file(partial, scene), is_larger = is_right && scene->bytes > bytes_max;
+    if (!is_right || is_larger || rename(partial, path) != 0) {
+        snprintf(why, sizeof(tarn_text),
+                 is_larger ? "the scene's check wrote more than came" : "the server can't keep it now");
         (void)unlink(partial);
         return NULL;
     }

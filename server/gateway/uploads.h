@@ -91,10 +91,11 @@ int tarn_uploads_file_open(const tarn_uploads *uploads, const char *session, con
 /// seconds. @return what settling.done comes to once they do
 uint64_t tarn_uploads_settle(tarn_uploads *uploads);
 
-/// What was put there is right: it is kept from now on, and for good once the folder is settled. @return the scene, or
-/// NULL with a sentence in why: it is gone
+/// What was put there is right: it is kept from now on, and for good once the folder is settled.
+/// @param bytes_max  that came, for which there was room: a check that a scene has taken over may have written more
+/// @return the scene, or NULL with a sentence in why: it is gone
 const tarn_uploads_scene *tarn_uploads_file_keep(tarn_uploads *uploads, const char *session, const char *by,
-                                                 const char *id, tarn_text why);
+                                                 const char *id, uint64_t bytes_max, tarn_text why);
 
 /// It is not: it is gone.
 void tarn_uploads_file_drop(const tarn_uploads *uploads, const char *session, const char *by, const char *id);

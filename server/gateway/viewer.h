@@ -15,6 +15,7 @@
 #define TARN_SERVER_GATEWAY_VIEWER_H
 
 #include "protocol/message.h"
+#include "server/gateway/client_address.h"
 #include "server/gateway/fanout.h"
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/log_meter.h"
@@ -22,7 +23,6 @@
 #include "server/gateway/standstill.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/viewer_flight.h"
-#include "server/gateway/viewer_joins.h"
 #include "server/gateway/viewer_rate.h"
 
 #include <stdbool.h>
@@ -121,7 +121,7 @@ typedef struct tarn_viewer_list {
     uint32_t id_last;
     bool is_ending;           ///< those that come are told so
     uint32_t per_address_max; ///< that may take part from one address
-    tarn_viewer_joins joins;
+    tarn_client_turns joins;  ///< who joined of late
     tarn_log_meter closed_log;
     struct tarn_sessions *sessions;
     const struct tarn_workers *workers;

@@ -4,6 +4,7 @@
 #include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/gateway/client_address.h"
 #include "server/gateway/listener.h"
 #include "server/gateway/moderation.h"
 #include "server/gateway/presence.h"
@@ -65,8 +66,7 @@ static bool has_share(const tarn_viewer *viewer)
     uint32_t count = 0;
     for (const tarn_viewer *other = viewer->all->first; other != NULL; other = other->next) {
         const tarn_connection *connection = lws_get_opaque_user_data(other->wsi);
-        count +=
-            other->phase == TARN_VIEWER_JOINED && memcmp(&connection->client, &own->client, sizeof own->client) == 0;
+        count += other->phase == TARN_VIEWER_JOINED && tarn_client_is_one(&connection->client, &own->client);
     }
     return count < viewer->all->per_address_max || tarn_listener_is_loopback(&own->client) ||
            tarn_viewer_room_make(viewer, NULL, &own->client);
@@ -77,7 +77,8 @@ static bool comes_in_turn(const tarn_viewer *viewer)
 {
     const tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
     return tarn_listener_is_loopback(&connection->client) ||
-           tarn_viewer_joins_allow(&viewer->all->joins, &connection->client);
+           tarn_client_turn_allow(&viewer->all->joins, &connection->client, TARN_GATEWAY_JOIN_ADDRESS_MS,
+                                  TARN_GATEWAY_JOIN_ADDRESS_BURST);
 }
 
 static void on_join(tarn_viewer *viewer, const tarn_join *join)

@@ -2,12 +2,12 @@
 #include "server/gateway/viewer_room.h"
 #include "protocol/assert.h"
 #include "server/common/clock.h"
+#include "server/gateway/client_address.h"
 #include "server/gateway/listener.h"
 #include "server/gateway/session.h"
 #include "server/gateway/viewer.h"
 
 #include <libwebsockets.h>
-#include <string.h>
 
 static const char hidden_sentence[] =
     "there was no place left, and this page was hidden; it comes back when it is seen",
@@ -41,8 +41,7 @@ static tarn_viewer *find(const tarn_viewer_list *all, const tarn_session *sessio
             continue;
         }
         const tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
-        if ((client == NULL || memcmp(&connection->client, client, sizeof *client) == 0) &&
-            goes_before(viewer, found, now_ns)) {
+        if ((client == NULL || tarn_client_is_one(&connection->client, client)) && goes_before(viewer, found, now_ns)) {
             found = viewer;
         }
     }

@@ -36,7 +36,9 @@ bool tarn_visit_may(const tarn_session *session, const char *key, tarn_act act)
     snprintf(asked, sizeof asked, "%s", key);
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         const tarn_viewer *viewer = session->viewers[i];
-        may |= is_same(viewer->visit_key, asked) && tarn_role_may(viewer->role, act) && !viewer->is_muted;
+        // One that was closed is there until its socket is, as after its token's end.
+        const bool counts = viewer->phase == TARN_VIEWER_JOINED && !viewer->is_muted;
+        may |= is_same(viewer->visit_key, asked) && counts && tarn_role_may(viewer->role, act);
     }
     return may;
 }

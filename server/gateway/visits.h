@@ -10,7 +10,7 @@
 /// Draws a connection's key, once. Where nothing can be drawn it has none.
 void tarn_visit_draw(tarn_viewer *viewer);
 
-/// Whether a key lets do something to a session: a viewer that is in it has the key and may, and isn't muted.
+/// Whether a key lets do something to a session: a viewer that takes part in it has the key and may, and isn't muted.
 /// @param key  as it came; ""  gives nothing
 bool tarn_visit_may(const tarn_session *session, const char *key, tarn_act act);
 

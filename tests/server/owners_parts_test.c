@@ -1,8 +1,9 @@
-// Who counts as somebody that owners removed or muted, when it comes again; how often one address joins; locks as they
-// are kept.
+// Who counts as somebody that owners removed or muted, when it comes again; how often one address joins; what a
+// connection's key is worth; locks as they are kept.
 #include "server/common/session_frame.h"
 #include "server/gateway/barred.h"
-#include "server/gateway/viewer_joins.h"
+#include "server/gateway/client_address.h"
+#include "server/gateway/visits.h"
 #include "tests/server/test_cmocka.h"
 
 #include <arpa/inet.h>
@@ -119,16 +120,16 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return 0;
 }
 
-static bool joins(tarn_viewer_joins *joins, const char *address)
+static bool joins(tarn_client_turns *joins, const char *address)
 {
     const tarn_comer made = comer(address, "", "");
-    return tarn_viewer_joins_allow(joins, &made.address);
+    return tarn_client_turn_allow(joins, &made.address, TARN_GATEWAY_JOIN_ADDRESS_MS, TARN_GATEWAY_JOIN_ADDRESS_BURST);
 }
 
 static void test_each_address_has_turns_of_its_own_to_join(void **state)
 {
     (void)state;
-    static tarn_viewer_joins of;
+    static tarn_client_turns of;
     char other[32];
     for (int i = 0; i < TARN_GATEWAY_JOIN_ADDRESS_BURST; i++) {
         assert_true(joins(&of, "2001:db8:1:2::7"));
@@ -136,11 +137,34 @@ static void test_each_address_has_turns_of_its_own_to_join(void **state)
     assert_false(joins(&of, "2001:db8:1:2::8"));
     assert_true(joins(&of, "2001:db8:1:3::7"));
     // Who joins much is remembered, however many others come.
-    for (int i = 0; i < 10 * TARN_GATEWAY_JOIN_ADDRESSES; i++) {
+    for (int i = 0; i < 10 * TARN_GATEWAY_TURN_ADDRESSES; i++) {
         snprintf(other, sizeof other, "::ffff:192.0.%d.%d", i / 250, i % 250);
         assert_true(joins(&of, other));
     }
     assert_false(joins(&of, "2001:db8:1:2::9"));
+}
+
+/// A connection's key is worth what its viewer may while it takes part: not before, and not while it is being closed.
+static void test_a_connections_key_counts_while_its_viewer_takes_part(void **state)
+{
+    (void)state;
+    static tarn_session session;
+    static tarn_viewer viewer = {.visit_key = "0123456789abcdef0123456789abcdef", .role = TARN_ROLE_OWN};
+    static const char other[] = "0123456789abcdef0123456789abcdee";
+    session.viewers[session.viewer_count++] = &viewer;
+    for (int phase = TARN_VIEWER_NEW; phase <= TARN_VIEWER_CLOSING; phase++) {
+        viewer.phase = (tarn_viewer_phase)phase;
+        assert_int_equal(tarn_visit_may(&session, viewer.visit_key, TARN_ACT_HTTP_HISTORY),
+                         phase == TARN_VIEWER_JOINED);
+        assert_false(tarn_visit_may(&session, other, TARN_ACT_HTTP_HISTORY));
+    }
+    viewer.phase = TARN_VIEWER_JOINED;
+    assert_false(tarn_visit_may(&session, viewer.visit_key, TARN_ACT_HTTP_END));
+    viewer.is_muted = true;
+    assert_false(tarn_visit_may(&session, viewer.visit_key, TARN_ACT_HTTP_HISTORY));
+    viewer.is_muted = false;
+    viewer.role = TARN_ROLE_PLAY;
+    assert_false(tarn_visit_may(&session, viewer.visit_key, TARN_ACT_HTTP_HISTORY));
 }
 
 static void test_what_was_kept_before_there_were_locks_speeds_and_probes_is_read(void **state)
@@ -194,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_a_token_is_kept_out_wherever_it_comes_from),
         cmocka_unit_test(test_leaving_a_token_away_lets_nobody_in),
         cmocka_unit_test(test_muting_lasts_until_it_is_taken_back_and_removing_does_not),
+        cmocka_unit_test(test_a_connections_key_counts_while_its_viewer_takes_part),
         cmocka_unit_test(test_what_was_kept_before_there_were_locks_speeds_and_probes_is_read),
         cmocka_unit_test(test_each_address_has_turns_of_its_own_to_join),
         cmocka_unit_test(test_where_all_places_are_taken_the_oldest_is_forgotten),

@@ -1,8 +1,10 @@
 // The page over HTTP: types, caching, headers, and that nothing but the page can be had.
+#include "server/gateway/gateway_limits.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -340,6 +342,39 @@ static void test_scenes_that_come_while_it_runs_can_be_loaded(void **state)
     rmdir(folder);
 }
 
+/// A large file is read before any of it is sent, by the thread that serves all: one client has its share of that,
+/// whatever it takes of the answers.
+static void test_one_client_has_so_much_read_of_scenes(void **state)
+{
+    (void)state;
+    enum { FILE_BYTES = TARN_GATEWAY_PAGE_BYTES_MAX, TIMES_MAX = 500 };
+    static const char pool[] = TARN_TEST_SCENES "/small-pool.json";
+    static const char one[] = "X-Forwarded-For: 2001:db8::1\r\n", other[] = "X-Forwarded-For: 2001:db8:0:1::1\r\n";
+    static server_process own;
+    char folder[] = "/tmp/tarn-large-XXXXXX", file[64];
+    int status = 200, times = 0;
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/large.obj", folder);
+    const int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, FILE_BYTES), 0);
+    close(fd);
+    server_start(&own, (const char *[]){"--scenes", folder, "--scene", pool, "--trusted-proxy", "127.0.0.0/8", NULL});
+    while (status == 200 && times < TIMES_MAX) {
+        status = server_http(own.port, "HEAD", "/scenes/large.obj", one, answer, sizeof answer);
+        times++;
+    }
+    assert_int_equal(status, 429);
+    assert_true(times > TARN_GATEWAY_SCENE_PIECES_BURST / (FILE_BYTES / TARN_GATEWAY_SCENE_PIECE_BYTES));
+    assert_int_equal(server_http(own.port, "HEAD", "/sessions/main/scene/small-pool.json", one, answer, sizeof answer),
+                     429);
+    assert_int_equal(server_http(own.port, "HEAD", "/scenes/large.obj", other, answer, sizeof answer), 200);
+    assert_int_equal(server_http(own.port, "HEAD", "/scenes/large.obj", NULL, answer, sizeof answer), 200);
+    server_stop(&own);
+    unlink(file);
+    rmdir(folder);
+}
+
 static void test_health_and_metrics_tell_how_it_goes(void **state)
 {
     (void)state;
@@ -611,12 +646,20 @@ static void test_an_address_has_its_share(void **state)
         }
     }
     ws_client_headers = "";
-    const int expected[] = {201, 201, 429, 201};
-    for (int i = 0; i < 4; i++) {
-        snprintf(headers, sizeof headers, "Content-Type: application/json\r\n%s", i < 3 ? first : second);
-        assert_int_equal(
-            server_request(own.port, "POST", "/sessions", headers, "{\"scene\":\"small-pool\"}", answer, sizeof answer),
-            expected[i]);
+    // Whoever has an address of IPv6 has its network, from which each request may come by another one.
+    static const struct {
+        const char *from;
+        int expected;
+    } makers[] = {{"192.0.2.1", 201},   {"192.0.2.1", 201},        {"192.0.2.1", 429},
+                  {"192.0.2.2", 201},   {"2001:db8::1", 201},      {"2001:db8::2", 201},
+                  {"2001:db8::3", 429}, {"2001:db8:0:0:7::", 429}, {"2001:db8:0:1::", 201}};
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
+        snprintf(headers, sizeof headers, "Content-Type: application/json\r\nX-Forwarded-For: %s\r\n", makers[i].from);
+        const int status =
+            server_request(own.port, "POST", "/sessions", headers, "{\"scene\":\"small-pool\"}", answer, sizeof answer);
+        if (status != makers[i].expected) {
+            fail_msg("the request %zu of %s gives %d: %s", i, makers[i].from, status, answer);
+        }
     }
     // A page of this host must have come the way that the proxy says.
     static const char pages[][128] = {"X-Forwarded-Proto: https\r\nOrigin: https://127.0.0.1\r\n",
@@ -661,6 +704,7 @@ int main(void)
         cmocka_unit_test(test_requests_that_are_no_http_harm_nobody),
         cmocka_unit_test(test_idle_connections_keep_nobody_out),
         cmocka_unit_test(test_an_address_has_its_share),
+        cmocka_unit_test(test_one_client_has_so_much_read_of_scenes),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ANSWER_BYTES = 8192 };
@@ -425,6 +426,34 @@ static void expect_refused(const char *pass, const char *sentence)
     assert_int_equal(make_tank(pass), 403);
 }
 
+/// A token of another issuer, with all claims and an id of its own, as long as they may be: it opens over HTTP what it
+/// opens by WebSocket.
+static void test_a_long_token_opens_over_http_too(void **state)
+{
+    (void)state;
+    tarn_token_keys keys;
+    tarn_text why;
+    tarn_pass pass;
+    char path[96];
+    const int64_t now_s = time(NULL);
+    const tarn_token token = {.id = "0123456789abcdef0123456789ABCDEF",
+                              .session = "main",
+                              .role = TARN_ROLE_OWN,
+                              .issued_s = now_s - 60,
+                              .from_s = now_s - 60,
+                              .until_s = now_s + 3600};
+    start_with_store(NULL, NULL);
+    snprintf(path, sizeof path, "%s/secret", store);
+    assert_int_equal(tarn_token_keys_read(&keys, path, why), TARN_OK);
+    assert_int_equal(tarn_token_write(&token, &keys.keys[0], pass), TARN_OK);
+    assert_true(strlen(pass) > 255);
+    assert_int_equal(role_of("main", pass), TARN_ROLE_OWN);
+    assert_int_equal(
+        server_request(server.port, "GET", "/sessions/main/history", bearer(pass), NULL, answer, sizeof answer), 200);
+    assert_int_equal(make_tank(pass), 201);
+    server_stop(&server);
+}
+
 static void test_wrong_tokens_open_nothing(void **state)
 {
     (void)state;
@@ -612,6 +641,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_guests_of_earlier_tanks_may_no_more_than_now, make_store, remove_store),
         cmocka_unit_test(test_requests_name_this_machine),
         cmocka_unit_test_setup_teardown(test_tokens_open_what_keys_open, make_store, remove_store),
+        cmocka_unit_test_setup_teardown(test_a_long_token_opens_over_http_too, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_wrong_tokens_open_nothing, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_who_was_removed_reads_no_scene, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_who_came_by_a_token_goes_with_it, make_store, remove_store),

@@ -21,7 +21,8 @@ enum {
 
 static server_process server;
 static ws_client viewers[TARN_GATEWAY_CONNECTIONS_MAX];
-static int viewer_count;
+static const char *network; ///< NULL, or the beginning of the addresses that viewers come from, each by one of its own
+static int viewer_count, come_count;
 
 static void start(const char *const *options)
 {
@@ -40,6 +41,7 @@ static int stop(void **state)
     }
     viewer_count = 0;
     ws_client_headers = "";
+    network = NULL;
     server_descriptors_max = 0;
     server_stop(&server);
     return 0;
@@ -54,7 +56,12 @@ static void hide(ws_client *viewer, bool is_hidden)
 /// Comes in. @return 0, or what it was refused with: an HTTP status or a close code
 static unsigned come(ws_client *viewer, bool is_hidden)
 {
+    static char header[64];
     tarn_message message;
+    if (network != NULL) {
+        snprintf(header, sizeof header, "X-Forwarded-For: %s%x\r\n", network, (unsigned)++come_count);
+        ws_client_headers = header;
+    }
     const int status = ws_client_open(viewer, server.port, "/ws", "tarn.v1", NULL);
     if (status != 101) {
         return status > 0 ? (unsigned)status : 1;
@@ -150,7 +157,7 @@ static void test_a_hidden_viewer_makes_room_in_its_address_share(void **state)
 {
     (void)state;
     server_descriptors_max = DESCRIPTORS;
-    ws_client_headers = "X-Forwarded-For: 192.0.2.1\r\n";
+    network = "2001:db8::";
     start((const char *[]){"--trusted-proxy", "127.0.0.1", NULL});
     assert_int_equal(fill(), CLOSE_FULL);
     assert_true(viewer_count < DESCRIPTORS / 4);

@@ -5,12 +5,14 @@
 #include "server/common/token_files.h"
 #include "tests/server/test_cmocka.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -364,6 +366,49 @@ static void test_what_is_revoked_and_issued_is_kept_line_by_line(void **state)
                            "two times in seconds and a note, with tabs between them"));
 }
 
+static void test_a_last_line_without_an_end_stays_a_line_of_its_own(void **state)
+{
+    (void)state;
+    static tarn_tokens_revoked revoked;
+    static const tarn_token_issued issued = {{"a1", "main", TARN_ROLE_OWN, 5, 0, 7}, "for Ada, tonight"};
+    tarn_text why = "";
+    char line[256];
+    put("revoked", "a1", 2, 0600);
+    assert_int_equal(tarn_tokens_revoke(in_folder("revoked"), "a2", why), TARN_OK);
+    assert_int_equal(tarn_tokens_revoked_read(&revoked, in_folder("revoked"), why), TARN_OK);
+    assert_int_equal(revoked.count, 2);
+    assert_true(tarn_tokens_revoked_has(&revoked, "a1"));
+    assert_true(tarn_tokens_revoked_has(&revoked, "a2"));
+    put("tokens", "x\town\ts\t1\t2\tnote", 16, 0600);
+    issued_count = 0;
+    assert_int_equal(tarn_tokens_note(in_folder("tokens"), &issued, why), TARN_OK);
+    assert_int_equal(tarn_tokens_issued_read(in_folder("tokens"), on_issued, line, why), TARN_OK);
+    assert_int_equal(issued_count, 2);
+    assert_string_equal(line, "a1 2 main 5 7 for Ada, tonight");
+}
+
+/// The disk takes the beginning of a line alone: that is said, and the file is as it was.
+static void test_a_line_that_does_not_fit_on_the_disk_leaves_nothing(void **state)
+{
+    (void)state;
+    static tarn_tokens_revoked revoked;
+    struct rlimit own, few;
+    struct stat about;
+    tarn_text why = "";
+    put("revoked", "a1\n", 3, 0600);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &own), 0);
+    few = (struct rlimit){.rlim_cur = 5, .rlim_max = own.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    const tarn_status status = tarn_tokens_revoke(in_folder("revoked"), "b234", why);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &own), 0);
+    assert_int_equal(status, TARN_E_IO);
+    assert_non_null(strstr(why, strerror(ENOSPC)));
+    assert_int_equal(stat(in_folder("revoked"), &about), 0);
+    assert_int_equal(about.st_size, 3);
+    assert_int_equal(tarn_tokens_revoked_read(&revoked, in_folder("revoked"), why), TARN_OK);
+    assert_int_equal(revoked.count, 1);
+}
+
 /// Lines of tokens that were damaged in one way each: what is whole is listed, and what isn't is said.
 static void test_damaged_lists_of_tokens_are_named(void **state)
 {
@@ -425,6 +470,8 @@ int main(void)
         cmocka_unit_test(test_base64url_has_one_way_to_write_bytes),
         cmocka_unit_test(test_files_of_keys),
         cmocka_unit_test(test_what_is_revoked_and_issued_is_kept_line_by_line),
+        cmocka_unit_test(test_a_last_line_without_an_end_stays_a_line_of_its_own),
+        cmocka_unit_test(test_a_line_that_does_not_fit_on_the_disk_leaves_nothing),
         cmocka_unit_test(test_damaged_lists_of_tokens_are_named),
         cmocka_unit_test(test_the_tool_fails_on_a_damaged_list),
     };

@@ -59,7 +59,8 @@ static int set_up(void **state)
         viewers[i].session = i == NEWCOMER ? NULL : &sessions[i % 2];
         viewers[i].spoke_ns = now_ms * 1000000;
         viewers[i].wsi = (struct lws *)(void *)&connections[i];
-        connections[i].client.s6_addr[15] = (uint8_t)(i / 3);
+        connections[i].client.s6_addr[7] = (uint8_t)(i / 3); // the last byte of an IPv6 network
+        connections[i].client.s6_addr[15] = (uint8_t)i;
     }
     return 0;
 }
