@@ -68,6 +68,11 @@ const char *tarn_device_error(const tarn_device *device)
     return device->error;
 }
 
+const char *tarn_device_refused(const tarn_device *device)
+{
+    return device->refused;
+}
+
 bool tarn_device_is_host(const tarn_device *device)
 {
     return device->is_host;

@@ -50,6 +50,7 @@ struct tarn_device {
     tarn_yield yield; // its functions are NULL where nobody is to be let in
     char name[TARN_DEVICE_NAME_BYTES];
     char error[TARN_DEVICE_ERROR_BYTES];
+    char refused[TARN_DEVICE_ERROR_BYTES]; // what it goes without
 };
 
 /// The first member of every queue kind's own structure.
