@@ -112,10 +112,18 @@ static bool encode(stage *s, uint32_t index, gpu_outcome *out)
     return true;
 }
 
-/// Probes of all kinds that the tank may have, from corner to corner.
+static void add_probe(const tarn_tank_desc *desc, const tarn_probe *wanted, tarn_probe probe[TARN_PROBES_MAX],
+                      uint32_t *count)
+{
+    if (*count < TARN_PROBES_MAX && tarn_probe_check(desc, wanted, NULL, 0) == TARN_OK) {
+        probe[(*count)++] = *wanted;
+    }
+}
+
+/// Probes of all kinds that the tank may have: from corner to corner, on the wall in the plane x = 0, on all solids.
 static uint32_t choose_probes(const tarn_tank_desc *desc, tarn_probe *probe)
 {
-    enum { EACH = 8 };
+    enum { EACH = 8, SPREAD = 3 };
     uint32_t count = 0;
     float size_m[3];
     for (int a = 0; a < 3; a++) {
@@ -123,15 +131,19 @@ static uint32_t choose_probes(const tarn_tank_desc *desc, tarn_probe *probe)
     }
     for (uint32_t i = 0; i < EACH; i++) {
         const float t = (float)i / (EACH - 1), x = t * size_m[0], z = (1.0f - t) * size_m[2];
-        const tarn_probe kinds[TARN_PROBE_KIND_COUNT] = {
+        const tarn_probe kinds[SPREAD] = {
             {.kind = TARN_PROBE_POINT, .points_m = {{x, 0.5f * t * size_m[1], z}}},
             {.kind = TARN_PROBE_GAUGE, .points_m = {{x, 0.0f, z}, {(1.0f - t) * size_m[0], size_m[1], z}}},
             {.kind = TARN_PROBE_FLUX, .points_m = {{x, 0.0f, 0.0f}, {x, size_m[1], 0.0f}, {x, 0.0f, size_m[2]}}}};
-        for (int kind = 0; kind < TARN_PROBE_KIND_COUNT; kind++) {
-            if (tarn_probe_check(desc, &kinds[kind], NULL, 0) == TARN_OK) {
-                probe[count++] = kinds[kind];
-            }
+        for (int kind = 0; kind < SPREAD; kind++) {
+            add_probe(desc, &kinds[kind], probe, &count);
         }
+    }
+    const tarn_probe wall = {.kind = TARN_PROBE_WALL,
+                             .points_m = {{0}, {0.0f, size_m[1], 0.0f}, {0.0f, 0.0f, size_m[2]}}};
+    add_probe(desc, &wall, probe, &count);
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        add_probe(desc, &(tarn_probe){.kind = TARN_PROBE_FORCE, .solid = i}, probe, &count);
     }
     return count;
 }
