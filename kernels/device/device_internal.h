@@ -57,6 +57,7 @@ struct tarn_device {
 struct tarn_queue {
     tarn_device *device;
     bool in_repeat, in_chain;            // whose body is being called
+    uint32_t recorded;                   // replays
     double mark_s[TARN_QUEUE_MARKS_MAX]; // where the device has no `mark`
 };
 

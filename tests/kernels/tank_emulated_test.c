@@ -268,6 +268,7 @@ static void profile_across_chains(void **state)
         tank->grid.chain_tiles = tiles[i];
         assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
         assert_int_equal(tank->grid.chain_level > 0, tiles[i] == 2);
+        assert_int_equal(tarn_queue_recorded(tank->grid.queue), i + 1);
         const uint32_t count = tarn_tank_profile_get(tank, names, seconds, true);
         assert_int_equal(seconds_of("matrix", names, seconds, count) > 0.0, tiles[i] == 2);
         assert_int_equal(seconds_of("pressure", names, seconds, count) > 0.0, tiles[i] == 2);
