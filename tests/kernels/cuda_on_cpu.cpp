@@ -37,7 +37,7 @@ constexpr uint32_t BLOCKS_MAX = 3;       // of a launch: few, so that blocks str
 constexpr uint32_t CHAIN_BLOCKS_MAX = 8; // side by side: so many that launches leave some of them out
 constexpr uint32_t CHAIN_BLOCKS[] = {CHAIN_BLOCKS_MAX, 3, 5}; // by the order of lanes
 constexpr uint32_t CHAIN_LANES_MAX = CHAIN_BLOCKS_MAX * 512;
-constexpr int IDLE_TURNS_MAX = 1000; // in which blocks do nothing but wait for each other
+constexpr uint32_t IDLE_TURNS_MAX = 1000; // in which blocks do nothing but wait for each other
 constexpr uint32_t WARPS_MAX = CHAIN_LANES_MAX / 32;
 constexpr int ORDERS = 8;
 
@@ -182,6 +182,19 @@ class turn_order {
         }
         return order_;
     }
+    /// Where lanes are shuffled, a block that falls behind, as far as the others of a chain can do without it.
+    /// @param is_awaited  whether they do nothing but wait
+    uint32_t laggard(uint32_t blocks, bool is_awaited)
+    {
+        if (index_ < 2 || blocks < 2) {
+            return UINT32_MAX;
+        }
+        if (is_awaited) {
+            laggard_ = static_cast<uint32_t>(chance_()) % blocks;
+            return UINT32_MAX;
+        }
+        return laggard_;
+    }
     int rubbish() const
     {
         return index_ % 2 == 0 ? 0xa5 : 0xff;
@@ -190,6 +203,7 @@ class turn_order {
   private:
     int index_;
     std::minstd_rand chance_;
+    uint32_t laggard_ = 0;
     std::vector<uint32_t> order_;
 };
 
@@ -197,18 +211,21 @@ class turn_order {
 uint32_t turn(turn_order &order)
 {
     const uint32_t count = blockDim.x * running.blocks;
+    static uint32_t idle_turns;
+    static bool is_awaited;
+    const uint32_t laggard = order.laggard(running.blocks, is_awaited);
     uint32_t ended = 0, ran = 0;
     paused = 0;
     for (const uint32_t i : order.next(count)) {
-        if (states[i] == waits::nothing) {
+        if (states[i] == waits::nothing && i / blockDim.x != laggard) {
             to_lane(i);
             ran++;
         }
         ended += states[i] == waits::ended;
     }
-    static int idle_turns;
-    idle_turns = ran > 0 && ran == paused ? idle_turns + 1 : 0;
-    if ((ran == 0 && ended < count) || idle_turns > IDLE_TURNS_MAX) {
+    is_awaited = ran == paused;
+    idle_turns = ran > 0 && is_awaited ? idle_turns + 1 : 0;
+    if ((ran == 0 && ended < count && laggard == UINT32_MAX) || idle_turns > IDLE_TURNS_MAX) {
         for (uint32_t b = 0; b < running.blocks; b++) {
             fprintf(stderr, "a barrier was reached by %u of %u lanes\n", block_waiting[b], blockDim.x);
         }
