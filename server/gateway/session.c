@@ -103,8 +103,9 @@ static void send_audience(tarn_session *session, uint32_t count)
     message.audience.viewer_count = count;
     tarn_session_carried(session, &message.audience);
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (tarn_session_post(session, &message, key, true) == TARN_OK) {
-        session->audience_told = count;
+    const bool is_told = tarn_session_post(session, &message, key, true) == TARN_OK;
+    session->audience_told = is_told ? count : UINT32_MAX; // what the tank has is nobody's guess: the tick tries again
+    if (is_told) {
         session->carried_told = message.audience;
     }
 }
@@ -360,6 +361,13 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
     }
 }
 
+/// The tick makes the tank: now something lacks for it.
+static void owe_tank(tarn_session *session, bool resumes)
+{
+    session->is_owed = session->pending = true;
+    session->resumes = resumes;
+}
+
 void tarn_session_make_tank(tarn_session *session)
 {
     if (tarn_session_awaits_older(session)) {
@@ -367,10 +375,9 @@ void tarn_session_make_tank(tarn_session *session)
     }
     tarn_session_box_open(&session->box_fd);
     const bool resumes = session->was_made && !session->is_afresh_asked;
-    session->is_owed = !tarn_session_box_can_go(session->box_fd);
-    if (session->is_owed) { // without the box, what is in it would be taken for the tank's newest state later
-        session->pending = true;
-        session->resumes = resumes;
+    session->is_owed = false;
+    if (!tarn_session_box_can_go(session->box_fd)) { // without it, what is in it would be taken for the newest later
+        owe_tank(session, resumes);
         return;
     }
     tarn_ipc_load load = {.paused = session->state.paused, .resumes = resumes, .box = session->box_fd};
@@ -380,7 +387,10 @@ void tarn_session_make_tank(tarn_session *session)
         session->gone_count = 0; // the worker doesn't know them
         tarn_worker_sent_forget(&session->worker->sent, session->id);
     }
-    tarn_session_send_load(session, &load);
+    if (tarn_session_send_load(session, &load) == TARN_E_LIMIT) { // so many others are made
+        owe_tank(session, resumes);
+        return;
+    }
     send_audience(session, audience(session));
     tarn_session_probes_again(session);
     tarn_session_keep(session);

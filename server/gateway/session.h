@@ -54,7 +54,7 @@ typedef struct tarn_session {
     bool was_made;                                  ///< its tank has been there
     int box_fd;                                     ///< owned: its black box (server/worker/black_box.h); 0: none
     tarn_session_past past;                         ///< what is being done with it
-    bool is_owed;                                   ///< its tank is to be made as soon as the box can go along
+    bool is_owed;                                   ///< its tank is to be made as soon as that can be asked for
     bool is_failing;                                ///< it can't be kept, as its owners were told
     bool is_held_back;                              ///< it began anew too often to be kept, as its owners were told
     int kept_fd;                                    ///< the box that the store has

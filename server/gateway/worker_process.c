@@ -589,13 +589,20 @@ static bool is_present(const tarn_ipc_present *present, uint32_t viewer_id)
     return false;
 }
 
+/// Whether the next worker is to have it, too. That a viewer lets go of everything in any case: the box may know it as
+/// held still. Of anything else, what is no more may be what ends workers.
+static bool comes_again(const tarn_worker_queue_entry *entry, const tarn_ipc_present *present)
+{
+    return entry->kind == TARN_IPC_VIEWER_GONE ||
+           (entry->times < TARN_GATEWAY_WORKER_SENT_TIMES_MAX && is_present(present, entry->key.viewer_id));
+}
+
 bool tarn_worker_process_send_again(tarn_worker_process *worker, uint32_t tank, const tarn_ipc_present *present,
                                     uint64_t *at, uint64_t until)
 {
     static tarn_worker_queue_entry entry; // large
     while (tarn_worker_sent_next(&worker->sent, at, until, tank, &entry)) {
-        if (entry.times < TARN_GATEWAY_WORKER_SENT_TIMES_MAX && // what is no more may be what ends it
-            is_present(present, entry.key.viewer_id) &&
+        if (comes_again(&entry, present) &&
             (worker->fd < 0 || tarn_worker_queue_put(&worker->queue, &entry, entry.bytes) != TARN_OK)) {
             return false;
         }

@@ -92,11 +92,19 @@ static void remove_older_move(tarn_worker_queue *queue, const tarn_worker_queue_
     }
 }
 
+/// Whether it is one that another of the same kind follows anyway. What the gateway itself says with one it says once,
+/// and takes it as told.
+static bool gives_way(bool is_move, const tarn_worker_queue_key *key)
+{
+    return is_move && key->viewer_id != 0;
+}
+
 /// Only one whose bytes have a large place, where that is what lacks.
 static bool remove_oldest_move(tarn_worker_queue *queue, bool is_large)
 {
     for (uint32_t i = first_whole(queue); i < queue->count; i++) {
-        if (!entry_at(queue, i)->is_move || (is_large && entry_at(queue, i)->large == 0)) {
+        const tarn_worker_queue_entry *entry = entry_at(queue, i);
+        if (!gives_way(entry->is_move, &entry->key) || (is_large && entry->large == 0)) {
             continue;
         }
         remove_at(queue, i);
@@ -140,8 +148,8 @@ static bool take_place(tarn_worker_queue *queue, tarn_worker_queue_entry *entry,
     return entry->large > 0;
 }
 
-/// Makes room for a message at the end. @return TARN_OK, TARN_E_LIMIT (no place for an edge) or TARN_E_SPACE: the
-/// message is a move that gives way itself
+/// Makes room for a message at the end. @return TARN_OK, TARN_E_LIMIT (no place for one that doesn't give way) or
+/// TARN_E_SPACE: the message gives way itself
 static tarn_status make_room(tarn_worker_queue *queue, const tarn_worker_queue_key *key, bool is_move, bool is_large)
 {
     TARN_ASSERT(queue->count <= TARN_GATEWAY_WORKER_QUEUE_MAX);
@@ -157,8 +165,8 @@ static tarn_status make_room(tarn_worker_queue *queue, const tarn_worker_queue_k
     if (queue->count < TARN_GATEWAY_WORKER_QUEUE_MAX || remove_oldest_move(queue, false)) {
         return TARN_OK;
     }
-    queue->coalesced += is_move;
-    return is_move ? TARN_E_SPACE : TARN_E_LIMIT;
+    queue->coalesced += gives_way(is_move, key);
+    return gives_way(is_move, key) ? TARN_E_SPACE : TARN_E_LIMIT;
 }
 
 /// Where a message has its descriptor; a zero, where none goes along with its kind.

@@ -3,11 +3,13 @@
 ///
 /// - a move (an input that only says where something is now) takes the place of a waiting move with the same key, if
 ///   nothing else with that key came in between;
-/// - when all places are taken, the oldest move gives way; large messages, which are moves, have places of their own
-///   for their bytes;
-/// - edges (presses, releases, controls, everything else) are never dropped: without a place for one, the push fails,
-///   and whoever sent it is to be told. No viewer may have more than TARN_GATEWAY_WORKER_QUEUE_SHARE of them waiting,
-///   and TARN_GATEWAY_WORKER_QUEUE_OWN places are for the gateway's own messages, whose key names no viewer.
+/// - when all places are taken, the oldest move of a viewer gives way; large messages, which are such moves, have
+/// places
+///   of their own for their bytes;
+/// - edges (presses, releases, controls, everything else) are never dropped, nor are the gateway's own moves, of which
+///   there is one for each tank and kind: without a place for one, the push fails, and whoever sent it is to be told,
+///   or tries again. No viewer may have more than TARN_GATEWAY_WORKER_QUEUE_SHARE of them waiting, and
+///   TARN_GATEWAY_WORKER_QUEUE_OWN places are for the gateway's own messages, whose key names no viewer.
 ///
 /// A message that a descriptor goes along with has its own copy of that.
 ///
@@ -56,12 +58,13 @@ typedef struct tarn_worker_queue {
 
 void tarn_worker_queue_clear(tarn_worker_queue *queue);
 
-/// @return TARN_OK, TARN_E_LIMIT (no place for an edge), or what tarn_ipc_write returned
+/// @return TARN_OK (also for a viewer's move without a place, which gives way itself), TARN_E_LIMIT (no place for
+/// anything else), or what tarn_ipc_write returned
 tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
                                    bool is_move);
 
 /// Appends an entry that was made before, as if its message were pushed. Its descriptor goes along.
-/// @return TARN_OK or TARN_E_LIMIT; a move may give way itself
+/// @return TARN_OK or TARN_E_LIMIT; a viewer's move may give way itself
 tarn_status tarn_worker_queue_put(tarn_worker_queue *queue, tarn_worker_queue_entry *entry, const uint8_t *bytes);
 
 /// Moves what waits in another queue here, in order, as if it had been pushed here; of that one nothing may have been

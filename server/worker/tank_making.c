@@ -47,6 +47,25 @@ static tarn_status start(tarn_worker_tank *tank, const tarn_ipc_load *load, cons
     return tarn_worker_tank_look(tank);
 }
 
+/// What was kept is of no use, as viewers are told: the tank is to start afresh. @return TARN_OK or TARN_E_DEVICE
+static tarn_status give_up_kept(tarn_worker_tank *tank, tarn_status failure)
+{
+    snprintf(tank->notice, sizeof tank->notice, "what was kept of \"%s\" is of no use (%s); the tank starts afresh",
+             tank->scene.name, tarn_status_text(failure));
+    tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u: %s", tank->id, tank->notice);
+    tarn_worker_tank_let_go(tank);
+    return tarn_tank_reset(tank->tank) == TARN_OK ? TARN_OK : TARN_E_DEVICE;
+}
+
+/// A tank that was made can't be: it is no more. @param why  receives a sentence  @return failure
+static tarn_status refuse(tarn_worker_tank *tank, tarn_status failure, tarn_text why)
+{
+    snprintf(why, sizeof(tarn_text), "scene \"%s\": it can't go on or begin: %s", tank->scene.name,
+             tarn_status_text(failure));
+    tarn_worker_tank_unmake(tank);
+    return failure;
+}
+
 /// Goes on from what a worker that is no more has left, where that can be.
 /// @return TARN_E_NOT_FOUND: the tank is to start afresh
 static tarn_status resume(tarn_worker_tank *tank, const tarn_ipc_load *load)
@@ -62,11 +81,7 @@ static tarn_status resume(tarn_worker_tank *tank, const tarn_ipc_load *load)
     if (status == TARN_OK || status == TARN_E_DEVICE || status == TARN_E_MEMORY) { // there may be some later
         return status;
     }
-    snprintf(tank->notice, sizeof tank->notice, "what was kept of \"%s\" is of no use (%s); the tank starts afresh",
-             tank->scene.name, tarn_status_text(status));
-    tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.tank = tank->id}, "tank %u: %s", tank->id, tank->notice);
-    tarn_worker_tank_let_go(tank);
-    return tarn_tank_reset(tank->tank) == TARN_OK ? TARN_E_NOT_FOUND : TARN_E_DEVICE;
+    return give_up_kept(tank, status) == TARN_OK ? TARN_E_NOT_FOUND : TARN_E_DEVICE;
 }
 
 /// The scene that a tank is made from, itself.
@@ -118,8 +133,42 @@ static tarn_status pause_as_asked(tarn_worker_tank *tank, bool is_paused)
     return status;
 }
 
-/// Goes on from a box that was filled elsewhere. The first that is kept there is the tank as it then is: what led to it
-/// was made before. @return as tarn_worker_tank_load
+/// Goes on from its box, which was filled elsewhere. The first that is kept there is the tank as it then is: what led
+/// to it was made before.
+static tarn_status go_on_elsewhere(tarn_worker_tank *tank, const tarn_ipc_load *load, const tarn_scene_pack *pack)
+{
+    tarn_black_box_rest rest;
+    tarn_status status = tarn_black_box_find(&tank->snapshot.box, load->scene, &rest) ? tarn_worker_resume(tank, &rest)
+                                                                                      : TARN_E_NOT_FOUND;
+    if (status == TARN_OK && load->resumes == TARN_IPC_GOES_BACK) {
+        status = pause_as_asked(tank, load->paused);
+    }
+    if (status == TARN_OK) {
+        tarn_snapshot_adopt(&tank->snapshot, tank->tank, tank->step, tank->box_fd, pack);
+        if (load->resumes == TARN_IPC_GOES_BACK) {
+            tarn_worker_tank_log_presses(tank); // the box of the past doesn't know what has been done since
+        }
+    }
+    return status;
+}
+
+/// What is to become of a tank that couldn't go on, where there was none before. It is no more if the gateway has
+/// something to try again: the same when there is more memory, or the tank as it was before it was to go back.
+static tarn_status begin_instead(tarn_worker_tank *tank, const tarn_ipc_load *load, const tarn_scene_pack *pack,
+                                 tarn_status failure, tarn_text why)
+{
+    if (failure == TARN_E_MEMORY || load->resumes == TARN_IPC_GOES_BACK) {
+        return refuse(tank, failure, why);
+    }
+    tarn_status status = give_up_kept(tank, failure);
+    if (status == TARN_OK) {
+        status = start(tank, load, pack);
+    }
+    return status == TARN_OK || status == TARN_E_DEVICE ? status : refuse(tank, status, why);
+}
+
+/// Goes on from the box that came along. A tank that is there stays what it is where that can't be.
+/// @return as tarn_worker_tank_load
 static tarn_status load_box(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
                             const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
                             tarn_text why)
@@ -140,16 +189,9 @@ static tarn_status load_box(tarn_worker_tank *tank, tarn_device *device, const c
         return status;
     }
     tank->box_fd = box_fd;
-    status = tarn_black_box_find(&tank->snapshot.box, load->scene, &rest) ? tarn_worker_resume(tank, &rest)
-                                                                          : TARN_E_NOT_FOUND;
-    if (status == TARN_OK && load->resumes == TARN_IPC_GOES_BACK) {
-        status = pause_as_asked(tank, load->paused);
-    }
-    if (status == TARN_OK) {
-        tarn_snapshot_adopt(&tank->snapshot, tank->tank, tank->step, box_fd, &from.pack);
-        if (load->resumes == TARN_IPC_GOES_BACK) {
-            tarn_worker_tank_log_presses(tank); // the box of the past doesn't know what has been done since
-        }
+    status = go_on_elsewhere(tank, load, &from.pack);
+    if (status != TARN_OK && status != TARN_E_DEVICE && !was_there) {
+        status = begin_instead(tank, load, &from.pack, status, why);
     }
     tarn_scene_pack_free(&from.pack);
     if (status == TARN_OK || status == TARN_E_DEVICE || !was_there) {
@@ -195,10 +237,5 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
         tarn_snapshot_adopt(&tank->snapshot, tank->tank, tank->step, tank->box_fd, &from.pack);
     }
     tarn_scene_pack_free(&from.pack);
-    if (status != TARN_OK) {
-        snprintf(why, sizeof(tarn_text), "scene \"%s\": it can't go on or begin: %s", tank->scene.name,
-                 tarn_status_text(status));
-        tarn_worker_tank_unmake(tank);
-    }
-    return status;
+    return status == TARN_OK ? TARN_OK : refuse(tank, status, why);
 }

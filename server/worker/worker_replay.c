@@ -97,11 +97,25 @@ static bool is_its(const tarn_worker_tank *tank, const tarn_ipc_replay *piece)
            piece->at.held == feed->held;
 }
 
+/// From when on it stands no longer for the piece that was asked for.
+static uint64_t live_ns(const tarn_worker_replay *replay)
+{
+    return replay->asked_ns + TARN_WORKER_REPLAY_MS_MAX * (uint64_t)1000000;
+}
+
+uint64_t tarn_worker_replay_tell_ns(const tarn_worker_tank *tank)
+{
+    const tarn_worker_replay *replay = &tank->replay;
+    if (replay->has_piece || (!replay->is_asked && tarn_replay_feed_wants(&replay->feed))) {
+        return 0;
+    }
+    return replay->is_asked && tarn_worker_replay_waits(tank) ? live_ns(replay) : UINT64_MAX;
+}
+
 bool tarn_worker_replay_settle(tarn_worker_tank *tank, uint64_t now_ns)
 {
     tarn_worker_replay *replay = &tank->replay;
     const bool stood = tarn_worker_replay_waits(tank);
-    const uint64_t limit_ns = TARN_WORKER_REPLAY_MS_MAX * (uint64_t)1000000;
     if (replay->has_piece && is_its(tank, &replay->piece)) {
         tarn_status status = read_piece(replay->fd, tarn_replay_feed_space(&replay->feed), replay->piece.byte_count);
         if (status == TARN_OK) {
@@ -113,7 +127,7 @@ bool tarn_worker_replay_settle(tarn_worker_tank *tank, uint64_t now_ns)
         }
     }
     close_piece(tank);
-    if (tarn_worker_replay_waits(tank) && replay->is_asked && now_ns - replay->asked_ns > limit_ns) {
+    if (tarn_worker_replay_waits(tank) && replay->is_asked && now_ns >= live_ns(replay)) {
         tarn_worker_replay_end(tank, "what was done then doesn't come");
     }
     return stood && !tarn_worker_replay_waits(tank);

@@ -34,6 +34,9 @@ void tarn_worker_replay_piece(tarn_worker_tank *tank, const tarn_ipc_replay *pie
 /// Between jobs: a piece that came goes into the feed. @return whether the tank stood for it
 bool tarn_worker_replay_settle(tarn_worker_tank *tank, uint64_t now_ns);
 
+/// When there is something to settle or to ask; UINT64_MAX: not before a piece comes.
+uint64_t tarn_worker_replay_tell_ns(const tarn_worker_tank *tank);
+
 /// Between jobs: asks for the next piece.
 void tarn_worker_replay_ask(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns);
 

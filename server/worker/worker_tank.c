@@ -708,8 +708,9 @@ uint64_t tarn_worker_tank_tell_ns(const tarn_worker_tank *tank)
         tank->state_changed || tank->notice[0] || tank->telling.is_told || tank->handover.phase != TARN_HANDOVER_NONE) {
         return 0;
     }
-    const uint64_t probes_ns = tarn_worker_probes_tell_ns(tank);
-    const uint64_t first_ns = probes_ns < tank->report_due_ns ? probes_ns : tank->report_due_ns;
+    const uint64_t probes_ns = tarn_worker_probes_tell_ns(tank), replay_ns = tarn_worker_replay_tell_ns(tank);
+    uint64_t first_ns = probes_ns < tank->report_due_ns ? probes_ns : tank->report_due_ns;
+    first_ns = replay_ns < first_ns ? replay_ns : first_ns;
     return tank->added_changed && tank->added_due_ns < first_ns ? tank->added_due_ns : first_ns;
 }
 

@@ -37,8 +37,9 @@ export async function drawUntil(page, wanted) {
   await until(look, JSON.stringify(wanted), DRAWN_MS);
 }
 
-/** Draws what the page knows. @returns the canvas as a PNG, or as another type with a quality of 0 to 1 */
+/** Draws what the page knows, once it has all that draws it. @returns the canvas as a PNG, or as another type with a quality of 0 to 1 */
 export async function takeCanvas(page, type = "image/png", quality = 1) {
+  await until(() => page.evaluate(() => window.tarn?.isWhole ?? true), "what draws is there", DRAWN_MS);
   const url = await page.evaluate(
     ([type, quality]) => {
       window.drawOnce();

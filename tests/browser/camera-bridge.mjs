@@ -1,8 +1,9 @@
 // Starts `tarn kinect` on a made recording, and ends it again.
-import { execFileSync, spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { Skip, until } from "./harness.mjs";
 import { ROOT } from "./places.mjs";
 
@@ -12,14 +13,14 @@ const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
 const recorded = new Map();
 
 /** Without the sensor's noise: what moves is somebody, who is there after a second and a half. */
-function recording(act, frames) {
+async function recording(act, frames) {
   const program = join(build, "tests/kinect/make_depth");
   if (!existsSync(program)) throw new Skip(`${program} isn't built`);
   const name = `${act}-${frames}`;
   if (!recorded.has(name)) {
     const folder = mkdtempSync(join(tmpdir(), "tarn-recorded-"));
     process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-    execFileSync(program, [join(folder, name), act, String(frames), "1", "2.4", "0"]);
+    await promisify(execFile)(program, [join(folder, name), act, String(frames), "1", "2.4", "0"]);
     recorded.set(name, join(folder, name));
   }
   return recorded.get(name);
@@ -32,7 +33,7 @@ export class CameraBridge {
    * @returns the bridge, with url, folder, log
    */
   static async start(calibration = null) {
-    const bridge = new CameraBridge("wave", 90, (folder) => {
+    const bridge = await CameraBridge.open("wave", 90, (folder) => {
       const file = calibration === null ? [] : ["--calibration", join(folder, calibration)];
       return ["--loop", "--show=0", "--url", "127.0.0.1:1", ...file];
     });
@@ -49,10 +50,14 @@ export class CameraBridge {
   }
 
   /** @param optionsIn  more options, of its folder */
-  constructor(act, frames, optionsIn) {
+  static async open(act, frames, optionsIn) {
+    return new CameraBridge(await recording(act, frames), optionsIn);
+  }
+
+  constructor(frames, optionsIn) {
     const tool = join(build, "bin/tarn");
     if (!existsSync(tool)) throw new Skip(`${tool} isn't built`);
-    const args = ["kinect", "--frames", recording(act, frames)];
+    const args = ["kinect", "--frames", frames];
     this.folder = mkdtempSync(join(tmpdir(), "tarn-bridge-"));
     this.log = [];
     this.child = spawn(tool, [...args, ...optionsIn(this.folder)], { stdio: ["ignore", "ignore", "pipe"] });

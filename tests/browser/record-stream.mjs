@@ -5,13 +5,18 @@ import { join } from "node:path";
 import { Missing } from "./missing.mjs";
 import { ROOT } from "./places.mjs";
 
-/** @param options  of the program: {"--frames": 30, ...} */
-export function recordStream(scene, into, options) {
+/** The program and its arguments. @param options  of the program: {"--frames": 30, ...} */
+export function streamCommand(scene, into, options) {
   const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
   const program = join(build, "tests", "stream", "record_stream");
   if (!existsSync(program))
     throw new Missing(
       `there is no record_stream in ${build}: cmake --preset release -DTARN_TESTS=ON && cmake --build --preset release`,
     );
-  execFileSync(program, [scene, into, ...Object.entries(options).flat().map(String)]);
+  return [program, [scene, into, ...Object.entries(options).flat().map(String)]];
+}
+
+/** @param command  streamCommand's */
+export function recordStream(...command) {
+  execFileSync(...streamCommand(...command));
 }

@@ -272,10 +272,16 @@ async function renderCycles({ shader, page, light }, moment, matrix, { into, sam
 const colourText = ({ mean, white }) =>
   `${mean.map((part) => part.toFixed(0)).join(" ")}, ${(100 * white).toFixed(1)} %`;
 
-async function takePage(browser, scene, step, { tier, page: dist }, into) {
+/** Fake servers serve a column's page from now on. */
+function usePage({ page }) {
+  if (page === undefined) delete process.env.TARN_PAGE;
+  else process.env.TARN_PAGE = page;
+}
+
+async function takePage(browser, scene, step, column, into) {
+  const { tier } = column;
   const { world, check, end } = await World.make(browser);
-  if (dist === undefined) delete process.env.TARN_PAGE;
-  else process.env.TARN_PAGE = dist;
+  usePage(column);
   try {
     const still = recordMoment(scene, into, step)();
     const page = await showScene(world, scene, still, { query: `quality=${tier}&${BARE}`, size: SIZE });
@@ -289,8 +295,9 @@ async function takePage(browser, scene, step, { tier, page: dist }, into) {
 }
 
 /** The same view of the same scene before there is any water. */
-async function takeEmpty(browser, scene) {
+async function takeEmpty(browser, scene, column) {
   const { world, end } = await World.make(browser);
+  usePage(column);
   try {
     const { solids, ...served } = servedScene(scene);
     const server = await world.fake({ recording: { frames: [], next: () => null }, ...served });
@@ -423,26 +430,28 @@ async function main() {
         writeFileSync(path, taken.png);
         return taken;
       };
-      if (!empties.has(scene)) {
-        const empty = await kept(`${scene}-empty.png`, () => takeEmpty(browser, scene));
-        empties.set(scene, readPng(empty.png));
-      }
       const taken = [];
-      for (const column of columns)
-        taken.push(
-          await kept(`${name}-${column.title}.png`, () => takePage(browser, scene, step, column, into)),
-        );
+      const empty = [];
+      for (const column of columns) {
+        const { title, page: own = "" } = column;
+        const key = `${scene}-empty${own && `-${title}`}.png`;
+        if (!empties.has(key)) {
+          const made = await kept(key, () => takeEmpty(browser, scene, column));
+          empties.set(key, readPng(made.png));
+        }
+        empty.push(empties.get(key));
+        taken.push(await kept(`${name}-${title}.png`, () => takePage(browser, scene, step, column, into)));
+      }
       const matrix = taken.find((one) => one.matrix !== null)?.matrix ?? null;
       const reference = await renderCycles(renderer, moment, matrix, { into, samples });
-      const cells = taken.map(({ png }) => {
-        const { similarity, difference } = alike(readPng(png), reference, empties.get(scene));
+      const cells = taken.map(({ png }, i) => {
+        const { similarity, difference } = alike(readPng(png), reference, empty[i]);
         return `${similarity.toFixed(3)} | ${difference.toFixed(1)}`;
       });
       console.log(`| ${name} | ${cells.join(" | ")} |`);
       const shown = [reference, ...taken.map(({ png }) => readPng(png))];
-      colours.push(
-        `| ${name} | ${shown.map((one) => colourText(colourOf(one, reference, empties.get(scene)))).join(" | ")} |`,
-      );
+      const colour = (one, i) => colourText(colourOf(one, reference, empty[Math.max(i - 1, 0)]));
+      colours.push(`| ${name} | ${shown.map(colour).join(" | ")} |`);
       rows.push([writePng(reference, SHEET_COLOURS), ...taken.map(({ png }) => png)]);
     }
     const titles = ["Cycles", ...columns.map(({ title }) => title)];

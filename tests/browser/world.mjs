@@ -77,6 +77,18 @@ function slowDisplay(everyMs) {
   };
 }
 
+/** In a page, before its scripts: keeps what it says to people, however short. */
+function keepSayings() {
+  window.sayings = [];
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const part of document.querySelectorAll("#status, #notice")) {
+      const keep = () => window.sayings.push(part.textContent);
+      new MutationObserver(keep).observe(part, { childList: true, characterData: true, subtree: true });
+      keep();
+    }
+  });
+}
+
 export class World {
   constructor(browser) {
     this.browser = browser;
@@ -134,6 +146,7 @@ export class World {
     this.contexts.push(context);
     const page = await context.newPage();
     await page.addInitScript(slowDisplay, PICTURE_MS);
+    await page.addInitScript(keepSayings);
     const own = new URL(url).host;
     page.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") this.complain(message.text());
@@ -280,6 +293,14 @@ export function said(page) {
     };
     return `${visible("status")}\n${visible("notice")}`.trim();
   });
+}
+
+/** Waits until the page says, or has said, something to people. @param words  an expression, or a part of the text */
+export function hasSaid(page, words, what = `it says ${words}`) {
+  const source = words instanceof RegExp ? words.source : words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const look = () =>
+    page.evaluate((text) => window.sayings.some((one) => new RegExp(text).test(one)), source);
+  return until(look, what);
 }
 
 /** What axe finds wrong with parts of a page, a line for each fault. @param parts  selectors */

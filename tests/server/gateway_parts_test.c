@@ -167,13 +167,14 @@ static void test_a_full_queue_lets_go_of_moves_and_never_of_edges(void **state)
     (void)state;
     tarn_worker_queue_clear(&queue);
     for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++) {
-        assert_int_equal(push(i, i <= 2 ? i : 0, 0, i <= 2), TARN_OK); // the first two are moves
+        assert_int_equal(push(i, i <= 2 ? i : 0, i == 3, i <= 3), TARN_OK); // the first are moves, the third our own
     }
     assert_int_equal(push(1001, 0, 0, false), TARN_OK);   // takes the place of 1
     assert_int_equal(push(1002, 1002, 0, true), TARN_OK); // takes the place of 2
     assert_int_equal(push(1003, 0, 0, false), TARN_OK);   // takes the place of 1002
     assert_int_equal(push(1004, 0, 0, false), TARN_E_LIMIT);
-    assert_int_equal(push(1005, 1005, 0, true), TARN_OK); // a move with no place is let go
+    assert_int_equal(push(1005, 1005, 0, true), TARN_OK);   // a move with no place is let go
+    assert_int_equal(push(1006, 0, 2, true), TARN_E_LIMIT); // and our own is said to be: it comes once
     for (uint32_t i = 3; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++) {
         assert_int_equal(pop(), i);
     }

@@ -1,4 +1,5 @@
 // Kept states that kill the workers which go on from them: they are set aside, older ones are taken, then the scene.
+// And those that can't be loaded.
 #include "server/common/session_aside.h"
 #include "server/common/session_file.h"
 #include "server/gateway/gateway_limits.h"
@@ -230,11 +231,56 @@ static void test_a_live_tank_falls_back_to_its_file(void **state)
     assert_int_equal(aside[0], 120);
 }
 
+/// Puts a state into the first tank's file that is none.
+static void put_noise(void)
+{
+    static uint8_t noise[5000];
+    char path[128];
+    tarn_session_file *file;
+    tarn_session_rest rest;
+    tarn_text why;
+    uint64_t state_bytes;
+    memset(noise, 0xaa, sizeof noise);
+    snprintf(path, sizeof path, "%s/main.tank", dir);
+    assert_int_equal(tarn_session_file_open(path, &file, why), TARN_OK);
+    assert_int_equal(tarn_session_file_rest(file, &rest, why), TARN_OK);
+    tarn_box_news news = {
+        .is_anew = true, .has_state = true, .state = rest.state, .epoch = rest.epoch, .number = rest.number};
+    news.state.bytes = (tarn_box_bytes){noise, sizeof noise, sizeof noise};
+    assert_int_equal(tarn_session_file_put(file, &news, &state_bytes, why), TARN_OK);
+    tarn_session_rest_free(&rest);
+    tarn_session_file_close(file);
+}
+
+/// The server starts all the same, and its tank goes on from its scene's beginning.
+static void test_a_state_that_does_not_load_is_no_end(void **state)
+{
+    (void)state;
+    stream_client client;
+    start();
+    stream_client_enter(&client, server.port);
+    pause_tank(&client);
+    step_to(&client, 20);
+    kill_server(&client);
+    put_noise();
+    for (int again = 0; again < 2; again++) {
+        start();
+        stream_client_enter(&client, server.port);
+        stream_client_see(&client);
+        assert_int_equal(strstr(server_said(&server), "is of no use") != NULL, again == 0);
+        for (const uint64_t step = client.frame.head.step; client.frame.head.step < step + 5;) { // it isn't paused
+            stream_client_see(&client);
+        }
+        kill_server(&client);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_state_that_kills_is_set_aside, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_live_tank_falls_back_to_its_file, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_state_that_does_not_load_is_no_end, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

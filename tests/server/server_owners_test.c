@@ -215,27 +215,67 @@ static void test_who_is_muted_changes_nothing_and_comes_back_muted(void **state)
     ws_client_close(&owner);
 }
 
+/// Water goes on being poured in where somebody doesn't let go.
+static void expect_nothing_poured(ws_client *client)
+{
+    ws_frame frame;
+    for (int i = 0; i < 20; i++) { // what was on its way
+        assert_int_equal(ws_client_wait_frame(client, &frame), 1);
+    }
+    const uint32_t before = frame.particle_count;
+    for (int i = 0; i < 30; i++) {
+        assert_int_equal(ws_client_wait_frame(client, &frame), 1);
+    }
+    assert_int_equal(frame.particle_count, before);
+}
+
 static void test_what_a_muted_viewer_holds_is_let_go(void **state)
 {
     (void)state;
     ws_client owner, player;
-    ws_frame frame;
     come_in(&owner, keys[TARN_ROLE_OWN], "o");
     come_in(&player, keys[TARN_ROLE_PLAY], "p");
     ws_client_control(&owner, TARN_CONTROL_RESET, "");
-    // Water goes on being poured in where nobody lets go.
     press(&player, TARN_TOOL_POUR, TARN_PHASE_DOWN);
     assert_true(arrives(&player));
     act(&owner, player.viewer_id, TARN_MODERATE_MUTE);
     wait_for(&player, player.viewer_id, TARN_ROLE_PLAY, true, false);
-    for (int i = 0; i < 20; i++) { // what was on its way
-        assert_int_equal(ws_client_wait_frame(&owner, &frame), 1);
+    expect_nothing_poured(&owner);
+    act(&owner, player.viewer_id, TARN_MODERATE_UNMUTE);
+    ws_client_close(&player);
+    ws_client_close(&owner);
+}
+
+/// The same amid a pause, in which nothing tells the tank's box: the next workers go on from what was held before it.
+static void test_what_a_muted_viewer_held_does_not_come_back(void **state)
+{
+    enum { DEATHS = 2 };
+    (void)state;
+    ws_client owner, player;
+    tarn_message message;
+    come_in(&owner, keys[TARN_ROLE_OWN], "o");
+    come_in(&player, keys[TARN_ROLE_PLAY], "p");
+    ws_client_control(&owner, TARN_CONTROL_RESET, "");
+    press(&player, TARN_TOOL_POUR, TARN_PHASE_DOWN);
+    assert_true(arrives(&player));
+    ws_client_control(&owner, TARN_CONTROL_PAUSE, "");
+    do {
+        message = next_state(&owner);
+    } while (!message.state.paused);
+    act(&owner, player.viewer_id, TARN_MODERATE_MUTE);
+    wait_for(&player, player.viewer_id, TARN_ROLE_PLAY, true, false);
+    for (int death = 0; death < DEATHS; death++) {
+        usleep(200000); // the worker has heard of it
+        assert_int_equal(kill(server_worker(&server), SIGKILL), 0);
+        do {
+            message = next_state(&owner);
+        } while (message.state.worker_ready);
+        do {
+            message = next_state(&owner);
+        } while (!message.state.worker_ready);
     }
-    const uint32_t before = frame.particle_count;
-    for (int i = 0; i < 30; i++) {
-        assert_int_equal(ws_client_wait_frame(&owner, &frame), 1);
-    }
-    assert_int_equal(frame.particle_count, before);
+    ws_client_control(&owner, TARN_CONTROL_RESUME, "");
+    expect_nothing_poured(&owner);
     act(&owner, player.viewer_id, TARN_MODERATE_UNMUTE);
     ws_client_close(&player);
     ws_client_close(&owner);
@@ -422,6 +462,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_is_muted_changes_nothing_and_comes_back_muted),
         cmocka_unit_test(test_what_a_muted_viewer_holds_is_let_go),
+        cmocka_unit_test(test_what_a_muted_viewer_held_does_not_come_back),
         cmocka_unit_test(test_who_is_removed_is_kept_out_by_what_is_known_of_it),
         cmocka_unit_test(test_an_owner_makes_another_and_steps_back),
         cmocka_unit_test(test_what_is_not_there_or_not_allowed_changes_nothing),

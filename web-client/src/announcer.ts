@@ -48,6 +48,7 @@ export class Announcer {
   /** Now and then. */
   show(latest: DecodedFrame | null, now: number): void {
     const { model, notices } = this;
+    if (latest === null) this.extend(); // until there is a picture nobody reads
     const hasProblem = this.problem !== "" && now < this.problemUntilMs;
     if (model.connection === "playing") notices.say(hasProblem ? this.problem : "", "warn");
     if (model.connection !== "connected") return;

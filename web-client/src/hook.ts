@@ -107,6 +107,8 @@ export interface TarnHook {
   readonly tier: string;
   /** What they are drawn as: water, smoke or dye. */
   readonly drawing: string;
+  /** Whether all that draws it is here. */
+  readonly isWhole: boolean;
   /** What a wall of fluid looks like; "": the tank is drawn as its particles. */
   readonly look: string;
   /** How much an idle display stirs by itself, 0..1. */
@@ -255,6 +257,9 @@ export function installHook(app: App): void {
     },
     get drawing() {
       return app.stage.drawing;
+    },
+    get isWhole() {
+      return app.stage.isWhole;
     },
     get look() {
       return app.stage.wallLook ?? "";

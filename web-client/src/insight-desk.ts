@@ -39,6 +39,8 @@ const SHOW_EVERY_MS = 200;
 const GAP_MAX_S = 1;
 /** Of people's time as much as this is left to all else for each one that is spent here. */
 const REST = 3;
+/** But not more than this: what drifts is to see frames that are near to each other. */
+const REST_MAX_MS = 400;
 /** A particle that is pressed on is so near, cells. */
 const PRESS_CELLS = 0.9;
 const RAKE_COLOUR = 0xffb454;
@@ -337,7 +339,7 @@ export class InsightDesk implements Desk, Grip {
     if (!this.isWanted || began < this.restUntilMs) return;
     act();
     const ended = performance.now();
-    this.restUntilMs = ended + REST * (ended - began);
+    this.restUntilMs = ended + Math.min(REST * (ended - began), REST_MAX_MS);
   }
 
   private get isWanted(): boolean {

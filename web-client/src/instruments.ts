@@ -17,12 +17,7 @@ export class Instruments implements Grip {
   list: ProbeList | null = null;
   private readonly listens = { headset: false, recording: false };
 
-  constructor(
-    private readonly app: App,
-    canvas: HTMLCanvasElement,
-    header: HTMLElement,
-    say: (text: string) => void,
-  ) {
+  constructor(app: App, canvas: HTMLCanvasElement, header: HTMLElement, say: (text: string) => void) {
     this.probes = new DeskButton(header, "measure", "Measure", "Probes (0)", async (opened) => {
       const desk = (await import("./app-probes.js")).createProbeDesk(app, canvas, say, opened);
       desk.listen(this.isListening);
@@ -81,7 +76,6 @@ export class Instruments implements Grip {
 
   /** Once per picture. */
   tick(nowMs: number): void {
-    this.app.stage.standBeside(document.body.classList.contains("measuring"));
     this.probes.desk?.tick(nowMs);
     this.insight.desk?.tick(nowMs);
   }

@@ -49,6 +49,7 @@ export class Pictures {
   begin(timeMs: number, frame: DecodedFrame | null, orbit: Orbit | null): boolean {
     this.elapsedS = Math.max(0, Math.min(ELAPSED_MAX_S, (timeMs - this.timeMs) / 1000));
     this.timeMs = timeMs;
+    this.stage.standBeside(document.body.classList.contains("measuring"));
     if (orbit !== null) {
       this.tiers.tick(timeMs);
       orbit.settle(homeOf(this.stage.isFlat));

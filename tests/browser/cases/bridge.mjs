@@ -25,7 +25,9 @@ const ASIDE = [
 ];
 const STIRRED_M_S = 0.08;
 
-test("the wall goes where a body before the depth camera goes, and where nobody is it stays", async (world) => {
+test("the wall goes where a body before the depth camera goes, and where nobody is it stays", {
+  alone: true,
+}, async (world) => {
   const server = await world.tank({ scene: SCENE });
   const page = await world.watch(cheap(server.url));
   await page.evaluate(
@@ -35,13 +37,13 @@ test("the wall goes where a body before the depth camera goes, and where nobody 
         const [, up] = window.tarn.velocityIn(...middle) ?? [0, 0];
         const beside = aside.map((box) => Math.hypot(...(window.tarn.velocityIn(...box) ?? [0])));
         window.seen.push([up, ...beside]);
-        window.looking = requestAnimationFrame(look);
+        setTimeout(look, 20);
       };
       look();
     },
     [MIDDLE, ASIDE],
   );
-  const bridge = new CameraBridge(ACT.name, ACT.frames, () => [
+  const bridge = await CameraBridge.open(ACT.name, ACT.frames, () => [
     "--quiet",
     "--url",
     `127.0.0.1:${server.port}`,

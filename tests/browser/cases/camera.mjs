@@ -24,7 +24,7 @@ async function useFilm(world, step) {
 async function start(page) {
   const controls = page.getByRole("button", { name: "Controls" });
   await controls.click();
-  await page.getByRole("button", { name: "Move it with your camera" }).click({ timeout: 5000 });
+  await page.getByRole("button", { name: "Move it with your camera" }).click();
   // On a small screen the open panel has the view's place.
   await controls.click();
 }
@@ -132,7 +132,7 @@ async function assertOff(page, server, why) {
   await until(() => motions(server).at(-1).cells.length === 0, `the source is gone: ${why}`);
   assertEqual(await trackState(page), "ended", `the camera's track: ${why}`);
   assert(!(await page.locator("#camera").isVisible()), `the view is still there: ${why}`);
-  await page.getByRole("button", { name: "Move it with your camera" }).waitFor({ timeout: 5000 });
+  await page.getByRole("button", { name: "Move it with your camera" }).waitFor();
   const before = motions(server).length;
   await sleep(300);
   assertEqual(motions(server).length, before, `motions after the end: ${why}`);

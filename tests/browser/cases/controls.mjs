@@ -50,6 +50,7 @@ test("< slows time down for everybody, who are told; whoever comes later sees it
   assert(moved > 20, `of 40 pictures ${moved} show something else than the one before`);
   await a.keyboard.press("p");
   await until(async () => (await said(b)) === "Paused · slow motion 0.05×", "a pause is told, too");
+  await until(async () => (await look(a, "paused")).paused, "the first page knows");
   await a.keyboard.press("p");
   for (let speed = 0.05; speed < 1; speed = (await look(a, "speed")).speed) {
     await a.keyboard.press(">");

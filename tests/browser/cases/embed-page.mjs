@@ -60,9 +60,11 @@ test("two tanks in a page of another server show water, give frames, take inputs
   const page = await world.open(`${host.url}/embed.html?server=${encodeURIComponent(server.url)}`);
   const ready = () =>
     page.evaluate(() =>
-      [...document.querySelectorAll("tarn-tank")].every((one) => one.tank?.latest?.info.particleCount > 0),
+      [...document.querySelectorAll("tarn-tank")].every(
+        (one) => one.tank?.latest?.info.particleCount === 4096,
+      ),
     );
-  await until(ready, "both have a frame", 30_000);
+  await until(ready, "both have all of a frame", 30_000);
   const scenes = await page.locator("figcaption").allTextContents();
   assertEqual(new Set(scenes).size, 1, "scenes that the captions name");
 

@@ -1,13 +1,15 @@
 // Spray, foam and bubbles: where there are some, that they are drawn, and that they aren't all that is seen.
+import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { drawByHand, drawUntil, takeCanvas } from "../by-hand.mjs";
 import { assert, assertEqual, Skip, test } from "../harness.mjs";
 import { Missing } from "../missing.mjs";
 import { HERE, ROOT } from "../places.mjs";
 import { readPng } from "../png.mjs";
-import { recordStream } from "../record-stream.mjs";
+import { streamCommand } from "../record-stream.mjs";
 import { framesOf, Still } from "../recorded-layers.mjs";
 import { look } from "../world.mjs";
 
@@ -70,7 +72,8 @@ test("a block of water that falls apart is no wall of white", async (world) => {
   try {
     const file = join(folder, "falling-block.bin");
     const options = { "--frames": 20, "--first": 2, "--every": 2, "--key": 20, "--base": 1, "--layers": 1 };
-    recordStream(join(ROOT, "server", "scenes", "falling-block.json"), file, options);
+    const scene = join(ROOT, "server", "scenes", "falling-block.json");
+    await promisify(execFile)(...streamCommand(scene, file, options));
     const { picture } = await see(world, framesOf(readFileSync(file)), {
       cells: [48, 40, 48],
       cellM: 0.03125,

@@ -1,6 +1,6 @@
 // Tools, what works them, and the settings that live in the address.
 import { assert, assertEqual, test, until } from "../harness.mjs";
-import { cheap, look, said } from "../world.mjs";
+import { cheap, hasSaid, look } from "../world.mjs";
 import { plugIn as wearable } from "../worn.mjs";
 
 const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye", "throw", "wall", "erase"];
@@ -256,7 +256,7 @@ test("a kiosk's address hides what isn't water; what is wrong in one is said", a
   const page = await world.watch(address(server, "?panel=0&tools=0&readout=0&help=0&tool=hammer"));
   for (const part of ["panel", "tools", "readout", "help"])
     assert(await page.locator(`#${part}`).isHidden(), `#${part} is hidden`);
-  await until(async () => /tool=hammer; allowed are push/.test(await said(page)), "the page says so");
+  await hasSaid(page, /tool=hammer; allowed are push/);
   assertEqual((await look(page, "tool")).tool, "push", "the tool");
 });
 

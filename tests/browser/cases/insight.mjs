@@ -25,6 +25,7 @@ async function open(world, url, options = WIDE) {
   const page = await world.watch(address.href, options);
   await page.locator("#insight-button").click();
   await panel(page).waitFor();
+  await drawn(page); // the camera has made room for it
   return page;
 }
 

@@ -27,9 +27,14 @@ async function push(page) {
 }
 
 /** Until the owner's own list says what Bob may do: what a dialog offers is of the moment at which it opens. */
-async function listedAs(owner, standing) {
-  const listed = owner.locator("#panel .viewers li", { hasText: "Bob" }).locator("small");
-  await until(async () => (await listed.textContent()) === standing, `the owner's list says: ${standing}`);
+async function listedAs(owner, player, standing) {
+  const id = await player.evaluate(() => window.tarn.viewerId);
+  const bobs = owner.locator("#panel .viewers li", { hasText: "Bob" });
+  const listed = bobs.filter({ has: owner.locator(`[data-viewer="${id}"]`) }).locator("small");
+  await until(
+    async () => (await bobs.count()) === 1 && (await listed.allTextContents()).join() === standing,
+    `the owner's list says: ${standing}`,
+  );
 }
 
 /** By keys alone: to the button, into the dialog, to the choice. */
@@ -68,7 +73,7 @@ test("an owner mutes and removes somebody, who is told and comes back so", async
     await until(async () => (await sequence(player)) >= 2, "the player's push is sent");
     await choose(owner, "Bob", "Mute");
     await says(player, "An owner has muted you");
-    await listedAs(owner, "plays, muted");
+    await listedAs(owner, player, "plays, muted");
     assert(
       (await player.locator("#panel .role").textContent()).includes("muted you"),
       "the list says so, too",
@@ -78,7 +83,7 @@ test("an owner mutes and removes somebody, who is told and comes back so", async
     assertEqual(await sequence(player), before, "inputs of one who is muted");
     await player.reload();
     await player.waitForFunction(() => window.tarn?.framesDecoded > 0);
-    await listedAs(owner, "plays, muted"); // It stays so when the page comes again.
+    await listedAs(owner, player, "plays, muted"); // It stays so when the page comes again.
     await choose(owner, "Bob", "Unmute");
     await says(player, "You are no longer muted");
     await choose(owner, "Bob", "Remove");
@@ -108,6 +113,7 @@ test("an owner locks tools, hands over and steps back, and those affected are to
     await player.reload(); // as whoever comes later
     await player.waitForFunction(() => window.tarn?.framesDecoded > 0);
     assertEqual(await pulls(player), 0, "locked buttons of who comes later");
+    await listedAs(owner, player, "plays");
 
     await choose(owner, "Bob", "Make an owner");
     await says(player, "You own this tank now");
@@ -121,15 +127,15 @@ test("an owner locks tools, hands over and steps back, and those affected are to
         Number(await player.locator("#time").getByLabel("Moment", { exact: true }).getAttribute("max")) > 1,
       "the new owner sees the past",
     );
-    await listedAs(owner, "owns");
+    await listedAs(owner, player, "owns");
     await choose(owner, "Bob", "Let play");
     await says(player, "You may play here now");
     await until(async () => (await player.locator("#time").count()) === 0, "the time line is gone");
     assertEqual(await player.locator("#past").isVisible(), false, "a button for whoever may no longer");
-    await listedAs(owner, "plays");
+    await listedAs(owner, player, "plays");
     await choose(owner, "Bob", "Make an owner");
     await player.getByRole("button", { name: "Time", exact: true }).waitFor();
-    await listedAs(owner, "owns");
+    await listedAs(owner, player, "owns");
     await owner.getByRole("button", { name: "Step back" }).click();
     await owner.getByRole("button", { name: "Only play" }).click();
     await says(owner, "You may play here now");

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
-import { cheap, faultsOf } from "../world.mjs";
+import { cheap, drawn, faultsOf } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 export const SMALL_FLOAT = join(dirname(SMALL_POOL), "small-float.json");
@@ -24,6 +24,7 @@ async function open(world, url, options = WIDE) {
 }
 
 async function press(page, point) {
+  await drawn(page); // the camera has made room for what is beside the tank
   const [x, y] = await project(page, point);
   await page.mouse.move(x, y);
   await page.mouse.down();

@@ -1,5 +1,5 @@
 // The programs beside the cases: what they say where something is missing.
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,22 +7,23 @@ import { assert, assertEqual, test } from "../harness.mjs";
 import { HERE } from "../places.mjs";
 
 function run(name, args, environment = {}) {
-  const { status, stderr } = spawnSync(process.execPath, [join(HERE, name), ...args], {
-    encoding: "utf8",
-    env: { ...process.env, ...environment },
+  const options = { env: { ...process.env, ...environment } };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(HERE, name), ...args], options, (error, _, stderr) =>
+      resolve({ status: error?.code ?? 0, said: stderr.trim() }),
+    );
   });
-  return { status, said: stderr.trim() };
 }
 
-test("words that no case's name has are said, and no pass", () => {
-  const { status, said } = run("run.mjs", ["no such", "case"]);
+test("words that no case's name has are said, and no pass", async () => {
+  const { status, said } = await run("run.mjs", ["no such", "case"]);
   assertEqual([status, said], [2, `no case's name contains "no such case"`], "status and text");
 });
 
-test("without record_stream a program says how to get it", () => {
+test("without record_stream a program says how to get it", async () => {
   const into = mkdtempSync(join(tmpdir(), "tarn-programs-"));
   try {
-    const { status, said } = run("gallery.mjs", ["maze", "--into", into], { TARN_BUILD: into });
+    const { status, said } = await run("gallery.mjs", ["maze", "--into", into], { TARN_BUILD: into });
     assertEqual([status, said.split("\n").length], [1, 1], `status and lines of ${said}`);
     assert(said.includes("cmake --preset release -DTARN_TESTS=ON"), `it says: ${said}`);
   } finally {

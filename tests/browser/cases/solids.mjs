@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
-import { cheap, drawn, look, pause, said } from "../world.mjs";
+import { cheap, drawn, hasSaid, look, pause } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 const SCENE = {
@@ -161,7 +161,7 @@ test("what can't be had of a scene is said, and the water goes on", async (world
     files: { "dam-break.json": JSON.stringify({ solids: [{ shape: { mesh: { file: "gone.obj" } } }] }) },
   });
   const page = await world.watch(`http://127.0.0.1:${server.port}/`);
-  await until(async () => (await said(page)).includes("gone.obj: the server answers 404"), "it says so");
+  await hasSaid(page, "gone.obj: the server answers 404");
   const { framesDecoded } = await look(page, "framesDecoded");
   await until(
     async () => (await look(page, "framesDecoded")).framesDecoded > framesDecoded + 5,
@@ -254,6 +254,11 @@ test("a body's shadow falls where the sun has it: on the tank's floor, on the ta
   }, "it went from the floor to the table");
   z = 0.2;
   await page.goto(page.url().replace("light=day", "light=studio"));
+  await until(
+    () => page.evaluate(() => (window.tarn?.framesDecoded ?? 0) > 0),
+    "it shows frames again",
+    30_000,
+  );
   await until(async () => {
     const { day, studio } = await brightness();
     return studio < 0.8 * day;

@@ -384,6 +384,11 @@ export class Stage {
       : new others.Gas(renderer, scene, particles, drawing, tier, smoothEdges);
   }
 
+  /** Whether no part that draws is on its way. */
+  get isWhole(): boolean {
+    return !this.loadsOthers;
+  }
+
   /** Until it is there, and where it can't be had, particles are spheres. */
   private async loadOthers(): Promise<void> {
     if (this.loadsOthers) return;
