@@ -8,11 +8,15 @@
 // second stream into the node's own graph. Where the driver cannot do that, the repeat is unrolled: kernels of a body
 // do nothing when *go is zero (device_work.h).
 //
+// Where there is no memory for a graph, its launches are launches that time, and the next run tries again.
+//
 // Before a capture the sequence is walked once in CUDA_MODE_LOAD: code is loaded lazily, and loading may need to
 // synchronise, which a capture forbids.
 #include "kernels/device/cuda_device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define HAVE_LOOPS (CUDART_VERSION >= 12040)
 
@@ -212,16 +216,41 @@ static void capture(cuda_queue *queue, tarn_replay *replay, void (*body)(void *)
     }
 }
 
-/// Captures without what this driver may refuse. If something else was wrong, it is so again.
-static void capture_without(cuda_queue *queue, int *possible, tarn_replay *replay, void (*body)(void *), void *context)
+/// The device is well again: what went wrong was one call's alone.
+static void forget_failure(cuda_device *device)
 {
-    cuda_device *device = cuda_queue_device(queue);
-    if (device->failure == cudaSuccess || !*possible) {
-        return;
-    }
     (void)cudaGetLastError();
     device->failure = cudaSuccess;
     device->base.error[0] = 0;
+}
+
+static bool lacks_memory(const cuda_device *device)
+{
+    return device->failure == cudaErrorMemoryAllocation;
+}
+
+/// Adds to what people are told that the device goes without, once.
+static void say_refused(cuda_device *device, const char *what)
+{
+    char *text = device->base.refused, part[TARN_DEVICE_ERROR_BYTES];
+    const size_t used = strlen(text);
+    snprintf(part, sizeof part, "%s (%s)", what, cudaGetErrorName(device->failure));
+    if (strstr(text, part) == NULL) {
+        snprintf(text + used, sizeof device->base.refused - used, "%s%s", used > 0 ? ", " : "", part);
+    }
+}
+
+/// Captures without what this driver may refuse. If something else was wrong, it is so again; but for a lack of memory,
+/// of which nobody is to do without anything for good.
+static void capture_without(cuda_queue *queue, int *possible, const char *what, tarn_replay *replay,
+                            void (*body)(void *), void *context)
+{
+    cuda_device *device = cuda_queue_device(queue);
+    if (device->failure == cudaSuccess || lacks_memory(device) || !*possible) {
+        return;
+    }
+    say_refused(device, what);
+    forget_failure(device);
     *possible = 0;
     capture(queue, replay, body, context);
 }
@@ -235,6 +264,7 @@ static void destroy_replay(cuda_queue *queue, tarn_replay *replay)
     free(replay);
 }
 
+/// @return NULL: the device's failure says why
 static tarn_replay *make_replay(cuda_queue *queue, void (*body)(void *), void *context)
 {
     cuda_device *device = cuda_queue_device(queue);
@@ -249,10 +279,10 @@ static tarn_replay *make_replay(cuda_queue *queue, void (*body)(void *), void *c
     queue->mode = CUDA_MODE_DIRECT;
     if (device->failure == cudaSuccess) {
         capture(queue, replay, body, context);
-        capture_without(queue, &device->chains_in_loops, replay, body, context);
-        capture_without(queue, &device->marks_possible, replay, body, context);
-        capture_without(queue, &device->chains_possible, replay, body, context);
-        capture_without(queue, &device->loops_possible, replay, body, context);
+        capture_without(queue, &device->chains_in_loops, "chains in loops", replay, body, context);
+        capture_without(queue, &device->marks_possible, "events in graphs", replay, body, context);
+        capture_without(queue, &device->chains_possible, "chains", replay, body, context);
+        capture_without(queue, &device->loops_possible, "loops in graphs", replay, body, context);
     }
     if (device->failure != cudaSuccess) {
         destroy_replay(queue, replay);
@@ -275,8 +305,14 @@ void cuda_graph_run(tarn_queue *base, tarn_replay **replay, void (*body)(void *)
     if (*replay == NULL) {
         *replay = make_replay(queue, body, context);
     }
-    if (*replay != NULL) {
-        note(queue, cudaGraphLaunch((*replay)->graph, queue->stream));
+    if (*replay != NULL && !note(queue, cudaGraphLaunch((*replay)->graph, queue->stream)) && lacks_memory(device)) {
+        cuda_graph_replay_destroy(base, *replay);
+        *replay = NULL;
+    }
+    if (lacks_memory(device)) { // for a graph, whose launches need none: the next one is tried again
+        say_refused(device, "memory for a graph");
+        forget_failure(device);
+        body(context);
     }
 }
 

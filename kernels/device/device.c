@@ -68,6 +68,11 @@ const char *tarn_device_error(const tarn_device *device)
     return device->error;
 }
 
+const char *tarn_device_refused(const tarn_device *device)
+{
+    return device->refused;
+}
+
 bool tarn_device_is_host(const tarn_device *device)
 {
     return device->is_host;
@@ -237,7 +242,14 @@ uint32_t tarn_queue_chain_tiles(tarn_queue *queue, const tarn_chain *chain)
 
 void tarn_queue_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context)
 {
+    const bool is_new = *replay == NULL;
     queue->device->ops->run(queue, replay, body, context);
+    queue->recorded += is_new && *replay != NULL;
+}
+
+uint32_t tarn_queue_recorded(const tarn_queue *queue)
+{
+    return queue->recorded;
 }
 
 void tarn_queue_replay_destroy(tarn_queue *queue, tarn_replay *replay)

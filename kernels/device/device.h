@@ -73,6 +73,10 @@ const char *tarn_device_name(const tarn_device *device);
 /// For people: why the device answers TARN_E_DEVICE; empty while it is well. Lives as long as the device.
 const char *tarn_device_error(const tarn_device *device);
 
+/// For people: what the driver has refused by now, so that the device goes without it and may be slower: "chains in
+/// loops (cudaErrorNotSupported)"; empty: nothing. Lives as long as the device.
+const char *tarn_device_refused(const tarn_device *device);
+
 /// How many threads may work in lanes of the device: the CPU device's threads; 0: a GPU has none.
 uint32_t tarn_device_lanes(const tarn_device *device);
 

@@ -50,12 +50,14 @@ struct tarn_device {
     tarn_yield yield; // its functions are NULL where nobody is to be let in
     char name[TARN_DEVICE_NAME_BYTES];
     char error[TARN_DEVICE_ERROR_BYTES];
+    char refused[TARN_DEVICE_ERROR_BYTES]; // what it goes without
 };
 
 /// The first member of every queue kind's own structure.
 struct tarn_queue {
     tarn_device *device;
     bool in_repeat, in_chain;            // whose body is being called
+    uint32_t recorded;                   // replays
     double mark_s[TARN_QUEUE_MARKS_MAX]; // where the device has no `mark`
 };
 

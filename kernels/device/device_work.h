@@ -165,6 +165,9 @@ uint32_t tarn_queue_chain_tiles(tarn_queue *queue, const tarn_chain *chain);
 /// time, CUDA captures it into a graph the first time (*replay NULL) and launches the graph from then on.
 void tarn_queue_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context);
 
+/// How many replays it has captured so far: each takes the host milliseconds. On the CPU none.
+uint32_t tarn_queue_recorded(const tarn_queue *queue);
+
 /// Takes NULL. Waits.
 void tarn_queue_replay_destroy(tarn_queue *queue, tarn_replay *replay);
 

@@ -16,7 +16,7 @@ static const struct {
 } sweeps_with[2][3] = {{{3, 0.4f}, {4, 0.3f}, {16, 1.0f / 30.0f}},
                        {{5, 0.2f}, {31, 0.004f}, {96, 0.0005f}}}; // where contrast is high
 
-enum { CHAIN_BLOCKS_MIN = 8 };
+enum { CHAIN_BLOCKS_STEP = 8 };
 
 tarn_status grid_refuse(const grid_complaint *why, tarn_status status, const char *format, ...)
 {
@@ -94,7 +94,7 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
 
 void grid_choose_chain(grid_host *grid, const grid_counters *counters)
 {
-    uint32_t level = 0, blocks = CHAIN_BLOCKS_MIN;
+    uint32_t level = 0;
     while (level < grid->args->shape.level_count && counters->level_tiles[level] > grid->chain_tiles) {
         level++;
     }
@@ -102,11 +102,11 @@ void grid_choose_chain(grid_host *grid, const grid_counters *counters)
     if (level == grid->args->shape.level_count) {
         return; // launch by launch
     }
-    while (blocks < counters->level_tiles[level]) {
-        blocks *= 2;
-    }
+    // More than there are tiles, but not by much: a chain begins when there is room for all of its blocks.
+    const uint32_t tiles = counters->level_tiles[level];
+    const uint32_t blocks = (tiles + tiles / 4) / CHAIN_BLOCKS_STEP * CHAIN_BLOCKS_STEP + CHAIN_BLOCKS_STEP;
     uint32_t *recorded = &grid->chain_blocks[level];
-    if (blocks > *recorded || 4 * blocks <= *recorded) {
+    if (tiles >= *recorded || 2 * blocks <= *recorded) {
         *recorded = blocks;
         forget(grid, GRID_SUBSTEP_KINDS * level, GRID_SUBSTEP_KINDS * (level + 1));
     }

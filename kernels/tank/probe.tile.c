@@ -334,12 +334,12 @@ TILE_FN void probe_press(const tank_probe_args *args, const probe_solved_tile *i
     }
 }
 
+/// Each lane its own sums, which are those that it adds to.
 TILE_FN void probe_begin_force(probe_scratch *s)
 {
     FOR_RANGE (i, 0, PROBE_FORCE_SUMS * PROBE_OWN) {
         s->sum[i / PROBE_OWN][i % PROBE_OWN] = 0;
     }
-    TILE_BARRIER();
 }
 
 TILE_FN void probe_end_force(const tank_probe_args *args, const tank_probe *probe, probe_scratch *s)

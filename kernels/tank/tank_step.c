@@ -334,7 +334,11 @@ static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
     }
     tank_tools_begin(tank, &input->tools, control);
     // Each of its own, so that a tap that opens and shuts records nothing anew.
+    const uint32_t chain_level = tank->grid.chain_level;
     grid_choose_chain(&tank->grid, &tank->counters.grid);
+    if (tank->profiling == TARN_PROFILE_MARKS && tank->grid.chain_level != chain_level) {
+        grid_forget_launches(&tank->grid); // the tank knows which marks there are of the last one recorded
+    }
     tarn_replay **recorded = &tank->grid.substep[tank->has_events | tank->has_births << 1 | tank->has_pours << 2 |
                                                  tank->grid.chain_level * GRID_SUBSTEP_KINDS];
     for (uint32_t i = 0; i < tank->grid.substeps; i++) {

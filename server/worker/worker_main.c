@@ -39,6 +39,7 @@ typedef struct worker {
     tarn_ipc_scene_faults faults;
     bool has_faults_news; ///< the same of `faults`
     uint64_t read_ns;     ///< when messages were read last
+    size_t refused_bytes; ///< of what the device says that it goes without: that the log has
     bool greeted, ended;
 } worker;
 
@@ -146,6 +147,16 @@ static void tell_scenes(worker *self)
     }
 }
 
+/// That a GPU goes without something shows in nothing but its speed.
+static void tell_refused(worker *self)
+{
+    const char *refused = tarn_device_refused(self->device);
+    if (strlen(refused) > self->refused_bytes) {
+        self->refused_bytes = strlen(refused);
+        tarn_log_warn("%s goes without: %s", tarn_device_name(self->device), refused);
+    }
+}
+
 static struct pollfd what_to_wait_for(const worker *self)
 {
     struct pollfd pollfd = {.fd = self->link.fd, .events = POLLIN};
@@ -214,6 +225,7 @@ static tarn_status run(worker *self)
             fault_status(self, "the simulation failed", status);
             return status;
         }
+        tell_refused(self);
     }
 }
 

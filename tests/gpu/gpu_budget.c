@@ -279,8 +279,8 @@ static void print_device(tarn_device *device, const tank_fixture *fixture, const
            "share");
     const double marked_ms = print_parts(c, names, seconds, stages, rate);
     const double substeps = (double)c->substeps / (fixture->steps - WARM_UP);
-    printf("    a step: %.2f substeps, %.3f ms by the host's clock, %.3f ms by marks\n", substeps, plain.step_ms,
-           substeps * marked_ms);
+    printf("    a step: %.2f substeps, %.3f ms by the host's clock (median %.3f, %u recordings), %.3f ms by marks\n",
+           substeps, plain.step_ms, plain.step_median_ms, plain.recorded, substeps * marked_ms);
     if (marked_ms <= 0.0) {
         printf("    its graphs take no events: no times of stages\n");
     }

@@ -175,6 +175,12 @@ static char *help(int key, const char *text, void *input)
 static int end(const gpu_devices *list)
 {
     printf("\n");
+    for (uint32_t d = 0; d < list->count; d++) {
+        const char *refused = tarn_device_refused(list->of[d]);
+        if (refused[0] != '\0') {
+            printf("%c goes without: %s\n", 'A' + (int)d, refused);
+        }
+    }
     if (gpu_failures() > 0) {
         printf("failed: %u\n", gpu_failures());
         return EXIT_FAILURE;

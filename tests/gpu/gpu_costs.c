@@ -4,14 +4,15 @@
 
 enum { TIMES = 1000, TIMES_QUICK = 10, ROUNDS = 5, TILES_MAX = 1024 };
 
-const char *const gpu_cost_names[GPU_COSTS] = {"a launch behind another one", "a round of a loop, with a launch",
-                                               "in a chain: over one tile", "in a chain: over 64 tiles",
-                                               "in a chain: over 1024 tiles"};
+const char *const gpu_cost_names[GPU_COSTS] = {
+    "a launch behind another one",        "a round of a loop, with a launch", "in a chain: over one tile",
+    "in a chain: over 64 tiles",          "in a chain: over 1024 tiles",      "a round, with a chain of one launch",
+    "a round, with a chain of 8 launches"};
 
 typedef struct costs {
     tarn_queue *queue;
     dialect_args there, back, rounds;
-    uint32_t tiles, times;
+    uint32_t tiles, times, in_chain; ///< in_chain: launches
 } costs;
 
 static void many_launches(void *context)
@@ -54,6 +55,27 @@ static void chain(void *context)
     tarn_queue_chain(((const costs *)context)->queue, &dialect_mixing_chain, TILES_MAX, mix, context);
 }
 
+static void in_turn(void *context)
+{
+    const costs *c = context;
+    for (uint32_t i = 0; i < c->in_chain; i++) {
+        tarn_queue_launch(c->queue, &kernel_dialect_mix, i % 2 == 0 ? &c->there : &c->back, NULL, c->tiles);
+    }
+}
+
+static void chain_in_round(void *context)
+{
+    tarn_queue_chain(((const costs *)context)->queue, &dialect_mixing_chain, TILES_MAX, in_turn, context);
+}
+
+/// As the coarse levels of a tank that has too many tiles for one chain.
+static void loop_of_chains(void *context)
+{
+    const costs *c = context;
+    tarn_queue_launch(c->queue, &kernel_dialect_rewind, &c->rounds, NULL, 1);
+    tarn_queue_repeat(c->queue, c->rounds.u, c->times, chain_in_round, context);
+}
+
 /// Seconds of the quickest of a few replays behind the first.
 static double least_s(costs *c, void (*body)(void *))
 {
@@ -85,6 +107,11 @@ static bool measure(costs *c, uint32_t *memory, double us[GPU_COSTS])
     for (uint32_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         c->tiles = tiles[i];
         us[2 + i] = least_s(c, chain) * 1e6 / c->times;
+    }
+    c->tiles = 64;
+    for (uint32_t i = 0; i < 2; i++) {
+        c->in_chain = i == 0 ? 1 : 8;
+        us[5 + i] = least_s(c, loop_of_chains) * 1e6 / c->times;
     }
     return tarn_queue_wait(c->queue) == TARN_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "kernels/device/device_work.h"
 
-enum { GPU_COSTS = 5 };
+enum { GPU_COSTS = 7 };
 
 extern const char *const gpu_cost_names[GPU_COSTS];
 

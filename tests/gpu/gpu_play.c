@@ -2,6 +2,7 @@
 #include "tests/gpu/gpu_play.h"
 #include "kernels/encoder.h"
 #include "kernels/probe.h"
+#include "kernels/tank/tank_internal.h"
 #include "server/common/clock.h"
 #include "tests/gpu/gpu_watch.h"
 
@@ -17,6 +18,8 @@ typedef struct stage {
     tarn_tank *tank;
     tarn_encoder *encoder;
     uint8_t *frame;
+    double step_ms[GPU_STEPS_MAX]; ///< of those that are timed
+    uint32_t timed, recorded;      ///< recorded: by the queue of the tank that is here, before these
 } stage;
 
 static bool note(gpu_outcome *out, const stage *s, const char *what, tarn_status status)
@@ -70,7 +73,9 @@ static bool step(stage *s, const tank_fixture *fixture, uint32_t index, gpu_outc
         return false;
     }
     if (index >= WARM_UP_STEPS) {
-        out->step_ms += ms_since(start_ns);
+        s->step_ms[s->timed++] = ms_since(start_ns);
+    } else {
+        s->recorded = tarn_queue_recorded(s->tank->grid.queue);
     }
     out->steps = index + 1;
     return note(out, s, "the hash", tarn_tank_hash_get(s->tank, &out->hashes[index]));
@@ -112,10 +117,18 @@ static bool encode(stage *s, uint32_t index, gpu_outcome *out)
     return true;
 }
 
-/// Probes of all kinds that the tank may have, from corner to corner.
+static void add_probe(const tarn_tank_desc *desc, const tarn_probe *wanted, tarn_probe probe[TARN_PROBES_MAX],
+                      uint32_t *count)
+{
+    if (*count < TARN_PROBES_MAX && tarn_probe_check(desc, wanted, NULL, 0) == TARN_OK) {
+        probe[(*count)++] = *wanted;
+    }
+}
+
+/// Probes of all kinds that the tank may have: from corner to corner, on the wall in the plane x = 0, on all solids.
 static uint32_t choose_probes(const tarn_tank_desc *desc, tarn_probe *probe)
 {
-    enum { EACH = 8 };
+    enum { EACH = 8, SPREAD = 3 };
     uint32_t count = 0;
     float size_m[3];
     for (int a = 0; a < 3; a++) {
@@ -123,15 +136,19 @@ static uint32_t choose_probes(const tarn_tank_desc *desc, tarn_probe *probe)
     }
     for (uint32_t i = 0; i < EACH; i++) {
         const float t = (float)i / (EACH - 1), x = t * size_m[0], z = (1.0f - t) * size_m[2];
-        const tarn_probe kinds[TARN_PROBE_KIND_COUNT] = {
+        const tarn_probe kinds[SPREAD] = {
             {.kind = TARN_PROBE_POINT, .points_m = {{x, 0.5f * t * size_m[1], z}}},
             {.kind = TARN_PROBE_GAUGE, .points_m = {{x, 0.0f, z}, {(1.0f - t) * size_m[0], size_m[1], z}}},
             {.kind = TARN_PROBE_FLUX, .points_m = {{x, 0.0f, 0.0f}, {x, size_m[1], 0.0f}, {x, 0.0f, size_m[2]}}}};
-        for (int kind = 0; kind < TARN_PROBE_KIND_COUNT; kind++) {
-            if (tarn_probe_check(desc, &kinds[kind], NULL, 0) == TARN_OK) {
-                probe[count++] = kinds[kind];
-            }
+        for (int kind = 0; kind < SPREAD; kind++) {
+            add_probe(desc, &kinds[kind], probe, &count);
         }
+    }
+    const tarn_probe wall = {.kind = TARN_PROBE_WALL,
+                             .points_m = {{0}, {0.0f, size_m[1], 0.0f}, {0.0f, 0.0f, size_m[2]}}};
+    add_probe(desc, &wall, probe, &count);
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        add_probe(desc, &(tarn_probe){.kind = TARN_PROBE_FORCE, .solid = i}, probe, &count);
     }
     return count;
 }
@@ -164,6 +181,22 @@ static bool move(stage *s, const gpu_play *play, gpu_outcome *out)
     return is_well;
 }
 
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void sum_up_steps(stage *s, gpu_outcome *out)
+{
+    for (uint32_t i = 0; i < s->timed; i++) {
+        out->step_ms += s->step_ms[i] / s->timed;
+    }
+    qsort(s->step_ms, s->timed, sizeof s->step_ms[0], by_size);
+    out->step_median_ms = s->timed > 0 ? s->step_ms[s->timed / 2] : 0.0;
+    out->recorded = tarn_queue_recorded(s->tank->grid.queue) - s->recorded;
+}
+
 uint32_t gpu_play_timed(uint32_t steps)
 {
     return steps > WARM_UP_STEPS ? steps - WARM_UP_STEPS : 1;
@@ -185,10 +218,9 @@ void gpu_play_run(const gpu_play *play, gpu_outcome *out)
     }
     if (is_well) {
         is_well = note(out, &s, "the report", tarn_tank_report_get(s.tank, &report)) && measure(&s, out);
+        sum_up_steps(&s, out);
     }
-    const uint32_t timed = gpu_play_timed(play->steps);
-    out->step_ms /= timed;
-    out->encode_ms /= timed;
+    out->encode_ms /= gpu_play_timed(play->steps);
     out->particles = report.particle_count;
     out->valid = is_well;
     close_stage(&s);

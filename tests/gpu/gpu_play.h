@@ -21,6 +21,8 @@ typedef struct gpu_outcome {
     uint32_t particles;                   ///< in the end
     uint64_t measured;                    ///< digest of what probes say then
     double step_ms, encode_ms;            ///< on average, after a few that warm up
+    double step_median_ms;                ///< of the same steps: without those in which launches are recorded
+    uint32_t recorded;                    ///< sequences of launches, in these steps
     uint64_t begin_ns, end_ns;            ///< of these
     char why[GPU_WHY_BYTES];              ///< where it isn't valid
 } gpu_outcome;

@@ -70,6 +70,7 @@ static void check_tank(const gpu_devices *list, const tank_fixture *fixture, uin
 {
     gpu_play play = {.fixture = fixture, .steps = steps, .first = list->of[0]};
     char label[64];
+    char steps_of_each[GPU_DEVICES_MAX][32];
     gpu_play_run(&play, first);
     snprintf(label, sizeof label, "%s, %u particles", fixture->name, first->particles);
     printf("    %-36s", label);
@@ -77,6 +78,7 @@ static void check_tank(const gpu_devices *list, const tank_fixture *fixture, uin
         const gpu_outcome *outcome = first;
         if (d > 0 && is_slow && !list->is_cuda[d]) {
             printf("%22s", "-"); // that would take minutes, and says nothing new
+            snprintf(steps_of_each[d], sizeof steps_of_each[d], "-");
             continue;
         }
         if (d > 0) {
@@ -86,9 +88,14 @@ static void check_tank(const gpu_devices *list, const tank_fixture *fixture, uin
         }
         printf("%9.3f +%8.3f %2s", outcome->step_ms, outcome->encode_ms,
                compare(first, outcome, fixture->name, tarn_device_name(list->of[d])));
+        snprintf(steps_of_each[d], sizeof steps_of_each[d], "%.3f, %u", outcome->step_median_ms, outcome->recorded);
     }
     const tarn_tank_hash *last = &first->hashes[first->steps > 0 ? first->steps - 1 : 0];
     printf("    %016llx%016llx", (unsigned long long)last->hi, (unsigned long long)last->lo);
+    printf("\n    %-36s", "    median of a step; recordings");
+    for (uint32_t d = 0; d < list->count; d++) {
+        printf("%22s", steps_of_each[d]);
+    }
     end_row();
 }
 
@@ -236,16 +243,21 @@ static void print_crowd_of(const gpu_devices *list, const tank_fixture *fixture,
             return;
         }
         uint64_t begin_ns = UINT64_MAX, end_ns = 0;
+        double median_ms = 0.0;
+        uint32_t recorded = 0;
         for (uint32_t k = 0; k < count; k++) {
             begin_ns = found[k].begin_ns < begin_ns ? found[k].begin_ns : begin_ns;
             end_ns = found[k].end_ns > end_ns ? found[k].end_ns : end_ns;
+            median_ms += found[k].step_median_ms / count;
+            recorded += found[k].recorded;
             if (!found[k].valid) {
                 gpu_failure("%s beside others, %s: %s", fixture->name, tarn_device_name(list->of[d]), found[k].why);
                 return;
             }
         }
         const double each_s = 1e-9 * (double)(end_ns - begin_ns) / gpu_play_timed(steps);
-        printf("%10.1f %17.4g", 1.0 / each_s, count * (double)found[0].particles / each_s);
+        printf("%10.1f %17.4g; %.3f ms, %u", 1.0 / each_s, count * (double)found[0].particles / each_s, median_ms,
+               recorded);
     }
     printf("\n");
 }
@@ -254,7 +266,7 @@ void gpu_print_many(const gpu_devices *list)
 {
     static const uint32_t counts[] = {1, 4, 16, 64};
     const tank_fixture *fixture = is_quick ? &gpu_large[GPU_LARGE_QUICK] : &gpu_large[0];
-    gpu_print_columns("Many tanks: steps/s of each, particle steps/s of all", list);
+    gpu_print_columns("Many tanks: steps/s of each, particle steps/s of all; a step's median, recordings", list);
     for (uint32_t i = 0; i < (is_quick ? 2 : sizeof counts / sizeof counts[0]); i++) {
         if (gpu_watch_has_time("many tanks")) {
             print_crowd_of(list, fixture, counts[i], is_quick ? QUICK_STEPS + 2 : fixture->steps);

@@ -99,6 +99,7 @@ for section in dialect tanks large beside budget memcheck crowd many rebuilds fa
     stages poison; do
     expect "all is well" 0 "^=== $section,"
 done
+expect "all is well" 0 "^=== many, --without chains,"
 expect "all is well" 0 "8.0 us     4 times       2.0 us each  made_up"
 if [ "$(find "$work/well/out" -type f | wc -l)" -gt 8 ] || [ ! -e "$work/well/out/ncu.txt" ] ||
     [ ! -e "$work/well/out/nsys.nsys-rep" ] || ! grep -q passed "$work/well/out/report.txt"; then
@@ -134,6 +135,16 @@ unset WRONG
 expect "chains are wrong" 1 "right --without chains"
 if ! grep -q -e "--without chains.* crowd" "$work/wrong.calls"; then
     echo "the rest doesn't go on without chains: $(cat "$work/wrong.calls")"
+    failures=$((failures + 1))
+fi
+
+# What only tanks with more tiles than run at once do.
+export WRONG=large
+try large --program "$made_up"
+unset WRONG
+expect "chains of large tanks are wrong" 1 "right --without chains"
+if ! grep -q -e "--without chains.* large" "$work/large.calls" || ! grep -q -e "--without chains.* crowd" "$work/large.calls"; then
+    echo "the rest doesn't go on without chains: $(cat "$work/large.calls")"
     failures=$((failures + 1))
 fi
 

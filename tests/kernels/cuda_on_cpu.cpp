@@ -33,17 +33,19 @@ extern "C" unsigned char __start_emulated_shared[], __stop_emulated_shared[];
 namespace {
 
 constexpr size_t STACK_BYTES = 64 * 1024;
-constexpr uint32_t BLOCKS_MAX = 3;   // few, so that blocks stride over tiles
-constexpr int IDLE_TURNS_MAX = 1000; // in which blocks do nothing but wait for each other
-constexpr uint32_t WARPS_MAX = TARN_TILE_LANES_MAX / 32;
+constexpr uint32_t BLOCKS_MAX = 3;       // of a launch: few, so that blocks stride over tiles
+constexpr uint32_t CHAIN_BLOCKS_MAX = 8; // side by side: so many that launches leave some of them out
+constexpr uint32_t CHAIN_BLOCKS[] = {CHAIN_BLOCKS_MAX, 3, 5}; // by the order of lanes
+constexpr uint32_t CHAIN_LANES_MAX = CHAIN_BLOCKS_MAX * 512;
+constexpr uint32_t IDLE_TURNS_MAX = 1000; // in which blocks do nothing but wait for each other
+constexpr uint32_t WARPS_MAX = CHAIN_LANES_MAX / 32;
 constexpr int ORDERS = 8;
 
-enum class waits { nothing, warp, block, ended };
+enum class waits : uint8_t { nothing, warp, block, ended };
 
 struct fibre {
     jmp_buf place;
     std::unique_ptr<char[]> stack;
-    waits state;
     uint32_t shares; // collectives so far
 };
 
@@ -65,12 +67,14 @@ struct block_run {
     uint32_t blocks; // that run side by side
 };
 
-fibre lanes[TARN_TILE_LANES_MAX];
+fibre lanes[CHAIN_LANES_MAX];
+waits states[CHAIN_LANES_MAX]; // of these: together, since every turn looks at all of them
 warp warps[WARPS_MAX];
 jmp_buf scheduler;
 uint32_t current; // of `lanes`: those of blocks side by side lie one block after the other
 uint32_t paused;  // lanes of this turn
-uint32_t block_waiting[BLOCKS_MAX];
+uint32_t block_waiting[CHAIN_BLOCKS_MAX];
+std::unique_ptr<char[]> shared_of[CHAIN_BLOCKS_MAX]; // but the first one's, which lies where the linker has put it
 block_run running;
 std::set<std::string> have_run;
 const char *refused;
@@ -115,7 +119,7 @@ void lane_main()
             reinterpret_cast<kernel_function>(const_cast<void *>(running.function))(running.args, running.count,
                                                                                     running.count_max);
         }
-        lanes[self].state = waits::ended;
+        states[self] = waits::ended;
     }
 }
 
@@ -139,21 +143,21 @@ void prepare_lane(uint32_t i)
     if (!lanes[i].stack) {
         start_lane(i);
     }
-    lanes[i].state = waits::nothing;
+    states[i] = waits::nothing;
     lanes[i].shares = 0;
 }
 
 void wait_here(waits what)
 {
-    lanes[current].state = what;
+    states[current] = what;
     to_scheduler(current);
 }
 
 void release(waits what, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = begin; i < end; i++) {
-        if (lanes[i].state == what) {
-            lanes[i].state = waits::nothing;
+        if (states[i] == what) {
+            states[i] = waits::nothing;
         }
     }
 }
@@ -178,6 +182,19 @@ class turn_order {
         }
         return order_;
     }
+    /// Where lanes are shuffled, a block that falls behind, as far as the others of a chain can do without it.
+    /// @param is_awaited  whether they do nothing but wait
+    uint32_t laggard(uint32_t blocks, bool is_awaited)
+    {
+        if (index_ < 2 || blocks < 2) {
+            return UINT32_MAX;
+        }
+        if (is_awaited) {
+            laggard_ = static_cast<uint32_t>(chance_()) % blocks;
+            return UINT32_MAX;
+        }
+        return laggard_;
+    }
     int rubbish() const
     {
         return index_ % 2 == 0 ? 0xa5 : 0xff;
@@ -186,6 +203,7 @@ class turn_order {
   private:
     int index_;
     std::minstd_rand chance_;
+    uint32_t laggard_ = 0;
     std::vector<uint32_t> order_;
 };
 
@@ -193,18 +211,21 @@ class turn_order {
 uint32_t turn(turn_order &order)
 {
     const uint32_t count = blockDim.x * running.blocks;
+    static uint32_t idle_turns;
+    static bool is_awaited;
+    const uint32_t laggard = order.laggard(running.blocks, is_awaited);
     uint32_t ended = 0, ran = 0;
     paused = 0;
     for (const uint32_t i : order.next(count)) {
-        if (lanes[i].state == waits::nothing) {
+        if (states[i] == waits::nothing && i / blockDim.x != laggard) {
             to_lane(i);
             ran++;
         }
-        ended += lanes[i].state == waits::ended;
+        ended += states[i] == waits::ended;
     }
-    static int idle_turns;
-    idle_turns = ran > 0 && ran == paused ? idle_turns + 1 : 0;
-    if ((ran == 0 && ended < count) || idle_turns > IDLE_TURNS_MAX) {
+    is_awaited = ran == paused;
+    idle_turns = ran > 0 && is_awaited ? idle_turns + 1 : 0;
+    if ((ran == 0 && ended < count && laggard == UINT32_MAX) || idle_turns > IDLE_TURNS_MAX) {
         for (uint32_t b = 0; b < running.blocks; b++) {
             fprintf(stderr, "a barrier was reached by %u of %u lanes\n", block_waiting[b], blockDim.x);
         }
@@ -214,17 +235,33 @@ uint32_t turn(turn_order &order)
     return ended;
 }
 
+/// A block's shared memory, as well aligned as the first one's.
+char *shared_memory(uint32_t block)
+{
+    constexpr size_t PAGE = 4096;
+    if (block == 0) {
+        return reinterpret_cast<char *>(__start_emulated_shared);
+    }
+    if (!shared_of[block]) {
+        shared_of[block].reset(new char[(size_t)(__stop_emulated_shared - __start_emulated_shared) + 2 * PAGE]);
+    }
+    char *const memory = shared_of[block].get();
+    const size_t wanted = reinterpret_cast<uintptr_t>(__start_emulated_shared) % PAGE,
+                 is = reinterpret_cast<uintptr_t>(memory) % PAGE;
+    return memory + (wanted + PAGE - is) % PAGE;
+}
+
 /// Runs as many blocks as run side by side.
 void run_blocks(turn_order &order)
 {
     const size_t shared_bytes = (size_t)(__stop_emulated_shared - __start_emulated_shared);
-    memset(__start_emulated_shared, order.rubbish(), shared_bytes);
     watch_block(__start_emulated_shared, shared_bytes);
     for (uint32_t b = 0; b < running.blocks; b++) {
+        memset(shared_memory(b), order.rubbish(), shared_bytes);
         block_waiting[b] = 0;
     }
-    for (warp &w : warps) {
-        w.waiting = 0;
+    for (uint32_t w = 0; w < blockDim.x * running.blocks / 32; w++) {
+        warps[w].waiting = 0;
     }
     for (uint32_t i = 0; i < blockDim.x * running.blocks; i++) {
         prepare_lane(i);
@@ -265,7 +302,7 @@ struct operation {
 struct emulated_device {
     tarn_device base;
     turn_order lanes, blocks;
-    uint32_t without;
+    uint32_t without, chain_blocks;
 };
 
 struct emulated_queue {
@@ -328,14 +365,15 @@ void emulated_last_tile(void)
     watch_last_tile();
 }
 
-uint32_t emulated_block(void)
+void *emulated_own(void *of_first)
 {
-    return current / blockDim.x;
+    const char *const first = static_cast<char *>(of_first);
+    return shared_memory(current / blockDim.x) + (first - shared_memory(0));
 }
 
 void emulated_block_barrier(const char *file, int line)
 {
-    const uint32_t own = emulated_block();
+    const uint32_t own = current / blockDim.x;
     if (++block_waiting[own] == blockDim.x) {
         block_waiting[own] = 0;
         watch_block_barrier(file, line);
@@ -416,7 +454,7 @@ void launch_chain(emulated_device *device, const chain_launch &chain)
     }
     uint32_t args_bytes;
     const void *function = chain.record.chain->cuda(&blockDim.x, &args_bytes);
-    gridDim.x = std::min({chain.record.most, chain.blocks_max, BLOCKS_MAX, TARN_TILE_LANES_MAX / blockDim.x});
+    gridDim.x = std::min({chain.record.most, chain.blocks_max, device->chain_blocks, CHAIN_LANES_MAX / blockDim.x});
     blockIdx.x = 0;
     running = {function, nullptr, nullptr, 0, &chain.program, gridDim.x};
     watch_launch(chain.record.chain->name);
@@ -690,7 +728,8 @@ extern "C" tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tar
         return TARN_E_ARGUMENT;
     }
     static const char *const orders[] = {"ascending", "descending", "shuffled"};
-    emulated_device *device = new emulated_device{{}, turn_order(desc->index), turn_order(desc->index), desc->without};
+    emulated_device *device = new emulated_device{
+        {}, turn_order(desc->index), turn_order(desc->index), desc->without, CHAIN_BLOCKS[std::min(desc->index, 2)]};
     device->base.ops = &operations;
     snprintf(device->base.name, sizeof device->base.name, "CUDA emulated, %s", orders[std::min(desc->index, 2)]);
     *out = &device->base;

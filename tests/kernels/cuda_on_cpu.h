@@ -21,13 +21,10 @@
 #define TILE_END() emulated_block_barrier("tile.h", 0)
 
 #define TILE_SHARED(type, name, count)                                                                                 \
-    __shared__ type name##_of[EMULATED_BLOCKS_MAX][count];                                                             \
-    type *const name = name##_of[emulated_block()]
+    __shared__ type name##_of_first[count];                                                                            \
+    type *const name = reinterpret_cast<type *>(emulated_own(name##_of_first))
 #define TILE_LAST() emulated_last_tile()
 #define TILE_CHAIN_PAUSE() emulated_pause()
-
-/// Blocks that run side by side: few, so that they stride over tiles.
-enum { EMULATED_BLOCKS_MAX = 3 };
 
 struct emulated_index {
     uint32_t x;
@@ -50,8 +47,8 @@ void emulated_pause(void);
 /// This tile comes behind all others of the launch.
 void emulated_last_tile(void);
 
-/// Which of the blocks that run side by side this lane is of.
-uint32_t emulated_block(void);
+/// Of the blocks that run side by side the first has its shared memory where the linker gathers it: this lane's.
+void *emulated_own(void *of_first);
 
 /// Gives a value to the warp. @return all 32 lanes' values, until the lane's next collective
 const uint64_t *emulated_warp_share(uint64_t value);

@@ -250,6 +250,34 @@ static void profile_by_marks(void **state)
     assert_memory_equal(&hash[0], &hash[1], sizeof hash[0]);
 }
 
+/// Where the finest level comes to have too many tiles for a chain, and fewer again, there are other marks each time.
+static void profile_across_chains(void **state)
+{
+    static const uint32_t tiles[] = {UINT32_MAX, 2, UINT32_MAX, 2};
+    tarn_device *device;
+    tarn_tank *tank;
+    tarn_tank_desc desc;
+    (void)state;
+    tank_fixtures[3].describe(&desc);
+    assert_int_equal(tarn_device_create(&(tarn_device_desc){.kind = TARN_DEVICE_CUDA}, &device), TARN_OK);
+    assert_int_equal(tarn_tank_create(device, &desc, &tank, NULL, 0), TARN_OK);
+    tarn_tank_profile(tank, TARN_PROFILE_MARKS);
+    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
+        const char *names[TARN_TANK_STAGES_MAX];
+        double seconds[TARN_TANK_STAGES_MAX];
+        tank->grid.chain_tiles = tiles[i];
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+        assert_int_equal(tank->grid.chain_level > 0, tiles[i] == 2);
+        assert_int_equal(tarn_queue_recorded(tank->grid.queue), i + 1);
+        const uint32_t count = tarn_tank_profile_get(tank, names, seconds, true);
+        assert_int_equal(seconds_of("matrix", names, seconds, count) > 0.0, tiles[i] == 2);
+        assert_int_equal(seconds_of("pressure", names, seconds, count) > 0.0, tiles[i] == 2);
+        assert_true(seconds_of("sort", names, seconds, count) > 0.0);
+    }
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 /// What comes after the tiles ran out in a step must not look for those that there are none of.
 static void outgrow_memory(void **state)
 {
@@ -328,6 +356,7 @@ int main(void)
         {"tanks change places and take turns", change_places, NULL, NULL, NULL},
         {"spray comes to walls", come_to_walls, NULL, NULL, NULL},
         {"a profile by marks", profile_by_marks, NULL, NULL, NULL},
+        {"a profile by marks of a tank that grows and shrinks", profile_across_chains, NULL, NULL, NULL},
         {"probes say the same", measure_the_same, NULL, NULL, NULL},
         {"a tank that outgrows its memory stops", outgrow_memory, NULL, NULL, NULL},
         {"the fixtures reach every kernel", reach_all, NULL, NULL, NULL},
