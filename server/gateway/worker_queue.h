@@ -4,8 +4,7 @@
 /// - a move (an input that only says where something is now) takes the place of a waiting move with the same key, if
 ///   nothing else with that key came in between;
 /// - when all places are taken, the oldest move of a viewer gives way; large messages, which are such moves, have
-/// places
-///   of their own for their bytes;
+///   places of their own for their bytes;
 /// - edges (presses, releases, controls, everything else) are never dropped, nor are the gateway's own moves, of which
 ///   there is one for each tank and kind: without a place for one, the push fails, and whoever sent it is to be told,
 ///   or tries again. No viewer may have more than TARN_GATEWAY_WORKER_QUEUE_SHARE of them waiting, and
