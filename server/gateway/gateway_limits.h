@@ -138,8 +138,8 @@ enum {
     TARN_GATEWAY_TOLD_BYTES_MAX = 128 << 20,    ///< of those that are on their way, however many read them how slowly
     TARN_GATEWAY_TOLD_MS_MIN = 60000,           ///< that one is left to its readers where others need its room
     TARN_GATEWAY_SCENE_PIECE_BYTES = 256 << 10, ///< of scenes' files that one address has read, counted in pieces
-    TARN_GATEWAY_SCENE_PIECE_MS = 16,           ///< between these, in the long run: 16 MB a second
-    TARN_GATEWAY_SCENE_PIECES_BURST = 8192,     ///< of them at once: 2 GiB
+    TARN_GATEWAY_SCENE_PIECE_MS = 64,           ///< between these, in the long run: 4 MB a second
+    TARN_GATEWAY_SCENE_PIECES_BURST = 2048,     ///< of them at once: 512 MiB
     TARN_GATEWAY_MADE_PER_MINUTE = 30,          ///< archives of the scene that one tank was made from
 
     // scenes that owners upload
