@@ -328,13 +328,13 @@ function momentsOf(asked) {
   });
 }
 
-/**
- * Where any of the page's pictures shows water: there all of them are judged. The reference's own table and sky aren't
- * quite the page's.
- */
-function waterOf(pictures, empties) {
-  const masks = pictures.map((one, i) => waterIn(brightness(one, SCALE), brightness(empties[i], SCALE)));
-  return masks[0].map((_, i) => (masks.some((mask) => mask[i] === 1) ? 1 : 0));
+/** How alike a picture is to the reference where either shows water. */
+function alike(picture, reference, empty) {
+  const [a, b, c] = [picture, reference, empty].map((one) => brightness(one, SCALE));
+  const [here, there] = [waterIn(a, c), waterIn(b, c)];
+  const mask = here.map((is, i) => is | there[i]);
+  // The reference's table and sky aren't quite the page's: where the page shows no water is what counts as none.
+  return compare(a, b, here.some((is) => is === 1) ? here : mask);
 }
 
 /** The mean colour of a picture where it or the reference shows water, 0..255, and the share of places that are white there. */
@@ -444,15 +444,12 @@ async function main() {
       }
       const matrix = taken.find((one) => one.matrix !== null)?.matrix ?? null;
       const reference = await renderCycles(renderer, moment, matrix, { into, samples });
-      const pictures = taken.map(({ png }) => readPng(png));
-      const mask = waterOf(pictures, empty);
-      const cells = pictures.map((one) => {
-        const [a, b] = [one, reference].map((picture) => brightness(picture, SCALE));
-        const { similarity, difference } = compare(a, b, mask);
+      const cells = taken.map(({ png }, i) => {
+        const { similarity, difference } = alike(readPng(png), reference, empty[i]);
         return `${similarity.toFixed(3)} | ${difference.toFixed(1)}`;
       });
       console.log(`| ${name} | ${cells.join(" | ")} |`);
-      const shown = [reference, ...pictures];
+      const shown = [reference, ...taken.map(({ png }) => readPng(png))];
       const colour = (one, i) => colourText(colourOf(one, reference, empty[Math.max(i - 1, 0)]));
       colours.push(`| ${name} | ${shown.map(colour).join(" | ")} |`);
       rows.push([writePng(reference, SHEET_COLOURS), ...taken.map(({ png }) => png)]);
