@@ -450,7 +450,7 @@ async function main() {
       });
       console.log(`| ${name} | ${cells.join(" | ")} |`);
       const shown = [reference, ...taken.map(({ png }) => readPng(png))];
-      const colour = (one, i) => colourText(colourOf(one, reference, empty[Math.max(i - 1, 0)]));
+      const colour = (one, i) => colourText(colourOf(one, reference, empty[i - 1] ?? empty.at(-1)));
       colours.push(`| ${name} | ${shown.map(colour).join(" | ")} |`);
       rows.push([writePng(reference, SHEET_COLOURS), ...taken.map(({ png }) => png)]);
     }
