@@ -31,7 +31,7 @@ export class SolidShadows {
   }
 
   /**
-   * Before each picture.
+   * Before each picture; allocates nothing.
    * @param tank  what is in tank coordinates. @param size  of it, metres. @param roomSun  towards the sun, one metre
    */
   draw(
@@ -51,9 +51,12 @@ export class SolidShadows {
     camera.lookAt(0, 0, 0);
     camera.updateMatrixWorld();
     // What is so high falls beside its place on the floor by so much.
-    const [fallX, fallZ] = [-sun.x / sun.y, -sun.z / sun.y];
-    const [scaleX, offsetX] = span(size.x, fallX * size.y);
-    const [scaleZ, offsetZ] = span(size.z, fallZ * size.y);
+    const fallX = -sun.x / sun.y;
+    const fallZ = -sun.z / sun.y;
+    const scaleX = scaleOf(size.x, fallX * size.y);
+    const scaleZ = scaleOf(size.z, fallZ * size.y);
+    const offsetX = BORDER - Math.min(fallX * size.y, 0) * scaleX;
+    const offsetZ = BORDER - Math.min(fallZ * size.y, 0) * scaleZ;
     uniforms.shadowPlace.value.set(scaleX, scaleZ, offsetX, offsetZ);
     // biome-ignore format: rows
     camera.projectionMatrix
@@ -66,7 +69,8 @@ export class SolidShadows {
       .multiply(toTank)
       .multiply(camera.matrixWorld);
     const { xr } = renderer;
-    const [shown, worn] = [renderer.getRenderTarget(), xr.enabled];
+    const shown = renderer.getRenderTarget();
+    const worn = xr.enabled;
     xr.enabled = false;
     renderer.setRenderTarget(target);
     renderer.render(solids, camera);
@@ -79,10 +83,9 @@ export class SolidShadows {
   }
 }
 
-/** Scale and offset that bring 0..length, and what is moved from it by `fall`, into the picture. */
-function span(length: number, fall: number): [number, number] {
-  const scale = (1 - 2 * BORDER) / (length + Math.abs(fall));
-  return [scale, BORDER - Math.min(fall, 0) * scale];
+/** Brings 0..length, and what is moved from it by `fall`, into the picture. */
+function scaleOf(length: number, fall: number): number {
+  return (1 - 2 * BORDER) / (length + Math.abs(fall));
 }
 
 /** `inShadow(place)` is what solids keep of the sun's light from a place of the tank at or below its floor. */
