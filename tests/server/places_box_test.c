@@ -95,6 +95,15 @@ static void run_until_step(uint64_t step)
     }
 }
 
+/// A tank that has made 20 steps or more. @return its box, which is the caller's
+static int run_with_box(void)
+{
+    const int box_fd = tarn_black_box_make();
+    load_with_box(1, box_fd, false);
+    run_until_step(20);
+    return box_fd;
+}
+
 /// Another worker takes the box, until its tank rests.
 static void replace_worker(int box_fd)
 {
@@ -273,9 +282,7 @@ static void test_who_goes_back_does_nothing_twice(void **state)
     (void)state;
     static uint8_t kept[1 << 22];
     size_t byte_count;
-    const int box_fd = tarn_black_box_make();
-    load_with_box(1, box_fd, false);
-    run_until_step(20);
+    const int box_fd = run_with_box();
     const uint32_t last = (uint32_t)only_tank()->step - 2; // somebody did something until then
     assert_true(tarn_input_state_has(&only_tank()->inputs, 1, last));
     assert_int_equal(tarn_tank_save(only_tank()->tank, kept, sizeof kept, &byte_count), TARN_OK);
@@ -460,9 +467,7 @@ static void test_a_kept_state_that_doesnt_load_means_a_fresh_start(void **state)
     static const uint8_t noise[100] = {1, 2, 3};
     static uint8_t kept[1 << 22];
     size_t byte_count;
-    const int box_fd = tarn_black_box_make();
-    load_with_box(1, box_fd, false);
-    run_until_step(20);
+    const int box_fd = run_with_box();
     const uint64_t step = keep(kept, sizeof kept, &byte_count);
     const int noise_fd = filled_box(noise, sizeof noise, step), other_fd = filled_box(kept, byte_count, step);
     const uint64_t other_bytes_max = only_tank()->snapshot.box.state_bytes_max - 1;
@@ -497,9 +502,7 @@ static void test_a_kept_state_stays_for_another_try(void **state)
     static const uint8_t noise[100] = {1, 2, 3};
     static uint8_t kept[1 << 22];
     size_t byte_count;
-    const int box_fd = tarn_black_box_make();
-    load_with_box(1, box_fd, false);
-    run_until_step(20);
+    const int box_fd = run_with_box();
     const uint64_t step = keep(kept, sizeof kept, &byte_count);
     const int kept_fd = filled_box(kept, byte_count, step), noise_fd = filled_box(noise, sizeof noise, step);
     lacks_memory_for_states = true;
@@ -541,9 +544,7 @@ static void test_a_piece_that_is_played_back_is_taken_at_once(void **state)
     (void)state;
     static uint8_t kept[1 << 22];
     size_t byte_count;
-    const int box_fd = tarn_black_box_make();
-    load_with_box(1, box_fd, false);
-    run_until_step(20);
+    const int box_fd = run_with_box();
     const uint64_t step = keep(kept, sizeof kept, &byte_count);
     const int fd = filled_box(kept, byte_count, step);
     assert_int_equal(tarn_box_set_replay(fd, step + PIECES * PIECE_STEPS), TARN_OK);
@@ -584,9 +585,7 @@ static void test_a_tank_stands_no_longer_than_it_should_for_a_piece(void **state
     (void)state;
     static uint8_t kept[1 << 22];
     size_t byte_count;
-    const int box_fd = tarn_black_box_make();
-    load_with_box(1, box_fd, false);
-    run_until_step(20);
+    const int box_fd = run_with_box();
     const uint64_t step = keep(kept, sizeof kept, &byte_count);
     const int fd = filled_box(kept, byte_count, step);
     assert_int_equal(tarn_box_set_replay(fd, step + 10), TARN_OK);
