@@ -16,7 +16,8 @@ set(CMAKE_C_FLAGS_DEBUG "-O1 -g3")
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH TARN_ROOT) # also when another project includes this: tests/gpu
 add_library(tarn_options INTERFACE)
 target_include_directories(tarn_options INTERFACE ${TARN_ROOT})
-set(TARN_WARNINGS_FAIL ON CACHE BOOL "Warnings are errors")
+# A compiler newer than ours warns of more: that ends the tests' build, never a user's.
+set(TARN_WARNINGS_FAIL OFF CACHE BOOL "Warnings are errors")
 target_compile_options(tarn_options INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla>
     $<$<AND:$<COMPILE_LANGUAGE:C>,$<BOOL:${TARN_WARNINGS_FAIL}>>:-Werror>

@@ -95,7 +95,8 @@ static bool collect(tool_probes *p, const tool_probe_options *from)
         tarn_probe_spec_name(&p->spec[p->count], p->count + 1);
         for (uint32_t k = 0; k < p->count; k++) {
             if (strcmp(p->spec[k].name, p->spec[p->count].name) == 0) {
-                snprintf(why, sizeof why, "found the name \"%s\" twice, allowed are different names", p->spec[k].name);
+                snprintf(why, sizeof why, "found the name \"%.*s\" twice, allowed are different names",
+                         TARN_NAME_BYTES_MAX, p->spec[k].name);
                 return say(p, "--probe", why);
             }
         }
@@ -110,7 +111,7 @@ static bool place(tool_probes *p)
     tarn_probe probe[TARN_PROBES_MAX];
     for (uint32_t i = 0; i < p->count; i++) {
         if (!tarn_probe_spec_fit(&p->spec[i], &p->tank->scene.tank, &probe[i], why, sizeof why)) {
-            snprintf(where, sizeof where, "probe \"%s\"", p->spec[i].name);
+            snprintf(where, sizeof where, "probe \"%.*s\"", TARN_NAME_BYTES_MAX, p->spec[i].name);
             return say(p, where, why);
         }
     }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Holds the tree to its structure. Takes the top folder; prints one line for each check: "ok ...", "not ok ..." or
-# "skipped ...". The rules are those that a reader relies on: who may include whom, where to find a name, how long a
-# file gets, and that nothing in the tree knows the machine it was written on.
+# "skipped ...". The rules are those that a reader relies on: who may include whom, what a file opens with, and that
+# nothing in the tree knows the machine it was written on.
 set -u
 cd "${1:-.}" || exit 1
 export LC_ALL=C
@@ -72,23 +72,7 @@ directions() {
         }'
 }
 
-# ---- names and sizes ----
-
-# Names that tools fix, or that say the same thing everywhere.
-unique_names() {
-    printf '%s\n' "$all" | awk -F/ '
-        $NF ~ /^(README\.md|CMakeLists\.txt|run|index\.(ts|html)|package\.json|\.gitignore)$/ { next }
-        $0 ~ /^tests\/.*\/(golden|corpus|scenes|bad_scenes|pages)\// { next }
-        { where[$NF] = where[$NF] " " $0; count[$NF]++ }
-        END { for (name in count) if (count[name] > 1) print "the name " name " is used by" where[name] }' | sort
-}
-
-sizes() {
-    printf '%s\n' "$all" | grep -E '\.(c|h|cu|ts|mjs|js|css|sh|cmake|md)$|/run$' | while read -r file; do
-        lines=$(wc -l <"$file")
-        [ "$lines" -le 800 ] || echo "$file has $lines lines, allowed are 800"
-    done
-}
+# ---- folders ----
 
 readmes() {
     printf '%s\n' "$all" | awk -F/ '
@@ -170,8 +154,6 @@ one_source() {
 [ -n "$all" ] || { echo "not ok structure: no files found"; exit 1; }
 includes_exist | verdict "includes are paths from the top folder"
 directions | verdict "dependencies point from server to kernels to protocol"
-unique_names | verdict "file names are unique"
-sizes | verdict "files are short"
 openings | verdict "files open with what they are"
 one_source | verdict "kernels are one source"
 readmes | verdict "folders have a README"

@@ -32,9 +32,9 @@ build() {
         *) tarn_fail "found \"$name\", allowed are release, asan, tsan and fuzz" ;;
     esac
     if [ "$name" = release ]; then
-        tarn_configure release -DTARN_TESTS=ON
+        tarn_configure release -DTARN_TESTS=ON -DTARN_WARNINGS_FAIL=ON
     else
-        tarn_configure "$name" -DTARN_TESTS=ON -DTARN_ONE_ISA="$isa"
+        tarn_configure "$name" -DTARN_TESTS=ON -DTARN_WARNINGS_FAIL=ON -DTARN_ONE_ISA="$isa"
     fi
     exec ninja -C "build/$name" "${targets[@]}"
 }
