@@ -1,10 +1,11 @@
 #!/bin/bash
 # Both commands of README.md on a Debian with nothing on it: clean_room.sh TOP SYSTEM KEEP [GROUP...]. SYSTEM is bookworm
-# or trixie; KEEP, if not empty, leaves the folder behind; the groups are those of tests/run. Prints "ok ...",
-# "not ok ..." or "skipped ..." for each check, and all else on standard error. Its status says whether it came to its end.
-# Takes root.
+# or trixie; KEEP, if not empty, leaves the folder behind; the groups are those of tests/run. With the group `build` alone
+# it is the first command only, and the water that comes of it. Prints "ok ...", "not ok ..." or "skipped ..." for each
+# check, and all else on standard error. Its status says whether it came to its end. Takes root.
 #
 #     debootstrap -> a clone of HEAD -> in a namespace of its own: deploy/run, a viewer, tests/run
+#                                                        `build`: deploy/run --build-only, ten steps of three scenes
 #
 # The tree names no mirror. Where packages come from, and what this machine needs to reach them, is this machine's own
 # configuration: apt's sources and settings, npm's registry, proxies, certificates. Nothing else of it is seen inside.
@@ -26,10 +27,34 @@ address() {
     return 1
 }
 
+# What this system's compiler makes of the kernels gives the bits of the one that the hashes were pinned with. Two models
+# in three dimensions, and a flat tank.
+build_inside() {
+    local system=$1 scene found wanted
+    if ! deploy/run --build-only >&2 </dev/null; then
+        echo "not ok $system: deploy/run --build-only" >&3
+        return
+    fi
+    echo "ok $system: deploy/run --build-only" >&3
+    for scene in dam-break plume water-wall; do
+        wanted=$(awk -v scene="$scene" '$1 == scene && $2 == 10 { print $3 }' tests/golden/hashes.txt)
+        found=$(build/release/bin/tarn run "$scene" --steps 10 --hash --quiet 2>&1 </dev/null | tail -n 1)
+        if [ -n "$wanted" ] && [ "$found" = "$wanted" ]; then
+            echo "ok $system: ten steps of $scene" >&3
+        else
+            echo "not ok $system: ten steps of $scene: found $found, pinned is ${wanted:-nothing}" >&3
+        fi
+    done
+}
+
 inside() {
     local system=$1 url summary status served=
     shift
     cd /srv/tarn || exit 1
+    if [ "$*" = build ]; then
+        build_inside "$system"
+        return
+    fi
     # Any free port: the machine around may have a server of its own at the usual one.
     deploy/run --port 0 >/tmp/deploy.log 2>&1 </dev/null &
     server=$!
