@@ -38,7 +38,21 @@ typedef enum ply_role {
     ROLE_CORNERS,
     ROLE_NONE
 } ply_role;
-static const char *const role_names[ROLE_CORNERS] = {"x", "y", "z", "vx", "vy", "vz", "liquid", "red", "green", "blue"};
+
+/// What writers call a vertex's numbers.
+enum { ROLE_NAMES_MAX = 3 };
+static const char *const role_names[ROLE_CORNERS][ROLE_NAMES_MAX] = {
+    [ROLE_X] = {"x"},
+    [ROLE_Y] = {"y"},
+    [ROLE_Z] = {"z"},
+    [ROLE_VX] = {"vx"},
+    [ROLE_VY] = {"vy"},
+    [ROLE_VZ] = {"vz"},
+    [ROLE_LIQUID] = {"liquid"},
+    [ROLE_RED] = {"red", "r", "diffuse_red"},
+    [ROLE_GREEN] = {"green", "g", "diffuse_green"},
+    [ROLE_BLUE] = {"blue", "b", "diffuse_blue"},
+};
 
 typedef struct ply_property {
     ply_role role;
@@ -61,6 +75,8 @@ typedef struct ply {
     tarn_text_cursor *cursor;
     ply_form form;
     uint32_t vertex_count; ///< as declared
+    ply_type colour_types[3];
+    double brightest; ///< of a colour's values until now
     uint32_t element_count;
     ply_element elements[ELEMENTS_MAX];
 } ply;
@@ -139,8 +155,10 @@ static ply_role role_of(const ply *p, ply_kind kind, bool is_list, tarn_text_wor
 {
     const int numbers = p->builder != NULL ? ROLE_VX : ROLE_CORNERS;
     for (int role = 0; role < numbers && kind == KIND_VERTEX && !is_list; role++) {
-        if (tarn_text_is(name, role_names[role])) {
-            return (ply_role)role;
+        for (int i = 0; i < ROLE_NAMES_MAX && role_names[role][i] != NULL; i++) {
+            if (tarn_text_is(name, role_names[role][i])) {
+                return (ply_role)role;
+            }
         }
     }
     if (p->builder == NULL) {
@@ -171,10 +189,12 @@ static tarn_status read_property(ply *p)
         word = tarn_text_next(p->cursor);
     }
     const tarn_status status = read_type(p, word, &property.type);
-    property.role = role_of(p, element->kind, property.is_list, tarn_text_next(p->cursor));
+    word = tarn_text_next(p->cursor);
+    property.role = role_of(p, element->kind, property.is_list, word);
     for (uint32_t i = 0; i < element->property_count && status == TARN_OK; i++) {
         if (property.role != ROLE_NONE && element->properties[i].role == property.role) {
-            return REFUSE(p, "found a property of %s twice", element->name.text);
+            return REFUSE(p, "found a property of %s twice: %s, or another name of it, is there before",
+                          element->name.text, tarn_text_show(word).text);
         }
     }
     element->properties[element->property_count++] = property;
@@ -360,6 +380,43 @@ static tarn_status read_list(ply *p, const ply_element *element, uint32_t index,
     return status;
 }
 
+/// The value of a colour that is as bright as can be. Writers take floats from 0 to 1, as three's PLYExporter does, the
+/// whole range of 16 bits, and else numbers up to 255 of whatever type.
+static double full_of(ply_type type)
+{
+    return type == FLOAT32 || type == FLOAT64 ? 1.0 : type == UINT16 ? 65535.0 : 255.0;
+}
+
+/// @param values  red, green and blue; 0 where there are none
+static tarn_status take_colour(ply *p, const ply_element *element, uint32_t index, const double *values,
+                               uint8_t colour[3])
+{
+    static const char *const names[3] = {"red", "green", "blue"};
+    for (int a = 0; a < 3; a++) {
+        const ply_type type = p->colour_types[a];
+        const double full = full_of(type), shade = floor(values[a] / full * 255.0 + 0.5);
+        if (!(shade >= 0.0 && shade <= 255.0)) { // what rounds to a shade is one
+            return REFUSE(p, "%s %u: found %g for %s, which is %s; allowed are 0 to %g%s", element->name.text, index,
+                          values[a], names[a], types[type].name, full, full == 1.0 ? ", or 0 to 255 as uchar" : "");
+        }
+        colour[a] = (uint8_t)shade;
+        p->brightest = fmax(p->brightest, values[a]);
+    }
+    return TARN_OK;
+}
+
+/// Whether colours of 16 bits are: some programs put 8 into such a property, and nearly all would be black.
+static tarn_status check_brightest(ply *p)
+{
+    const bool are_wide = p->colour_types[0] == UINT16;
+    return !are_wide || p->brightest == 0.0 || p->brightest > 255.0
+               ? TARN_OK
+               : REFUSE(p,
+                        "found colours of the type ushort, of which none is above %g; allowed are 0 to 65535 of it, "
+                        "or 0 to 255 as uchar",
+                        p->brightest);
+}
+
 /// A vertex as a particle. @param values  by role; what isn't there is 0
 static tarn_status take_particle(ply *p, const ply_element *element, uint32_t index, const double *values)
 {
@@ -369,20 +426,17 @@ static tarn_status take_particle(ply *p, const ply_element *element, uint32_t in
         particle->position_m[a] = (float)values[ROLE_X + a];
         particle->velocity_m_s[a] = (float)values[ROLE_VX + a];
         is_right &= isfinite(particle->position_m[a]) && isfinite(particle->velocity_m_s[a]);
-        is_right &= values[ROLE_RED + a] >= 0.0 && values[ROLE_RED + a] <= 255.0;
     }
     if (!is_right || !(values[ROLE_LIQUID] >= 0.0 && values[ROLE_LIQUID] < TARN_TANK_LIQUIDS_MAX)) {
         return REFUSE(p,
-                      "%s %u: found a number that is none of a particle's; allowed are places and velocities, "
-                      "colours from 0 to 255, liquids from 0 to %d",
+                      "%s %u: found a number that is none of a particle's; allowed are places and velocities, and "
+                      "liquids from 0 to %d",
                       element->name.text, index, TARN_TANK_LIQUIDS_MAX - 1);
     }
     particle->liquid = (uint8_t)values[ROLE_LIQUID];
-    for (int a = 0; a < 3; a++) {
-        particle->colour[a] = (uint8_t)values[ROLE_RED + a];
-    }
-    p->particles->count++;
-    return TARN_OK;
+    const tarn_status status = take_colour(p, element, index, values + ROLE_RED, particle->colour);
+    p->particles->count += status == TARN_OK;
+    return status;
 }
 
 static tarn_status read_one(ply *p, const ply_element *element, uint32_t index)
@@ -415,7 +469,11 @@ static tarn_status make_room(ply *p)
     }
     bool has_colours = false;
     for (uint32_t i = 0; vertices != NULL && i < vertices->property_count; i++) {
-        has_colours |= vertices->properties[i].role == ROLE_RED;
+        const ply_property *property = &vertices->properties[i];
+        if (property->role >= ROLE_RED && property->role <= ROLE_BLUE) {
+            p->colour_types[property->role - ROLE_RED] = property->type;
+            has_colours = true;
+        }
     }
     if (p->particles->count > 0 && has_colours != p->particles->have_colours) {
         return REFUSE(p, "found particles %s, allowed are either in all files",
@@ -473,6 +531,9 @@ static tarn_status read_all(tarn_mesh_builder *builder, tarn_particles *particle
         p->cursor->line = p->form == FORM_TEXT ? p->cursor->line : 0;
         status = read_elements(p);
         p->cursor->line = 0;
+    }
+    if (status == TARN_OK && particles != NULL) {
+        status = check_brightest(p);
     }
     free(p);
     return status;

@@ -19,8 +19,8 @@ static int write_head(uint32_t count, bool have_colours, char head[TARN_PARTICLE
     return snprintf(head, TARN_PARTICLES_PLY_HEAD_MAX,
                     "ply\nformat binary_little_endian 1.0\ncomment metres, metres per second, y up\n"
                     "element vertex %u\nproperty float x\nproperty float y\nproperty float z\n"
-                    "property float vx\nproperty float vy\nproperty float vz\nproperty uchar liquid\n%send_header\n",
-                    count, have_colours ? "property uchar red\nproperty uchar green\nproperty uchar blue\n" : "");
+                    "property float vx\nproperty float vy\nproperty float vz\nproperty uint8 liquid\n%send_header\n",
+                    count, have_colours ? "property uint8 red\nproperty uint8 green\nproperty uint8 blue\n" : "");
 }
 
 size_t tarn_particles_ply_bytes(uint32_t count, bool have_colours)

@@ -1,8 +1,9 @@
 /// Particles of liquid in PLY files, as `tarn run --ply` writes them too and as a scene may begin with them.
 ///
 /// Of the element `vertex` the properties x, y, z (metres), and where they are there vx, vy, vz (metres per second),
-/// liquid (its place in the scene's list, from 0) and red, green, blue (sRGB, 0 to 255), of any type; other properties
-/// and elements are passed over. As text, little-endian and big-endian.
+/// liquid (its place in the scene's list, from 0) and red, green, blue, also as r, g, b and diffuse_red ...; other
+/// properties and elements are passed over. As text, little-endian and big-endian. Colours are sRGB: 0 to 1 as float or
+/// double, 0 to 65535 as ushort, 0 to 255 of any other type.
 #ifndef TARN_SERVER_COMMON_PARTICLES_FILE_H
 #define TARN_SERVER_COMMON_PARTICLES_FILE_H
 

@@ -1,4 +1,5 @@
 // Files that a scene names: found in its folder and nowhere else, and what they hold becomes a distance field.
+#include "server/common/particles_file.h"
 #include "tests/scene/scene_expect.h"
 
 #include <math.h>
@@ -246,6 +247,82 @@ static void test_liquid_may_come_particle_by_particle(void **state)
     assert_null(scene.tank.particles);
 }
 
+/// Three shades that are 255, 0 and 128, as programs write them: the same colour, however it is called and held.
+static void test_colours_are_read_as_others_write_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *names[3], *values;
+    } written[] = {
+        {"uchar", {"red", "green", "blue"}, "255 0 128"},
+        {"uint8", {"r", "g", "b"}, "255 0 128"},
+        {"int", {"red", "green", "blue"}, "255 0 128"},
+        {"float", {"red", "green", "blue"}, "1 0 0.5019608"}, // three's PLYExporter
+        {"double", {"diffuse_red", "diffuse_green", "diffuse_blue"}, "1.0000001 -1e-9 0.502"},
+        {"float32", {"r", "g", "b"}, "1 0 0.5"},
+        {"ushort", {"red", "green", "blue"}, "65535 0 32896"},
+        {"uint16", {"diffuse_red", "diffuse_green", "diffuse_blue"}, "65500 100 32900"},
+    };
+    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
+        static tarn_scene scene;
+        char why[TARN_SCENE_WHY_BYTES] = "", ply[512];
+        int at = snprintf(ply, sizeof ply,
+                          "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\n"
+                          "property float y\nproperty float z\n");
+        for (int c = 0; c < 3; c++) {
+            at += snprintf(ply + at, sizeof ply - (size_t)at, "property %s %s\n", written[i].type, written[i].names[c]);
+        }
+        snprintf(ply + at, sizeof ply - (size_t)at, "end_header\n0.5 0.5 0.5 %s\n", written[i].values);
+        if (read_particles(ply, "", &scene, why) != TARN_OK) {
+            fail_msg("%zu: %s", i, why);
+        }
+        const uint8_t *colour = scene.tank.particles[0].colour;
+        if (colour[0] != 255 || colour[1] != 0 || colour[2] != 128 || !scene.tank.particles_have_colours) {
+            fail_msg("%zu: %s became %d %d %d", i, written[i].values, colour[0], colour[1], colour[2]);
+        }
+        tarn_scene_free(&scene);
+    }
+}
+
+/// The same in bytes, as most of them write: big-endian floats, 16 bits in either order.
+static void test_colours_are_read_from_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *format, *type;
+        size_t size;
+        uint8_t place[12], colour[12];
+    } written[] = {
+        {"big", "float", 4, {0x3f, 0, 0, 0, 0x3f, 0, 0, 0, 0x3f}, {0x3f, 0x80, 0, 0, 0, 0, 0, 0, 0x3f, 0, 0x80, 0x81}},
+        {"big", "ushort", 2, {0x3f, 0, 0, 0, 0x3f, 0, 0, 0, 0x3f}, {0xff, 0xff, 0, 0, 0x80, 0x80}},
+        {"little", "uint16", 2, {0, 0, 0, 0x3f, 0, 0, 0, 0x3f, 0, 0, 0, 0x3f}, {0xff, 0xff, 0, 0, 0x80, 0x80}},
+        {"little", "uint8", 1, {0, 0, 0, 0x3f, 0, 0, 0, 0x3f, 0, 0, 0, 0x3f}, {255, 0, 128}},
+    };
+    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
+        uint8_t bytes[1024];
+        tarn_particles particles = {0};
+        char why[256] = "";
+        const char *type = written[i].type;
+        size_t at = (size_t)snprintf((char *)bytes, sizeof bytes,
+                                     "ply\nformat binary_%s_endian 1.0\nelement vertex 1\nproperty float x\n"
+                                     "property float y\nproperty float z\nproperty %s red\nproperty %s green\n"
+                                     "property %s blue\nend_header\n",
+                                     written[i].format, type, type, type);
+        memcpy(bytes + at, written[i].place, 12);
+        memcpy(bytes + at + 12, written[i].colour, 3 * written[i].size);
+        at += 12 + 3 * written[i].size;
+        if (tarn_particles_ply_read("bytes", bytes, at, &particles, why, sizeof why) != TARN_OK) {
+            fail_msg("%zu: %s", i, why);
+        }
+        const tarn_seed_particle *p = &particles.of[0];
+        assert_true(p->position_m[0] == 0.5f && p->position_m[2] == 0.5f);
+        if (p->colour[0] != 255 || p->colour[1] != 0 || p->colour[2] != 128) {
+            fail_msg("%zu: became %d %d %d", i, p->colour[0], p->colour[1], p->colour[2]);
+        }
+        free(particles.of);
+    }
+}
+
 static void test_particles_that_fit_no_tank_are_refused(void **state)
 {
     (void)state;
@@ -261,7 +338,15 @@ static void test_particles_that_fit_no_tank_are_refused(void **state)
         {PLY("1", "property float vx\n") "0 0 0 2000\n", "", "faster than the 1000 m/s"},
         {PLY("1", "property uchar liquid\n") "0 0 0 1\n", "", "of a liquid that the scene hasn't"},
         {PLY("1", "property uchar liquid\n") "0 0 0 9\n", "", "liquids from 0 to 3"},
-        {PLY("1", "property int red\nproperty int green\nproperty int blue\n") "0 0 0 1 2 300\n", "", "from 0 to 255"},
+        {PLY("1", "property int red\nproperty int green\nproperty int blue\n") "0 0 0 1 2 300\n", "",
+         "found 300 for blue, which is int; allowed are 0 to 255"},
+        {PLY("1", "property float red\nproperty float green\nproperty float blue\n") "0 0 0 1 200 0\n", "",
+         "found 200 for green, which is float; allowed are 0 to 1, or 0 to 255 as uchar"},
+        {PLY("1", "property char red\nproperty char green\nproperty char blue\n") "0 0 0 -1 0 0\n", "",
+         "found -1 for red, which is char"},
+        {PLY("1", "property ushort red\nproperty ushort green\nproperty ushort blue\n") "0 0 0 255 9 0\n", "",
+         "of which none is above 255; allowed are 0 to 65535"},
+        {PLY("1", PLY_COLOURS "property float r\n") "0 0 0 1 2 3 0\n", "", "twice: \"r\", or another name of it"},
         {PLY("1", "property uchar red\n") "0 0 0 1\n", "", "found some of red, green and blue"},
         {PLY("2", "") "0 0 0\n", "", "found the end of the file"},
         {PLY("1000000000", "") "0 0 0\n", "", "elements \"vertex\", allowed are at most"},
@@ -291,6 +376,8 @@ int main(void)
         cmocka_unit_test(test_files_that_cannot_be_used_are_named),
         cmocka_unit_test(test_files_are_sought_beside_the_scene),
         cmocka_unit_test(test_liquid_may_come_particle_by_particle),
+        cmocka_unit_test(test_colours_are_read_as_others_write_them),
+        cmocka_unit_test(test_colours_are_read_from_bytes),
         cmocka_unit_test(test_particles_that_fit_no_tank_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
