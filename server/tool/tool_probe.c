@@ -182,7 +182,8 @@ bool tool_probes_step(tool_probes *p, progress *bar)
         progress_end(bar);
         return say(p, "the probes", tarn_status_text(status));
     }
-    fprintf(p->file.file, "%.9g", report.sim_time_s);
+    char time[EXPORT_TIME_BYTES];
+    fprintf(p->file.file, "%s", export_time_text(report.sim_time_s, time));
     for (uint32_t i = 0; i < p->count; i++) {
         float values[TARN_PROBE_COLUMNS_MAX];
         const uint32_t count =

@@ -9,7 +9,7 @@ const web = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "web-clien
 
 const KINDS = {
   float: [4, "readFloatLE"],
-  uchar: [1, "readUInt8"],
+  uint8: [1, "readUInt8"],
   Float32: [4, "readFloatLE"],
   UInt32: [4, "readUInt32LE"],
   Int32: [4, "readInt32LE"],

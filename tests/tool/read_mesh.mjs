@@ -32,7 +32,7 @@ export function readPlyMesh(path) {
     Number(header.find((line) => line.startsWith(`element ${element} `)).split(" ")[2]);
   const face = header.findIndex((line) => line.startsWith("element face "));
   const properties = header.slice(0, face).filter((line) => line.startsWith("property "));
-  if (header[face + 1] !== "property list uchar int vertex_indices") throw new Error(`${path}: its faces`);
+  if (header[face + 1] !== "property list uint8 int vertex_indices") throw new Error(`${path}: its faces`);
   const vertices = [];
   let at = end;
   for (let v = 0; v < countOf("vertex"); v++) {

@@ -87,7 +87,8 @@ async function testRun() {
     "--export",
     at(name),
   ]);
-  const said = run("--steps", "8", "--every", "4", "--ply", at("ply"), ...files).toString();
+  const measured = ["--probe", "gauge:0.25,0,0.5", "--probes", at("run.csv")];
+  const said = run("--steps", "8", "--every", "4", "--ply", at("ply"), ...files, ...measured).toString();
   expect(said.includes(`3 frames in ${at("run.pvd")}`), `the report names the files: ${said}`);
   const wanted = [0, 4, 8].map((step) => {
     const ply = particlesOf(readPly(at("ply", `small-${String(step).padStart(6, "0")}.ply`)));
@@ -101,13 +102,34 @@ async function testRun() {
   collection.forEach((entry, i) => {
     const time = wanted[i].step / 60;
     expect(Math.abs(entry.time - time) < 1e-6, `.pvd: time ${entry.time} of step ${wanted[i].step}`);
-    compareVtp(entry.file, time, wanted[i], `.vtp of step ${wanted[i].step}`);
+    const vtp = compareVtp(entry.file, time, wanted[i], `.vtp of step ${wanted[i].step}`);
+    equal(vtp.time, entry.time, "the very number of the .pvd in the .vtp");
   });
+  testOneTime(collection);
   equal(readdirSync(at("run")).length, 3, "files beside the .pvd");
   for (const frame of wanted) checkGrid(frame);
 
   expect(Buffer.compare(readFileSync(at("run.usd")), readFileSync(at("run.usdc"))) === 0, ".usd is .usdc");
   for (const name of ["run.usda", "run.usdc", "run.usd"]) checkRunUsd(name, await readUsd(at(name)), wanted);
+}
+
+/** A run's files name a moment by one number, or programs that put them beside each other find two. */
+function testOneTime(particles) {
+  const grids = readPvd(at("run.vti.pvd"));
+  equal(
+    grids.map(({ time, file }) => [time, file]),
+    particles.map(({ time }, i) => [time, at(`run-00000${4 * i}.vti`)]),
+    "the grid's .pvd",
+  );
+  const times = grids.map(({ file }) => readVti(file).time);
+  equal(
+    times,
+    particles.map(({ time }) => time),
+    "times of the .vti",
+  );
+  const rows = readFileSync(at("run.csv"), "utf8").trim().split("\n").slice(1);
+  const measured = [4, 8].map((step) => Number(rows[step - 1].split(",")[0]));
+  equal(measured, times.slice(1), "times of what is measured");
 }
 
 /** Mean velocities of the particles around the centres of the cells, by trilinear weights. */

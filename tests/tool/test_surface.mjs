@@ -6,7 +6,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { difference, equal, exitCode, expect, scratch, skip } from "./expect.mjs";
-import { vtkPython } from "./other_readers.mjs";
+import { plyByOthers, vtkPython } from "./other_readers.mjs";
 import { readPly, readUsd } from "./read_export.mjs";
 import { gapsOf, meshOfUsd, readObj, readPlyMesh, volumeOf } from "./read_mesh.mjs";
 
@@ -383,6 +383,41 @@ function testOptions() {
   equal(readPlyMesh(at("none-000000.ply")).triangles.length, 0, "no triangles without liquid");
 }
 
+/** Particles and surfaces with colours above 127 come out of other programs' readers as they went in. */
+async function testPlyElsewhere() {
+  run("two.json", "--steps", "0", "--quiet", "--ply", at("two"));
+  const points = readPly(at("two", "two-000000.ply"));
+  const mesh = readPlyMesh(at("two-000000.ply"));
+  const colours = Object.fromEntries(
+    ["red", "green", "blue"].map((name, k) => [name, mesh.attributes.colours.map((colour) => colour[k])]),
+  );
+  expect(Math.max(...points.red) === 0xe0 && Math.max(...colours.red) === 0xe0, "bright colours");
+  const places = points.x.map((_, i) => [points.x[i], points.y[i], points.z[i]]);
+  for (const [file, wanted] of [
+    [at("two", "two-000000.ply"), { ...points, places, faces: 0 }],
+    [at("two-000000.ply"), { ...colours, places: mesh.points, faces: mesh.triangles.length }],
+  ])
+    for (const [reader, said] of await plyByOthers(file)) {
+      if (said === null) {
+        skip(
+          `PLY isn't read by ${reader}, which isn't here (npm ci in web-client, python3-meshio, python3-vtk9)`,
+        );
+        continue;
+      }
+      const what = `${file}, read by ${reader}`;
+      expect(difference(said.places, wanted.places) < 1e-6, `${what}: places`);
+      equal(said.faces, wanted.faces, `${what}: faces`);
+      for (const name of ["red", "green", "blue"]) {
+        const off = said[name].map((shade, i) => Math.abs(shade - wanted[name][i]));
+        expect(
+          Math.max(...off) <= (reader === "three" ? 6 : 0),
+          `${what}: ${name} is off by ${Math.max(...off)}`,
+        );
+      }
+      if (wanted.liquid && said.liquid) equal(said.liquid, wanted.liquid, `${what}: liquids`);
+    }
+}
+
 /** VTK, where it is there, reads the same mesh. */
 function testOtherReaders() {
   const python = vtkPython();
@@ -414,6 +449,7 @@ await testBlock();
 await testAsSolid();
 testKinds();
 testLiquids();
+await testPlyElsewhere();
 testOptions();
 testOtherReaders();
 expect(!readdirSync(folder).some((name) => name.endsWith(".part")), "no part of a file is left");

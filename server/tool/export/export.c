@@ -35,6 +35,12 @@ size_t export_type_bytes(export_type type)
     return type == EXPORT_UINT8 ? 1 : 4;
 }
 
+const char *export_time_text(double time_s, char text[EXPORT_TIME_BYTES])
+{
+    snprintf(text, EXPORT_TIME_BYTES, "%.9g", time_s);
+    return text;
+}
+
 const export_format *export_format_find(const char *path, export_kind kind, char *allowed, size_t allowed_bytes)
 {
     size_t length = strlen(path), used = 0;

@@ -15,6 +15,7 @@
 enum {
     EXPORT_WHY_BYTES = PATH_MAX + 256, ///< enough for every sentence of this module
     EXPORT_ATTRIBUTES_MAX = 5,
+    EXPORT_TIME_BYTES = 32,
 };
 
 /// What pictures show the particles as.
@@ -57,6 +58,7 @@ typedef struct export_frame {
     const tarn_body_state *bodies; ///< solids that are not where they were at the start
     tarn_pose pose;                ///< of the tank in the room, about its middle
     const float *pressure_pa;      ///< per cell, [z][y][x], 0 where there is no liquid; for export_vti, else NULL
+    const uint8_t *solid_cells;    ///< per cell, 1 where its centre is in a solid; for export_vti, else NULL
     const float *amounts;          ///< per particle, what it brings to the cells around; for export_vti, else NULL
     const char *amount_name;       ///< its name: [a-z]+
     const struct mesh *surface;    ///< the liquid's (mesh/mesh_liquid.h), for surfaces, else NULL
@@ -76,6 +78,9 @@ typedef struct export_attribute {
 uint32_t export_attributes(const export_frame *frame, export_attribute attributes[EXPORT_ATTRIBUTES_MAX]);
 
 size_t export_type_bytes(export_type type);
+
+/// A moment as all text files of a run name it, so that they say the same. @return text
+const char *export_time_text(double time_s, char text[EXPORT_TIME_BYTES]);
 
 /// What a file shows.
 typedef enum export_kind { EXPORT_PARTICLES, EXPORT_PICTURE, EXPORT_SURFACE, EXPORT_KINDS } export_kind;

@@ -1,5 +1,6 @@
 // Particles as PLY files, one for each frame: binary, little endian, float x y z vx vy vz, then where present
-// uchar liquid, uchar red green blue and a float named as a channel. http://paulbourke.net/dataformats/ply/
+// uint8 liquid, uint8 red green blue and a float named as a channel. http://paulbourke.net/dataformats/ply/
+// It is `uint8` and not its older name `uchar`: meshio takes that for signed.
 #include "server/tool/export/export.h"
 #include "server/tool/export/part_file.h"
 
@@ -67,8 +68,8 @@ static tarn_status ply_frame(void *writer, const export_frame *frame, char *why)
             "property float x\nproperty float y\nproperty float z\n"
             "property float vx\nproperty float vy\nproperty float vz\n%s%s",
             TARN_VERSION, ply->scene, frame->step, frame->particle_count,
-            frame->liquids != NULL ? "property uchar liquid\n" : "",
-            frame->colours != NULL ? "property uchar red\nproperty uchar green\nproperty uchar blue\n" : "");
+            frame->liquids != NULL ? "property uint8 liquid\n" : "",
+            frame->colours != NULL ? "property uint8 red\nproperty uint8 green\nproperty uint8 blue\n" : "");
     if (frame->channel != NULL) {
         fprintf(out.file, "property float %s\n", frame->channel_name);
     }

@@ -60,11 +60,11 @@ static void write_ply_header(FILE *file, const surface_writer *s, const export_f
             "property float nx\nproperty float ny\nproperty float nz\n"
             "property float vx\nproperty float vy\nproperty float vz\n%s",
             TARN_VERSION, s->scene, frame->step, m->vertex_count,
-            m->colours != NULL ? "property uchar red\nproperty uchar green\nproperty uchar blue\n" : "");
+            m->colours != NULL ? "property uint8 red\nproperty uint8 green\nproperty uint8 blue\n" : "");
     if (m->channel != NULL) {
         fprintf(file, "property float %s\n", frame->channel_name);
     }
-    fprintf(file, "element face %u\nproperty list uchar int vertex_indices\nend_header\n", m->triangle_count);
+    fprintf(file, "element face %u\nproperty list uint8 int vertex_indices\nend_header\n", m->triangle_count);
 }
 
 static void write_ply(FILE *file, const surface_writer *s, const export_frame *frame, const mesh *m)

@@ -3,7 +3,8 @@
 //
 //     run.pvd                  written last, so that it never names a file that isn't whole
 //     run/run-000000.vtp       positions, velocity, speed, id, where present liquid and colour; one vertex per particle
-//     run-000000.vti           pressure, velocity and density of the cells
+//     run-000000.vti           pressure, velocity and density of the cells, and which are solid
+//     run.vti.pvd              the same of these
 //
 // The values lie behind the XML as they are ("appended", "raw"): a 64-bit byte count, then the values, array by array.
 // Format: "VTK XML Formats", https://docs.vtk.org/en/latest/design_documents/VTKFileFormats.html
@@ -21,20 +22,73 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as
 
 enum { CHUNK = 4096 };
 
+// ---- which file is of which time ----
+
+/// A .pvd in the making.
+typedef struct collection {
+    FILE *list; // its entries, in memory
+    char *text;
+    size_t bytes;
+} collection;
+
+static bool collection_open(collection *c)
+{
+    c->list = open_memstream(&c->text, &c->bytes);
+    return c->list != NULL;
+}
+
+/// A text as the value of an attribute, in which a reader would take white space for spaces.
+static void write_attribute(FILE *file, const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        fprintf(file, strchr("&<>\"\t\n\r", *c) != NULL ? "&#%d;" : "%c", *c);
+    }
+}
+
+/// @param folder, name  of the frame's file, as seen from where the .pvd lies: one behind the other
+static void collection_add(collection *c, const export_frame *frame, const char *folder, const char *name)
+{
+    char time[EXPORT_TIME_BYTES];
+    fprintf(c->list, "    <DataSet timestep=\"%s\" group=\"\" part=\"0\" file=\"",
+            export_time_text(frame->time_s, time));
+    write_attribute(c->list, folder);
+    write_attribute(c->list, name);
+    fprintf(c->list, "\"/>\n");
+}
+
+/// Takes what collection_open made. @param keep  writes it
+static tarn_status collection_close(collection *c, const char *path, bool keep, char *why)
+{
+    part_file out;
+    tarn_status status = TARN_OK;
+    if (fclose(c->list) != 0) {
+        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
+        status = TARN_E_MEMORY;
+    } else if (keep && (status = part_file_open(&out, path, why)) == TARN_OK) {
+        fprintf(out.file,
+                "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
+                "byte_order=\"LittleEndian\">\n  <Collection>\n%s  </Collection>\n</VTKFile>\n",
+                c->text);
+        status = fflush(out.file) == 0 ? part_file_close(&out, why) : part_file_fail(&out, why);
+    }
+    free(c->text);
+    return status;
+}
+
+// ---- particles ----
+
 typedef struct vtk_writer {
     const char *path; // of the .pvd; lives as long as the writer
     char folder[PATH_MAX];
     const char *base; // the folder's own name, in `folder`
-    FILE *list;       // the .pvd's entries, in memory
-    char *list_text;
-    size_t list_bytes;
+    collection frames;
 } vtk_writer;
 
 static tarn_status vtk_open(const char *path, const export_info *info, void **writer, char *why)
 {
     (void)info;
     vtk_writer *vtk = calloc(1, sizeof *vtk);
-    if (vtk == NULL || (vtk->list = open_memstream(&vtk->list_text, &vtk->list_bytes)) == NULL) {
+    if (vtk == NULL || !collection_open(&vtk->frames)) {
         snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
         free(vtk);
         return TARN_E_MEMORY;
@@ -45,9 +99,9 @@ static tarn_status vtk_open(const char *path, const export_info *info, void **wr
     vtk->base = slash != NULL ? slash + 1 : vtk->folder;
     if (vtk->base[0] == '\0' || (mkdir(vtk->folder, 0777) != 0 && errno != EEXIST)) {
         errno = vtk->base[0] == '\0' ? EINVAL : errno;
-        tarn_status status = export_why_errno(vtk->folder, why);
-        fclose(vtk->list);
-        free(vtk->list_text);
+        char unused[EXPORT_WHY_BYTES];
+        const tarn_status status = export_why_errno(vtk->folder, why);
+        collection_close(&vtk->frames, path, false, unused);
         free(vtk);
         return status;
     }
@@ -71,12 +125,13 @@ static void array_tag(FILE *file, const char *indent, const char *name, export_t
 
 static void write_time(FILE *file, const export_frame *frame)
 {
+    char time[EXPORT_TIME_BYTES];
     fprintf(file,
             "    <FieldData>\n"
-            "      <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">%.17g"
+            "      <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">%s"
             "</DataArray>\n"
             "    </FieldData>\n",
-            frame->time_s);
+            export_time_text(frame->time_s, time));
 }
 
 static void write_header(FILE *file, const export_frame *frame, const export_attribute *attributes,
@@ -173,14 +228,6 @@ static bool write_values(FILE *file, const export_frame *frame, const export_att
            write_end(file);
 }
 
-/// A text as the value of an attribute, in which a reader would take white space for spaces.
-static void write_attribute(FILE *file, const char *text)
-{
-    for (const char *c = text; *c != '\0'; c++) {
-        fprintf(file, strchr("&<>\"\t\n\r", *c) != NULL ? "&#%d;" : "%c", *c);
-    }
-}
-
 static tarn_status vtk_frame(void *writer, const export_frame *frame, char *why)
 {
     vtk_writer *vtk = writer;
@@ -197,39 +244,15 @@ static tarn_status vtk_frame(void *writer, const export_frame *frame, char *why)
     status = write_values(out.file, frame, attributes, attribute_count) ? part_file_close(&out, why)
                                                                         : part_file_fail(&out, why);
     if (status == TARN_OK) {
-        fprintf(vtk->list, "    <DataSet timestep=\"%.9g\" group=\"\" part=\"0\" file=\"", frame->time_s);
-        write_attribute(vtk->list, vtk->base);
-        write_attribute(vtk->list, path + strlen(vtk->folder));
-        fprintf(vtk->list, "\"/>\n");
+        collection_add(&vtk->frames, frame, vtk->base, path + strlen(vtk->folder));
     }
     return status;
-}
-
-static tarn_status write_collection(const vtk_writer *vtk, char *why)
-{
-    part_file out;
-    tarn_status status = part_file_open(&out, vtk->path, why);
-    if (status != TARN_OK) {
-        return status;
-    }
-    fprintf(out.file,
-            "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"LittleEndian\">\n"
-            "  <Collection>\n%s  </Collection>\n</VTKFile>\n",
-            vtk->list_text);
-    return fflush(out.file) == 0 ? part_file_close(&out, why) : part_file_fail(&out, why);
 }
 
 static tarn_status vtk_close(void *writer, bool keep, char *why)
 {
     vtk_writer *vtk = writer;
-    tarn_status status = TARN_OK;
-    if (fclose(vtk->list) != 0) {
-        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", vtk->path);
-        status = TARN_E_MEMORY;
-    } else if (keep) {
-        status = write_collection(vtk, why);
-    }
-    free(vtk->list_text);
+    const tarn_status status = collection_close(&vtk->frames, vtk->path, keep, why);
     free(vtk);
     return status;
 }
@@ -248,6 +271,7 @@ typedef struct vti_writer {
     size_t cell_count;
     float cell_particles;
     float *velocity_m_s, *weight, *amount; // per cell
+    collection frames;
 } vti_writer;
 
 static void vti_free(vti_writer *vti)
@@ -271,7 +295,8 @@ static tarn_status vti_open(const char *path, const export_info *info, void **wr
         vti->amount = malloc(vti->cell_count * sizeof(float));
         vti->cell_particles = info->cell_particles;
     }
-    if (vti == NULL || vti->velocity_m_s == NULL || vti->weight == NULL || vti->amount == NULL) {
+    if (vti == NULL || vti->velocity_m_s == NULL || vti->weight == NULL || vti->amount == NULL ||
+        !collection_open(&vti->frames)) {
         snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
         if (vti != NULL) {
             vti_free(vti);
@@ -358,20 +383,28 @@ static tarn_status vti_frame(void *writer, const export_frame *frame, char *why)
     if (frame->amounts != NULL) {
         array_tag(out.file, "        ", frame->amount_name, EXPORT_FLOAT32, 1, count, &offset_bytes);
     }
+    array_tag(out.file, "        ", "solid", EXPORT_UINT8, 1, count, &offset_bytes);
     fprintf(out.file, "      </CellData>\n    </Piece>\n  </ImageData>\n  <AppendedData encoding=\"raw\">\n_");
     const bool is_written = (frame->pressure_pa == NULL || write_block(out.file, frame->pressure_pa, bytes)) &&
                             write_block(out.file, vti->velocity_m_s, 3 * bytes) &&
                             (frame->amounts == NULL || write_block(out.file, vti->amount, bytes)) &&
-                            write_end(out.file);
-    return is_written ? part_file_close(&out, why) : part_file_fail(&out, why);
+                            write_block(out.file, frame->solid_cells, vti->cell_count) && write_end(out.file);
+    status = is_written ? part_file_close(&out, why) : part_file_fail(&out, why);
+    if (status == TARN_OK) {
+        const char *slash = strrchr(path, '/');
+        collection_add(&vti->frames, frame, "", slash != NULL ? slash + 1 : path);
+    }
+    return status;
 }
 
 static tarn_status vti_close(void *writer, bool keep, char *why)
 {
-    (void)keep;
-    (void)why;
-    vti_free(writer);
-    return TARN_OK;
+    vti_writer *vti = writer;
+    char path[PATH_MAX + 8]; // FILE.pvd is that of particles, which a run may write, too
+    snprintf(path, sizeof path, "%s.pvd", vti->path);
+    const tarn_status status = collection_close(&vti->frames, path, keep, why);
+    vti_free(vti);
+    return status;
 }
 
 const export_format export_vti = {".vti", EXPORT_PARTICLES, true, "frames of the grid", vti_open, vti_frame, vti_close};
