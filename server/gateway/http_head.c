@@ -488,6 +488,12 @@ static bool is_key(tarn_http_value key)
 static void check_upgrade(tarn_http_head *head, const fields *found)
 {
     if (!found->has_upgrade) {
+        // Who asks for the socket's page alone has a proxy on the way that takes the upgrade out, or looks for one.
+        if (equals(head->path, "/ws") && (head->method == TARN_HTTP_GET || head->method == TARN_HTTP_HEAD)) {
+            refuse(head, 426,
+                   "the WebSocket is here, and this request has no upgrade; a proxy on the way has to pass "
+                   "the fields Upgrade and Connection on, over HTTP/1.1");
+        }
         return;
     }
     if (!found->wants_websocket) {

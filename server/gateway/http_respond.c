@@ -40,12 +40,13 @@ static void add_header(header_writer *writer, const char *name, const char *valu
                                     (int)strlen(value), &writer->at, writer->end);
 }
 
-/// Adds the policy. Not every browser takes 'self' to mean WebSockets too, so the host is named for them.
+/// Adds the policy. Not every browser takes 'self' to mean WebSockets too, so the host is named for them, unless it is
+/// an address in brackets: a policy can't name one, and browsers complain of each.
 static void add_policy(header_writer *writer)
 {
     char host[128], policy[sizeof POLICY + 2 * sizeof host + 32];
     int length = lws_hdr_copy(writer->wsi, host, sizeof host, WSI_TOKEN_HOST);
-    size_t plain = length > 0 ? strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-[]") : 0;
+    size_t plain = length > 0 ? strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-") : 0;
     if (plain > 0 && host[plain] == 0) {
         snprintf(policy, sizeof policy, "%s ws://%s wss://%s", POLICY, host, host);
     } else {

@@ -129,6 +129,9 @@ static const http_case http_cases[] = {
     {"a body that is no JSON", TEXT(POST_HEAD "Content-Length: 2\r\n\r\n{["), 400, "{\"error\":"},
 
     // Upgrades.
+    {"a proxy takes it out", TEXT(WS_LINE HOST "\r\n"), 426, "pass the fields Upgrade and Connection on"},
+    {"a proxy that speaks HTTP/1.0", TEXT("GET /ws HTTP/1.0\r\n" HOST "Connection: close\r\n\r\n"), 426,
+     "over HTTP/1.1"},
     {"6455 4.2: plain", TEXT(WS_LINE HOST UPGRADE KEY VERSION PROTOCOL "\r\n"), 101, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="},
     {"6455 4.2.1: lists",
      TEXT(WS_LINE HOST "Connection: keep-alive, upgrade\r\nUpgrade: WebSocket\r\n" KEY VERSION

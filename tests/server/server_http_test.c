@@ -452,6 +452,15 @@ static int raw_request(const char *request, size_t bytes)
     return status;
 }
 
+/// No browser takes a source such as ws://[::1]: what it means is left to 'self'.
+static void test_a_host_in_brackets_is_not_in_the_policy(void **state)
+{
+    (void)state;
+    static const char request[] = "GET / HTTP/1.1\r\nHost: [::1]:8080\r\nConnection: close\r\n\r\n";
+    assert_int_equal(raw_request(request, sizeof request - 1), 200);
+    assert_says("connect-src 'self'\r\n");
+}
+
 static void test_an_upgrade_to_http2_is_refused(void **state)
 {
     (void)state;
@@ -686,6 +695,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_page_comes_with_its_type_and_headers),
         cmocka_unit_test(test_a_host_with_odd_characters_does_not_get_into_the_policy),
+        cmocka_unit_test(test_a_host_in_brackets_is_not_in_the_policy),
         cmocka_unit_test(test_what_the_browser_has_is_not_sent_again),
         cmocka_unit_test(test_head_has_no_body_and_other_methods_are_refused),
         cmocka_unit_test(test_nothing_outside_the_page_can_be_had),

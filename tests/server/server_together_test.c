@@ -41,6 +41,7 @@ static void own_key(tarn_key key)
 }
 
 static uint8_t joins_as_preview;
+static const char *joins_browser = "";
 
 /// Opens, says hello and joins. @return what the server answered: joined, or an error
 static tarn_message join(ws_client *client, const char *session, const char *name, const char *key)
@@ -52,6 +53,7 @@ static tarn_message join(ws_client *client, const char *session, const char *nam
     snprintf(message.join.viewer, sizeof message.join.viewer, "%s", name);
     snprintf(message.join.key, sizeof message.join.key, "%s", key);
     message.join.preview = joins_as_preview;
+    snprintf(message.join.browser, sizeof message.join.browser, "%s", joins_browser);
     assert_int_equal(ws_client_tell(client, &message), 0);
     for (;;) {
         ws_message raw;
@@ -208,6 +210,45 @@ static void test_profiles_are_heard_and_bounded(void **state)
     assert_int_equal(message.error.code, TARN_ERROR_INPUT);
     ws_client_close(&one);
     ws_client_close(&two);
+}
+
+/// Two words and no number: one that can be said aloud.
+static bool is_friendly(const char *name)
+{
+    const size_t first = strspn(name, "abcdefghijklmnopqrstuvwxyz");
+    return first > 2 && name[first] == ' ' &&
+           strspn(name + first + 1, "abcdefghijklmnopqrstuvwxyz") == strlen(name + first + 1) &&
+           strlen(name + first + 1) > 2;
+}
+
+static void test_whoever_has_no_name_gets_one_that_nobody_has(void **state)
+{
+    (void)state;
+    enum { COUNT = 8 };
+    static const char browser[] = "0123456789abcdef0123456789abcdef";
+    ws_client clients[COUNT];
+    char names[COUNT][64];
+    for (int i = 0; i < COUNT; i++) {
+        // All of one browser, as tabs are: their names would be the same.
+        joins_browser = browser;
+        const tarn_message joined = join(&clients[i], "main", i == 0 ? "  " : "", "");
+        snprintf(names[i], sizeof names[i], "%s", joined.joined.viewer);
+        assert_true(is_friendly(names[i]));
+        find_viewer(&clients[0], joined.joined.viewer_id, names[i]); // all see the same
+        for (int j = 0; j < i; j++) {
+            assert_string_not_equal(names[i], names[j]);
+        }
+    }
+    ws_client_close(&clients[0]);
+    ws_client again;
+    for (bool is_same = false; !is_same;) { // once the other is gone
+        is_same = strcmp(join(&again, "main", "", "").joined.viewer, names[0]) == 0;
+        ws_client_close(&again);
+    }
+    joins_browser = "";
+    for (int i = 1; i < COUNT; i++) {
+        ws_client_close(&clients[i]);
+    }
 }
 
 static void push(ws_client *client)
@@ -618,11 +659,17 @@ static void test_a_large_tank_slows_itself_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_viewers_see_each_other),          cmocka_unit_test(test_many_moves_come_as_few_messages),
-        cmocka_unit_test(test_profiles_are_heard_and_bounded),  cmocka_unit_test(test_roles_bound_what_viewers_may_do),
-        cmocka_unit_test(test_no_part_of_a_key_opens),          cmocka_unit_test(test_tanks_come_and_go),
-        cmocka_unit_test(test_a_tank_that_nobody_is_in_ends),   cmocka_unit_test(test_requests_for_tanks_are_bounded),
-        cmocka_unit_test(test_a_glimpse_lets_a_tank_rest),      cmocka_unit_test(test_joins_are_bounded),
+        cmocka_unit_test(test_viewers_see_each_other),
+        cmocka_unit_test(test_many_moves_come_as_few_messages),
+        cmocka_unit_test(test_whoever_has_no_name_gets_one_that_nobody_has),
+        cmocka_unit_test(test_profiles_are_heard_and_bounded),
+        cmocka_unit_test(test_roles_bound_what_viewers_may_do),
+        cmocka_unit_test(test_no_part_of_a_key_opens),
+        cmocka_unit_test(test_tanks_come_and_go),
+        cmocka_unit_test(test_a_tank_that_nobody_is_in_ends),
+        cmocka_unit_test(test_requests_for_tanks_are_bounded),
+        cmocka_unit_test(test_a_glimpse_lets_a_tank_rest),
+        cmocka_unit_test(test_joins_are_bounded),
         cmocka_unit_test(test_a_large_tank_slows_itself_alone),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -158,11 +158,12 @@ static int begin(struct lws *wsi, const show_file *file, const char *host)
 {
     uint8_t bytes[LWS_PRE + 2048], *start = bytes + LWS_PRE, *at = start, *end = bytes + sizeof bytes - 1;
     char policy[512];
-    // Not every browser takes 'self' to mean WebSockets too.
+    // Not every browser takes 'self' to mean WebSockets too. A policy can't name an address in brackets.
+    const bool is_named = host[0] != '[';
     snprintf(policy, sizeof policy,
-             "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' ws://%.200s; "
+             "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'%s%.200s; "
              "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-             host);
+             is_named ? " ws://" : "", is_named ? host : "");
     const bool whole = lws_add_http_common_headers(wsi, 200, file->type, file->byte_count, &at, end) == 0 &&
                        add_header(wsi, "content-security-policy:", policy, &at, end) &&
                        add_header(wsi, "cross-origin-opener-policy:", "same-origin", &at, end) &&
