@@ -18,6 +18,8 @@ enum {
     OPTION_FREENECT,
     OPTION_V4L2,
     OPTION_OPENNI,
+    OPTION_DEMO,
+    OPTION_PIXELS,
     OPTION_LOOP,
     OPTION_FAST,
     OPTION_SESSION,
@@ -58,6 +60,12 @@ static const struct argp_option option_list[] = {
     {"freenect", OPTION_FREENECT, "N", 0, "The Kinect v1 number N, 0 to 15, through libfreenect", 0},
     {"v4l2", OPTION_V4L2, "DEVICE", 0, "A depth camera with the pixel format Z16, such as /dev/video2", 0},
     {"openni", OPTION_OPENNI, "N", 0, "The OpenNI 2 camera number N, 0 to 15, or a recording FILE.oni", 0},
+    {"demo", OPTION_DEMO, NULL, 0, "No camera: somebody who is made up walks before the wall and swings both arms", 0},
+    {"pixels", OPTION_PIXELS, "KIND", 0,
+     "What the 16 bits of a recording's pixels hold: raw (a Kinect's 11 bits, as fakenect-record writes them; default) "
+     "or "
+     "mm, raw-be or mm-be where the high byte comes first",
+     0},
     {"loop", OPTION_LOOP, NULL, 0, "Begin the recording again at its end", 0},
     {"fast", OPTION_FAST, NULL, 0, "Play the recording as fast as it goes", 0},
     {"url", 'u', "URL", 0,
@@ -165,6 +173,17 @@ static void read_corners(struct argp_state *state, const char *text, motion_wall
         argp_error(state, "--corners: %s", why);
     }
     wall->has_corners = true;
+}
+
+static void read_pixels(struct argp_state *state, const char *text, depth_choice *source)
+{
+    for (int kind = 0; kind < DEPTH_PIXELS_COUNT; kind++) {
+        if (strcmp(text, depth_pixels_names[kind]) == 0) {
+            source->pixels = (depth_pixels)kind;
+            return;
+        }
+    }
+    argp_error(state, "--pixels: found \"%s\", allowed are raw, raw-be, mm and mm-be", text);
 }
 
 /// Options that say where the picture goes. @return whether it was one
@@ -277,15 +296,21 @@ static void check(struct argp_state *state, kinect_arguments *arguments)
     kinect_options *options = &arguments->options;
     char why[LOAD_TARGET_WHY_BYTES];
     if (arguments->sources != 1) {
-        argp_error(state, "found %u sources of depth, allowed is one of --frames, --freenect, --v4l2 and --openni",
+        argp_error(state,
+                   "found %u sources of depth, allowed is one of --frames, --freenect, --v4l2, --openni and "
+                   "--demo",
                    arguments->sources);
     }
     if (depth_kind_missing(options->source.kind) != NULL) {
         argp_error(state, "--%s: %s", options->source.kind == DEPTH_OPENNI ? "openni" : "freenect",
                    depth_kind_missing(options->source.kind));
     }
-    if ((options->source.loop || options->source.fast) && options->source.kind != DEPTH_FOLDER) {
-        argp_error(state, "found --%s, allowed with --frames only", options->source.loop ? "loop" : "fast");
+    const bool is_folder = options->source.kind == DEPTH_FOLDER;
+    if (options->source.loop && !is_folder && !(options->source.kind == DEPTH_OPENNI && options->source.path != NULL)) {
+        argp_error(state, "found --loop, allowed with --frames and with a recording of --openni only");
+    }
+    if ((options->source.fast || options->source.pixels != DEPTH_PIXELS_RAW) && !is_folder) {
+        argp_error(state, "found --%s, allowed with --frames only", options->source.fast ? "fast" : "pixels");
     }
     if (options->calibration != NULL) {
         take_calibration(state, arguments);
@@ -323,6 +348,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
                     is_file ? 0 : (uint32_t)tarn_option_number(state, "openni", text, 0, DEPTH_DEVICES_MAX - 1));
         return 0;
     }
+    case OPTION_DEMO:
+        name_source(arguments, DEPTH_DEMO, NULL, 0);
+        return 0;
+    case OPTION_PIXELS:
+        read_pixels(state, text, &options->source);
+        return 0;
     case OPTION_LOOP:
         options->source.loop = true;
         return 0;
@@ -375,7 +406,7 @@ int tool_kinect(int argc, char **argv)
             "It looks at the empty scene for a second, then finds who is there and how they move, and sends that to a "
             "session as a viewer who plays. The camera's picture fills --region; --corners says where in the picture "
             "the wall is, and --show has a page for finding that out. Where the server goes away, or the camera, it "
-            "waits until they are back. A status line on a "
+            "waits until they are back; a recording's end is the end. A status line on a "
             "terminal says how many frames come, what is sent and after how long a frame of the server has it. An "
             "interrupt ends it, with status 0; the status is 1 where it couldn't go on, and 2 for wrong options.",
     };

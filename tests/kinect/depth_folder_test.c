@@ -215,6 +215,91 @@ static void no_file_breaks_the_reader(void **state)
     }
 }
 
+/// A wall and somebody before it, with holes, as it is written by each kind of program.
+static uint16_t pixel_of(depth_pixels kind, size_t i)
+{
+    const bool is_raw = kind == DEPTH_PIXELS_RAW || kind == DEPTH_PIXELS_RAW_BE;
+    const uint16_t hole = is_raw ? 2047 : 0, wall = is_raw ? 990 : 3700, body = is_raw ? 880 : 2400,
+                   v = i % 9 == 0 ? hole : (uint16_t)((i % 80 > 50 ? body : wall) + i % 5);
+    return kind == DEPTH_PIXELS_RAW_BE || kind == DEPTH_PIXELS_MM_BE ? __builtin_bswap16(v) : v;
+}
+
+static void other_pixels_are_named_and_can_be_read(void **state)
+{
+    (void)state;
+    char why[DEPTH_WHY_BYTES], hint[64];
+    static uint16_t pixels[PIXELS], mm_of_raw[DEPTH_RAW_VALUES];
+    depth_frame frame;
+    depth_raw_table(mm_of_raw);
+    write_file("INDEX.txt", "d-1.0-1.pgm\n", "", 0);
+    for (int written = 0; written < DEPTH_PIXELS_COUNT; written++) {
+        const bool is_raw = written <= DEPTH_PIXELS_RAW_BE;
+        for (size_t i = 0; i < PIXELS; i++) {
+            pixels[i] = pixel_of((depth_pixels)written, i);
+        }
+        // The head as netpbm's and OpenCV's programs lay it out.
+        write_file("d-1.0-1.pgm", "P5\n80 64\n65535\n", pixels, sizeof pixels);
+        for (int asked = 0; asked < DEPTH_PIXELS_COUNT; asked++) {
+            const depth_choice choice = {
+                .kind = DEPTH_FOLDER, .path = folder, .fast = true, .pixels = (depth_pixels)asked};
+            depth_source *source = depth_source_open(&choice, why);
+            assert_non_null(source);
+            const depth_result result = depth_source_next(source, 0, &frame, why);
+            snprintf(hint, sizeof hint, "; --pixels %s reads what is there", depth_pixels_names[written]);
+            if (asked == written) {
+                assert_int_equal(result, DEPTH_NEXT);
+                assert_int_equal(frame.mm[0], 0);
+                assert_int_equal(frame.mm[1], is_raw ? mm_of_raw[991] : 3701);
+                assert_int_equal(frame.mm[51], is_raw ? mm_of_raw[881] : 2401);
+            } else if (result != DEPTH_BAD || strstr(why, hint) == NULL) {
+                fail_msg("%s read as %s: %d, %s", depth_pixels_names[written], depth_pixels_names[asked], result, why);
+            }
+            depth_source_close(source);
+        }
+    }
+}
+
+static void remove_frames(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -f %s/d-*.pgm", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/// What a recorder leaves that was killed before its index was written.
+static void frames_without_an_index_are_seen(void **state)
+{
+    (void)state;
+    char why[DEPTH_WHY_BYTES], name[64], path[256];
+    depth_frame frame;
+    static uint16_t mm_of_raw[DEPTH_RAW_VALUES];
+    depth_raw_table(mm_of_raw);
+    remove_frames();
+    for (int i = 19; i >= 0; i--) { // times of which the last isn't the last as text
+        snprintf(name, sizeof name, "d-%d.5-%d.pgm", 90 + i, i);
+        write_frame(name, "P5 80 64 65535\n", (uint16_t)(600 + i), PIXELS);
+    }
+    path_of("INDEX.txt", path);
+    for (int round = 0; round < 3; round++) {
+        if (round == 2) {
+            unlink(path);
+        } else {
+            write_file("INDEX.txt", round == 0 ? "" : "r-90.5-1.ppm\n", "", 0);
+        }
+        depth_source *source = open_folder(false, true);
+        assert_int_equal(depth_source_next(source, 0, &frame, why), DEPTH_NOTE);
+        assert_non_null(strstr(why, round == 2 ? "INDEX.txt is missing; the 20 frames beside it"
+                                               : "INDEX.txt names no depth frame; the 20 frames beside it"));
+        for (int i = 0; i < 20; i++) {
+            assert_int_equal(depth_source_next(source, 0, &frame, why), DEPTH_NEXT);
+            assert_int_equal(frame.mm[0], mm_of_raw[600 + i]);
+        }
+        assert_int_equal(depth_source_next(source, 0, &frame, why), DEPTH_END);
+        depth_source_close(source);
+    }
+    remove_frames();
+}
+
 /// A recording of which nothing can be used comes to its end, also where it would begin again.
 static void a_recording_of_nothing_ends(void **state)
 {
@@ -227,6 +312,7 @@ static void a_recording_of_nothing_ends(void **state)
     assert_int_equal(depth_source_next(source, 0, &frame, why), DEPTH_BAD);
     assert_int_equal(depth_source_next(source, 0, &frame, why), DEPTH_END);
     depth_source_close(source);
+    remove_frames();
     write_file("INDEX.txt", "", "", 0);
     source = open_folder(true, true);
     assert_int_equal(depth_source_next(source, 0, &frame, why), DEPTH_END);
@@ -297,6 +383,168 @@ static void an_openni_camera_can_be_opened_again_and_again(void **state)
     assert_non_null(strstr(why, "it can't be opened"));
 }
 
+// ---- OpenNI's recordings ----
+
+enum { ONI_WIDTH = 320, ONI_HEIGHT = 240, ONI_LEFT_MM = 1000, ONI_RIGHT_MM = 3000, ONI_FRAMES = 6 };
+
+typedef struct oni_file {
+    uint8_t bytes[(ONI_FRAMES + 1) * 2 * ONI_WIDTH * ONI_HEIGHT];
+    size_t count;
+} oni_file;
+
+static void put(oni_file *file, const void *bytes, size_t count)
+{
+    assert_true(count <= sizeof file->bytes - file->count);
+    memcpy(file->bytes + file->count, bytes, count);
+    file->count += count;
+}
+
+static void put_u32(oni_file *file, uint32_t value)
+{
+    put(file, &value, sizeof value);
+}
+
+static void put_u64(oni_file *file, uint64_t value)
+{
+    put(file, &value, sizeof value);
+}
+
+/// The head of a record, of a node. @param before  where the record of the frame before begins
+static void put_record(oni_file *file, uint32_t type, uint32_t node, size_t field_bytes, size_t payload_bytes,
+                       size_t before)
+{
+    put(file, "NIR", 4);
+    put_u32(file, type);
+    put_u32(file, node);
+    put_u32(file, (uint32_t)(28 + field_bytes));
+    put_u32(file, (uint32_t)payload_bytes);
+    put_u64(file, before);
+}
+
+static void put_number(oni_file *file, const char *name, uint64_t value)
+{
+    const size_t bytes = strlen(name) + 1;
+    put_record(file, 3, 1, 4 + bytes + 12, 0, 0);
+    put_u32(file, (uint32_t)bytes);
+    put(file, name, bytes);
+    put_u32(file, 8);
+    put_u64(file, value);
+}
+
+static void put_block(oni_file *file, const char *name, const void *block, size_t block_bytes)
+{
+    const size_t bytes = strlen(name) + 1;
+    put_record(file, 6, 1, 4 + bytes + 4 + block_bytes, 0, 0);
+    put_u32(file, (uint32_t)bytes);
+    put(file, name, bytes);
+    put_u32(file, (uint32_t)block_bytes);
+    put(file, block, block_bytes);
+}
+
+static void put_node(oni_file *file, uint64_t last_us, uint64_t seek)
+{
+    put_record(file, 13, 1, 4 + 6 + 4 + 4 + 28, 0, 0);
+    put_u32(file, 6);
+    put(file, "Depth", 6);
+    put_u32(file, 2);
+    put(file, "NONE", 4);
+    put_u32(file, ONI_FRAMES);
+    put_u64(file, 33000);
+    put_u64(file, last_us);
+    put_u64(file, seek);
+}
+
+/// Writes a recording as OpenNI 2 does, of one picture. @param is_mirrored  what its property says
+static void write_oni(const char *name, uint64_t is_mirrored)
+{
+    static oni_file file;
+    static uint16_t picture[ONI_WIDTH * ONI_HEIGHT];
+    const uint32_t mode[3] = {ONI_WIDTH, ONI_HEIGHT, 30}, none = 8;
+    const uint64_t last_us = 33000 + (ONI_FRAMES - 1) * 33333;
+    size_t at[ONI_FRAMES], seek_at = 0;
+    for (size_t i = 0; i < ONI_WIDTH * ONI_HEIGHT; i++) {
+        picture[i] = i % ONI_WIDTH < ONI_WIDTH / 4 ? ONI_LEFT_MM : ONI_RIGHT_MM;
+    }
+    for (int pass = 0; pass < 2; pass++) { // what is where is known behind the first
+        file.count = 0;
+        put(&file, "NI10\1\0\1\0\0\0\0", 12);
+        put_u64(&file, last_us);
+        put_u32(&file, 1);
+        put_node(&file, last_us, seek_at);
+        put_number(&file, "oniRequiredFrameSize", sizeof picture);
+        put_number(&file, "xnIsGenerating", 1);
+        put_number(&file, "xnDeviceMaxDepth", 10000);
+        put_number(&file, "xnSupportedMapOutputModesCount", 1);
+        put_block(&file, "xnSupportedMapOutputModes", mode, sizeof mode);
+        put_block(&file, "xnMapOutputMode", mode, sizeof mode);
+        put_block(&file, "xnCropping", &(struct {
+            uint32_t on;
+            uint16_t x, y, w, h;
+        }){0, 0, 0, ONI_WIDTH, ONI_HEIGHT},
+                  12);
+        put_number(&file, "xnMirror", is_mirrored);
+        put_block(&file, "xnSupportedPixelFormats", &none, sizeof none);
+        put_number(&file, "xnPixelFormat", 4);
+        put_number(&file, "oniPixelFormat", 100);
+        put_record(&file, 9, 1, 0, 0, 0);
+        put_record(&file, 8, 1, 12, 0, 0);
+        put(&file, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12);
+        for (uint32_t i = 0; i < ONI_FRAMES; i++) {
+            at[i] = file.count;
+            put_record(&file, 10, 1, 12, sizeof picture, i > 0 ? at[i - 1] : 0);
+            put_u64(&file, 33000 + i * 33333);
+            put_u32(&file, i + 1);
+            put(&file, picture, sizeof picture);
+        }
+        seek_at = file.count;
+        put_record(&file, 14, 1, 0, (ONI_FRAMES + 1) * 20, 0);
+        for (uint32_t i = 0; i <= ONI_FRAMES; i++) {
+            put_u64(&file, i > 0 ? 33000 + (i - 1) * 33333 : 0);
+            put_u32(&file, i);
+            put_u64(&file, i > 0 ? at[i - 1] : 0);
+        }
+        put_record(&file, 11, 0, 0, 0, 0);
+    }
+    write_file(name, "", file.bytes, file.count);
+}
+
+/// Left is left, whatever a recording says of itself; and it ends, unless it is to begin again.
+static void an_openni_recording_is_played_to_its_end(void **state)
+{
+    (void)state;
+    char why[DEPTH_WHY_BYTES], path[256];
+    depth_frame frame;
+    if (depth_kind_missing(DEPTH_OPENNI) != NULL) {
+        print_message("skipped: %s\n", depth_kind_missing(DEPTH_OPENNI));
+        skip();
+    }
+    path_of("made.oni", path);
+    for (int round = 0; round < 3; round++) {
+        const bool is_mirrored = round == 1, loop = round == 2;
+        write_oni("made.oni", is_mirrored);
+        const depth_choice choice = {.kind = DEPTH_OPENNI, .path = path, .loop = loop};
+        depth_source *source = depth_source_open(&choice, why);
+        if (source == NULL) {
+            fail_msg("%s", why);
+        }
+        int frames = 0;
+        depth_result result = DEPTH_NONE;
+        while ((result == DEPTH_NONE || result == DEPTH_NEXT) && frames < 3 * ONI_FRAMES) {
+            result = depth_source_next(source, 100, &frame, why);
+            if (result == DEPTH_NEXT) {
+                frames++;
+                const uint16_t *row = frame.mm + (size_t)7 * ONI_WIDTH;
+                assert_int_equal(row[ONI_WIDTH / 8], is_mirrored ? ONI_RIGHT_MM : ONI_LEFT_MM);
+                assert_int_equal(row[ONI_WIDTH - 1], is_mirrored ? ONI_LEFT_MM : ONI_RIGHT_MM);
+            }
+        }
+        depth_source_close(source);
+        if (loop ? frames != 3 * ONI_FRAMES : result != DEPTH_END || frames == 0 || frames > ONI_FRAMES) {
+            fail_msg("%s: %d frames, then %d", loop ? "again and again" : "once", frames, result);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,9 +553,12 @@ int main(void)
         cmocka_unit_test(frames_come_when_they_are_due),
         cmocka_unit_test(what_cannot_be_used_is_named_and_left_out),
         cmocka_unit_test(no_file_breaks_the_reader),
+        cmocka_unit_test(other_pixels_are_named_and_can_be_read),
+        cmocka_unit_test(frames_without_an_index_are_seen),
         cmocka_unit_test(a_recording_of_nothing_ends),
         cmocka_unit_test(what_is_no_recording_is_refused),
         cmocka_unit_test(an_openni_camera_can_be_opened_again_and_again),
+        cmocka_unit_test(an_openni_recording_is_played_to_its_end),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

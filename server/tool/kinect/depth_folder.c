@@ -1,7 +1,11 @@
 // A recording as libfreenect's fakenect-record writes it: INDEX.txt names a file a line, and of those a
 // "d-TIME-STAMP.pgm" is a depth frame; TIME is in seconds, STAMP the camera's own. The file's head is one line,
 // "P5 640 480 65535"; behind it come the raw 11 bits of disparity, 16 bits a pixel, the low byte first. That isn't the
-// PGM of the book, whose high byte comes first, but what the recorder writes and fakenect plays.
+// PGM of the book, whose high byte comes first, but what the recorder writes and fakenect plays. Other programs write
+// that of the book, and millimetres: depth_raw.h tells them apart, --pixels reads them.
+//
+// Where INDEX.txt is missing or names no depth frame, as when the recorder was killed, the folder's files are the
+// index.
 //
 //     INDEX.txt line -> name: kind and time -> wait until it is due -> file: head, size, pixels -> millimetres
 //
@@ -10,6 +14,7 @@
 #include "server/tool/kinect/depth_raw.h"
 #include "server/tool/kinect/depth_source.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -20,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NAME_BYTES = 256, HEAD_BYTES = 64 };
+enum { NAME_BYTES = 256, NAMED_MAX = 1000000 };
 
 /// Between frames that are farther apart than this nothing was recorded: no one waits for it.
 static const double gap_s_max = 2.0;
@@ -29,8 +34,11 @@ static const double round_s = 1.0 / 30;
 
 typedef struct folder {
     FILE *index;
+    char *named;                ///< the index, where it was made of the folder's files
+    char note[DEPTH_WHY_BYTES]; ///< to be said; empty: nothing is
     char path[4096];
     bool loop, fast;
+    depth_pixels pixels_are;
     bool pending; ///< `name` is read and not yet played
     char name[NAME_BYTES];
     double recorded_s; ///< of the pending frame
@@ -50,6 +58,7 @@ static void close_folder(void *self)
         if (f->index != NULL) {
             fclose(f->index);
         }
+        free(f->named);
         free(f->pixels);
         free(f);
     }
@@ -75,6 +84,60 @@ static FILE *open_file(const char *path)
     return file;
 }
 
+static bool is_frame_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return name[0] == 'd' && name[1] == '-' && dot != NULL && strcmp(dot, ".pgm") == 0;
+}
+
+static int is_frame(const struct dirent *entry)
+{
+    return is_frame_name(entry->d_name);
+}
+
+static int by_time(const struct dirent **a, const struct dirent **b)
+{
+    const double first_s = strtod((*a)->d_name + 2, NULL), second_s = strtod((*b)->d_name + 2, NULL);
+    return first_s != second_s ? (first_s > second_s) - (first_s < second_s) : strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool names_frames(FILE *index)
+{
+    char line[NAME_BYTES];
+    bool has = false;
+    while (!has && fgets(line, sizeof line, index) != NULL) {
+        line[strcspn(line, "\r\n")] = '\0';
+        has = is_frame_name(line);
+    }
+    rewind(index);
+    return has;
+}
+
+/// Makes an index of the folder's files, where there are frames among them.
+static void name_by_files(folder *f)
+{
+    struct dirent **entries = NULL;
+    size_t bytes = 0;
+    const int count = scandir(f->path, &entries, is_frame, by_time);
+    FILE *list = count > 0 && count <= NAMED_MAX ? open_memstream(&f->named, &bytes) : NULL;
+    for (int i = 0; i < count; i++) {
+        if (list != NULL) {
+            fprintf(list, "%s\n", entries[i]->d_name);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    if (list != NULL && fclose(list) == 0) {
+        snprintf(f->note, sizeof f->note,
+                 "%.300s/INDEX.txt %s; the %d frames beside it are taken in the order of their names", f->path,
+                 f->index != NULL ? "names no depth frame" : "is missing", count);
+        if (f->index != NULL) {
+            fclose(f->index);
+        }
+        f->index = fmemopen(f->named, bytes, "r");
+    }
+}
+
 static void *open_folder(const depth_choice *choice, char why[DEPTH_WHY_BYTES])
 {
     folder *f = calloc(1, sizeof *f);
@@ -85,6 +148,7 @@ static void *open_folder(const depth_choice *choice, char why[DEPTH_WHY_BYTES])
     }
     f->loop = choice->loop;
     f->fast = choice->fast;
+    f->pixels_are = choice->pixels;
     if ((size_t)snprintf(f->path, sizeof f->path, "%s", choice->path) >= sizeof f->path) {
         snprintf(why, DEPTH_WHY_BYTES, "found a path of %zu bytes, allowed are %zu", strlen(choice->path),
                  sizeof f->path - 1);
@@ -92,9 +156,13 @@ static void *open_folder(const depth_choice *choice, char why[DEPTH_WHY_BYTES])
     }
     snprintf(index, sizeof index, "%s/INDEX.txt", f->path);
     f->index = open_file(index);
+    const int error = errno;
+    if (f->index == NULL ? error == ENOENT : !names_frames(f->index)) {
+        name_by_files(f);
+    }
     if (f->index == NULL) {
         snprintf(why, DEPTH_WHY_BYTES, "%.380s: %s; allowed is a folder that fakenect-record wrote", index,
-                 strerror(errno));
+                 strerror(error));
         goto fail;
     }
     f->pixels = malloc(sizeof(uint16_t) * DEPTH_WIDTH_MAX * DEPTH_HEIGHT_MAX);
@@ -126,9 +194,7 @@ static depth_result read_line(folder *f, char why[DEPTH_WHY_BYTES])
         }
         char *end;
         const double time_s = strtod(line + 2, &end);
-        const char *dot = strrchr(line, '.');
-        if (end == line + 2 || *end != '-' || !isfinite(time_s) || dot == NULL || strcmp(dot, ".pgm") != 0 ||
-            strchr(line, '/') != NULL) {
+        if (end == line + 2 || *end != '-' || !isfinite(time_s) || !is_frame_name(line) || strchr(line, '/') != NULL) {
             snprintf(why, DEPTH_WHY_BYTES, "%.200s/INDEX.txt: found \"%.100s\", allowed is d-TIME-STAMP.pgm", f->path,
                      line);
             return DEPTH_BAD;
@@ -180,11 +246,10 @@ static depth_result refuse(const folder *f, char why[DEPTH_WHY_BYTES], const cha
 /// Reads a file that is open.
 static depth_result read_pixels(folder *f, FILE *file, char why[DEPTH_WHY_BYTES])
 {
-    char head[HEAD_BYTES], found[DEPTH_WHY_BYTES / 2];
+    char found[DEPTH_WHY_BYTES / 2];
     unsigned width, height, most; // of at most nine digits, as more would wrap
-    if (fgets(head, sizeof head, file) == NULL || strchr(head, '\n') == NULL ||
-        sscanf(head, "P5 %9u %9u %9u", &width, &height, &most) != 3 || most != 65535) {
-        return refuse(f, why, "found no head, allowed is a first line such as \"P5 640 480 65535\"");
+    if (fscanf(file, "P5 %9u %9u %9u", &width, &height, &most) != 3 || most != 65535 || fgetc(file) != '\n') {
+        return refuse(f, why, "found no head, allowed is one such as \"P5 640 480 65535\" and the end of a line");
     }
     if (width < DEPTH_SIDE_MIN || width > DEPTH_WIDTH_MAX || height < DEPTH_SIDE_MIN || height > DEPTH_HEIGHT_MAX) {
         snprintf(found, sizeof found, "found %u x %u pixels, allowed are %d x %d to %d x %d", width, height,
@@ -207,7 +272,13 @@ static depth_result read_pixels(folder *f, FILE *file, char why[DEPTH_WHY_BYTES]
         f->pixels[i] = __builtin_bswap16(f->pixels[i]);
     }
 #endif
-    depth_raw_convert(f->mm_of_raw, f->pixels, count);
+    const depth_pixels kind = depth_pixels_judge(f->pixels, count, f->pixels_are);
+    if (kind != f->pixels_are) {
+        snprintf(found, sizeof found, "found %s, allowed are %s; --pixels %s reads what is there",
+                 depth_pixels_words[kind], depth_pixels_words[f->pixels_are], depth_pixels_names[kind]);
+        return refuse(f, why, found);
+    }
+    depth_pixels_convert(f->mm_of_raw, kind, f->pixels, count);
     f->width = width;
     f->height = height;
     return DEPTH_NEXT;
@@ -250,6 +321,11 @@ static bool wait_due(const folder *f, int wait_ms)
 static depth_result next_frame(void *self, int wait_ms, depth_frame *frame, char why[DEPTH_WHY_BYTES])
 {
     folder *f = self;
+    if (f->note[0] != '\0') {
+        memcpy(why, f->note, DEPTH_WHY_BYTES);
+        f->note[0] = '\0';
+        return DEPTH_NOTE;
+    }
     if (!f->pending) {
         const depth_result result = read_line(f, why);
         if (result != DEPTH_NEXT) {

@@ -7,9 +7,11 @@
 #include "server/tool/kinect/depth_raw.h"
 #include "server/tool/kinect/depth_source.h"
 
+#include <dlfcn.h>
 #include <libfreenect.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/time.h>
 
 /// A camera that is plugged in sends 30 frames a second. Where none comes for so long, it is gone, even if the library
@@ -133,6 +135,14 @@ static void *open_kinect(const depth_choice *choice, char why[DEPTH_WHY_BYTES])
     return k;
 }
 
+/// Whether the library is fakenect, which plays a recording and at its end says what a camera does that is unplugged.
+static bool is_played(void)
+{
+    Dl_info about;
+    void *there = dlsym(RTLD_DEFAULT, "freenect_init");
+    return there != NULL && dladdr(there, &about) != 0 && strstr(about.dli_fname, "fakenect") != NULL;
+}
+
 static depth_result next_frame(void *self, int wait_ms, depth_frame *frame, char why[DEPTH_WHY_BYTES])
 {
     kinect *k = self;
@@ -141,6 +151,9 @@ static depth_result next_frame(void *self, int wait_ms, depth_frame *frame, char
     do {
         struct timeval wait = {.tv_usec = 10000};
         if (freenect_process_events_timeout(k->context, &wait) < 0) {
+            if (is_played()) {
+                return DEPTH_END;
+            }
             snprintf(why, DEPTH_WHY_BYTES, "it stopped sending");
             return DEPTH_LOST;
         }

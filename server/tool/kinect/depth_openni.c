@@ -22,6 +22,10 @@ static const uint64_t silence_ns_max = 3000000000u;
 
 typedef struct camera {
     bool started;
+    bool is_recording;
+    bool is_mirrored; ///< rows come turned round, and the camera takes no other way
+    int frames_max;   ///< of a recording, by the index of its last frame; 0: unknown
+    bool is_through;
     OniDeviceHandle device;
     OniStreamHandle stream;
     uint64_t heard_ns;
@@ -67,7 +71,10 @@ static bool find_device(const depth_choice *choice, char uri[ONI_MAX_STR], char 
     if (found) {
         snprintf(uri, ONI_MAX_STR, "%s", devices[choice->index].uri);
     } else if (there == 0) {
-        snprintf(why, DEPTH_WHY_BYTES, "found no camera; is it plugged in?");
+        snprintf(
+            why, DEPTH_WHY_BYTES,
+            "found no camera; is it plugged in, and is its driver among OpenNI2/Drivers as lib*.so.0, which Debian's "
+            "OpenNI 2 asks for?");
     } else {
         snprintf(why, DEPTH_WHY_BYTES, "found %d of them, allowed are numbers from 0 to %d", there, there - 1);
     }
@@ -103,9 +110,28 @@ static bool set_mode(camera *c, char why[DEPTH_WHY_BYTES])
     }
     // A recording has one mode and takes none; its frames are checked as they come.
     oniStreamSetProperty(c->stream, ONI_STREAM_PROPERTY_VIDEO_MODE, best, sizeof *best);
-    const OniBool mirrors = 0;
+    OniBool mirrors = 0;
+    int bytes = sizeof mirrors;
     oniStreamSetProperty(c->stream, ONI_STREAM_PROPERTY_MIRRORING, &mirrors, sizeof mirrors);
+    // Nor does it take another mirroring: its rows are as they were recorded.
+    c->is_mirrored =
+        oniStreamGetProperty(c->stream, ONI_STREAM_PROPERTY_MIRRORING, &mirrors, &bytes) == ONI_STATUS_OK &&
+        bytes == sizeof mirrors && mirrors != 0;
     return true;
+}
+
+/// A recording begins again by itself unless it is told not to.
+static void set_round(camera *c, bool loop)
+{
+    const OniBool repeats = loop;
+    int frames = 0, bytes = sizeof frames;
+    c->is_recording = oniDeviceSetProperty(c->device, ONI_DEVICE_PROPERTY_PLAYBACK_REPEAT_ENABLED, &repeats,
+                                           sizeof repeats) == ONI_STATUS_OK;
+    if (c->is_recording && !loop &&
+        oniStreamGetProperty(c->stream, ONI_STREAM_PROPERTY_NUMBER_OF_FRAMES, &frames, &bytes) == ONI_STATUS_OK &&
+        bytes == sizeof frames) {
+        c->frames_max = frames;
+    }
 }
 
 static bool start(camera *c, const depth_choice *choice, char why[DEPTH_WHY_BYTES])
@@ -133,6 +159,7 @@ static bool start(camera *c, const depth_choice *choice, char why[DEPTH_WHY_BYTE
     if (!set_mode(c, why)) {
         return false;
     }
+    set_round(c, choice->loop);
     c->mm = malloc(sizeof *c->mm * DEPTH_WIDTH_MAX * DEPTH_HEIGHT_MAX);
     if (c->mm == NULL) {
         snprintf(why, DEPTH_WHY_BYTES, "out of memory");
@@ -176,9 +203,15 @@ static depth_result take(camera *c, const OniFrame *from, depth_frame *frame, ch
         return DEPTH_BAD;
     }
     for (int y = 0; y < height; y++) {
-        memcpy(c->mm + (size_t)y * (size_t)width, (const uint8_t *)from->data + (size_t)y * (size_t)from->stride,
-               2 * (size_t)width);
+        uint16_t *row = c->mm + (size_t)y * (size_t)width;
+        memcpy(row, (const uint8_t *)from->data + (size_t)y * (size_t)from->stride, 2 * (size_t)width);
+        for (int x = 0; x < width / 2 && c->is_mirrored; x++) {
+            const uint16_t left = row[x];
+            row[x] = row[width - 1 - x];
+            row[width - 1 - x] = left;
+        }
     }
+    c->is_through = c->frames_max > 0 && from->frameIndex >= c->frames_max;
     c->heard_ns = tarn_clock_monotonic_ns();
     *frame = (depth_frame){.mm = c->mm,
                            .width = (uint32_t)width,
@@ -193,6 +226,9 @@ static depth_result next_frame(void *self, int wait_ms, depth_frame *frame, char
     camera *c = self;
     int which;
     OniFrame *from = NULL;
+    if (c->is_through) {
+        return DEPTH_END;
+    }
     const OniStatus status = oniWaitForAnyStream(&c->stream, 1, &which, wait_ms);
     if (status == ONI_STATUS_OK && oniStreamReadFrame(c->stream, &from) == ONI_STATUS_OK && from != NULL) {
         const depth_result result = take(c, from, frame, why);
@@ -204,6 +240,9 @@ static depth_result next_frame(void *self, int wait_ms, depth_frame *frame, char
         return DEPTH_LOST;
     }
     if (tarn_clock_monotonic_ns() - c->heard_ns > silence_ns_max) {
+        if (c->is_recording) {
+            return DEPTH_END;
+        }
         snprintf(why, DEPTH_WHY_BYTES, "it has sent nothing for 3 s");
         return DEPTH_LOST;
     }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct depth_source {
     const depth_back_end *back_end;
@@ -18,6 +19,7 @@ static const depth_back_end *const back_ends[DEPTH_KIND_COUNT] = {
 #ifdef TARN_OPENNI
     [DEPTH_OPENNI] = &depth_openni,
 #endif
+    [DEPTH_DEMO] = &depth_demo,
 };
 
 const char *depth_kind_missing(depth_kind kind)
@@ -43,7 +45,11 @@ void depth_choice_name(const depth_choice *choice, char name[DEPTH_WHY_BYTES])
             snprintf(name, DEPTH_WHY_BYTES, "the OpenNI camera %u", choice->index);
             return;
         }
-        snprintf(name, DEPTH_WHY_BYTES, "the OpenNI camera \"%.400s\"", choice->path);
+        snprintf(name, DEPTH_WHY_BYTES, "the OpenNI %s \"%.400s\"",
+                 strchr(choice->path, '.') != NULL ? "recording" : "camera", choice->path);
+        return;
+    case DEPTH_DEMO:
+        snprintf(name, DEPTH_WHY_BYTES, "the demonstration");
         return;
     default:
         snprintf(name, DEPTH_WHY_BYTES, "the depth camera \"%.400s\"", choice->path);

@@ -1,11 +1,13 @@
 /// Where depth frames come from: a folder of recorded frames, a Kinect v1 through libfreenect, a V4L2 camera with the
-/// pixel format Z16, or a camera that OpenNI 2 knows. One thread opens, reads and closes a source; reading waits for
-/// the next frame, but not for longer than it is told to.
+/// pixel format Z16, a camera that OpenNI 2 knows, or frames that are made as they are asked for. One thread opens,
+/// reads and closes a source; reading waits for the next frame, but not for longer than it is told to.
 ///
 /// A source that is lost (unplugged, stopped) says so with DEPTH_LOST, and then only depth_source_close is legal;
 /// whoever wants it back opens it again. Errors are sentences: what, where, what is allowed. Nothing here prints.
 #ifndef TARN_SERVER_TOOL_KINECT_DEPTH_SOURCE_H
 #define TARN_SERVER_TOOL_KINECT_DEPTH_SOURCE_H
+
+#include "server/tool/kinect/depth_raw.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,15 +25,17 @@ typedef enum depth_kind {
     DEPTH_FREENECT = 1,
     DEPTH_V4L2 = 2,
     DEPTH_OPENNI = 3,
+    DEPTH_DEMO = 4, ///< made up
     DEPTH_KIND_COUNT
 } depth_kind;
 
 typedef struct depth_choice {
     depth_kind kind;
-    const char *path; ///< of a folder, a device file or an OpenNI recording; NULL: the index says which
-    uint32_t index;   ///< of a Kinect or an OpenNI camera among those that are plugged in
-    bool loop;        ///< a folder begins again at its end
-    bool fast;        ///< a folder doesn't wait until a frame is due
+    const char *path;    ///< of a folder, a device file or an OpenNI recording; NULL: the index says which
+    uint32_t index;      ///< of a Kinect or an OpenNI camera among those that are plugged in
+    bool loop;           ///< a recording begins again at its end
+    bool fast;           ///< a folder doesn't wait until a frame is due
+    depth_pixels pixels; ///< what a folder's frames hold
 } depth_choice;
 
 /// A frame, in millimetres; 0: nothing was measured there. The pixels are the source's, until its next call.
@@ -48,6 +52,7 @@ typedef enum depth_result {
     DEPTH_BAD = 2,  ///< there was one that can't be used; the next may be whole
     DEPTH_END = 3,  ///< a recording is through
     DEPTH_LOST = 4,
+    DEPTH_NOTE = 5, ///< nothing is wrong, and people should know of something
 } depth_result;
 
 typedef struct depth_source depth_source;
@@ -59,13 +64,13 @@ typedef struct depth_back_end {
     void (*close)(void *self);
 } depth_back_end;
 
-extern const depth_back_end depth_folder, depth_freenect, depth_v4l2, depth_openni;
+extern const depth_back_end depth_folder, depth_freenect, depth_v4l2, depth_openni, depth_demo;
 
 /// @param why  receives a sentence where the result is NULL
 depth_source *depth_source_open(const depth_choice *choice, char why[DEPTH_WHY_BYTES]);
 
 /// @param wait_ms  how long to wait at most, roughly
-/// @param why      receives a sentence with DEPTH_BAD and DEPTH_LOST
+/// @param why      receives a sentence with DEPTH_BAD, DEPTH_LOST and DEPTH_NOTE
 depth_result depth_source_next(depth_source *source, int wait_ms, depth_frame *frame, char why[DEPTH_WHY_BYTES]);
 
 /// NULL is fine.

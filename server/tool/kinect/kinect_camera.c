@@ -235,9 +235,14 @@ static void *watch_camera(void *user)
             break;
         case DEPTH_END:
             through = true;
-            if (!has_seen) {
+            if (has_seen) {
+                kinect_say(c->command, "%s is at its end", c->source_name);
+            } else {
                 kinect_say(c->command, "%s has no frame that can be used", c->source_name);
             }
+            break;
+        case DEPTH_NOTE:
+            kinect_say(c->command, "%s", why);
             break;
         case DEPTH_LOST:
             if (!lost) {

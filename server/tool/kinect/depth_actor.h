@@ -5,8 +5,8 @@
 /// Kinect depth data", 2012, and J. Smisek, M. Jancosek, T. Pajdla, "3D with Kinect", 2011: steps of disparity; noise
 /// of half a step, which neighbours share, as windows were matched; edges that tremble by a pixel; shadows beside what
 /// is near, which the projector's light doesn't reach; holes along edges, here and there, and in dark cloth.
-#ifndef TARN_TESTS_KINECT_DEPTH_ACTOR_H
-#define TARN_TESTS_KINECT_DEPTH_ACTOR_H
+#ifndef TARN_SERVER_TOOL_KINECT_DEPTH_ACTOR_H
+#define TARN_SERVER_TOOL_KINECT_DEPTH_ACTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

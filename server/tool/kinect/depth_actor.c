@@ -1,6 +1,6 @@
 // Rays through pixels meet the nearest of a room and of a body's parts. Each part is rigid between two moments, so that
 // the velocity of what is seen is the difference of where the same point of the part is a little earlier and later.
-#include "tests/kinect/depth_actor.h"
+#include "server/tool/kinect/depth_actor.h"
 
 #include <math.h>
 #include <stdlib.h>
