@@ -1,5 +1,6 @@
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { compressed } from "./build/compress.js";
 import { lean } from "./build/lean.js";
 
 // lil-gui carries its icons as a font in a data: URL, which the content security policy refuses; the same characters
@@ -16,7 +17,7 @@ const server = process.env.TARN_SERVER ?? "http://127.0.0.1:8080";
 export default defineConfig({
   // Relative, so that the page can be served under any path.
   base: "./",
-  plugins: [withoutIconFont, lean],
+  plugins: [withoutIconFont, lean, compressed],
   build: {
     target: "es2022",
     // Inlined data: URLs would need an exception in the content security policy.

@@ -1,10 +1,12 @@
-// A whole file into memory, refused before it is read where it is too large or no regular file.
+// A whole file into memory, refused before it is read where it is too large or no regular file; and one out of it.
 #include "server/common/file_bytes.h"
 
 #include "server/common/text_cursor.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +74,47 @@ end:
         close(file);
     }
     return status;
+}
+
+static bool write_all(int fd, const char *bytes, size_t byte_count)
+{
+    while (byte_count > 0) {
+        const ssize_t written = write(fd, bytes, byte_count);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            errno = written == 0 ? ENOSPC : errno;
+            return false;
+        }
+        bytes += written;
+        byte_count -= (size_t)written;
+    }
+    return fsync(fd) == 0;
+}
+
+tarn_status tarn_file_bytes_put(const char *path, unsigned mode, const void *bytes, size_t byte_count)
+{
+    char aside[PATH_MAX + 4];
+    if ((size_t)snprintf(aside, sizeof aside, "%s.new", path) >= sizeof aside) {
+        errno = ENAMETOOLONG;
+        return TARN_E_IO;
+    }
+    (void)unlink(aside); // of a program that was killed
+    const int fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return TARN_E_IO;
+    }
+    const bool is_put = fchmod(fd, (mode_t)mode) == 0 && write_all(fd, bytes, byte_count) && rename(aside, path) == 0;
+    const int error = errno;
+    close(fd);
+    if (!is_put) {
+        (void)unlink(aside);
+        errno = error;
+        return TARN_E_IO;
+    }
+    tarn_file_sync_folder(path);
+    return TARN_OK;
 }
 
 void tarn_file_sync_folder(const char *path)

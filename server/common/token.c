@@ -16,6 +16,7 @@ enum {
     MAC_BYTES = 32,
     MAC_LETTERS = 43,
     WORD_BYTES = 64, // of the token, that a sentence repeats
+    CLOCKS_S = 60,   // that the issuer's clock may be ahead
 };
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -222,9 +223,26 @@ static tarn_status read_time(const json_t *claims, const char *name, int64_t *ti
     return TARN_OK;
 }
 
-static tarn_status read_claims(const json_t *claims, tarn_token *token, tarn_text why)
+static tarn_status read_claims(json_t *claims, tarn_token *token, tarn_text why)
 {
+    static const char *const known[] = {"jti", "session", "role", "iat", "nbf", "exp"};
     char text[WORD_BYTES];
+    const char *name;
+    json_t *value;
+    json_object_foreach(claims, name, value)
+    {
+        size_t i = 0;
+        while (i < sizeof known / sizeof known[0] && strcmp(name, known[i]) != 0) {
+            i++;
+        }
+        if (i == sizeof known / sizeof known[0]) { // it may narrow what the token is for
+            json_t *word = json_string(name);
+            snprintf(why, sizeof(tarn_text),
+                     "the token claims \"%s\", allowed are jti, session, role, iat, nbf and exp", shown(word, text));
+            json_decref(word);
+            return TARN_E_MALFORMED;
+        }
+    }
     const json_t *id = json_object_get(claims, "jti"), *session = json_object_get(claims, "session"),
                  *role = json_object_get(claims, "role");
     if (!json_is_string(id) || !tarn_token_word_valid(json_string_value(id), TARN_TOKEN_ID_BYTES_MAX)) {
@@ -254,6 +272,12 @@ static tarn_status check_time(const tarn_token *token, int64_t now_s, tarn_text 
 {
     if (token->until_s != 0 && now_s >= token->until_s) {
         snprintf(why, sizeof(tarn_text), "the token has expired, %" PRId64 " s ago", now_s - token->until_s);
+        return TARN_E_STATE;
+    }
+    if (token->issued_s > now_s + CLOCKS_S) {
+        snprintf(why, sizeof(tarn_text),
+                 "the token's iat is %" PRId64 " s ahead of this server's clock, allowed are %d",
+                 token->issued_s - now_s, CLOCKS_S);
         return TARN_E_STATE;
     }
     if (token->from_s != 0 && now_s < token->from_s) {

@@ -1,35 +1,30 @@
 // Where it serves, what for, and the owners' link: start at tarn_announce.
 #include "server/gateway/announcement.h"
+#include "server/common/file_bytes.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_names.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char LINK_FILE[] = "owner-link";
 
 enum { LINK_BYTES = 512, LINK_PATH_BYTES = 4200, ADDRESSES_SAID_MAX = 4 };
 
-/// Makes the file whole under another name first, so that whoever reads it finds a link. @return false: the disk fails
+/// @return false: the disk fails
 static bool keep_link(const char *path, const char *link)
 {
-    char made[LINK_PATH_BYTES + 4];
-    snprintf(made, sizeof made, "%s.new", path);
-    const int fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    bool is_kept = fd >= 0 && fchmod(fd, 0600) == 0 && dprintf(fd, "%s\n", link) > 0 && rename(made, path) == 0;
-    if (!is_kept) {
+    char line[LINK_BYTES + 1];
+    const size_t bytes = (size_t)snprintf(line, sizeof line, "%s\n", link);
+    if (tarn_file_bytes_put(path, 0600, line, bytes) != TARN_OK) {
         tarn_log_warn("%s: the owners' link can't be kept there: %s", path, strerror(errno));
+        return false;
     }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return is_kept;
+    return true;
 }
 
 static void say_link(const tarn_gateway *gateway, const char *first, const char *key)

@@ -35,6 +35,8 @@ enum {
     TARN_GATEWAY_HTTP_CHUNK_BYTES = 65536,
     TARN_GATEWAY_HTTP_SMALL_BYTES = 4096,       ///< of an answer that is written at once
     TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 8 << 20, ///< of /metrics and other made-up pages
+    TARN_GATEWAY_GZIP_BYTES_MIN = 1024,         ///< of a text that is compressed when it is asked for: a packet, to
+    TARN_GATEWAY_GZIP_BYTES_MAX = 1 << 17,      ///< what holds the loop up for a millisecond or two
     TARN_GATEWAY_HEAD_BYTES_MAX = 16384,        ///< of a request, before its body
     TARN_GATEWAY_HEAD_READ_BYTES = 2048,        ///< of it that are read at once
     TARN_GATEWAY_FIELDS_MAX = 100,              ///< lines of a head
@@ -66,7 +68,7 @@ enum {
     TARN_GATEWAY_LOCATION_BYTES_MAX = 2048, ///< of the address that a request without TLS is sent to
 
     // the page's files, held in memory
-    TARN_GATEWAY_PAGES_MAX = 256,
+    TARN_GATEWAY_PAGES_MAX = 1024,
     TARN_GATEWAY_PAGE_BYTES_MAX = 32 << 20,  ///< of one file
     TARN_GATEWAY_PAGES_BYTES_MAX = 64 << 20, ///< of all
     TARN_GATEWAY_PAGES_DEPTH_MAX = 8,

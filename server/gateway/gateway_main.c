@@ -349,17 +349,25 @@ static tarn_status beside_program(const char *relative, char *path, size_t path_
 static tarn_status load_pages(tarn_text why)
 {
     char path[4096];
-    if (gateway.options.client != NULL) {
-        return tarn_pages_load(&gateway.pages, gateway.options.client, why);
+    const char *folder = gateway.options.client;
+    tarn_status status = TARN_OK;
+    if (folder == NULL) {
+        status = beside_program("../share/tarn/client", path, sizeof path);
+        folder = path;
     }
-    tarn_status status = beside_program("../share/tarn/client", path, sizeof path);
     if (status == TARN_OK) {
-        status = tarn_pages_load(&gateway.pages, path, why);
+        status = tarn_pages_load(&gateway.pages, folder, why);
     }
-    if (status != TARN_OK) {
+    if (gateway.pages.stray_count > 0) {
+        tarn_log_warn("client directory %s: %u compressed files belong to other files than those that are there, and "
+                      "are left out; build the page anew",
+                      folder, gateway.pages.stray_count);
+    }
+    if (status != TARN_OK && gateway.options.client == NULL) {
         tarn_log_warn("there is no page to serve: %s", why);
+        return TARN_OK;
     }
-    return TARN_OK;
+    return status;
 }
 
 /// Threads of each CPU worker; several share the processors.

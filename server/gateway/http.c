@@ -27,7 +27,7 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
     metrics->connections_dropped_total = gateway->listener.dropped_total;
     metrics->inputs_coalesced_total = tarn_workers_coalesced(&gateway->workers);
     const size_t bytes = tarn_status_metrics(metrics, &gateway->workers, &gateway->sessions, scratch, sizeof scratch);
-    return tarn_http_respond_made(response, wsi, 200, "text/plain; version=0.0.4; charset=utf-8", scratch, bytes);
+    return tarn_http_respond_gzipped(response, wsi, "text/plain; version=0.0.4; charset=utf-8", scratch, bytes);
 }
 
 static int respond_health(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
@@ -291,6 +291,8 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     connection->client = tarn_proxies_client(&gateway->options.proxies, &connection->address, head);
     tarn_http_release(response);
     response->ends = response->expects = response->is_move = response->is_scene = response->upload_is_whole = false;
+    response->varies = false;
+    response->encoding = NULL;
     response->time = TARN_TIME_PAGE_NONE;
     if (head->status != 0) {
         return refuse_request(response, wsi, path, head);

@@ -32,6 +32,8 @@ typedef struct tarn_http_response {
     tarn_time_page time;     ///< or is about its time
     bool is_scene;           ///< or a file that one names
     const char *shared_with; ///< the origin whose pages may read that; NULL: none but this server's
+    const char *encoding;    ///< of the bytes; NULL: none
+    bool varies;             ///< by Accept-Encoding
     const char *allows;      ///< the methods that an answer of 405 names
     unsigned refusal;        ///< the status that the body is answered with, whatever it is; 0: none
     const char *refusal_sentence;

@@ -19,6 +19,8 @@ typedef struct fields {
     uint32_t count;
     bool has_coding, is_chunked, has_upgrade, wants_websocket, says_upgrade, offers_subprotocol, expects;
     bool extensions_long;
+    bool names_coding[TARN_CODING_COUNT];
+    int32_t other_codings; ///< what "*" says; -1: it isn't there
 } fields;
 
 static bool is_token_char(unsigned char c)
@@ -332,6 +334,76 @@ static bool take_websocket(tarn_http_head *head, fields *found, tarn_http_value 
     return true;
 }
 
+/// A weight (RFC 9110, 12.4.2) in thousandths. @return -1: it is none
+static int read_weight(tarn_http_value text)
+{
+    if (text.bytes < 1 || text.bytes > 5 || (text.at[0] != '0' && text.at[0] != '1') ||
+        (text.bytes > 1 && text.at[1] != '.')) {
+        return -1;
+    }
+    int weight = (text.at[0] - '0') * 1000;
+    for (uint32_t i = 2, unit = 100; i < text.bytes; i++, unit /= 10) {
+        if (text.at[i] < '0' || text.at[i] > '9') {
+            return -1;
+        }
+        weight += (text.at[i] - '0') * (int)unit;
+    }
+    return weight <= 1000 ? weight : -1;
+}
+
+/// Accept-Encoding. What is no coding with its weight is passed over: at worst a file comes as it is.
+static void take_codings(tarn_http_head *head, fields *found, tarn_http_value list)
+{
+    static const char *const names[TARN_CODING_COUNT] = {"br", "gzip", "identity"};
+    tarn_http_value element;
+    while (next_element(&list, &element)) {
+        tarn_http_value name = element;
+        int weight = 1000;
+        const char *semicolon = memchr(element.at, ';', element.bytes);
+        if (semicolon != NULL) {
+            name = trim((tarn_http_value){element.at, (uint32_t)(semicolon - element.at)});
+            const tarn_http_value parameter =
+                trim((tarn_http_value){semicolon + 1, (uint32_t)(element.at + element.bytes - semicolon - 1)});
+            weight = parameter.bytes > 2 && strncasecmp(parameter.at, "q=", 2) == 0
+                         ? read_weight((tarn_http_value){parameter.at + 2, parameter.bytes - 2})
+                         : -1;
+        }
+        if (weight < 0) {
+            continue;
+        }
+        if (equals(name, "*")) {
+            found->other_codings = weight;
+        }
+        for (int i = 0; i < TARN_CODING_COUNT; i++) {
+            if (equals(name, names[i]) || (i == TARN_CODING_GZIP && equals(name, "x-gzip"))) {
+                head->codings[i] = (uint16_t)weight;
+                found->names_coding[i] = true;
+            }
+        }
+    }
+}
+
+/// What isn't named goes by "*"; without one, what is uncoded is taken where there is nothing better.
+static void weigh_codings(tarn_http_head *head, const fields *found)
+{
+    for (int i = 0; i < TARN_CODING_COUNT; i++) {
+        if (!found->names_coding[i]) {
+            head->codings[i] = (uint16_t)(found->other_codings >= 0 ? found->other_codings : i == TARN_CODING_IDENTITY);
+        }
+    }
+}
+
+tarn_coding tarn_http_head_coding(const tarn_http_head *head, const bool has[TARN_CODING_COUNT])
+{
+    tarn_coding best = TARN_CODING_COUNT;
+    for (int i = 0; i < TARN_CODING_COUNT; i++) {
+        if (has[i] && head->codings[i] > 0 && (best == TARN_CODING_COUNT || head->codings[i] > head->codings[best])) {
+            best = (tarn_coding)i;
+        }
+    }
+    return best;
+}
+
 static void take_other(tarn_http_head *head, tarn_http_value *host, tarn_http_value name, tarn_http_value value)
 {
     if (equals(name, "host")) {
@@ -380,7 +452,9 @@ static void read_field(tarn_http_head *head, fields *found, tarn_http_value *hos
             return;
         }
     }
-    if (!take_framing(head, found, name, value) && !take_websocket(head, found, name, value)) {
+    if (equals(name, "accept-encoding")) {
+        take_codings(head, found, value);
+    } else if (!take_framing(head, found, name, value) && !take_websocket(head, found, name, value)) {
         take_other(head, host, name, value);
     }
 }
@@ -520,7 +594,7 @@ static void check_upgrade(tarn_http_head *head, const fields *found)
 
 void tarn_http_head_read(const char *bytes, size_t byte_count, tarn_http_head *head)
 {
-    fields found = {0};
+    fields found = {.other_codings = -1};
     tarn_http_value host = {NULL, 0};
     memset(head, 0, sizeof *head);
     size_t at = byte_count >= 2 && bytes[0] == '\r' ? 2 : 0;
@@ -535,6 +609,7 @@ void tarn_http_head_read(const char *bytes, size_t byte_count, tarn_http_head *h
             read_field(head, &found, &host, line);
         }
     }
+    weigh_codings(head, &found);
     check_host(head, host);
     check_body(head, &found);
     check_upgrade(head, &found);

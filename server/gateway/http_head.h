@@ -19,6 +19,14 @@ typedef enum tarn_http_method {
     TARN_HTTP_DELETE,
 } tarn_http_method;
 
+/// How the bytes of an answer may be coded: what is preferred where a client likes two as much comes first.
+typedef enum tarn_coding {
+    TARN_CODING_BROTLI = 0,
+    TARN_CODING_GZIP,
+    TARN_CODING_IDENTITY, ///< not at all
+    TARN_CODING_COUNT,
+} tarn_coding;
+
 /// Bytes of the head that was read, without end; at NULL: there are none.
 typedef struct tarn_http_value {
     const char *at;
@@ -40,6 +48,7 @@ typedef struct tarn_http_head {
     tarn_http_value query; ///< that and what follows, as it came
     tarn_http_value host, origin, content_type, authorization, if_none_match, key;
     tarn_http_value forwarded_proto;
+    uint16_t codings[TARN_CODING_COUNT]; ///< of Accept-Encoding, how much each is liked: thousandths, 0: not taken
     tarn_http_value forwarded_for[TARN_GATEWAY_FORWARDED_MAX]; ///< as they came
     uint32_t forwarded_for_count;
 } tarn_http_head;
@@ -57,6 +66,10 @@ tarn_http_progress tarn_http_head_find_end(const char *bytes, size_t byte_count,
 
 /// Reads a whole head. @param head  refers to `bytes`; head->status says whether it is to be served
 void tarn_http_head_read(const char *bytes, size_t byte_count, tarn_http_head *head);
+
+/// Which of several codings an answer gets. @param has  those that there are of it
+/// @return TARN_CODING_COUNT: the client takes none of them
+tarn_coding tarn_http_head_coding(const tarn_http_head *head, const bool has[TARN_CODING_COUNT]);
 
 /// Refuses. Takes a head of zeros.
 void tarn_http_head_refuse(tarn_http_head *head, unsigned status, const char *sentence);

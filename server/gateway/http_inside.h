@@ -14,6 +14,11 @@ int tarn_http_respond_text(tarn_http_response *response, struct lws *wsi, unsign
 int tarn_http_respond_made(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type,
                            const char *text, size_t text_bytes);
 
+/// The same with status 200, compressed for whoever takes that. For what has no secrets in it: how far a text shrinks
+/// tells of it.
+int tarn_http_respond_gzipped(tarn_http_response *response, struct lws *wsi, const char *type, const char *text,
+                              size_t text_bytes);
+
 /// Goes on with an answer that is on its way.
 int tarn_http_go_on(tarn_http_response *response, struct lws *wsi);
 

@@ -89,8 +89,8 @@ void tarn_http_read_pass(struct lws *wsi, tarn_pass pass)
     char text[sizeof bearer - 1 + sizeof(tarn_pass)] = "";
     pass[0] = 0;
     if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_AUTHORIZATION) > 0 &&
-        strncmp(text, bearer, sizeof bearer - 1) == 0) {
-        snprintf(pass, sizeof(tarn_pass), "%s", text + sizeof bearer - 1);
+        strncasecmp(text, bearer, sizeof bearer - 1) == 0) { // RFC 9110, 11.1
+        snprintf(pass, sizeof(tarn_pass), "%s", text + sizeof bearer - 1 + strspn(text + sizeof bearer - 1, " "));
     }
 }
 

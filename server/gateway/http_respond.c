@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <zlib.h>
 
 tarn_session_answer tarn_http_answer;
 
@@ -58,7 +59,6 @@ static void add_policy(header_writer *writer)
 /// Lets a page that may connect from elsewhere read scenes, which it draws what stands in a tank from.
 static void add_sharing(header_writer *writer, const char *origin)
 {
-    add_header(writer, "vary:", "origin");
     if (origin != NULL) {
         add_header(writer, "access-control-allow-origin:", origin);
     }
@@ -105,6 +105,15 @@ static int begin(const tarn_http_response *response, struct lws *wsi, unsigned s
         add_header(&writer, page_headers[i][0], page_headers[i][1]);
     }
     add_header(&writer, "cache-control:", cache);
+    if (response->is_scene || response->varies) {
+        add_header(&writer, "vary:",
+                   !response->varies    ? "origin"
+                   : response->is_scene ? "origin, accept-encoding"
+                                        : "accept-encoding");
+    }
+    if (response->encoding != NULL && status == 200) {
+        add_header(&writer, "content-encoding:", response->encoding);
+    }
     if (response->is_scene) {
         add_sharing(&writer, response->shared_with);
     }
@@ -231,19 +240,91 @@ int tarn_http_respond_text(tarn_http_response *response, struct lws *wsi, unsign
 static bool client_has(struct lws *wsi, const char *etag)
 {
     char found[256];
-    return lws_hdr_copy(wsi, found, sizeof found, WSI_TOKEN_HTTP_IF_NONE_MATCH) > 0 && strstr(found, etag) != NULL;
+    return lws_hdr_copy(wsi, found, sizeof found, WSI_TOKEN_HTTP_IF_NONE_MATCH) > 0 &&
+           (strcmp(found, "*") == 0 || strstr(found, etag) != NULL);
+}
+
+/// Puts bytes, compressed, in the place of those that are sent. @return false: they stay as they are
+static bool gzip(tarn_http_response *response, const uint8_t *bytes, size_t byte_count)
+{
+    z_stream stream = {0};
+    const int gzip_window_bits = 15 + 16;
+    if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, gzip_window_bits, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+        return false;
+    }
+    const size_t room = deflateBound(&stream, (uLong)byte_count);
+    uint8_t *made = malloc(room);
+    stream.next_in = (uint8_t *)(uintptr_t)bytes; // of which zlib changes none
+    stream.avail_in = (uInt)byte_count;
+    stream.next_out = made;
+    stream.avail_out = (uInt)room;
+    const bool is_done = made != NULL && deflate(&stream, Z_FINISH) == Z_STREAM_END;
+    deflateEnd(&stream);
+    if (!is_done) {
+        free(made);
+        return false;
+    }
+    free(response->made);
+    response->made = made;
+    response->bytes = made;
+    response->byte_count = stream.total_out;
+    return true;
+}
+
+/// Whether something of this type and size is compressed when it is asked for.
+static bool is_gzipped(const char *type, size_t byte_count)
+{
+    return byte_count >= TARN_GATEWAY_GZIP_BYTES_MIN && byte_count <= TARN_GATEWAY_GZIP_BYTES_MAX &&
+           (strncmp(type, "text/", 5) == 0 || strcmp(type, "application/json") == 0);
 }
 
 int tarn_http_respond_page(tarn_http_response *response, struct lws *wsi, const tarn_page *page)
 {
+    static const char *const encodings[TARN_CODING_COUNT] = {"br", "gzip", NULL};
     const char *cache = page->immutable ? "public, max-age=31536000, immutable" : "no-cache";
-    response->bytes = page->bytes;
-    response->byte_count = page->byte_count;
-    if (client_has(wsi, page->etag)) {
-        response->byte_count = 0;
-        return respond(response, wsi, 304, page->type, page->etag, cache);
+    // What was made beforehand is the best there is; scenes are read anew each time.
+    const bool gzips = page->path == NULL && is_gzipped(page->type, page->byte_count);
+    bool has[TARN_CODING_COUNT] = {[TARN_CODING_GZIP] = gzips, [TARN_CODING_IDENTITY] = true};
+    for (int i = 0; i < TARN_CODING_IDENTITY; i++) {
+        has[i] |= page->compressed[i].bytes != NULL;
     }
-    return respond(response, wsi, 200, page->type, page->etag, cache);
+    response->varies = has[TARN_CODING_BROTLI] || has[TARN_CODING_GZIP];
+    const tarn_coding coding = tarn_http_head_coding(&tarn_http_connection(wsi)->gate.head, has);
+    if (coding == TARN_CODING_COUNT) {
+        return tarn_http_respond_text(response, wsi, 406,
+                                      response->varies ? "this file comes as br, gzip or identity"
+                                                       : "this file comes as identity alone");
+    }
+    const tarn_page_form *form = coding == TARN_CODING_IDENTITY || gzips ? NULL : &page->compressed[coding];
+    tarn_page_etag etag;
+    memcpy(etag, form != NULL ? form->etag : page->etag, sizeof etag);
+    if (gzips && coding == TARN_CODING_GZIP) {
+        snprintf(etag + strlen(etag) - 1, 5, "-gz\"");
+    }
+    if (client_has(wsi, etag)) {
+        response->byte_count = 0;
+        return respond(response, wsi, 304, page->type, etag, cache);
+    }
+    response->bytes = form != NULL ? form->bytes : page->bytes;
+    response->byte_count = form != NULL ? form->byte_count : page->byte_count;
+    response->encoding = encodings[coding];
+    if (gzips && coding == TARN_CODING_GZIP && !gzip(response, page->bytes, page->byte_count)) {
+        return -1;
+    }
+    return respond(response, wsi, 200, page->type, etag, cache);
+}
+
+int tarn_http_respond_gzipped(tarn_http_response *response, struct lws *wsi, const char *type, const char *text,
+                              size_t text_bytes)
+{
+    const bool has[TARN_CODING_COUNT] = {[TARN_CODING_GZIP] = true, [TARN_CODING_IDENTITY] = true};
+    response->varies = is_gzipped(type, text_bytes);
+    if (response->varies && tarn_http_head_coding(&tarn_http_connection(wsi)->gate.head, has) == TARN_CODING_GZIP &&
+        gzip(response, (const uint8_t *)text, text_bytes)) {
+        response->encoding = "gzip";
+        return respond(response, wsi, 200, type, NULL, "no-store");
+    }
+    return tarn_http_respond_made(response, wsi, 200, type, text, text_bytes);
 }
 
 int tarn_http_respond_answer(tarn_http_response *response, struct lws *wsi, int ends)

@@ -1,15 +1,19 @@
-// Reads the page's folder once, refusing links and what leads out of it: start at tarn_pages_load.
+// Reads the page's folder once, refusing links and what leads out of it; then gives compressed forms to the files that
+// they were made from: start at tarn_pages_load.
 #include "server/gateway/pages.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { HASH_LETTERS = 16 }; // of a compressed form's name
 
 static const struct {
     const char *ending, *type;
@@ -57,9 +61,9 @@ static uint64_t hash_of(const uint8_t *bytes, size_t count)
     return hash;
 }
 
-void tarn_page_tag(tarn_page *page)
+void tarn_page_tag(const uint8_t *bytes, size_t byte_count, tarn_page_etag etag)
 {
-    snprintf(page->etag, sizeof page->etag, "\"%016" PRIx64 "\"", hash_of(page->bytes, page->byte_count));
+    snprintf(etag, sizeof(tarn_page_etag), "\"%016" PRIx64 "\"", hash_of(bytes, byte_count));
 }
 
 static tarn_status read_whole(int fd, uint8_t *bytes, size_t count)
@@ -92,6 +96,7 @@ static tarn_status add_file(tarn_pages *pages, int fd, const char *path, size_t 
         return refuse(why, TARN_E_LIMIT, path, "it is too large");
     }
     tarn_page *page = &pages->pages[pages->page_count];
+    *page = (tarn_page){0};
     page->bytes = malloc(size ? size : 1);
     page->path = strdup(path);
     tarn_status status = page->bytes != NULL && page->path != NULL ? read_whole(fd, page->bytes, size) : TARN_E_MEMORY;
@@ -103,7 +108,7 @@ static tarn_status add_file(tarn_pages *pages, int fd, const char *path, size_t 
     page->byte_count = size;
     page->type = type_of(path);
     page->immutable = strncmp(path, "/assets/", 8) == 0;
-    tarn_page_tag(page);
+    tarn_page_tag(page->bytes, size, page->etag);
     pages->page_count++;
     pages->byte_count += size;
     return TARN_OK;
@@ -157,6 +162,81 @@ static tarn_status add_directory(tarn_pages *pages, int fd, const char *path, in
     return status;
 }
 
+static void free_page(tarn_page *page)
+{
+    for (int i = 0; i < TARN_CODING_IDENTITY; i++) {
+        free(page->compressed[i].bytes);
+    }
+    free(page->bytes);
+    free(page->path);
+}
+
+/// Whether a path ends in .HASH and what says a coding. @param base_bytes  of the path in front of that
+static bool is_form(const char *path, tarn_coding *coding, size_t *base_bytes)
+{
+    const size_t bytes = strlen(path), ending_bytes = 1 + HASH_LETTERS + 3;
+    *base_bytes = bytes - ending_bytes;
+    if (bytes <= ending_bytes || path[*base_bytes] != '.' ||
+        strspn(path + *base_bytes + 1, "0123456789abcdef") != HASH_LETTERS) {
+        return false;
+    }
+    *coding = strcmp(path + bytes - 3, ".br") == 0   ? TARN_CODING_BROTLI
+              : strcmp(path + bytes - 3, ".gz") == 0 ? TARN_CODING_GZIP
+                                                     : TARN_CODING_IDENTITY;
+    return *coding != TARN_CODING_IDENTITY;
+}
+
+static bool has_hash(const tarn_page *page, const char *hash)
+{
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    char text[HASH_LETTERS + 1];
+    unsigned digest_bytes = 0;
+    if (EVP_Digest(page->bytes, page->byte_count, digest, &digest_bytes, EVP_sha256(), NULL) != 1) {
+        return false;
+    }
+    for (size_t i = 0; i < HASH_LETTERS / 2; i++) {
+        snprintf(text + 2 * i, 3, "%02x", digest[i]);
+    }
+    return memcmp(text, hash, HASH_LETTERS) == 0;
+}
+
+/// The file that a compressed form was made from; NULL: it isn't there, or is another one by now.
+static tarn_page *base_of(tarn_pages *pages, const char *path, size_t base_bytes)
+{
+    for (uint32_t i = 0; i < pages->page_count; i++) {
+        tarn_page *page = &pages->pages[i];
+        if (strlen(page->path) == base_bytes && memcmp(page->path, path, base_bytes) == 0) {
+            return has_hash(page, path + base_bytes + 1) ? page : NULL;
+        }
+    }
+    return NULL;
+}
+
+/// Gives the forms to their files, of which there are fewer then.
+static void join_forms(tarn_pages *pages)
+{
+    for (uint32_t i = pages->page_count; i-- > 0;) {
+        tarn_page *form = &pages->pages[i];
+        tarn_coding coding;
+        size_t base_bytes;
+        if (!is_form(form->path, &coding, &base_bytes)) {
+            continue;
+        }
+        tarn_page *base = base_of(pages, form->path, base_bytes);
+        if (base != NULL) {
+            tarn_page_form *place = &base->compressed[coding];
+            free(place->bytes);
+            *place = (tarn_page_form){.bytes = form->bytes, .byte_count = form->byte_count};
+            memcpy(place->etag, form->etag, sizeof place->etag);
+            form->bytes = NULL;
+        } else {
+            pages->stray_count++;
+        }
+        free_page(form);
+        *form = pages->pages[--pages->page_count];
+    }
+}
+
 tarn_status tarn_pages_load(tarn_pages *pages, const char *directory, tarn_text why)
 {
     memset(pages, 0, sizeof *pages);
@@ -166,6 +246,9 @@ tarn_status tarn_pages_load(tarn_pages *pages, const char *directory, tarn_text 
         return TARN_E_NOT_FOUND;
     }
     tarn_status status = add_directory(pages, fd, "", 0, why);
+    if (status == TARN_OK) {
+        join_forms(pages);
+    }
     if (status == TARN_OK && tarn_pages_find(pages, "/") == NULL) {
         snprintf(why, sizeof(tarn_text), "client directory %.300s: it has no index.html", directory);
         status = TARN_E_NOT_FOUND;
@@ -179,8 +262,7 @@ tarn_status tarn_pages_load(tarn_pages *pages, const char *directory, tarn_text 
 void tarn_pages_free(tarn_pages *pages)
 {
     for (uint32_t i = 0; i < pages->page_count; i++) {
-        free(pages->pages[i].bytes);
-        free(pages->pages[i].path);
+        free_page(&pages->pages[i]);
     }
     memset(pages, 0, sizeof *pages);
 }

@@ -125,7 +125,7 @@ static tarn_status open_file(tarn_scene_pages *pages, int fd, const char *type, 
             return status;
         }
         page->page.type = type;
-        tarn_page_tag(&page->page);
+        tarn_page_tag(page->page.bytes, page->page.byte_count, page->page.etag);
         page->found = found;
         page->pages = pages;
         page->next = pages->first;
@@ -201,7 +201,7 @@ static bool make_room(tarn_scene_pages *pages, size_t byte_count, uint64_t now_n
 /// Takes over what was made, or shares the same. @param told_ns  0: of a file
 static tarn_status share_made(tarn_scene_pages *pages, tarn_page *made, uint64_t told_ns, tarn_scene_page **page)
 {
-    tarn_page_tag(made);
+    tarn_page_tag(made->bytes, made->byte_count, made->etag);
     tarn_scene_page *found = find_same(pages, made);
     if (found != NULL) {
         free(made->bytes);

@@ -18,30 +18,15 @@ tarn_status tarn_secret_draw(tarn_secret *secret)
     return getrandom(secret->bytes, sizeof secret->bytes, 0) == (ssize_t)sizeof secret->bytes ? TARN_OK : TARN_E_IO;
 }
 
-/// Makes the file whole under another name first: half a secret would shut everybody out.
+/// Half a secret would shut everybody out.
 static tarn_status make(tarn_secret *secret, const char *path, tarn_text why)
 {
-    char made[4200];
-    snprintf(made, sizeof made, "%s.new", path);
-    if (tarn_secret_draw(secret) != TARN_OK) {
+    if (tarn_secret_draw(secret) != TARN_OK ||
+        tarn_file_bytes_put(path, 0600, secret->bytes, sizeof secret->bytes) != TARN_OK) {
         snprintf(why, sizeof(tarn_text), "%.300s: it can't be made: %s", path, strerror(errno));
         return TARN_E_IO;
     }
-    tarn_status status = TARN_OK;
-    (void)unlink(made); // what a start before this one left
-    const int fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || fchmod(fd, 0600) != 0 || write(fd, secret->bytes, sizeof secret->bytes) != TARN_SECRET_BYTES ||
-        fsync(fd) != 0 || rename(made, path) != 0) {
-        snprintf(why, sizeof(tarn_text), "%.300s: it can't be made: %s", path, strerror(errno));
-        status = TARN_E_IO;
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (status == TARN_OK) {
-        tarn_file_sync_folder(path);
-    }
-    return status;
+    return TARN_OK;
 }
 
 tarn_status tarn_secret_keep(tarn_secret *secret, const char *path, tarn_text why)

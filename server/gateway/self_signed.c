@@ -1,6 +1,7 @@
 // The folder is locked meanwhile: of two servers that start with the same folder one makes the pair and both serve it.
 // Each file is written aside and renamed; a crash between the two leaves a pair that doesn't match, which is made anew.
 #include "server/gateway/self_signed.h"
+#include "server/common/file_bytes.h"
 #include "server/common/log.h"
 
 #include <arpa/inet.h>
@@ -132,44 +133,16 @@ static X509 *make_certificate(EVP_PKEY *key, const tarn_own_names *names)
     return certificate;
 }
 
-static bool write_all(int fd, const char *bytes, size_t byte_count)
-{
-    while (byte_count > 0) {
-        const ssize_t written = write(fd, bytes, byte_count);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return false;
-        }
-        bytes += written;
-        byte_count -= (size_t)written;
-    }
-    return fsync(fd) == 0;
-}
-
 /// Puts a file in the place of what is there, which stays where this fails.
 static tarn_status put_file(const char *path, mode_t mode, BIO *text, tarn_text why)
 {
-    char aside[PATH_MAX + 8], *bytes;
+    char *bytes;
     const long byte_count = BIO_get_mem_data(text, &bytes);
-    snprintf(aside, sizeof aside, "%s.new", path);
-    unlink(aside); // of a server that was killed
-    const int fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    bool done = fd >= 0 && write_all(fd, bytes, (size_t)byte_count);
-    int error = errno;
-    if (fd >= 0) {
-        close(fd);
+    const tarn_status status = tarn_file_bytes_put(path, mode, bytes, (size_t)byte_count);
+    if (status != TARN_OK) {
+        snprintf(why, sizeof(tarn_text), "%.300s can't be written: %s", path, strerror(errno));
     }
-    if (done && rename(aside, path) != 0) {
-        done = false;
-        error = errno;
-    }
-    if (!done) {
-        unlink(aside);
-        snprintf(why, sizeof(tarn_text), "%.300s can't be written: %s", path, strerror(error));
-    }
-    return done ? TARN_OK : TARN_E_IO;
+    return status;
 }
 
 static tarn_status make(const own_files *files, const tarn_own_names *names, tarn_text why)

@@ -125,6 +125,58 @@ static void test_fields_are_passed_on_up_to_their_limits(void **state)
     tarn_gate_close(&gate);
 }
 
+/// What a file that comes as br, as gzip and as it is is sent as; and one that comes as gzip and as it is.
+static void test_codings_are_chosen_by_what_is_liked_best(void **state)
+{
+    (void)state;
+    enum { BR = TARN_CODING_BROTLI, GZ = TARN_CODING_GZIP, PLAIN = TARN_CODING_IDENTITY, NONE = TARN_CODING_COUNT };
+    static const struct {
+        const char *fields;
+        int of_all, of_two, of_one;
+    } cases[] = {
+        {"", PLAIN, PLAIN, PLAIN},
+        {"Accept-Encoding:\r\n", PLAIN, PLAIN, PLAIN},
+        {"Accept-Encoding: gzip, deflate, br, zstd\r\n", BR, GZ, PLAIN},
+        {"Accept-Encoding: gzip, deflate\r\n", GZ, GZ, PLAIN},
+        {"accept-encoding: GZIP\r\n", GZ, GZ, PLAIN},
+        {"Accept-Encoding: x-gzip\r\n", GZ, GZ, PLAIN},
+        {"Accept-Encoding: deflate, zstd\r\n", PLAIN, PLAIN, PLAIN},
+        {"Accept-Encoding: *\r\n", BR, GZ, PLAIN},
+        {"Accept-Encoding: br;q=0, *\r\n", GZ, GZ, PLAIN},
+        {"Accept-Encoding: *;q=0, br\r\n", BR, NONE, NONE},
+        {"Accept-Encoding: br;q=0.5, gzip;q=0.501\r\n", GZ, GZ, PLAIN},
+        {"Accept-Encoding: br;q=0.001\r\n", BR, PLAIN, PLAIN},
+        {"Accept-Encoding: gzip;q=0.4, identity;q=0.5\r\n", PLAIN, PLAIN, PLAIN},
+        {"Accept-Encoding: gzip;q=0\r\n", PLAIN, PLAIN, PLAIN},
+        {"Accept-Encoding: gzip;q=0.000, identity;q=0\r\n", NONE, NONE, NONE},
+        {"Accept-Encoding: identity;q=0\r\n", NONE, NONE, NONE},
+        {"Accept-Encoding: identity;q=0, *;q=0.1\r\n", BR, GZ, NONE},
+        {"Accept-Encoding: gzip ; q=1.000 ,, br ;Q=0.9\r\n", GZ, GZ, PLAIN},
+        {"Accept-Encoding: br\r\nAccept-Encoding: gzip;q=0.5\r\n", BR, GZ, PLAIN},
+        // What is no weight makes the element none.
+        {"Accept-Encoding: br;q=2, gzip\r\n", GZ, GZ, PLAIN},
+        {"Accept-Encoding: br;q=0.0001, gzip;q=.5\r\n", PLAIN, PLAIN, PLAIN},
+        {"Accept-Encoding: br;q=, gzip;q=1.001, identity;q=x\r\n", PLAIN, PLAIN, PLAIN},
+        {"Accept-Encoding: gzip;level=9\r\n", PLAIN, PLAIN, PLAIN},
+        {"Accept-Encoding: gzipped, b\r\n", PLAIN, PLAIN, PLAIN},
+    };
+    static const bool all[TARN_CODING_COUNT] = {true, true, true}, two[TARN_CODING_COUNT] = {false, true, true},
+                      one[TARN_CODING_COUNT] = {false, false, true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        tarn_http_head head;
+        const int bytes = snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", cases[i].fields);
+        tarn_http_head_read(text, (size_t)bytes, &head);
+        assert_int_equal(head.status, 0);
+        if ((int)tarn_http_head_coding(&head, all) != cases[i].of_all ||
+            (int)tarn_http_head_coding(&head, two) != cases[i].of_two ||
+            (int)tarn_http_head_coding(&head, one) != cases[i].of_one) {
+            fail_msg("%s: %d, %d and %d", cases[i].fields, tarn_http_head_coding(&head, all),
+                     tarn_http_head_coding(&head, two), tarn_http_head_coding(&head, one));
+        }
+    }
+}
+
 static void test_nothing_passes_before_the_answer(void **state)
 {
     (void)state;
@@ -407,6 +459,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_request_is_passed_on_whole_and_anew),
         cmocka_unit_test(test_fields_are_passed_on_up_to_their_limits),
+        cmocka_unit_test(test_codings_are_chosen_by_what_is_liked_best),
         cmocka_unit_test(test_nothing_passes_before_the_answer),
         cmocka_unit_test(test_a_refused_request_is_passed_on_as_another),
         cmocka_unit_test(test_frames_pass_as_they_are_until_one_is_wrong),

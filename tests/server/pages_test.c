@@ -293,11 +293,53 @@ static void test_an_etag_changes_with_the_content(void **state)
     tarn_pages_free(&pages);
 }
 
+/// What is compressed counts for the very file that it was made from.
+static void test_compressed_forms_belong_to_the_file_beside_them(void **state)
+{
+    (void)state;
+    static tarn_pages pages;
+    tarn_text why;
+    // SHA-256 of "hash me" begins with eb201af5aaf0d606.
+    put_file("form.js", "hash me");
+    put_file("form.js.eb201af5aaf0d606.br", "brotli");
+    put_file("form.js.eb201af5aaf0d606.gz", "zip");
+    put_file("form.js.eb201af5aaf0d60.gz", "fifteen digits are a file");
+    put_file("form.js.EB201AF5AAF0D606.gz", "so are capitals");
+    put_file("other.js", "hash me, too");
+    put_file("other.js.eb201af5aaf0d606.br", "of what was there before");
+    put_file("gone.js.eb201af5aaf0d606.gz", "of what is gone");
+    assert_int_equal(tarn_pages_load(&pages, folder, why), TARN_OK);
+    assert_int_equal(pages.stray_count, 2);
+    const tarn_page *page = tarn_pages_find(&pages, "/form.js"), *other = tarn_pages_find(&pages, "/other.js");
+    assert_non_null(page);
+    assert_non_null(other);
+    const tarn_page_form *brotli = &page->compressed[TARN_CODING_BROTLI], *gzip = &page->compressed[TARN_CODING_GZIP];
+    assert_int_equal(page->byte_count, 7);
+    assert_int_equal(brotli->byte_count, 6);
+    assert_memory_equal(brotli->bytes, "brotli", 6);
+    assert_int_equal(gzip->byte_count, 3);
+    assert_memory_equal(gzip->bytes, "zip", 3);
+    assert_string_not_equal(page->etag, brotli->etag);
+    assert_string_not_equal(page->etag, gzip->etag);
+    assert_string_not_equal(gzip->etag, brotli->etag);
+    assert_null(other->compressed[TARN_CODING_BROTLI].bytes);
+    assert_null(other->compressed[TARN_CODING_GZIP].bytes);
+    assert_non_null(tarn_pages_find(&pages, "/form.js.eb201af5aaf0d60.gz"));
+    assert_non_null(tarn_pages_find(&pages, "/form.js.EB201AF5AAF0D606.gz"));
+    static const char *const no_files[] = {"/form.js.eb201af5aaf0d606.br", "/form.js.eb201af5aaf0d606.gz",
+                                           "/other.js.eb201af5aaf0d606.br", "/gone.js.eb201af5aaf0d606.gz"};
+    for (size_t i = 0; i < sizeof no_files / sizeof no_files[0]; i++) {
+        assert_null(tarn_pages_find(&pages, no_files[i]));
+    }
+    tarn_pages_free(&pages);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pages_are_found_by_their_path_and_nothing_else_is),
         cmocka_unit_test(test_an_etag_changes_with_the_content),
+        cmocka_unit_test(test_compressed_forms_belong_to_the_file_beside_them),
         cmocka_unit_test(test_scenes_are_read_from_their_folder_and_nothing_else_is),
         cmocka_unit_test(test_responses_share_a_scenes_file),
         cmocka_unit_test(test_tanks_as_they_stand_are_held_up_to_a_limit),

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static server_process server;
 static char answer[1 << 20];
@@ -81,6 +82,141 @@ static void test_what_the_browser_has_is_not_sent_again(void **state)
     assert_int_equal(server_http(server.port, "GET", "/", header, answer, sizeof answer), 304);
     assert_null(strstr(answer, "A page for tests"));
     assert_int_equal(server_http(server.port, "GET", "/", "If-None-Match: \"other\"\r\n", answer, sizeof answer), 200);
+}
+
+static int get_coded(uint16_t port, const char *method, const char *target, const char *fields)
+{
+    return server_http(port, method, target, fields, answer, sizeof answer);
+}
+
+static const char *body(void)
+{
+    const char *end = strstr(answer, "\r\n\r\n");
+    assert_non_null(end);
+    return end + 4;
+}
+
+/// The page's files come in the form that the browser takes, each with an etag of its own.
+static void test_compressed_forms_are_sent_to_whoever_takes_them(void **state)
+{
+    (void)state;
+    static server_process other;
+    char folder[] = "/tmp/tarn-forms-XXXXXX", command[1024], header[128], etags[3][20];
+    // SHA-256 of "hash me" begins with eb201af5aaf0d606.
+    assert_non_null(mkdtemp(folder));
+    snprintf(
+        command, sizeof command,
+        "cd %s && mkdir assets && printf 'hash me' > index.html && printf 'brotli' > "
+        "index.html.eb201af5aaf0d606.br && printf 'zipped' > index.html.eb201af5aaf0d606.gz && printf 'hash you' > "
+        "assets/a.js && printf 'stale' > assets/a.js.eb201af5aaf0d606.gz",
+        folder);
+    assert_int_equal(system(command), 0);
+    const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--client", folder, NULL};
+    server_start(&other, arguments);
+    static const struct {
+        const char *fields, *encoding, *body;
+    } forms[] = {{"Accept-Encoding: gzip, deflate, br, zstd\r\n", "content-encoding: br\r\n", "brotli"},
+                 {"Accept-Encoding: gzip\r\n", "content-encoding: gzip\r\n", "zipped"},
+                 {"Range: bytes=0-1\r\n", NULL, "hash me"}}; // ranges aren't served
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(get_coded(other.port, "GET", "/", forms[i].fields), 200);
+        assert_string_equal(body(), forms[i].body);
+        assert_says("vary: accept-encoding\r\n");
+        assert_says("content-type: text/html; charset=utf-8\r\n");
+        snprintf(header, sizeof header, "content-length: %zu\r\n", strlen(forms[i].body));
+        assert_says(header);
+        if (forms[i].encoding != NULL) {
+            assert_says(forms[i].encoding);
+        } else {
+            assert_null(strstr(answer, "content-encoding"));
+        }
+        const char *etag = strstr(answer, "etag: ");
+        assert_non_null(etag);
+        snprintf(etags[i], sizeof etags[i], "%.18s", etag + 6);
+        assert_int_equal(get_coded(other.port, "HEAD", "/", forms[i].fields), 200);
+        assert_string_equal(body(), "");
+        assert_says(header);
+        assert_says("vary: accept-encoding\r\n");
+        snprintf(header, sizeof header, "%sIf-None-Match: W/%s\r\n", forms[i].fields, etags[i]);
+        assert_int_equal(get_coded(other.port, "GET", "/", header), 304);
+        assert_string_equal(body(), "");
+        assert_says(etags[i]);
+        assert_says("vary: accept-encoding\r\n");
+        assert_null(strstr(answer, "content-encoding"));
+        snprintf(header, sizeof header, "%sIf-None-Match: *\r\n", forms[i].fields);
+        assert_int_equal(get_coded(other.port, "GET", "/", header), 304);
+        if (i > 0) { // what the browser has is in another form
+            assert_string_not_equal(etags[i], etags[i - 1]);
+            snprintf(header, sizeof header, "%sIf-None-Match: %s\r\n", forms[i].fields, etags[i - 1]);
+            assert_int_equal(get_coded(other.port, "GET", "/", header), 200);
+        }
+    }
+    assert_int_equal(get_coded(other.port, "GET", "/", "Accept-Encoding: deflate, *;q=0\r\n"), 406);
+    assert_says("this file comes as br, gzip or identity");
+    assert_int_equal(get_coded(other.port, "GET", "/assets/a.js", "Accept-Encoding: gzip, br\r\n"), 200);
+    assert_string_equal(body(), "hash you");
+    assert_null(strstr(answer, "vary:"));
+    assert_null(strstr(answer, "content-encoding"));
+    assert_int_equal(get_coded(other.port, "GET", "/assets/a.js.eb201af5aaf0d606.gz", NULL), 404);
+    assert_non_null(strstr(server_said(&other), "1 compressed files belong to other files"));
+    server_stop(&other);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/// Undoes what gzip did. @return bytes
+static size_t unzip(const char *from, size_t from_bytes, char *to, size_t to_bytes)
+{
+    z_stream stream = {.next_in = (uint8_t *)(uintptr_t)from,
+                       .avail_in = (uInt)from_bytes,
+                       .next_out = (uint8_t *)to,
+                       .avail_out = (uInt)to_bytes};
+    assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
+    assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+    assert_int_equal(stream.avail_in, 0);
+    inflateEnd(&stream);
+    return stream.total_out;
+}
+
+/// Scenes, their meshes and /metrics are compressed when they are asked for.
+static void test_made_texts_are_compressed_for_whoever_takes_that(void **state)
+{
+    (void)state;
+    static server_process other;
+    static char plain[1 << 18], made[1 << 18];
+    static const char *const targets[] = {"/scenes/duck.obj", "/metrics"};
+    static const char *const arguments[] = {"--scene", TARN_TEST_SCENES "/small-pool.json", NULL};
+    server_start(&other, arguments);
+    for (int i = 0; i < 2; i++) {
+        size_t bytes = 0, length = 0;
+        assert_int_equal(get_coded(other.port, "GET", targets[i], "Accept-Encoding: br, gzip\r\n"), 200);
+        assert_says("content-encoding: gzip\r\n");
+        assert_says(i == 0 ? "vary: origin, accept-encoding\r\n" : "vary: accept-encoding\r\n");
+        assert_int_equal(sscanf(strstr(answer, "content-length: "), "content-length: %zu", &length), 1);
+        bytes = unzip(body(), length, made, sizeof made);
+        assert_true(bytes > length);
+        const char *etag = strstr(answer, "etag: ");
+        char header[128] = "";
+        if (i == 0) {
+            assert_non_null(etag);
+            assert_non_null(strstr(etag, "-gz\"\r\n"));
+            snprintf(header, sizeof header, "Accept-Encoding: gzip\r\nIf-None-Match: %.21s\r\n", etag + 6);
+            assert_int_equal(get_coded(other.port, "GET", targets[i], header), 304);
+        }
+        assert_int_equal(get_coded(other.port, "GET", targets[i], NULL), 200);
+        assert_null(strstr(answer, "content-encoding"));
+        snprintf(plain, sizeof plain, "%s", body());
+        if (i == 0) { // the other changes by itself
+            assert_int_equal(strlen(plain), bytes);
+            assert_memory_equal(made, plain, bytes);
+        } else {
+            assert_memory_equal(made, plain, 7); // # HELP
+        }
+    }
+    // Keys come uncompressed, whatever is asked: how far a text shrinks tells of what is in it.
+    assert_int_equal(get_coded(other.port, "GET", "/sessions", "Accept-Encoding: gzip\r\n"), 200);
+    assert_null(strstr(answer, "content-encoding"));
+    server_stop(&other);
 }
 
 static void test_head_has_no_body_and_other_methods_are_refused(void **state)
@@ -697,6 +833,8 @@ int main(void)
         cmocka_unit_test(test_a_host_with_odd_characters_does_not_get_into_the_policy),
         cmocka_unit_test(test_a_host_in_brackets_is_not_in_the_policy),
         cmocka_unit_test(test_what_the_browser_has_is_not_sent_again),
+        cmocka_unit_test(test_compressed_forms_are_sent_to_whoever_takes_them),
+        cmocka_unit_test(test_made_texts_are_compressed_for_whoever_takes_that),
         cmocka_unit_test(test_head_has_no_body_and_other_methods_are_refused),
         cmocka_unit_test(test_nothing_outside_the_page_can_be_had),
         cmocka_unit_test(test_scenes_and_what_they_name_can_be_had),

@@ -130,6 +130,10 @@ static void test_a_signed_token_with_wrong_parts_says_what_is_wrong(void **state
         {HEADER, "{" CLAIMS ",\"exp\":99999999999999999999}", "claims is no JSON object"},
         {HEADER, "{" CLAIMS ",\"nbf\":true}", "nbf is no time"},
         {HEADER, "{" CLAIMS ",\"iat\":\"now\"}", "iat is no time"},
+        {HEADER, "{" CLAIMS ",\"aud\":\"other\"}", "claims \"aud\", allowed are jti, session, role, iat, nbf and exp"},
+        {HEADER, "{" CLAIMS ",\"EXP\":2000000}", "claims \"EXP\""},
+        {HEADER, "{" CLAIMS ",\"\\u001b[2J\":1}", "claims \"?[2J\""},
+        {HEADER, "{" CLAIMS ",\"iat\":1000061}", "iat is 61 s ahead of this server's clock, allowed are 60"},
         {HEADER, "{" CLAIMS ",\"exp\":1000000}", "the token has expired, 0 s ago"},
         {HEADER, "{" CLAIMS ",\"exp\":999000}", "the token has expired, 1000 s ago"},
         {HEADER, "{" CLAIMS ",\"nbf\":1000001}", "isn't valid yet, but in 1 s"},
@@ -194,12 +198,12 @@ static void test_right_tokens_are_read(void **state)
     tarn_token token;
     tarn_text why;
     size_t bytes = sign("{ \"typ\": \"JWT\", \"kid\": \"k1\", \"alg\": \"HS256\" }",
-                        "{" CLAIMS ",\"iat\":1,\"nbf\":1000000,\"exp\":1000001,\"sub\":{\"of\":\"others\"}}", 1, text);
+                        "{" CLAIMS ",\"iat\":1000060,\"nbf\":1000000,\"exp\":1000001}", 1, text);
     assert_int_equal(tarn_token_read(text, bytes, &keys, NOW_S, &token, why), TARN_OK);
     assert_string_equal(token.id, "a1");
     assert_string_equal(token.session, "main");
     assert_int_equal(token.role, TARN_ROLE_PLAY);
-    assert_int_equal(token.issued_s, 1);
+    assert_int_equal(token.issued_s, NOW_S + 60);
     assert_int_equal(token.from_s, 1000000);
     assert_int_equal(token.until_s, 1000001);
     for (int role = 0; role < TARN_ROLE_COUNT; role++) {
