@@ -20,6 +20,13 @@ typedef enum tarn_creators {
     TARN_CREATORS_COUNT
 } tarn_creators;
 
+/// Who may read /metrics. This machine always may.
+typedef enum tarn_metrics_readers {
+    TARN_METRICS_EVERYONE = 0,
+    TARN_METRICS_OWNERS = 1, ///< who owns a tank
+    TARN_METRICS_LOCAL = 2,  ///< nobody else
+} tarn_metrics_readers;
+
 enum { TARN_OPTION_TEXT_BYTES_MAX = 4000 }; ///< of a path or a name
 
 /// Values of an option that may be given several times.
@@ -60,6 +67,7 @@ typedef struct tarn_gateway_options {
     uint32_t durability_ms;   ///< of what happens, that a power cut may cost
     uint32_t keep_empty_s;    ///< that a tank lasts with nobody in it
     tarn_creators creators;
+    tarn_metrics_readers metrics_readers;
     uint32_t drain_s; ///< 0..TARN_GATEWAY_DRAIN_S_MAX, from SIGTERM on
     tarn_option_texts origins;
     tarn_proxies proxies;

@@ -19,17 +19,6 @@
 // Where answers are put together; one thread makes one at a time.
 static char scratch[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
 
-static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
-{
-    tarn_metrics *metrics = &gateway->metrics;
-    metrics->connections_total = gateway->listener.accepted_total;
-    metrics->connections_refused_total = gateway->listener.refused_total;
-    metrics->connections_dropped_total = gateway->listener.dropped_total;
-    metrics->inputs_coalesced_total = tarn_workers_coalesced(&gateway->workers);
-    const size_t bytes = tarn_status_metrics(metrics, &gateway->workers, &gateway->sessions, scratch, sizeof scratch);
-    return tarn_http_respond_gzipped(response, wsi, "text/plain; version=0.0.4; charset=utf-8", scratch, bytes);
-}
-
 static int respond_health(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const unsigned status =
@@ -56,6 +45,35 @@ static bool host_is_plain(const char *host)
     unsigned char address[sizeof(struct in6_addr)];
     return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1 ||
            strcasecmp(name, "localhost") == 0;
+}
+
+/// Whether a request comes from a program on this machine, for nobody elsewhere.
+static bool is_operator(struct lws *wsi)
+{
+    const tarn_connection *connection = tarn_http_connection(wsi);
+    char host[256];
+    return tarn_listener_is_loopback(&connection->address) && !connection->gate.head.is_proxied &&
+           lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_plain(host);
+}
+
+static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
+{
+    static const char LOCAL_ONLY[] = "only this machine may read this; the server was started so (--metrics)";
+    tarn_metrics *metrics = &gateway->metrics;
+    const tarn_metrics_readers readers = gateway->options.metrics_readers;
+    tarn_http_read_pass(wsi, response->pass);
+    if (readers != TARN_METRICS_EVERYONE && !is_operator(wsi) &&
+        (readers == TARN_METRICS_LOCAL ||
+         !tarn_session_pages_may_by_some(&gateway->sessions, response->pass, TARN_ACT_HTTP_METRICS))) {
+        return tarn_http_respond_text(
+            response, wsi, 403, readers == TARN_METRICS_LOCAL ? LOCAL_ONLY : tarn_role_refusal(TARN_ACT_HTTP_METRICS));
+    }
+    metrics->connections_total = gateway->listener.accepted_total;
+    metrics->connections_refused_total = gateway->listener.refused_total;
+    metrics->connections_dropped_total = gateway->listener.dropped_total;
+    metrics->inputs_coalesced_total = tarn_workers_coalesced(&gateway->workers);
+    const size_t bytes = tarn_status_metrics(metrics, &gateway->workers, &gateway->sessions, scratch, sizeof scratch);
+    return tarn_http_respond_gzipped(response, wsi, "text/plain; version=0.0.4; charset=utf-8", scratch, bytes);
 }
 
 static const char WRONG_HOST[] = "this server goes by another name; its operator may add this one with --name";
@@ -117,11 +135,8 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
 static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name,
                       size_t name_bytes)
 {
-    const tarn_connection *connection = tarn_http_connection(wsi);
-    char host[256];
     response->is_move = true;
-    response->is_operator = tarn_listener_is_loopback(&connection->address) && !connection->gate.head.is_proxied &&
-                            lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_plain(host);
+    response->is_operator = is_operator(wsi);
     tarn_http_read_pass(wsi, response->pass);
     snprintf(response->moved, sizeof response->moved, "%.*s", (int)name_bytes, name);
     if (declared_bytes(wsi) > 0 || response->ends) {

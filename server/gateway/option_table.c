@@ -9,6 +9,7 @@
 
 static const char *const role_words[] = {"watch", "play", "own", NULL};
 static const char *const creator_words[] = {"nobody", "owners", "everyone", NULL};
+static const char *const reader_words[] = {"everyone", "owners", "local", NULL};
 static const char *const level_words[] = {"error", "warn", "info", "debug", NULL};
 static const char *const format_words[] = {"text", "json", NULL};
 
@@ -268,6 +269,16 @@ const tarn_option tarn_option_table[] = {
      .is_live = true,
      .group = 3,
      .max = TARN_GATEWAY_DRAIN_S_MAX},
+    {.name = "metrics",
+     .argument = "everyone|owners|local",
+     .help =
+         "Who may read /metrics: owners need Authorization: Bearer KEY with the key, or a token, by which a tank is "
+         "owned; local: only programs on this machine, as which no proxy's requests count (default everyone)",
+     .kind = TARN_OPTION_WORD,
+     .offset = AT(metrics_readers),
+     .is_live = true,
+     .group = 3,
+     .words = reader_words},
     {.name = "log",
      .argument = "error|warn|info|debug",
      .help = "How much to log on stderr (default info); workers that run keep theirs when it is read again",
@@ -290,7 +301,8 @@ const uint32_t tarn_option_count = sizeof tarn_option_table / sizeof tarn_option
 
 _Static_assert(sizeof tarn_option_table / sizeof tarn_option_table[0] <= TARN_OPTIONS_MAX, "lists by option hold all");
 _Static_assert(sizeof(tarn_role) == sizeof(int) && sizeof(tarn_creators) == sizeof(int) &&
-                   sizeof(tarn_log_level) == sizeof(int) && sizeof(tarn_log_format) == sizeof(int),
+                   sizeof(tarn_metrics_readers) == sizeof(int) && sizeof(tarn_log_level) == sizeof(int) &&
+                   sizeof(tarn_log_format) == sizeof(int),
                "words are set as int");
 
 const tarn_option *tarn_option_find(const char *name)

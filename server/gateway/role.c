@@ -97,6 +97,8 @@ const char *tarn_role_refusal(tarn_act act)
     switch (act) {
     case TARN_ACT_HTTP_MAKE:
         return "only who owns a tank here makes another one; an owners' link leads to this page with its key";
+    case TARN_ACT_HTTP_METRICS:
+        return "only this machine, and who owns a tank here, may read this: with Authorization: Bearer KEY";
     case TARN_ACT_HTTP_END:
         return "only with the owners' key may this tank be ended";
     case TARN_ACT_HTTP_MOVE:

@@ -25,6 +25,7 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
 /// | hello, join, ack, ping, view, presence, profile; GET and HEAD | yes | yes | yes |
 /// | inputs but parameters, probe; parameters where owners have opened them (moderation.h) | | yes | yes |
 /// | parameters, controls, moderate, lock; POST /sessions where owners make tanks, DELETE, POST move | | | yes |
+/// | GET /metrics where owners alone may read it | | | yes |
 /// | GET history, POST rewind, fork, marks, speed; GET, POST and DELETE scenes | | | yes |
 #define TARN_ACTS(X)                                                                                                   \
     X(HELLO, WATCH)                                                                                                    \
@@ -51,6 +52,7 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
     X(LOCK, OWN)                                                                                                       \
     X(HTTP_READ, WATCH)  /* GET, HEAD */                                                                               \
     X(HTTP_MAKE, OWN)    /* POST /sessions, of some session */                                                         \
+    X(HTTP_METRICS, OWN) /* GET /metrics, of some session */                                                           \
     X(HTTP_END, OWN)     /* DELETE /sessions/NAME */                                                                   \
     X(HTTP_MOVE, OWN)    /* POST /sessions/NAME/move */                                                                \
     X(HTTP_HISTORY, OWN) /* GET /sessions/NAME/history */                                                              \

@@ -27,8 +27,8 @@ static bool may(const tarn_session *session, const char *pass, tarn_act act)
            tarn_role_may(grant.role, act);
 }
 
-/// Whether a pass lets make tanks, by some session. Of a token the signature is looked at once.
-static bool makes_by_some(const tarn_sessions *all, const char *pass)
+/// Of a token the signature is looked at once.
+bool tarn_session_pages_may_by_some(const tarn_sessions *all, const char *pass, tarn_act act)
 {
     tarn_token token = {.role = TARN_ROLE_WATCH};
     tarn_text why;
@@ -40,9 +40,8 @@ static bool makes_by_some(const tarn_sessions *all, const char *pass)
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         const tarn_session *session = &all->sessions[i];
         if (session->id != 0) {
-            found |= is_token
-                         ? tarn_role_may(token.role, TARN_ACT_HTTP_MAKE) && strcmp(token.session, session->name) == 0
-                         : may(session, pass, TARN_ACT_HTTP_MAKE);
+            found |= is_token ? tarn_role_may(token.role, act) && strcmp(token.session, session->name) == 0
+                              : may(session, pass, act);
         }
     }
     return found;
@@ -51,7 +50,8 @@ static bool makes_by_some(const tarn_sessions *all, const char *pass)
 static bool is_creator(const tarn_sessions *all, const char *pass)
 {
     const tarn_creators creators = all->options->creators;
-    return creators == TARN_CREATORS_EVERYONE || (creators == TARN_CREATORS_OWNERS && makes_by_some(all, pass));
+    return creators == TARN_CREATORS_EVERYONE ||
+           (creators == TARN_CREATORS_OWNERS && tarn_session_pages_may_by_some(all, pass, TARN_ACT_HTTP_MAKE));
 }
 
 static bool may_create(const tarn_sessions *all, const char *pass)

@@ -36,6 +36,9 @@ typedef struct tarn_session_answer {
 
 // The pass is the key or the token that came with a request; empty: none came.
 
+/// Whether it lets do something that is about no session, by the role that it has in some.
+bool tarn_session_pages_may_by_some(const tarn_sessions *all, const char *pass, tarn_act act);
+
 void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_session_answer *answer);
 
 /// @param makers  who made tanks of late  @param body  of the request  @param address  whose it is

@@ -12,6 +12,7 @@
 
 enum {
     OPTION_ONCE = 256,
+    OPTION_KEY,
     INTERVAL_MS = 1000,
     SAMPLES_KEPT = 11, ///< the newest, and ten seconds before it
     ROWS_MIN = 6,
@@ -19,7 +20,7 @@ enum {
 
 typedef struct top_arguments {
     load_target target;
-    const char *command, *server;
+    const char *command, *server, *key;
     bool once;
 } top_arguments;
 
@@ -34,6 +35,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
     switch (key) {
     case OPTION_ONCE:
         arguments->once = true;
+        return 0;
+    case OPTION_KEY:
+        if (strlen(text) > TOP_KEY_BYTES_MAX || text[strcspn(text, " \t\r\n")] != 0) {
+            argp_error(state, "--key: allowed are at most %d characters without blanks", TOP_KEY_BYTES_MAX);
+        }
+        arguments->key = text;
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) {
@@ -61,7 +68,7 @@ static const top_sample *sample_ago(uint32_t ago)
 static bool take_sample(const top_arguments *arguments, char why[TOP_WHY_BYTES])
 {
     top_sample *sample = &samples[sample_next];
-    if (!top_fetch(&arguments->target, "/metrics", top_screen_is_interrupted, &page, why)) {
+    if (!top_fetch(&arguments->target, "/metrics", arguments->key, top_screen_is_interrupted, &page, why)) {
         return false;
     }
     sample->when_ns = tarn_clock_monotonic_ns();
@@ -70,7 +77,8 @@ static bool take_sample(const top_arguments *arguments, char why[TOP_WHY_BYTES])
         return false;
     }
     // Without it there are no scenes to show, but all the rest.
-    const bool has_sessions = top_fetch(&arguments->target, "/sessions", top_screen_is_interrupted, &page, why);
+    const bool has_sessions =
+        top_fetch(&arguments->target, "/sessions", arguments->key, top_screen_is_interrupted, &page, why);
     top_sample_read_sessions(sample, has_sessions ? page.body : "", has_sessions ? page.body_bytes : 0);
     const top_sample *before = sample_ago(0);
     if (before != NULL && sample->bytes_sent < before->bytes_sent) {
@@ -148,6 +156,7 @@ int tool_top(int argc, char **argv)
 {
     static const struct argp_option option_list[] = {
         {"once", OPTION_ONCE, NULL, 0, "Print one table and end", 0},
+        {"key", OPTION_KEY, "KEY", 0, "The key of an owners' link, or a token: for a tarnd with --metrics owners", 0},
         {0},
     };
     static const struct argp argp = {
@@ -165,7 +174,7 @@ int tool_top(int argc, char **argv)
             "server; what could steer a terminal in them is shown as '?'. Exit status: 0, 1 where --once can't reach "
             "the server, 2 for wrong options, 130 after an interrupt.",
     };
-    top_arguments arguments = {.command = argv[0], .server = "127.0.0.1"};
+    top_arguments arguments = {.command = argv[0], .server = "127.0.0.1", .key = ""};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     signal(SIGPIPE, SIG_IGN); // of connections by TLS
     if (arguments.once) {

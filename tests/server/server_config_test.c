@@ -149,6 +149,7 @@ static void test_each_option_has_one_name_everywhere(void **state)
         {"worker", "/w", "\"/w\""},
         {"worker-timeout", "7", "7"},
         {"drain", "4", "4"},
+        {"metrics", "owners", "\"owners\""},
         {"log", "warn", "\"warn\""},
         {"log-format", "json", "\"json\""},
         {"tls-self-signed", "true", "true"},

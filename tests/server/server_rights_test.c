@@ -630,6 +630,48 @@ static void test_who_was_removed_reads_no_scene(void **state)
     server_stop(&server);
 }
 
+/// Reads /metrics for somebody elsewhere, whom a proxy passes on.
+static int metrics_by(const char *scheme, const char *pass)
+{
+    static char headers[1200];
+    snprintf(headers, sizeof headers, "X-Forwarded-For: 192.0.2.7\r\n%s%s%s%s", pass[0] ? "Authorization: " : "",
+             pass[0] ? scheme : "", pass, pass[0] ? "\r\n" : "");
+    return server_http(server.port, "GET", "/metrics", headers, answer, sizeof answer);
+}
+
+static void test_metrics_may_be_kept_to_owners_or_to_this_machine(void **state)
+{
+    (void)state;
+    char key[64], play[1024], own[1024], wrong[64];
+    static const char *const readers[] = {"everyone", "owners", "local"};
+    for (int i = 0; i < 3; i++) {
+        const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene",   "small-pool", "--store", store,
+                                         "--guests", "play",           "--metrics", readers[i],   NULL};
+        server_start(&server, arguments);
+        server_owners_key(store, key, sizeof key);
+        assert_int_equal(tool("mint --session main --role play", play, sizeof play), 0);
+        assert_int_equal(tool("mint --session main --role own", own, sizeof own), 0);
+        snprintf(wrong, sizeof wrong, "%s", key);
+        wrong[31] = wrong[31] == '0' ? '1' : '0';
+        const int guests = i == 0 ? 200 : 403, owners = i < 2 ? 200 : 403;
+        assert_int_equal(metrics_by("", ""), guests);
+        assert_int_equal(strstr(answer, "tarn_viewers") != NULL, guests == 200);
+        if (i > 0) {
+            assert_non_null(strstr(answer, i == 1 ? "who owns a tank here, may read this: with Authorization: Bearer"
+                                                  : "only this machine may read this"));
+        }
+        assert_int_equal(metrics_by("Bearer ", play), guests);
+        assert_int_equal(metrics_by("Bearer ", wrong), guests);
+        assert_int_equal(metrics_by("Basic ", key), guests);
+        assert_int_equal(metrics_by("Bearer ", key), owners);
+        assert_int_equal(metrics_by("bEARER  ", key), owners);
+        assert_int_equal(metrics_by("bearer ", own), owners);
+        assert_int_equal(server_http(server.port, "GET", "/metrics", NULL, answer, sizeof answer), 200);
+        assert_int_equal(server_http(server.port, "HEAD", "/metrics", NULL, answer, sizeof answer), 200);
+        server_stop(&server);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -643,6 +685,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tokens_open_what_keys_open, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_a_long_token_opens_over_http_too, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_wrong_tokens_open_nothing, make_store, remove_store),
+        cmocka_unit_test_setup_teardown(test_metrics_may_be_kept_to_owners_or_to_this_machine, make_store,
+                                        remove_store),
         cmocka_unit_test_setup_teardown(test_who_was_removed_reads_no_scene, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_who_came_by_a_token_goes_with_it, make_store, remove_store),
         cmocka_unit_test_setup_teardown(test_what_is_revoked_is_tried_until_it_can_be_read, make_store, remove_store),

@@ -82,7 +82,7 @@ static const char *const may[TARN_ACT_COUNT] = {
     [TARN_ACT_LOCK] = "nny",        [TARN_ACT_HTTP_READ] = "yyy",   [TARN_ACT_HTTP_MAKE] = "nny",
     [TARN_ACT_HTTP_END] = "nny",    [TARN_ACT_HTTP_MOVE] = "nny",   [TARN_ACT_HTTP_HISTORY] = "nny",
     [TARN_ACT_HTTP_REWIND] = "nny", [TARN_ACT_HTTP_FORK] = "nny",   [TARN_ACT_HTTP_MARKS] = "nny",
-    [TARN_ACT_HTTP_SPEED] = "nny",  [TARN_ACT_HTTP_SCENES] = "nny",
+    [TARN_ACT_HTTP_SPEED] = "nny",  [TARN_ACT_HTTP_SCENES] = "nny", [TARN_ACT_HTTP_METRICS] = "nny",
 };
 
 static void test_each_role_may_what_the_table_says(void **state)

@@ -75,11 +75,12 @@ static bool fail_channel(const fetch *self)
     return fail(self, sentence);
 }
 
-static bool send_request(fetch *self, const load_target *target, const char *path)
+static bool send_request(fetch *self, const load_target *target, const char *path, const char *key)
 {
-    char request[512];
-    const int bytes = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
-                               path, target->authority);
+    char request[512 + TOP_KEY_BYTES_MAX];
+    const int bytes =
+        snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s%s%s\r\n", path,
+                 target->authority, key[0] != 0 ? "Authorization: Bearer " : "", key, key[0] != 0 ? "\r\n" : "");
     if (load_channel_open(&self->channel, self->fd, target) != TARN_OK) {
         return fail(self, "there is no memory");
     }
@@ -116,6 +117,10 @@ static bool read_head(const fetch *self, const char *head, long *expected)
     }
     if (status == 308) {
         return fail(self, "it answers by TLS alone, allowed is https:// before its name");
+    }
+    if (status == 403) {
+        return fail(self,
+                    "it tells owners alone, or its own machine (tarnd --metrics); --key KEY says that one owns a tank");
     }
     if (status != 200) {
         snprintf(sentence, sizeof sentence, "the answer was %d", status);
@@ -167,14 +172,14 @@ static bool receive(fetch *self, top_page *page)
     }
 }
 
-bool top_fetch(const load_target *target, const char *path, bool (*stops)(void), top_page *page,
+bool top_fetch(const load_target *target, const char *path, const char *key, bool (*stops)(void), top_page *page,
                char why[TOP_WHY_BYTES])
 {
     fetch self = {.fd = -1,
                   .until_ns = tarn_clock_monotonic_ns() + TOP_FETCH_MS_MAX * (uint64_t)1000000,
                   .stops = stops,
                   .why = why};
-    const bool good = open_connection(&self, target) && send_request(&self, target, path) && receive(&self, page);
+    const bool good = open_connection(&self, target) && send_request(&self, target, path, key) && receive(&self, page);
     load_channel_close(&self.channel);
     if (self.fd >= 0) {
         close(self.fd);
