@@ -2,6 +2,7 @@
 // haproxy|nginx. Names of files and ports are replaced, and the time that a silent WebSocket is given: with little more
 // than the time between two pings it must last, too.
 #include "server/common/clock.h"
+#include "server/gateway/gateway_limits.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/tls_client.h"
@@ -234,6 +235,27 @@ static void test_pages_of_the_named_origin_may_connect_and_no_others(void **stat
     ws_client_close(&client);
 }
 
+/// What tarnd takes isn't refused on its way: the answer is tarnd's own, to the very byte.
+static void test_scenes_may_be_uploaded_up_to_what_tarnd_takes(void **state)
+{
+    (void)state;
+    char length[64];
+    snprintf(length, sizeof length, "Content-Length: %d\r\n", TARN_GATEWAY_UPLOAD_BYTES_MAX);
+    assert_int_equal(server_http(tls_port, "POST", "/sessions/main/scenes", length, answer, sizeof answer), 403);
+    assert_has("only with the owners' key may this tank's scenes be seen or uploaded");
+    snprintf(length, sizeof length, "Content-Length: %d\r\n", TARN_GATEWAY_UPLOAD_BYTES_MAX + 1);
+    assert_int_equal(server_http(tls_port, "POST", "/sessions/main/scenes", length, answer, sizeof answer), 413);
+}
+
+/// What a browser takes passes through the proxy to tarnd, and the answer back.
+static void test_compressed_answers_pass(void **state)
+{
+    (void)state;
+    assert_int_equal(server_http(tls_port, "GET", "/metrics", "Accept-Encoding: gzip\r\n", answer, sizeof answer), 200);
+    assert_has("content-encoding: gzip");
+    assert_has("vary: accept-encoding");
+}
+
 static void test_who_comes_by_the_proxy_is_not_taken_for_this_machine(void **state)
 {
     (void)state;
@@ -291,6 +313,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_page_comes_over_tls_and_browsers_are_told_to_stay),
         cmocka_unit_test(test_requests_without_tls_are_sent_to_https),
         cmocka_unit_test(test_pages_of_the_named_origin_may_connect_and_no_others),
+        cmocka_unit_test(test_scenes_may_be_uploaded_up_to_what_tarnd_takes),
+        cmocka_unit_test(test_compressed_answers_pass),
         cmocka_unit_test(test_who_comes_by_the_proxy_is_not_taken_for_this_machine),
         cmocka_unit_test(test_a_viewer_gets_frames_and_a_silent_one_stays),
     };
