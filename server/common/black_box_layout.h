@@ -17,7 +17,7 @@
 
 enum {
     TARN_BLACK_BOX_MAGIC = 0x42425254,
-    TARN_BLACK_BOX_VERSION = 7,
+    TARN_BLACK_BOX_VERSION = 8,
     TARN_BLACK_BOX_RECORDS = 5,     ///< version of what lies in a log, and so in sessions' files
     TARN_BLACK_BOX_RECORDS_OLD = 4, ///< of one without hashes, which is read too
     TARN_BLACK_BOX_PAGE_BYTES = 4096,
@@ -45,9 +45,10 @@ typedef struct tarn_black_box_half {
 } tarn_black_box_half;
 
 enum {
-    TARN_BLACK_BOX_DEATHS_FULL = 3, ///< in a row, amid the tank's work, after which its log is left out
-    TARN_BLACK_BOX_DEATHS_OLD = 4,  ///< and then its newest state
+    TARN_BLACK_BOX_DEATHS_FULL = 3, ///< at one place, after which the log is left out
+    TARN_BLACK_BOX_DEATHS_OLD = 4,  ///< and then, wherever it dies, the newest state
     TARN_BLACK_BOX_DEATHS_MAX = 5,  ///< and then all of it
+    TARN_BLACK_BOX_TRIES_MAX = 12,  ///< deaths at any places, without getting past them, after which it is the same
     TARN_BLACK_BOX_FILLED_TURN = 1, ///< of a box that no worker has put a state into yet
 };
 
@@ -63,8 +64,11 @@ typedef struct tarn_black_box_head {
     uint32_t turn;      ///< the newest
     atomic_uint counts; ///< 0: nothing; else the half in the lowest bit, the turn above
     atomic_uint epoch, number;
-    atomic_uint deaths; ///< amid work, since the newest state
-    atomic_uint is_busy;
+    atomic_uint deaths;           ///< amid work and at one place, since the tank got past it
+    atomic_uint tries;            ///< the same at any
+    atomic_uint is_busy;          ///< an end now is the tank's, unless whoever saw it knows better
+    atomic_uint_fast64_t place;   ///< what is worked on (tarn_black_box_place)
+    atomic_uint_fast64_t died_at; ///< the place of the newest death that counts
     tarn_black_box_half halves[2];
     atomic_uint dt_ns;                 ///< of the tank's time, in a step; 0: not known
     atomic_uint step_ns;               ///< that a step took of late; 0: not known
@@ -73,6 +77,40 @@ typedef struct tarn_black_box_head {
 
 _Static_assert(sizeof(tarn_black_box_head) <= TARN_BLACK_BOX_PAGE_BYTES, "the head has a page");
 _Static_assert(TARN_BLACK_BOX_LOG_BYTES % TARN_BLACK_BOX_PAGE_BYTES == 0, "states begin with pages");
+
+/// A place in a tank's way from the state that counts: where in the log the record ends that is being taken, 0 before
+/// there is any; and whether it is taken already, and what is worked on is what is shown of it.
+static inline uint64_t tarn_black_box_place(uint64_t log_at, bool is_showing)
+{
+    return log_at << 1 | is_showing;
+}
+
+/// How often a worker has died of a tank's way, as far as anybody knows.
+typedef struct tarn_black_box_blame {
+    uint32_t deaths, tries;
+    uint64_t died_at;
+} tarn_black_box_blame;
+
+/// The same with the newest end, where it came amid work. A replay comes to the same each time: what kills it does so
+/// at the same step again. Frames and readings aren't replayed: of those that are never done each end counts. Once a
+/// tank was set back, so does any.
+static inline tarn_black_box_blame tarn_black_box_blame_of(const tarn_black_box_head *head)
+{
+    tarn_black_box_blame blame = {head->deaths, head->tries, head->died_at};
+    if (head->is_busy == 0) {
+        return blame;
+    }
+    const uint64_t place = head->place;
+    const bool is_again =
+        blame.deaths >= TARN_BLACK_BOX_DEATHS_FULL || place == blame.died_at || (place & blame.died_at & 1) != 0;
+    blame.deaths = is_again ? blame.deaths + 1 : 1;
+    blame.tries++;
+    blame.died_at = place;
+    if (blame.tries >= TARN_BLACK_BOX_TRIES_MAX && blame.deaths <= TARN_BLACK_BOX_DEATHS_FULL) {
+        blame.deaths = TARN_BLACK_BOX_DEATHS_FULL + 1;
+    }
+    return blame;
+}
 
 static inline uint64_t tarn_black_box_whole_pages(uint64_t bytes)
 {

@@ -183,13 +183,13 @@ bool tarn_box_is_anew(const tarn_box_follower *follower)
 bool tarn_box_is_unproven(int fd)
 {
     tarn_black_box_head head;
-    return look(fd, &head) == TARN_OK && head.deaths > 0 && head.is_busy != 0;
+    return look(fd, &head) == TARN_OK && head.tries > 0 && head.is_busy != 0;
 }
 
 bool tarn_box_is_suspect(int fd)
 {
     tarn_black_box_head head;
-    return look(fd, &head) != TARN_OK || head.deaths + (head.is_busy != 0) >= TARN_BLACK_BOX_DEATHS_FULL;
+    return look(fd, &head) != TARN_OK || tarn_black_box_blame_of(&head).deaths >= TARN_BLACK_BOX_DEATHS_FULL;
 }
 
 tarn_status tarn_box_follow(tarn_box_follower *follower, bool wants_state, tarn_box_news *news)
@@ -289,7 +289,7 @@ bool tarn_box_is_spent(int fd, tarn_text reason)
     if (look(fd, &head) != TARN_OK) {
         return false;
     }
-    const uint32_t deaths = head.deaths + (head.is_busy != 0);
+    const uint32_t deaths = tarn_black_box_blame_of(&head).deaths;
     const bool is_filled = head.counts >> 1 == TARN_BLACK_BOX_FILLED_TURN,
                has_older = head.halves[(head.counts & 1) ^ 1].state_bytes > 0;
     snprintf(reason, sizeof(tarn_text), "the worker ended %u times in a row on the way from it", deaths);
@@ -383,6 +383,12 @@ tarn_status tarn_box_fill(int fd, const tarn_box_state *state, uint32_t epoch, u
         status = write_at(fd, TARN_BLACK_BOX_SCENE_AT, state->pack.bytes, state->pack.count);
     }
     return status == TARN_OK ? write_at(fd, 0, &head, sizeof head) : status;
+}
+
+void tarn_box_excuse(int fd)
+{
+    const atomic_uint is_busy = 0;
+    (void)write_at(fd, offsetof(tarn_black_box_head, is_busy), &is_busy, sizeof is_busy);
 }
 
 tarn_status tarn_box_set_epoch(int fd, uint32_t epoch)

@@ -57,6 +57,9 @@ bool tarn_box_is_anew(const tarn_box_follower *follower);
 /// Whether a worker is on its way from a state that ended another one: nobody knows yet that it gets anywhere.
 bool tarn_box_is_unproven(int fd);
 
+/// The end of the worker that had the box, which is no more, was none of its tank's doing.
+void tarn_box_excuse(int fd);
+
 /// Whether so many processes in a row ended amid the tank's work that it may be what they ended by.
 bool tarn_box_is_suspect(int fd);
 

@@ -17,7 +17,8 @@ static const char tarn_gateway_help[] =
     "goes to the worker whose tanks take the least of its time. A worker takes 16 tanks whatever they cost, and up to "
     "256 within --load-max. A worker that "
     "fails is started again at once, then after 0.1 s and "
-    "ever more slowly, 8 times in a row; its tanks go on where they were, the others' aren't touched.\n\n"
+    "ever more slowly, after 8 times in a row once in 10 s and at last once a minute; its tanks go on where they were, "
+    "the others' aren't touched.\n\n"
     "/healthz answers 200 while a worker is ready and tanks that are watched make frames, /readyz while newcomers are "
     "welcome besides, /metrics is for "
     "Prometheus. SIGINT and SIGHUP end the program within 2 seconds; a second one ends it at once. SIGTERM lets "
@@ -43,7 +44,8 @@ _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_P
                    TARN_GATEWAY_SESSIONS == 8 && TARN_GATEWAY_LOAD == 90 && TARN_GATEWAY_LOAD_MAX == 1000 &&
                    TARN_GATEWAY_WORKER_TANKS_ANYHOW == 16 && TARN_GATEWAY_KEEP_EMPTY_S == 600 &&
                    TARN_GATEWAY_IDLE_MS == 3000 && TARN_GATEWAY_WORKER_BACKOFF_MS == 100 &&
-                   TARN_GATEWAY_WORKER_FAILURES_MAX == 8 && TARN_GATEWAY_WORKERS_MAX == 16 &&
+                   TARN_GATEWAY_WORKER_FAILURES_MAX == 8 && TARN_GATEWAY_WORKER_REST_MS == 10000 &&
+                   TARN_GATEWAY_WORKER_REST_MS_MAX == 60000 && TARN_GATEWAY_WORKERS_MAX == 16 &&
                    TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX == 2500 && TARN_GATEWAY_DRAIN_S_MAX == 20 &&
                    TARN_GATEWAY_TLS_FILE_BYTES_MAX == 1 << 20 && TARN_GATEWAY_TLS_CHAIN_MAX == 8 &&
                    TARN_GATEWAY_REDIRECTS_MAX == 64 && TARN_GATEWAY_NAMES_MAX == 16 && TARN_TOKEN_KEYS_MAX == 16 &&

@@ -85,7 +85,7 @@ enum {
     TARN_GATEWAY_CONTROLS_BURST = 50,    ///< of them at once
     TARN_GATEWAY_LOG_LINES_PER_S = 5,    ///< about viewers that were closed, in the long run
     TARN_GATEWAY_LOG_LINES_BURST = 20,   ///< of them at once; then how many were left out
-    TARN_GATEWAY_ERRORS_QUEUED_MAX = 8,  ///< of one viewer; further ones are dropped
+    TARN_GATEWAY_ERRORS_QUEUED_MAX = 8,  ///< of one viewer; of further ones it is told how many
     TARN_GATEWAY_PRESENCE_MS = 50,       ///< between messages about where everybody is
     TARN_GATEWAY_PRESENCE_POINT_MS = 2,  ///< for each point in them, where that is longer
     TARN_GATEWAY_PROFILE_MS = 500,       ///< between changes of a viewer's name or colour, in the long run
@@ -210,7 +210,12 @@ enum {
     TARN_GATEWAY_WORKER_HANGS_STEP_S_MAX = 2, ///< that one is taken to last, whatever the worker says
     TARN_GATEWAY_WORKER_BACKOFF_MS = 100,     ///< before the second restart in a row; doubles. Before the first: none
     TARN_GATEWAY_WORKER_BACKOFF_MS_MAX = 5000,
-    TARN_GATEWAY_WORKER_FAILURES_MAX = 8, ///< in a row before it is given up
+    TARN_GATEWAY_WORKER_KILLED_MS_MAX = 1000, ///< the same where it was ended from outside
+    TARN_GATEWAY_WORKER_FAILURES_MAX = 8,     ///< in a row before it is given up
+    TARN_GATEWAY_WORKER_REST_MS = 10000,      ///< before one that was given up is tried again; doubles
+    TARN_GATEWAY_WORKER_REST_MS_MAX = 60000,
+    TARN_GATEWAY_WORKER_PATIENCE = 4,   ///< times as long may one be silent that gets no processor
+    TARN_GATEWAY_WORKER_OOM_PINGS = 10, ///< between two looks at how many processes the kernel ended for want of memory
     TARN_GATEWAY_WORKER_STABLE_MS = 2000, ///< of service that end a row of failures
 
     // ending

@@ -172,13 +172,19 @@ static tarn_status on_worker_ready(void *user, tarn_worker_process *worker)
 static void on_worker_lost(void *user, tarn_worker_process *worker, const char *sentence, bool given_up)
 {
     tarn_gateway *self = user;
-    if (!self->serving && (given_up || !tarn_session_begins_again(&self->sessions))) {
+    const bool is_tried_again = worker->is_excused && worker->kills < TARN_GATEWAY_WORKER_FAILURES_MAX;
+    if (!self->serving && !is_tried_again && (given_up || !tarn_session_begins_again(&self->sessions))) {
         fail_start(sentence);
         return;
     }
     tarn_move_worker_lost(&self->move, worker, sentence);
+    char rest[64] = "";
+    if (given_up) {
+        snprintf(rest, sizeof rest, "; it failed too often, and is tried again in %.0f s",
+                 1e-3 * (double)tarn_worker_process_retry_ms(worker, tarn_clock_monotonic_ns()));
+    }
     tarn_log_of(TARN_LOG_ERROR, (tarn_log_subject){.worker = (int)worker->index + 1}, "worker %u: %s%s", worker->index,
-                sentence, given_up ? "; it is not started again by itself" : "");
+                sentence, rest);
     tarn_session_worker_lost(&self->sessions, worker, sentence, given_up);
 }
 
@@ -454,10 +460,13 @@ static tarn_status open_store(tarn_text why)
         snprintf(why, sizeof(tarn_text), "there are no random numbers");
         return tarn_secret_draw(&gateway.sessions.secret);
     }
-    const tarn_status status = tarn_store_open(&gateway.sessions.store, options->store, options->durability_ms,
-                                               &options->store_limit, options->history_minutes, why);
+    tarn_status status = tarn_store_open(&gateway.sessions.store, options->store, options->durability_ms,
+                                         &options->store_limit, options->history_minutes, why);
     snprintf(path, sizeof path, "%s/secret", options->store);
-    return status == TARN_OK ? tarn_secret_keep(&gateway.sessions.secret, path, why) : status;
+    if (status == TARN_OK) {
+        status = tarn_secret_keep(&gateway.sessions.secret, path, why);
+    }
+    return status;
 }
 
 static tarn_status bind_ports(tarn_text why)

@@ -125,6 +125,8 @@ static const metric_text worker_metrics[TARN_WORKER_METRIC_COUNT] = {
     [TARN_WORKER_METRIC_READY] = {"worker_ready", "gauge", "Whether the worker simulates"},
     [TARN_WORKER_METRIC_STARTS] = {"worker_starts_total", "counter", "Starts of the worker"},
     [TARN_WORKER_METRIC_FAILURES] = {"worker_failures_total", "counter", "Ends of the worker that nobody asked for"},
+    [TARN_WORKER_METRIC_RETRY] = {"worker_retry_seconds", "gauge",
+                                  "Until the worker is started again; 0: it runs, or is being started"},
     [TARN_WORKER_METRIC_TANKS] = {"worker_tanks", "gauge", "Tanks that the worker has"},
     [TARN_WORKER_METRIC_LOAD] = {"worker_load", "gauge",
                                  "Part of the worker's time that its tanks take, all watched and in real time"},

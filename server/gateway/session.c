@@ -2,6 +2,7 @@
 // tarn_session_join for viewers, at tarn_session_worker_message for workers.
 #include "server/gateway/session.h"
 #include "protocol/assert.h"
+#include "server/common/box_follow.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/input_moves.h"
@@ -426,20 +427,28 @@ void tarn_session_worker_ready(tarn_sessions *all, tarn_worker_process *worker)
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &all->sessions[i];
         if (session->id != 0 && session->worker == worker) {
+            if (worker->is_work_excused && session->box_fd > 0) { // the process that was at work on it is gone by now
+                tarn_box_excuse(session->box_fd);
+            }
             tarn_session_make_tank(session);
         }
     }
+    worker->is_work_excused = false;
     tarn_session_place_all(all);
 }
 
 void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, const char *sentence, bool given_up)
 {
     tarn_text text;
-    snprintf(text, sizeof text,
-             given_up ? "%.400s; it failed too often and is not started again until somebody resets the tank or loads "
-                        "a scene"
-                      : "%.400s; it is being started again and the tank goes on",
-             sentence);
+    if (given_up) {
+        snprintf(
+            text, sizeof text,
+            "%.400s; it failed too often, and is tried again in %.0f s, or once somebody resets the tank or loads a "
+            "scene",
+            sentence, 1e-3 * (double)tarn_worker_process_retry_ms(worker, tarn_clock_monotonic_ns()));
+    } else {
+        snprintf(text, sizeof text, "%.400s; it is being started again and the tank goes on", sentence);
+    }
     if (given_up) {
         tarn_worker_queue_clear(&worker->waiting);
         tarn_worker_sent_forget(&worker->sent, 0);
@@ -514,7 +523,9 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
         return;
     }
     const bool is_gone = refused->code == TARN_ERROR_SESSION;
-    tarn_error_code code = is_gone || refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
+    tarn_error_code code = is_gone || refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE
+                           : refused->code == TARN_ERROR_LIMIT          ? TARN_ERROR_LIMIT
+                                                                        : TARN_ERROR_INPUT;
     const bool was_asked = code == TARN_ERROR_SCENE && session->scene_asked[0] != 0;
     if (is_gone) {
         tarn_session_is_refused(session);

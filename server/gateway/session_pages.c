@@ -128,8 +128,8 @@ static bool check_request(tarn_sessions *all, tarn_client_turns *makers, const c
         tarn_session_pages_refuse(
             answer, 503,
             tarn_workers_given_up(all->workers) == all->workers->count
-                ? "nothing is up to simulate it, nor started again by itself: it failed too often; "
-                  "whoever resets a tank or loads a scene has it tried once more"
+                ? "nothing is up to simulate it: it failed too often, and is tried again but once a minute; "
+                  "whoever resets a tank or loads a scene has it tried at once"
                 : "nothing is up to simulate it; try again in a moment");
     } else if (!tarn_session_has_room(all, why)) {
         tarn_session_pages_refuse(answer, 503, why);

@@ -18,7 +18,7 @@ static const char *phase_text(tarn_worker_phase phase)
     case TARN_WORKER_WAITING:
         return "failed, about to be started again";
     case TARN_WORKER_GIVEN_UP:
-        return "failed too often, not started again by itself";
+        return "failed too often";
     case TARN_WORKER_NONE:
     case TARN_WORKER_ENDING:
         break;
@@ -76,8 +76,13 @@ unsigned tarn_status_health(const tarn_workers *workers, const tarn_sessions *se
     for (uint32_t i = 0; i < workers->count && used < text_bytes; i++) {
         char device[TARN_DEVICE_WORD_BYTES];
         tarn_device_word_write(&workers->workers[i].config.device, device);
-        used += (size_t)snprintf(text + used, text_bytes - used, "worker %u, %s: %s\n", i, device,
-                                 phase_text(workers->workers[i].phase));
+        const uint64_t retry_ms = tarn_worker_process_retry_ms(&workers->workers[i], tarn_clock_monotonic_ns());
+        char retry[48] = "";
+        if (retry_ms > 0) {
+            snprintf(retry, sizeof retry, ", tried again in %.1f s", 1e-3 * (double)retry_ms);
+        }
+        used += (size_t)snprintf(text + used, text_bytes - used, "worker %u, %s: %s%s\n", i, device,
+                                 phase_text(workers->workers[i].phase), retry);
     }
     return is_well ? 200 : 503;
 }
@@ -103,6 +108,8 @@ static void tell_worker(const tarn_worker_process *worker, tarn_metrics_worker *
     told->values[TARN_WORKER_METRIC_STARTS] = (double)worker->starts_total;
     told->values[TARN_WORKER_METRIC_FAILURES] = (double)worker->failures_total;
     told->values[TARN_WORKER_METRIC_TANKS] = told->values[TARN_WORKER_METRIC_LOAD] = 0;
+    told->values[TARN_WORKER_METRIC_RETRY] =
+        1e-3 * (double)tarn_worker_process_retry_ms(worker, tarn_clock_monotonic_ns());
     told->values[TARN_WORKER_METRIC_PID] = tarn_worker_process_pid(worker);
     told->values[TARN_WORKER_METRIC_MEMORY] = (double)tarn_process_resident_bytes(tarn_worker_process_pid(worker));
     told->values[TARN_WORKER_METRIC_QUEUE] = worker->queue.count + worker->chunks.count;

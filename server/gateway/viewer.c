@@ -85,7 +85,7 @@ void tarn_viewer_close(tarn_viewer *viewer, uint16_t close_code, const char *rea
         return;
     }
     log_closed(viewer, close_code, reason);
-    viewer->error_count = 0;
+    viewer->error_count = viewer->errors_left_out = 0;
     close_with(viewer, close_code, reason);
 }
 
@@ -102,9 +102,29 @@ static void queue_error(tarn_viewer *viewer, tarn_error_code code, const char *s
 
 void tarn_viewer_error(tarn_viewer *viewer, tarn_error_code code, const char *sentence)
 {
-    if (viewer->phase != TARN_VIEWER_CLOSING && viewer->error_count < TARN_GATEWAY_ERRORS_QUEUED_MAX) {
-        queue_error(viewer, code, sentence);
+    if (viewer->phase == TARN_VIEWER_CLOSING) {
+        return;
     }
+    if (viewer->error_count < TARN_GATEWAY_ERRORS_QUEUED_MAX && viewer->errors_left_out == 0) {
+        queue_error(viewer, code, sentence);
+    } else {
+        viewer->errors_left_out++;
+        viewer->left_out_code = code;
+    }
+}
+
+void tarn_viewer_error_taken(tarn_viewer *viewer)
+{
+    tarn_text sentence;
+    TARN_ASSERT(viewer->error_count > 0);
+    viewer->error_first = (viewer->error_first + 1) % TARN_GATEWAY_ERRORS_QUEUED_MAX;
+    viewer->error_count--;
+    if (viewer->errors_left_out == 0) {
+        return;
+    }
+    snprintf(sentence, sizeof sentence, "%u more errors came faster than they could be told", viewer->errors_left_out);
+    viewer->errors_left_out = 0;
+    queue_error(viewer, viewer->left_out_code, sentence);
 }
 
 void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sentence)
@@ -113,7 +133,7 @@ void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sen
         return;
     }
     log_closed(viewer, CLOSE_ERROR_BASE + (int)code, sentence);
-    viewer->error_count = 0; // only the last word counts
+    viewer->error_count = viewer->errors_left_out = 0; // only the last word counts
     close_with(viewer, (uint16_t)(CLOSE_ERROR_BASE + code), NULL);
     queue_error(viewer, code, sentence);
 }

@@ -2,8 +2,8 @@
 ///
 /// What goes out is bounded by its kind and not by a queue: whether welcome, joined, state and viewers are due are
 /// flags, and each is made from what is true when the socket takes it; of pongs, presence and frames only the newest
-/// counts, and the same of readings; errors have TARN_GATEWAY_ERRORS_QUEUED_MAX places. One message is written per
-/// writable callback.
+/// counts, and the same of readings; errors have TARN_GATEWAY_ERRORS_QUEUED_MAX places, and of those beyond them the
+/// number is told. One message is written per writable callback.
 ///
 ///     session, presence, viewer_receive --mark--> viewer <--drain-- viewer_send <-- web
 ///
@@ -84,6 +84,8 @@ typedef struct tarn_viewer {
     uint32_t to_tell; ///< tarn_viewer_tell_what bits
     tarn_ping ping;
     uint32_t error_first, error_count;
+    uint32_t errors_left_out; ///< behind those, which are told by their number
+    tarn_error_code left_out_code;
     tarn_error errors[TARN_GATEWAY_ERRORS_QUEUED_MAX];
     uint16_t close_code;
     const char *close_reason; ///< NULL: the last error's text
@@ -135,6 +137,9 @@ void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what);
 
 /// Queues an error that does not close; dropped where all places are taken.
 void tarn_viewer_error(tarn_viewer *viewer, tarn_error_code code, const char *sentence);
+
+/// The first of them is on its way.
+void tarn_viewer_error_taken(tarn_viewer *viewer);
 
 /// The session's board was written anew.
 void tarn_viewer_presence_ready(tarn_viewer *viewer);

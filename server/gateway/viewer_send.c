@@ -110,8 +110,7 @@ static bool next_message(tarn_viewer *viewer)
         TARN_ASSERT(viewer->error_first < TARN_GATEWAY_ERRORS_QUEUED_MAX);
         TARN_ASSERT(viewer->error_count <= TARN_GATEWAY_ERRORS_QUEUED_MAX);
         outgoing.error = viewer->errors[viewer->error_first];
-        viewer->error_first = (viewer->error_first + 1) % TARN_GATEWAY_ERRORS_QUEUED_MAX;
-        viewer->error_count--;
+        tarn_viewer_error_taken(viewer);
         return true;
     }
     TARN_ASSERT(viewer->session != NULL || (what & (TARN_VIEWER_TELL_WELCOME | TARN_VIEWER_TELL_PONG)) != 0);

@@ -3,6 +3,7 @@
 #include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/gateway/process_usage.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -63,8 +64,42 @@ static void note_queue(tarn_worker_process *worker)
     }
 }
 
+/// Before the next start: people wait for the first. One that was given up is tried again, too, ever more rarely.
+static uint64_t pause_ms(const tarn_worker_process *worker, bool is_given_up)
+{
+    const uint32_t failures = worker->is_excused ? worker->kills : worker->failures, doublings_max = 16;
+    const uint64_t most_ms = is_given_up          ? TARN_GATEWAY_WORKER_REST_MS_MAX
+                             : worker->is_excused ? TARN_GATEWAY_WORKER_KILLED_MS_MAX
+                                                  : TARN_GATEWAY_WORKER_BACKOFF_MS_MAX,
+                   first_ms = is_given_up ? TARN_GATEWAY_WORKER_REST_MS : TARN_GATEWAY_WORKER_BACKOFF_MS;
+    const uint32_t before = is_given_up ? TARN_GATEWAY_WORKER_FAILURES_MAX : 2; // that have the first pause
+    if (failures < before) {
+        return 0;
+    }
+    const uint32_t doublings = failures - before < doublings_max ? failures - before : doublings_max;
+    return first_ms << doublings < most_ms ? first_ms << doublings : most_ms;
+}
+
+/// Counts the end. One that came from outside says nothing about the worker, nor about what it was told.
+static void count_end(tarn_worker_process *worker, uint64_t now_ns, bool is_excused)
+{
+    if (worker->phase == TARN_WORKER_READY && now_ns - worker->phase_since_ns >= ms(TARN_GATEWAY_WORKER_STABLE_MS)) {
+        worker->failures = worker->kills = 0;
+    }
+    worker->is_excused = is_excused;
+    worker->is_work_excused = worker->phase == TARN_WORKER_READY ? is_excused : worker->is_work_excused;
+    if (is_excused) {
+        tarn_worker_sent_excuse(&worker->sent);
+        worker->kills++;
+    } else {
+        worker->failures++;
+    }
+    worker->failures_total++;
+}
+
 /// Ends what is left of the worker and tells why; `sentence` is kept if the worker gave none itself.
-static void lose(tarn_worker_process *worker, const char *sentence)
+/// @param is_excused  it ended for a reason outside itself
+static void lose(tarn_worker_process *worker, const char *sentence, bool is_excused)
 {
     bool ending = worker->phase == TARN_WORKER_ENDING;
     if (worker->phase != TARN_WORKER_GREETING && worker->phase != TARN_WORKER_READY && !ending) {
@@ -79,29 +114,46 @@ static void lose(tarn_worker_process *worker, const char *sentence)
     if (ending) {
         return;
     }
-    uint64_t now_ns = tarn_clock_monotonic_ns();
-    if (worker->phase == TARN_WORKER_READY && now_ns - worker->phase_since_ns >= ms(TARN_GATEWAY_WORKER_STABLE_MS)) {
-        worker->failures = 0;
-    }
-    worker->failures++;
-    worker->failures_total++;
-    bool given_up = worker->failures >= TARN_GATEWAY_WORKER_FAILURES_MAX;
-    TARN_ASSERT(worker->failures <= TARN_GATEWAY_WORKER_FAILURES_MAX);
-    uint64_t backoff_ms = 0; // people wait for the first
-    if (worker->failures > 1) {
-        backoff_ms = (uint64_t)TARN_GATEWAY_WORKER_BACKOFF_MS << (worker->failures - 2);
-    }
-    if (backoff_ms > TARN_GATEWAY_WORKER_BACKOFF_MS_MAX) {
-        backoff_ms = TARN_GATEWAY_WORKER_BACKOFF_MS_MAX;
-    }
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    count_end(worker, now_ns, is_excused && worker->sentence[0] == 0);
+    const bool given_up = !worker->is_excused && worker->failures >= TARN_GATEWAY_WORKER_FAILURES_MAX;
     enter(worker, given_up ? TARN_WORKER_GIVEN_UP : TARN_WORKER_WAITING);
-    worker->retry_ns = now_ns + ms(backoff_ms);
+    worker->was_given_up |= given_up;
+    worker->retry_ns = now_ns + ms(pause_ms(worker, given_up));
     tarn_text why;
     snprintf(why, sizeof why, "%s", worker->sentence[0] ? worker->sentence : sentence);
     worker->events.lost(worker->events.user, worker, why, given_up);
 }
 
 static tarn_status receive(tarn_worker_process *worker);
+
+/// What a program is ended by for what it does itself.
+static bool is_fault(int term_signal)
+{
+    return term_signal == SIGSEGV || term_signal == SIGBUS || term_signal == SIGFPE || term_signal == SIGILL ||
+           term_signal == SIGABRT || term_signal == SIGTRAP || term_signal == SIGSYS;
+}
+
+/// How the process ended, for people. @return whether that came from outside: it catches no other signals, and sends
+/// itself none
+static bool tell_end(const tarn_worker_process *worker, int64_t status, int term_signal, tarn_text sentence)
+{
+    if (term_signal == SIGKILL && tarn_process_oom_kills() > worker->oom_kills) {
+        snprintf(sentence, sizeof(tarn_text), "the kernel ended the worker for want of memory (signal %d)",
+                 term_signal);
+    } else if (term_signal != 0 && !is_fault(term_signal)) {
+        snprintf(sentence, sizeof(tarn_text),
+                 "somebody ended the worker by signal %d (%s): neither this program nor, as far as it is told, the "
+                 "kernel for want of memory",
+                 term_signal, strsignal(term_signal));
+    } else if (term_signal != 0) {
+        snprintf(sentence, sizeof(tarn_text), "the worker ended by signal %d (%s)", term_signal,
+                 strsignal(term_signal));
+    } else {
+        snprintf(sentence, sizeof(tarn_text), "the worker ended with exit status %d", (int)status);
+    }
+    return term_signal != 0 && !is_fault(term_signal);
+}
 
 static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
 {
@@ -112,13 +164,9 @@ static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
         receive(worker);
     }
     tarn_text sentence;
-    if (term_signal) {
-        snprintf(sentence, sizeof sentence, "the worker ended by signal %d (%s)", term_signal, strsignal(term_signal));
-    } else {
-        snprintf(sentence, sizeof sentence, "the worker ended with exit status %d", (int)status);
-    }
+    const bool is_excused = tell_end(worker, status, term_signal, sentence);
     uv_close((uv_handle_t *)process, on_process_closed);
-    lose(worker, sentence);
+    lose(worker, sentence, is_excused);
 }
 
 static void note_load(tarn_worker_process *worker, uint32_t tank, uint32_t epoch)
@@ -358,7 +406,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     if (read != TARN_OK) {
         tarn_text sentence;
         snprintf(sentence, sizeof sentence, "the worker's messages cannot be read: %s", tarn_status_text(read));
-        lose(worker, sentence);
+        lose(worker, sentence, false);
         return;
     }
     if (events & UV_WRITABLE) {
@@ -498,6 +546,9 @@ static int spawn(tarn_worker_process *worker)
     worker->step_s = 0;
     worker->sentence[0] = 0;
     worker->starts_total++;
+    worker->was_given_up = false;
+    worker->silence = (tarn_worker_silence){0};
+    worker->oom_kills = tarn_process_oom_kills();
     tarn_ipc_sink sink = {worker, on_message, frame_space, frame};
     tarn_ipc_reader_init(&worker->reader, &sink);
     clear_waiting(worker);
@@ -634,17 +685,60 @@ static uint64_t answer_ns_max(const tarn_worker_process *worker)
     return ms(TARN_GATEWAY_WORKER_HANGS_MS) + (uint64_t)(worker->step_s * 1e9 * TARN_GATEWAY_WORKER_HANGS_STEPS);
 }
 
+/// Why a worker is silent, from halfway to its limit on: it is looked at then, and at the end.
+typedef enum silence_cause { SILENCE_OWN, SILENCE_STARVED, SILENCE_STOPPED } silence_cause;
+
+static silence_cause cause_of_silence(tarn_worker_process *worker, uint64_t now_ns)
+{
+    tarn_process_work now;
+    const tarn_worker_silence *from = &worker->silence;
+    if (from->since_ns == 0 || from->since_ns != worker->answered_ns ||
+        !tarn_process_work_read(tarn_worker_process_pid(worker), &now)) {
+        return SILENCE_OWN;
+    }
+    const uint64_t waited_ns = now.waited_ns - from->work.waited_ns, ran_ns = now.ran_ns - from->work.ran_ns;
+    return now.is_stopped                                                           ? SILENCE_STOPPED
+           : waited_ns >= ran_ns / 2 && waited_ns >= (now_ns - from->looked_ns) / 4 ? SILENCE_STARVED
+                                                                                    : SILENCE_OWN;
+}
+
+/// It didn't answer for as long as it may. @return false: others take its processors, and it gets more time
+static bool end_silence(tarn_worker_process *worker, uint64_t now_ns, uint64_t limit_ns)
+{
+    static const char *const causes[] = {
+        [SILENCE_OWN] = "--worker-timeout gives it longer",
+        [SILENCE_STARVED] = "it got too little of the processors, which others take: the machine is too busy",
+        [SILENCE_STOPPED] = "it had been stopped by a signal",
+    };
+    const uint64_t silent_ns = now_ns - worker->answered_ns;
+    const silence_cause cause = cause_of_silence(worker, now_ns);
+    const bool is_patient = cause == SILENCE_STARVED && worker->config.timeout_s == 0;
+    tarn_text sentence;
+    if (is_patient && silent_ns <= TARN_GATEWAY_WORKER_PATIENCE * limit_ns) {
+        return false;
+    }
+    snprintf(sentence, sizeof sentence, "the worker did not answer for %.1f s and was killed; %s",
+             1e-9 * (double)silent_ns, causes[cause]);
+    lose(worker, worker->answered_ns != 0 ? sentence : "the worker closed its socket", cause != SILENCE_OWN);
+    return true;
+}
+
 static void check_answers(tarn_worker_process *worker, uint64_t now_ns)
 {
     send_unloads(worker);
-    const uint64_t limit_ns = answer_ns_max(worker);
-    if (now_ns > worker->answered_ns && now_ns - worker->answered_ns > limit_ns) {
-        tarn_text sentence;
-        snprintf(sentence, sizeof sentence,
-                 "the worker did not answer for %.1f s and was killed; --worker-timeout gives it longer",
-                 1e-9 * (double)(now_ns - worker->answered_ns));
-        lose(worker, worker->answered_ns != 0 ? sentence : "the worker closed its socket");
+    const uint64_t limit_ns = answer_ns_max(worker),
+                   silent_ns = now_ns > worker->answered_ns ? now_ns - worker->answered_ns : 0;
+    if (silent_ns > limit_ns / 2 && worker->silence.since_ns != worker->answered_ns &&
+        tarn_process_work_read(tarn_worker_process_pid(worker), &worker->silence.work)) {
+        worker->silence.since_ns = worker->answered_ns;
+        worker->silence.looked_ns = now_ns;
+    }
+    if (silent_ns > limit_ns && end_silence(worker, now_ns, limit_ns)) {
         return;
+    }
+    if (now_ns >= worker->ping_ns + ms(TARN_GATEWAY_WORKER_PING_MS) &&
+        worker->ping_id % TARN_GATEWAY_WORKER_OOM_PINGS == 0) {
+        worker->oom_kills = tarn_process_oom_kills();
     }
     if (now_ns >= worker->ping_ns + ms(TARN_GATEWAY_WORKER_PING_MS)) {
         tarn_ipc_message ping = {.kind = TARN_IPC_PING};
@@ -660,13 +754,14 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
     switch (worker->phase) {
     case TARN_WORKER_GREETING:
         if (now_ns - worker->phase_since_ns > ms(TARN_GATEWAY_WORKER_HELLO_MS_MAX)) {
-            lose(worker, "the worker did not say hello in time");
+            lose(worker, "the worker did not say hello in time", false);
         }
         break;
     case TARN_WORKER_READY:
         check_answers(worker, now_ns);
         break;
-    case TARN_WORKER_WAITING: {
+    case TARN_WORKER_WAITING:
+    case TARN_WORKER_GIVEN_UP: {
         if (now_ns < worker->retry_ns || worker->process_open || worker->poll_open) {
             break;
         }
@@ -674,7 +769,7 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
         if (error) {
             snprintf(worker->sentence, sizeof worker->sentence, "the worker cannot be started: %s", uv_strerror(error));
             enter(worker, TARN_WORKER_GREETING);
-            lose(worker, "");
+            lose(worker, "", false);
         }
         break;
     }
@@ -684,7 +779,6 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
         }
         break;
     case TARN_WORKER_NONE:
-    case TARN_WORKER_GIVEN_UP:
         break;
     }
 }
@@ -705,6 +799,12 @@ int tarn_worker_process_pid(const tarn_worker_process *worker)
     return worker->alive ? uv_process_get_pid(&worker->process) : 0;
 }
 
+uint64_t tarn_worker_process_retry_ms(const tarn_worker_process *worker, uint64_t now_ns)
+{
+    const bool waits = worker->phase == TARN_WORKER_WAITING || worker->phase == TARN_WORKER_GIVEN_UP;
+    return waits && worker->retry_ns > now_ns ? (worker->retry_ns - now_ns + 999999) / 1000000 : 0;
+}
+
 void tarn_worker_process_divert(tarn_worker_process *worker, uint32_t tank, uint8_t *space)
 {
     tarn_ipc_reader_divert(&worker->reader, tank, space);
@@ -715,7 +815,7 @@ void tarn_worker_process_retry(tarn_worker_process *worker)
     if (worker->phase != TARN_WORKER_GIVEN_UP) {
         return;
     }
-    worker->failures = 0;
+    worker->failures = worker->kills = 0;
     worker->retry_ns = 0;
     enter(worker, TARN_WORKER_WAITING);
 }

@@ -2,7 +2,11 @@
 /// killed when it does not answer, and started again when it ended. What it says is untrusted: one malformed message
 /// ends it.
 ///
-///     start -> spawn -> hello both ways -> ready -> (lost -> wait, ever longer -> spawn ...) -> given up
+///     start -> spawn -> hello both ways -> ready -> (lost -> wait, ever longer -> spawn ...) -> given up, and tried
+///     again, ever more rarely, for ever
+///
+/// An end that comes from outside (a signal that somebody sends, the kernel's want of memory, a machine that gives the
+/// process no time) is a failure of nobody: it doesn't count towards giving the worker up, nor against its tanks.
 ///
 /// Runs on the gateway's loop. The owner calls tick often and is told through the events.
 #ifndef TARN_SERVER_GATEWAY_WORKER_PROCESS_H
@@ -11,6 +15,7 @@
 #include "server/common/device_list.h"
 #include "server/common/ipc.h"
 #include "server/common/log.h"
+#include "server/gateway/process_usage.h"
 #include "server/gateway/standstill.h"
 #include "server/gateway/worker_queue.h"
 #include "server/gateway/worker_sent.h"
@@ -34,7 +39,8 @@ typedef struct tarn_worker_events {
     void *user;
     /// Its hello is there. Anything but TARN_OK ends the worker.
     tarn_status (*ready)(void *user, struct tarn_worker_process *worker);
-    /// The worker is gone. @param sentence  why, for people  @param given_up  it is not started again by itself
+    /// The worker is gone. @param sentence  why, for people  @param given_up  it failed too often, and is tried again
+    /// but rarely
     void (*lost)(void *user, struct tarn_worker_process *worker, const char *sentence, bool given_up);
     /// A message; anything but TARN_OK ends the worker.
     tarn_status (*message)(void *user, struct tarn_worker_process *worker, const tarn_ipc_message *message);
@@ -58,10 +64,16 @@ typedef enum tarn_worker_phase {
     TARN_WORKER_NONE = 0,
     TARN_WORKER_GREETING = 1, ///< spawned, hello not yet received
     TARN_WORKER_READY = 2,
-    TARN_WORKER_WAITING = 3, ///< lost; started again at `retry_ns`
-    TARN_WORKER_GIVEN_UP = 4,
+    TARN_WORKER_WAITING = 3,  ///< lost; started again at `retry_ns`
+    TARN_WORKER_GIVEN_UP = 4, ///< lost too often; the same
     TARN_WORKER_ENDING = 5,
 } tarn_worker_phase;
+
+/// What a worker that doesn't answer was seen to do halfway to its limit.
+typedef struct tarn_worker_silence {
+    uint64_t since_ns, looked_ns; ///< its last answer, and when it was looked at; 0: it wasn't
+    tarn_process_work work;
+} tarn_worker_silence;
 
 typedef struct tarn_worker_process {
     uint32_t index; ///< among the workers
@@ -85,8 +97,14 @@ typedef struct tarn_worker_process {
     } loads[TARN_IPC_TANKS_MAX];
     uint32_t unloads[TARN_IPC_TANKS_MAX]; ///< tanks that are no more, which it could not be told yet, in order
     uint32_t unload_count;
-    double step_s;     ///< the longest that a tank's steps took lately
-    uint32_t failures; ///< in a row
+    double step_s; ///< the longest that a tank's steps took lately
+    tarn_worker_silence silence;
+    uint32_t failures;    ///< in a row, that were its own
+    uint32_t kills;       ///< in a row, that came from outside
+    bool is_excused;      ///< the newest end came from outside
+    bool is_work_excused; ///< the same of the newest that may have found it at work on tanks
+    bool was_given_up;    ///< since it was started last
+    uint64_t oom_kills;   ///< of the kernel, as it was seen a moment ago
     uint64_t starts_total, failures_total;
     tarn_text sentence;          ///< the worker's own, why it ends
     tarn_ipc_worker_hello hello; ///< its newest, of this process or of the one before
@@ -126,13 +144,16 @@ void tarn_worker_process_stood(tarn_worker_process *worker, const tarn_standstil
 /// Whether it simulates.
 bool tarn_worker_process_is_ready(const tarn_worker_process *worker);
 
+/// How long until it is started again; 0: at once, or it runs.
+uint64_t tarn_worker_process_retry_ms(const tarn_worker_process *worker, uint64_t now_ns);
+
 /// The system's number for the process; 0: there is none.
 int tarn_worker_process_pid(const tarn_worker_process *worker);
 
 /// Lets the rest of a tank's frame that is on its way go elsewhere (tarn_ipc_reader_divert).
 void tarn_worker_process_divert(tarn_worker_process *worker, uint32_t tank, uint8_t *space);
 
-/// Tries again after it was given up.
+/// Tries again at once after it was given up, as if it had never failed.
 void tarn_worker_process_retry(tarn_worker_process *worker);
 
 /// Asks the worker to end; it is killed after TARN_GATEWAY_END_WORKER_MS_MAX.

@@ -72,6 +72,17 @@ void tarn_worker_sent_note(tarn_worker_sent *sent, const tarn_worker_queue_entry
     sent->end = end;
 }
 
+void tarn_worker_sent_excuse(tarn_worker_sent *sent)
+{
+    for (uint64_t at = sent->first; at < sent->end;) {
+        sent_head head = head_at(sent, at);
+        const uint64_t next = behind(at, &head);
+        head.times -= head.times > 0;
+        put(sent, at, &head, sizeof head);
+        at = next;
+    }
+}
+
 bool tarn_worker_sent_next(const tarn_worker_sent *sent, uint64_t *at, uint64_t until, uint32_t tank,
                            tarn_worker_queue_entry *entry)
 {

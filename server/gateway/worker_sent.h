@@ -22,6 +22,9 @@ bool tarn_worker_sent_keeps(tarn_ipc_kind kind);
 /// Notes that a message was sent, where it is kept; the oldest give way to it.
 void tarn_worker_sent_note(tarn_worker_sent *sent, const tarn_worker_queue_entry *entry);
 
+/// The worker that had it all ended for a reason outside itself: as if it hadn't been sent anything.
+void tarn_worker_sent_excuse(tarn_worker_sent *sent);
+
 /// Finds the next message for a tank.
 /// @param at     0 at first; receives where it is @param until  where to stop
 /// @param entry  receives it, without a descriptor @return false: there is none

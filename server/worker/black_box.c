@@ -68,7 +68,8 @@ void tarn_black_box_begin(tarn_black_box *box, const char *scene)
     head->scene_bytes = head->filled_bytes = 0;
     snprintf(head->scene, sizeof head->scene, "%s", scene);
     atomic_store(&head->number, 0);
-    atomic_store(&head->deaths, 0);
+    tarn_black_box_passed(box);
+    atomic_store(&head->place, 0);
     atomic_store(&head->replay_until, 0);
     head->halves[0].state_bytes = head->halves[1].state_bytes = 0;
 }
@@ -178,7 +179,8 @@ void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t ste
 {
     TARN_ASSERT(state_bytes > 0 && state_bytes <= box->state_bytes_max);
     let_count(box, other_half(box), state_bytes, step, 1 + is_anew);
-    atomic_store(&box->head->deaths, 0);
+    tarn_black_box_passed(box);
+    atomic_store(&box->head->place, 0);
 }
 
 /// The half that counts; something must.
@@ -223,6 +225,7 @@ static void append(tarn_black_box *box, const tarn_step_input *input, const uint
     TARN_ASSERT(tarn_black_box_has_room(box) && presses_bytes <= TARN_IPC_PRESSES_BYTES_MAX);
     const uint64_t end = put_record(box, index, atomic_load(&half->log_bytes), input, presses, presses_bytes);
     atomic_store(&half->log_bytes, end);
+    atomic_store(&box->head->place, tarn_black_box_place(end, false));
 }
 
 void tarn_black_box_log(tarn_black_box *box, const tarn_step_input *input, const uint8_t *presses,
@@ -286,6 +289,23 @@ void tarn_black_box_set_busy(tarn_black_box *box, bool is_busy)
     atomic_store(&box->head->is_busy, is_busy);
 }
 
+void tarn_black_box_set_replayed(tarn_black_box *box, size_t log_at)
+{
+    atomic_store(&box->head->place, tarn_black_box_place(log_at, false));
+}
+
+void tarn_black_box_set_showing(tarn_black_box *box)
+{
+    atomic_fetch_or(&box->head->place, 1);
+}
+
+void tarn_black_box_passed(tarn_black_box *box)
+{
+    atomic_store(&box->head->deaths, 0);
+    atomic_store(&box->head->tries, 0);
+    atomic_store(&box->head->died_at, 0);
+}
+
 // ------------------------------------------------------------------------------------------------- after a process'
 // end
 
@@ -312,10 +332,13 @@ bool tarn_black_box_find(tarn_black_box *box, const char *scene, tarn_black_box_
         return false;
     }
     box_head *head = box->head;
-    if (atomic_exchange(&head->is_busy, 0) != 0) {
-        atomic_fetch_add(&head->deaths, 1);
-    }
-    const uint32_t deaths = atomic_load(&head->deaths);
+    const tarn_black_box_blame blame = tarn_black_box_blame_of(head);
+    const uint32_t deaths = blame.deaths;
+    atomic_store(&head->deaths, blame.deaths);
+    atomic_store(&head->tries, blame.tries);
+    atomic_store(&head->died_at, blame.died_at);
+    atomic_store(&head->is_busy, 0);
+    atomic_store(&head->place, 0);
     uint32_t half = half_that_counts(box);
     rest->is_log_left_out = deaths > TARN_BLACK_BOX_DEATHS_FULL;
     rest->is_old = deaths > TARN_BLACK_BOX_DEATHS_OLD;

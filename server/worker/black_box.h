@@ -110,7 +110,16 @@ uint64_t tarn_black_box_replay(const tarn_black_box *box);
 /// The tank is being worked on, or isn't: an end of the process amid that may be its fault.
 void tarn_black_box_set_busy(tarn_black_box *box, bool is_busy);
 
-/// What a process that is no more has left, and counts that process' end.
+/// What is worked on: a record of the log that is taken again, by where it ends, 0: the state; or, behind the newest
+/// record, what is shown of it. A record that is appended is what is worked on from then on.
+void tarn_black_box_set_replayed(tarn_black_box *box, size_t log_at);
+void tarn_black_box_set_showing(tarn_black_box *box);
+
+/// The tank has made its way past all that is in the log, and was shown: whatever ended processes there is over.
+void tarn_black_box_passed(tarn_black_box *box);
+
+/// What a process that is no more has left, and counts that process' end, where it came amid work: at one and the same
+/// place again and again it is the tank's fault (tarn_black_box_blame_of).
 /// @return false: nothing of this scene that may be gone on from
 bool tarn_black_box_find(tarn_black_box *box, const char *scene, tarn_black_box_rest *rest);
 

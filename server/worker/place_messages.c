@@ -188,7 +188,12 @@ static void control(tarn_place *place, const tarn_ipc_control *message, uint64_t
     if (message->action == TARN_CONTROL_PAUSE || message->action == TARN_CONTROL_RESUME) { // also of one being made
         place->load.paused = place->loading.paused = message->action == TARN_CONTROL_PAUSE;
     }
-    tarn_worker_tank_control(&place->tank, message, now_ns);
+    tarn_text why;
+    const tarn_status status = tarn_worker_tank_control(&place->tank, message, now_ns, why);
+    if (status != TARN_OK) {
+        tarn_worker_link_refuse(place->places->link, place->tank.id, message->viewer_id, message->sequence,
+                                status == TARN_E_LIMIT ? TARN_ERROR_LIMIT : TARN_ERROR_INPUT, why);
+    }
 }
 
 /// Whether an input would be lost: what is done to a tank that another is about to take the place of. Moves may be.

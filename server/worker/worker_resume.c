@@ -19,6 +19,7 @@ static tarn_status replay(tarn_worker_tank *tank, uint64_t *step)
         if (status != TARN_OK) {
             return status == TARN_E_NOT_FOUND ? TARN_OK : status;
         }
+        tarn_black_box_set_replayed(&tank->snapshot.box, at);
         status = tarn_tank_step(tank->tank, &tank->latched);
         if (status != TARN_OK) {
             return status;

@@ -196,23 +196,40 @@ tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint6
     return tarn_worker_tank_look(tank);
 }
 
-void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns)
+/// A single step, which contains the control that asks for it.
+static tarn_status ask_for_step(tarn_worker_tank *tank, tarn_text why)
+{
+    const bool is_paused =
+        tank->pause_asked == TARN_STEP_PAUSE_KEEPS ? tank->paused : tank->pause_asked == TARN_STEP_PAUSE_BEGINS;
+    if (!is_paused) {
+        snprintf(why, sizeof(tarn_text),
+                 "control.action: a single step is made while the tank is paused, and it isn't");
+        return TARN_E_STATE;
+    }
+    if (tank->steps_asked >= TARN_WORKER_STEPS_QUEUED_MAX) {
+        snprintf(why, sizeof(tarn_text),
+                 "control.action: %d single steps wait to be made, which is all that may; this one isn't made",
+                 TARN_WORKER_STEPS_QUEUED_MAX);
+        return TARN_E_LIMIT;
+    }
+    tank->steps_asked++;
+    return TARN_OK;
+}
+
+tarn_status tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns,
+                                     tarn_text why)
 {
     tarn_input_state_note(&tank->inputs, control->viewer_id, control->sequence);
     if (control->action == TARN_CONTROL_SPEED) {
         tarn_worker_tank_set_speed(tank, control->speed, now_ns);
-        return;
+        return TARN_OK;
     }
     if (control->action == TARN_CONTROL_STEP) {
-        const bool is_paused =
-            tank->pause_asked == TARN_STEP_PAUSE_KEEPS ? tank->paused : tank->pause_asked == TARN_STEP_PAUSE_BEGINS;
-        if (is_paused && tank->steps_asked < TARN_WORKER_STEPS_QUEUED_MAX) {
-            tank->steps_asked++;
-        }
-        return; // the step that it asks for contains it
+        return ask_for_step(tank, why);
     }
     tank->pause_asked = control->action == TARN_CONTROL_PAUSE ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_ENDS;
     tank->steps_asked = 0;
+    return TARN_OK;
 }
 
 void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
@@ -657,9 +674,11 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     const bool is_step = is_stepping(tank) && step_due_ns(tank) <= now_ns;
+    const uint32_t frames = tank->encode_count;
     tarn_black_box_set_busy(&tank->snapshot.box, true);
     tarn_status status = tarn_worker_probes_make(tank, link);
     status = status == TARN_OK && is_step ? step(tank, link, jobs, now_ns) : status;
+    tarn_black_box_set_showing(&tank->snapshot.box);
     if (status == TARN_OK) {
         status = tarn_worker_frame_finish(tank, link, jobs); // that was coded beside the step
     }
@@ -674,6 +693,9 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
         status = tarn_worker_frame_await(tank, link, jobs, is_stepping(tank) ? step_due_ns(tank) : UINT64_MAX);
     }
     tarn_black_box_set_busy(&tank->snapshot.box, false);
+    if (status == TARN_OK && (tank->encode_count != frames || (is_step && tank->viewer_count == 0))) {
+        tarn_black_box_passed(&tank->snapshot.box);
+    }
     return status;
 }
 

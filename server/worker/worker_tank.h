@@ -121,7 +121,9 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
 /// @param number  of the frame before the next one  @return TARN_OK or TARN_E_DEVICE
 tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint32_t number);
 
-void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns);
+/// @return TARN_OK; TARN_E_STATE or TARN_E_LIMIT with a sentence for the viewer in why: a single step that isn't made
+tarn_status tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns,
+                                     tarn_text why);
 
 /// Lets the tank's clock go at another speed. @param speed  TARN_SPEED_MIN..TARN_SPEED_MAX
 void tarn_worker_tank_set_speed(tarn_worker_tank *tank, float speed, uint64_t now_ns);

@@ -58,6 +58,8 @@ static const fault_row rows[] = {
      28,
      1},
     {"outage", "server: kill -9, --store", {0}, 100, 5},
+    {"hunted", "server and workers: kill -9", {.worker_kills = 1.75}, 20, 5},
+    {"crowded", "the same on a busy machine", {.worker_kills = 1.75, .busy = 2}, 20, 20},
 };
 
 static int compare(const void *a, const void *b)
@@ -113,13 +115,13 @@ static bool run_lockstep(const fault_row *row, int moments, unsigned seed)
 static bool run_outage(const fault_row *row, int moments, unsigned seed)
 {
     outage_result result;
-    outage_run(moments, seed, &result);
+    outage_run(&row->fault, moments, seed, &result);
     row_outcome outcome = {.holds = result.viewers_gone == 0 && result.tanks_afresh == 0 && result.files_damaged == 0 &&
-                                    result.lost_ms <= OUTAGE_LOST_MS_MAX,
+                                    result.set_backs == 0 && result.lost_ms <= OUTAGE_LOST_MS_MAX,
                            .moments = result.moments,
                            .inputs = result.inputs,
                            .viewers_gone = result.viewers_gone,
-                           .tanks_differ = result.tanks_afresh + result.files_damaged,
+                           .tanks_differ = result.tanks_afresh + result.files_damaged + result.set_backs,
                            .back_s = result.back_s};
     snprintf(outcome.lost, sizeof outcome.lost, "at most %.0f ms (%d)", result.lost_ms, OUTAGE_LOST_MS_MAX);
     print_row(row, &outcome);

@@ -10,12 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
     ANSWER_BYTES = 4096,
     PLAY_MS_MIN = 200, // between two outages, drawn evenly; a state is kept every 2 s
     PLAY_MS_MAX = 3000,
+    KILL_MS_MIN = 300, // between two ends of workers
+    KILL_MS_MAX = 1500,
+    BUSY_MAX = 256,
     BETWEEN_INPUTS_MS = 10,
     JOIN_MS = 20000,
 };
@@ -27,7 +31,8 @@ typedef struct tank_link {
 static server_process server;
 static tank_link links[OUTAGE_TANKS];
 static stream_client clients[OUTAGE_TANKS];
-static char dir[] = "/tmp/tarn-outage-XXXXXX";
+static const char dir_pattern[] = "/tmp/tarn-outage-XXXXXX";
+static char dir[sizeof dir_pattern] = "/tmp/tarn-outage-XXXXXX";
 
 static void start(void)
 {
@@ -74,8 +79,27 @@ static bool come_in(int tank)
            message.joined.role == TARN_ROLE_OWN && stream_client_next(client, JOIN_MS) && client->status == TARN_OK;
 }
 
+/// Takes the frames that have come: without an outage a tank never goes back.
+static void look_on(stream_client *client, outage_result *result)
+{
+    for (;;) {
+        const uint64_t step = client->frame.head.step;
+        const uint32_t epoch = client->frame.head.epoch;
+        if (!stream_client_next(client, 0)) {
+            return;
+        }
+        const bool is_set_back = client->frame.head.step < step || client->frame.head.epoch != epoch;
+        if (is_set_back) {
+            fprintf(stderr, "a tank went from step %llu to %llu, epoch %u to %u; the server said:\n%s\n",
+                    (unsigned long long)step, (unsigned long long)client->frame.head.step, epoch,
+                    client->frame.head.epoch, server_said(&server));
+        }
+        result->set_backs += is_set_back;
+    }
+}
+
 /// Looks at all tanks and pushes in them for a while.
-static void play(int ms, unsigned *seed)
+static void play(int ms, unsigned *seed, outage_result *result)
 {
     const uint64_t until_ns = tarn_clock_monotonic_ns() + (uint64_t)ms * 1000000;
     bool is_down = false;
@@ -84,11 +108,48 @@ static void play(int ms, unsigned *seed)
             const float x = 0.2f + 0.6f * (float)rand_r(seed) / (float)RAND_MAX;
             const float origin_m[3] = {x, 3, 0.3f}, down[3] = {0, -1, 0};
             ws_client_pointer(&clients[t].ws, is_down ? TARN_PHASE_MOVE : TARN_PHASE_DOWN, origin_m, down, 0.3f);
-            while (stream_client_next(&clients[t], 0)) {
-            }
+            look_on(&clients[t], result);
         }
         is_down = true;
         usleep(BETWEEN_INPUTS_MS * 1000);
+    }
+}
+
+/// Ends a worker that is there, whatever it does just then.
+static void kill_worker(unsigned *seed, outage_result *result)
+{
+    pid_t worker;
+    while ((worker = server_worker(&server)) == 0) {
+        play(BETWEEN_INPUTS_MS, seed, result);
+    }
+    (void)kill(worker, SIGKILL); // it may be no more by now
+    result->worker_kills++;
+}
+
+static pid_t busy[BUSY_MAX];
+static int busy_count;
+
+/// Processes that take all the time they get, until this one ends.
+static void begin_busy(int count)
+{
+    const pid_t parent = getpid();
+    for (busy_count = 0; busy_count < count && busy_count < BUSY_MAX; busy_count++) {
+        busy[busy_count] = fork();
+        assert_true(busy[busy_count] >= 0);
+        if (busy[busy_count] == 0) {
+            while (getppid() == parent) {
+            }
+            _exit(0);
+        }
+    }
+}
+
+static void end_busy(void)
+{
+    while (busy_count > 0) {
+        busy_count--;
+        (void)kill(busy[busy_count], SIGKILL);
+        (void)waitpid(busy[busy_count], NULL, 0);
     }
 }
 
@@ -151,7 +212,7 @@ static double be_gone(outage_result *result)
     return 1e-9 * (double)(tarn_clock_monotonic_ns() - struck_ns);
 }
 
-void outage_run(int moments, unsigned seed, outage_result *result)
+void outage_run(const server_fault *plan, int moments, unsigned seed, outage_result *result)
 {
     *result = (outage_result){.back_s = calloc((size_t)moments, sizeof *result->back_s)};
     assert_non_null(result->back_s);
@@ -161,15 +222,22 @@ void outage_run(int moments, unsigned seed, outage_result *result)
     for (int t = 0; t < OUTAGE_TANKS; t++) {
         assert_true(come_in(t));
     }
+    begin_busy(plan->busy * (int)sysconf(_SC_NPROCESSORS_ONLN));
     while (result->moments < moments && result->viewers_gone == 0) {
-        play(PLAY_MS_MIN + rand_r(&seed) % (PLAY_MS_MAX - PLAY_MS_MIN), &seed);
+        while (result->worker_kills < (int)(plan->worker_kills * (result->moments + 1) + 0.5)) {
+            play(KILL_MS_MIN + rand_r(&seed) % (KILL_MS_MAX - KILL_MS_MIN), &seed, result);
+            kill_worker(&seed, result);
+        }
+        play(PLAY_MS_MIN + rand_r(&seed) % (PLAY_MS_MAX - PLAY_MS_MIN), &seed, result);
         result->back_s[result->moments++] = be_gone(result);
     }
+    end_busy();
     for (int t = 0; t < OUTAGE_TANKS; t++) {
         stream_client_close(&clients[t]);
     }
     server_stop(&server);
     remove_dir();
+    snprintf(dir, sizeof dir, "%s", dir_pattern);
 }
 
 void outage_free(outage_result *result)

@@ -1,12 +1,17 @@
 /// A server that keeps its tanks is killed, again and again, while they run and are played with; the next one takes the
-/// same folder, and its viewers come back by the same links.
+/// same folder, and its viewers come back by the same links. In between somebody may kill its workers, one after the
+/// other before they have got anywhere, beside other programs that take all processors.
 #ifndef TARN_TESTS_FAULTS_OUTAGE_H
 #define TARN_TESTS_FAULTS_OUTAGE_H
+
+#include "tests/faults/strikes.h"
 
 enum { OUTAGE_TANKS = 3 };
 
 typedef struct outage_result {
     int moments;
+    int worker_kills;
+    unsigned set_backs; ///< frames that were older than one before, or of a tank under another epoch, without an outage
     unsigned long long inputs; ///< sent
     unsigned viewers_gone;     ///< that didn't get back into their session, with their role
     unsigned tanks_afresh;     ///< that are not what they were
@@ -15,7 +20,7 @@ typedef struct outage_result {
     double *back_s; ///< owned; until all three see their tank again
 } outage_result;
 
-void outage_run(int moments, unsigned seed, outage_result *result);
+void outage_run(const server_fault *plan, int moments, unsigned seed, outage_result *result);
 void outage_free(outage_result *result);
 
 #endif

@@ -25,6 +25,9 @@ typedef struct server_fault {
     int value_max;                     ///< to be sent with it: 1 to this; 0: none
     unsigned stop_ms;                  ///< for which everything is stopped
     bool spares_workers;               ///< none may end by it
+    // of a server that is killed (outage.h)
+    double worker_kills; ///< between two outages, in the mean
+    int busy;            ///< processes that do nothing but run, for each processor
 } server_fault;
 
 /// Sends the worker the signal.

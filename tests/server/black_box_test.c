@@ -249,45 +249,62 @@ static void test_a_full_log_says_so_before_it_is(void **state)
     assert_int_equal(count_records(two, 0), 0);
 }
 
-/// A process that ends amid a tank's work, again and again before the tank gets any farther, may be ended by it.
+/// The worker ends amid the replay, at the record that ends there; 0: amid the load.
+static bool die_at(two_workers *two, size_t log_at, tarn_black_box_rest *rest)
+{
+    tarn_black_box_set_busy(&two->box, true);
+    tarn_black_box_set_replayed(&two->box, log_at);
+    return next_worker(two, rest);
+}
+
+/// Where the log's first records end.
+static void find_ends(const two_workers *two, size_t *ends, int count)
+{
+    static tarn_step_input input;
+    size_t at = 0;
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(tarn_black_box_read(&two->box, &at, &input), TARN_OK);
+        ends[i] = at;
+    }
+}
+
+/// A process that ends at one place of a tank's way, again and again before the tank gets past it, may be ended by it.
 static void test_what_kills_is_left_out(void **state)
 {
     two_workers *two = *state;
     tarn_black_box_rest rest;
+    size_t at;
     tarn_black_box_begin(&two->box, scene);
     keep(two, 9, 9, 0);
     keep(two, 1, 10, 60);
     log_parameter(two, 0);
     keep(two, 2, 20, 120);
     log_parameter(two, 0);
+    find_ends(two, &at, 1);
     for (int idle = 0; idle < 10; idle++) { // no fault of the tank's
         assert_true(next_worker(two, &rest));
         assert_false(rest.is_log_left_out);
     }
     for (int death = 1; death <= TARN_BLACK_BOX_DEATHS_FULL; death++) {
-        tarn_black_box_set_busy(&two->box, true);
-        assert_true(next_worker(two, &rest));
+        assert_true(die_at(two, at, &rest));
         assert_false(rest.is_log_left_out || rest.is_old);
         tarn_black_box_settle(&two->box, &rest);
         assert_int_equal(count_records(two, 0), 1);
     }
-    tarn_black_box_set_busy(&two->box, true);
-    assert_true(next_worker(two, &rest));
+    assert_true(die_at(two, at, &rest));
     assert_true(rest.is_log_left_out && !rest.is_old);
     assert_int_equal(rest.step, 120);
     tarn_black_box_settle(&two->box, &rest);
     assert_int_equal(count_records(two, 0), 0);
 
-    tarn_black_box_set_busy(&two->box, true);
-    assert_true(next_worker(two, &rest));
+    assert_true(die_at(two, 0, &rest)); // wherever it dies now
     assert_true(rest.is_log_left_out && rest.is_old);
     assert_int_equal(rest.step, 60);
     assert_int_equal(rest.state[0], 1);
     tarn_black_box_settle(&two->box, &rest);
     assert_int_equal(count_records(two, 0), 0);
 
-    tarn_black_box_set_busy(&two->box, true);
-    assert_false(next_worker(two, &rest));
+    assert_false(die_at(two, 8, &rest));
 
     tarn_black_box_begin(&two->box, scene); // it starts afresh, and gets farther
     keep(two, 9, 9, 0);
@@ -297,8 +314,66 @@ static void test_what_kills_is_left_out(void **state)
     assert_false(rest.is_log_left_out);
 }
 
-/// A worker may have gone wild before it ended: whatever its box says, reading it does no harm.
-/// A tank that wasn't being worked on isn't what its workers ended by; one that was, again and again, may be.
+/// A replay comes to the same each time: workers that end elsewhere each time end by something else, but for a tank
+/// that never gets anywhere.
+static void test_other_places_are_no_proof(void **state)
+{
+    enum { RECORDS = 40 };
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    size_t ends[RECORDS];
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 1, 10, 60);
+    for (int i = 0; i < RECORDS; i++) {
+        log_parameter(two, (float)i);
+    }
+    find_ends(two, ends, RECORDS);
+    for (int i = 1; i < TARN_BLACK_BOX_TRIES_MAX; i++) {
+        assert_true(die_at(two, ends[(i * 7) % RECORDS], &rest));
+        assert_false(rest.is_log_left_out);
+        assert_false(tarn_box_is_suspect(two->fd));
+    }
+    assert_true(die_at(two, ends[0], &rest));
+    assert_true(rest.is_log_left_out);
+}
+
+/// Once it has got past the place and was shown, what happened there is over.
+static void test_getting_past_the_place_clears_the_tank(void **state)
+{
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    size_t at;
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 1, 10, 60);
+    log_parameter(two, 0);
+    find_ends(two, &at, 1);
+    for (int round = 0; round < 3 * TARN_BLACK_BOX_DEATHS_MAX; round++) {
+        assert_true(die_at(two, at, &rest));
+        assert_false(rest.is_log_left_out);
+        if (round % TARN_BLACK_BOX_DEATHS_FULL == TARN_BLACK_BOX_DEATHS_FULL - 1) {
+            tarn_black_box_passed(&two->box);
+        }
+    }
+}
+
+/// Frames aren't replayed: the tank goes on from behind the step, and dies of being shown at the next one.
+static void test_a_tank_that_dies_of_being_shown_is_to_blame(void **state)
+{
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    tarn_black_box_begin(&two->box, scene);
+    keep(two, 1, 10, 60);
+    for (int death = 1; death <= TARN_BLACK_BOX_DEATHS_FULL + 1; death++) {
+        tarn_black_box_set_busy(&two->box, true);
+        log_parameter(two, 0);
+        tarn_black_box_set_showing(&two->box);
+        assert_true(next_worker(two, &rest));
+        assert_true(rest.is_log_left_out == (death > TARN_BLACK_BOX_DEATHS_FULL));
+    }
+}
+
+/// A tank that wasn't being worked on isn't what its workers ended by; one that was, at the same place again and again,
+/// may be; and one whose workers were ended from outside isn't.
 static void test_who_may_have_killed_its_workers_is_told(void **state)
 {
     two_workers *two = *state;
@@ -310,6 +385,13 @@ static void test_who_may_have_killed_its_workers_is_told(void **state)
         assert_false(tarn_box_is_suspect(two->fd));
         assert_true(next_worker(two, &rest));
     }
+    for (int ends = 0; ends < 3 * TARN_BLACK_BOX_DEATHS_MAX; ends++) {
+        tarn_black_box_set_busy(&two->box, true);
+        tarn_box_excuse(two->fd);
+        assert_false(tarn_box_is_suspect(two->fd));
+        assert_true(next_worker(two, &rest));
+        assert_false(rest.is_log_left_out);
+    }
     for (int ends = 1; ends <= TARN_BLACK_BOX_DEATHS_FULL; ends++) {
         tarn_black_box_set_busy(&two->box, true);
         assert_true(tarn_box_is_suspect(two->fd) == (ends == TARN_BLACK_BOX_DEATHS_FULL));
@@ -319,6 +401,7 @@ static void test_who_may_have_killed_its_workers_is_told(void **state)
     assert_false(tarn_box_is_suspect(two->fd));
 }
 
+/// A worker may have gone wild before it ended: whatever its box says, reading it does no harm.
 static void test_damage_is_harmless(void **state)
 {
     two_workers *two = *state;
@@ -363,6 +446,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_box_of_another_tank_is_none, begin, end),
         cmocka_unit_test_setup_teardown(test_a_full_log_says_so_before_it_is, begin, end),
         cmocka_unit_test_setup_teardown(test_what_kills_is_left_out, begin, end),
+        cmocka_unit_test_setup_teardown(test_other_places_are_no_proof, begin, end),
+        cmocka_unit_test_setup_teardown(test_getting_past_the_place_clears_the_tank, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_tank_that_dies_of_being_shown_is_to_blame, begin, end),
         cmocka_unit_test_setup_teardown(test_who_may_have_killed_its_workers_is_told, begin, end),
         cmocka_unit_test_setup_teardown(test_damage_is_harmless, begin, end),
     };

@@ -367,6 +367,27 @@ static void test_what_was_sent_lately_is_found_once(void **state)
     assert_int_equal(take_sent(3, &first, &last), 0);
 }
 
+/// What a worker had that was ended from outside counts as if it had never been sent: it may be sent as often as ever.
+static void test_what_was_sent_is_excused_with_its_worker(void **state)
+{
+    (void)state;
+    static tarn_worker_queue_entry entry;
+    memset(&sent, 0, sizeof sent);
+    tarn_worker_queue_clear(&queue);
+    for (uint32_t i = 1; i <= 3; i++) {
+        send_one(i, i, 100);
+    }
+    for (int kills = 0; kills < 5; kills++) {
+        tarn_worker_sent_excuse(&sent);
+    }
+    for (uint32_t tank = 1; tank <= 3; tank++) {
+        uint64_t at = 0;
+        assert_true(tarn_worker_sent_next(&sent, &at, sent.end, tank, &entry));
+        assert_int_equal(entry.times, 0);
+        assert_int_equal(entry.key.viewer_id, tank);
+    }
+}
+
 static void test_metrics_are_whole_lines_however_little_room_there_is(void **state)
 {
     (void)state;
@@ -527,6 +548,7 @@ int main(void)
         cmocka_unit_test(test_a_message_that_was_begun_is_finished),
         cmocka_unit_test(test_what_was_held_is_taken_over_in_order_and_edges_wait),
         cmocka_unit_test(test_what_was_sent_lately_is_found_once),
+        cmocka_unit_test(test_what_was_sent_is_excused_with_its_worker),
         cmocka_unit_test(test_an_own_scene_has_its_place_in_the_list),
         cmocka_unit_test(test_an_origin_is_told_once_a_minute),
         cmocka_unit_test(test_metrics_are_whole_lines_however_little_room_there_is),

@@ -227,7 +227,7 @@ static void test_a_hanging_worker_is_killed_and_replaced(void **state)
     server_stop(&server);
 }
 
-static void test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks(void **state)
+static void test_a_worker_that_keeps_failing_is_given_up_and_tried_again(void **state)
 {
     (void)state;
     static server_process server;
@@ -245,22 +245,25 @@ static void test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks(voi
             usleep(10000);
         }
         assert_true(worker > 0 && worker != killed);
-        kill(worker, SIGKILL);
+        kill(worker, SIGSEGV); // as if it had failed
         failures++;
         do {
             assert_true(ws_client_wait(&client, TARN_MESSAGE_ERROR, &message));
         } while (message.error.code != TARN_ERROR_WORKER);
-    } while (strstr(message.error.text, "not started again") == NULL && failures < 20);
+    } while (strstr(message.error.text, "it failed too often, and is tried again in 10 s") == NULL && failures < 20);
     assert_true(failures > 2 && failures < 20);
     char answer[4096];
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 503);
-    assert_non_null(strstr(answer, "worker 0, auto: failed too often"));
+    assert_non_null(strstr(answer, "worker 0, auto: failed too often, tried again in "));
+    assert_true(server_metric(server.port, "tarn_worker_retry_seconds{worker=\"0\"}") > 0);
+    assert_non_null(strstr(server_said(&server), "it failed too often, and is tried again in 10 s"));
     assert_int_equal(server_http(server.port, "GET", "/readyz", NULL, answer, sizeof answer), 503);
     assert_non_null(strstr(answer, "a worker failed too often"));
     assert_int_equal(server_request(server.port, "POST", "/sessions", "Content-Type: application/json\r\n",
                                     "{\"scene\":\"small-dam\"}", answer, sizeof answer),
                      503);
-    assert_non_null(strstr(answer, "{\"error\":\"nothing is up to simulate it, nor started again by itself"));
+    assert_non_null(
+        strstr(answer, "{\"error\":\"nothing is up to simulate it: it failed too often, and is tried again"));
     uint32_t epoch = frame.epoch;
     ws_client_control(&client, TARN_CONTROL_RESET, NULL);
     do {
@@ -731,7 +734,7 @@ int main(void)
         cmocka_unit_test(test_what_a_dead_worker_had_not_taken_is_done_once),
         cmocka_unit_test(test_a_reset_is_not_done_again),
         cmocka_unit_test(test_a_hanging_worker_is_killed_and_replaced),
-        cmocka_unit_test(test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks),
+        cmocka_unit_test(test_a_worker_that_keeps_failing_is_given_up_and_tried_again),
         cmocka_unit_test(test_health_means_that_watched_tanks_make_frames),
         cmocka_unit_test(test_the_worker_ends_with_a_killed_gateway),
         cmocka_unit_test(test_wrong_starts_say_what_is_wrong),

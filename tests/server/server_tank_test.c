@@ -480,6 +480,64 @@ static void test_pause_stops_and_single_steps_go_one_by_one(void **state)
     } while (frame.step <= step + 5);
 }
 
+/// Counts the steps that are refused, until so many or a frame that contains what was sent up to now has come.
+static void count_refused_steps(ws_client *client, uint64_t until_ns, uint64_t *refused, ws_frame *frame)
+{
+    ws_message raw;
+    tarn_message message;
+    while (tarn_clock_monotonic_ns() < until_ns && ws_client_next(client, &raw, 10) == 1) {
+        if (raw.opcode != WS_BINARY) {
+            continue;
+        }
+        if (ws_frame_open(raw.bytes, raw.byte_count, frame) == TARN_OK) {
+            const tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame->epoch, .step = frame->step}};
+            ws_client_tell(client, &ack);
+        } else if (tarn_message_read(raw.bytes, raw.byte_count, &message, NULL) == TARN_OK &&
+                   message.kind == TARN_MESSAGE_ERROR) {
+            assert_int_equal(message.error.code, TARN_ERROR_LIMIT);
+            unsigned long long more;
+            if (sscanf(message.error.text, "%llu more errors", &more) == 1) {
+                *refused += more;
+                continue;
+            }
+            assert_non_null(strstr(message.error.text, "240 single steps wait to be made, which is all that may"));
+            (*refused)++;
+        }
+    }
+}
+
+/// Whoever asks for more single steps than wait is told of each that isn't made, and stays.
+static void test_single_steps_too_many_are_refused(void **state)
+{
+    enum { BURST = 20, BURST_MS = 30, STEPS_MAX = 5000 };
+    ws_client *client = *state;
+    ws_frame frame;
+    uint64_t asked = 0, refused = 0;
+    ws_client_control(client, TARN_CONTROL_STEP, NULL); // the tank isn't paused
+    expect_error(client, TARN_ERROR_INPUT, "while the tank is paused, and it isn't");
+    ws_client_control(client, TARN_CONTROL_PAUSE, NULL);
+    wait_paused(client, true, &frame);
+    const uint64_t step = frame.step;
+    while (refused == 0 && asked < STEPS_MAX) {
+        for (int i = 0; i < BURST; i++, asked++) {
+            ws_client_control(client, TARN_CONTROL_STEP, NULL);
+        }
+        count_refused_steps(client, tarn_clock_monotonic_ns() + (uint64_t)BURST_MS * 1000000, &refused, &frame);
+    }
+    assert_true(refused > 0);
+    const uint64_t until_ns = tarn_clock_monotonic_ns() + (uint64_t)WS_CLIENT_WAIT_MS * 1000000;
+    while (frame.step < step + asked - refused && tarn_clock_monotonic_ns() < until_ns) {
+        count_refused_steps(client, tarn_clock_monotonic_ns() + (uint64_t)BURST_MS * 1000000, &refused, &frame);
+    }
+    assert_int_equal(frame.step, step + asked - refused);
+    ws_client_control(client, TARN_CONTROL_STEP, NULL); // and none of them later
+    wait_contained(client, client->sequence, &frame);
+    assert_int_equal(frame.step, step + asked - refused + 1);
+    assert_int_equal(client->close_code, 0);
+    ws_client_control(client, TARN_CONTROL_RESUME, NULL);
+    wait_paused(client, false, &frame);
+}
+
 /// Whether a frame says that time goes slowly: what a busy machine is late by it makes up for in the next step, so that
 /// the figure is near a twentieth in the mean alone (pace.h, of which input_test.c knows the exact ones).
 static bool is_slow(const ws_frame *frame)
@@ -614,6 +672,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused_inputs_say_why_and_the_connection_goes_on, begin, end),
         cmocka_unit_test_setup_teardown(test_a_parameter_changes_for_everybody, begin, end),
         cmocka_unit_test_setup_teardown(test_pause_stops_and_single_steps_go_one_by_one, begin, end),
+        cmocka_unit_test_setup_teardown(test_single_steps_too_many_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_owners_slow_the_clock_down, begin, end),
         cmocka_unit_test_setup_teardown(test_reset_starts_afresh_under_a_new_epoch, begin, end),
         cmocka_unit_test_setup_teardown(test_load_brings_another_scene_for_everybody, begin, end),

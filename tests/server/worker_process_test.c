@@ -4,6 +4,8 @@
 #include "server/gateway/worker_process.h"
 #include "tests/server/test_cmocka.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -118,12 +120,16 @@ static void test_a_full_queue_loses_no_end_of_a_tank(void **state)
     }
 }
 
+static uint32_t losses, givings_up;
+static char said[600];
+
 static void on_lost(void *user, tarn_worker_process *lost, const char *sentence, bool given_up)
 {
     (void)user;
     (void)lost;
-    (void)sentence;
-    (void)given_up;
+    losses++;
+    givings_up += given_up;
+    snprintf(said, sizeof said, "%s", sentence);
 }
 
 /// There is a limit, and the next worker, which has none of these tanks, isn't told.
@@ -144,11 +150,117 @@ static void test_what_is_owed_has_a_limit_and_ends_with_the_worker(void **state)
     assert_int_equal(worker->fd, -1);
 }
 
-int main(void)
+static const char how_it_ends[] = "TARN_TEST_ENDS_BY"; // a signal, or an exit status below zero
+
+static void set_end(int how)
 {
+    char text[16];
+    snprintf(text, sizeof text, "%d", how);
+    assert_int_equal(setenv(how_it_ends, text, 1), 0);
+}
+
+/// Ticks, an hour ahead, until the worker is lost once more.
+static void lose_next(int how)
+{
+    const uint32_t before = losses;
+    set_end(how);
+    for (int i = 0; i < 2000 && losses == before; i++) {
+        if (worker->phase == TARN_WORKER_WAITING || worker->phase == TARN_WORKER_GIVEN_UP) {
+            tarn_worker_process_tick(worker, tarn_clock_monotonic_ns() + (uint64_t)3600 * 1000000000);
+        }
+        uv_run(&loop, UV_RUN_NOWAIT);
+        usleep(1000);
+    }
+    assert_int_equal(losses, before + 1);
+}
+
+/// A worker that ends at once, which is this program: it never says hello.
+static void start_mortal(int how)
+{
+    static const tarn_worker_events events = {.lost = on_lost};
+    const tarn_worker_config config = {.program = "/proc/self/exe", .log_level = "error"};
+    tarn_text why;
+    losses = givings_up = 0;
+    set_end(how);
+    worker = calloc(1, sizeof *worker);
+    assert_non_null(worker);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(tarn_worker_process_start(worker, 0, &loop, &config, &events, why), TARN_OK);
+    for (int i = 0; i < 5000 && losses == 0; i++) {
+        uv_run(&loop, UV_RUN_NOWAIT);
+        usleep(1000);
+    }
+    assert_int_equal(losses, 1);
+}
+
+static void end_mortal(void)
+{
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_true(tarn_worker_process_is_gone(worker));
+    assert_int_equal(uv_loop_close(&loop), 0);
+    free(worker);
+}
+
+static uint64_t pause_ms(void)
+{
+    return (worker->retry_ns - worker->phase_since_ns + 500000) / 1000000;
+}
+
+/// It is tried for ever, once a minute at last.
+static void test_one_that_was_given_up_is_tried_again(void **state)
+{
+    static const uint64_t pauses_ms[] = {0,     100,   200,   400,   800,   1600,  3200, // before it is given up
+                                         10000, 20000, 40000, 60000, 60000, 60000, 60000};
+    (void)state;
+    start_mortal(SIGSEGV);
+    for (size_t i = 0; i < sizeof pauses_ms / sizeof pauses_ms[0]; i++) {
+        const bool is_given_up = i >= TARN_GATEWAY_WORKER_FAILURES_MAX - 1;
+        assert_int_equal(pause_ms(), pauses_ms[i]);
+        assert_int_equal(worker->phase, is_given_up ? TARN_WORKER_GIVEN_UP : TARN_WORKER_WAITING);
+        assert_int_equal(worker->failures, i + 1);
+        assert_non_null(strstr(said, "the worker ended by signal 11"));
+        assert_true(tarn_worker_process_retry_ms(worker, worker->phase_since_ns) == pauses_ms[i]);
+        lose_next(SIGSEGV);
+    }
+    tarn_worker_process_retry(worker); // somebody wants it now
+    assert_int_equal(worker->phase, TARN_WORKER_WAITING);
+    lose_next(-3);
+    assert_int_equal(worker->failures, 1);
+    assert_non_null(strstr(said, "exit status 3"));
+    end_mortal();
+}
+
+/// What somebody else ends is started again as often as that.
+static void test_ends_from_outside_are_no_failures(void **state)
+{
+    static const uint64_t pauses_ms[] = {0, 100, 200, 400, 800, 1000, 1000, 1000, 1000, 1000};
+    static const int kills[] = {SIGKILL, SIGTERM, SIGUSR1};
+    (void)state;
+    start_mortal(SIGKILL);
+    for (size_t i = 0; i < sizeof pauses_ms / sizeof pauses_ms[0]; i++) {
+        assert_int_equal(pause_ms(), pauses_ms[i]);
+        assert_int_equal(worker->failures, 0);
+        assert_true(worker->is_excused);
+        assert_non_null(strstr(said, "somebody ended the worker by signal "));
+        lose_next(kills[i % 3]);
+    }
+    assert_int_equal(givings_up, 0);
+    assert_int_equal(worker->failures_total, sizeof pauses_ms / sizeof pauses_ms[0] + 1);
+    end_mortal();
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_full_queue_loses_no_end_of_a_tank, begin, end),
         cmocka_unit_test_setup_teardown(test_what_is_owed_has_a_limit_and_ends_with_the_worker, begin, end),
+        cmocka_unit_test(test_one_that_was_given_up_is_tried_again),
+        cmocka_unit_test(test_ends_from_outside_are_no_failures),
     };
+    const char *how = getenv(how_it_ends);
+    if (how != NULL && argc > 1) { // as a worker
+        return atoi(how) > 0 ? raise(atoi(how)) : -atoi(how);
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@ enum {
     CALL_S = 4, // for callers to see something
     VIEWERS_MAX = 24,
     CHECK_MS = 100,
+    KILL_MS = 1500, // at most between two that somebody ends
     STARTS_MAX = 24,
     ACTIONS = 600, // in a history, if the server is there all the time
 };
@@ -347,6 +348,20 @@ static bool never(void)
     return false;
 }
 
+/// Somebody ends workers, one after the other, before the next ones have got anywhere.
+static void kill_worker(void *of, uint64_t number)
+{
+    (void)of;
+    (void)number;
+    if (phase != HISTORY_ACTS) {
+        return;
+    }
+    if (is_serving()) {
+        sim_worker_do(sim_below(sim_planned.workers), SIM_WORKER_KILL);
+    }
+    sim_at(sim_now() + sim_between(0, sim_chance(30) ? 100 * SIM_MS : KILL_MS * SIM_MS), kill_worker, NULL, 0);
+}
+
 static void draw_plan(void)
 {
     static const uint32_t durabilities[] = {50, 100, 100, 400, 1000};
@@ -417,6 +432,9 @@ void sim_history(uint64_t seed, const char *dir)
     draw_plan();
     ends_ns = sim_now() + sim_planned.length_ns;
     sim_at(sim_now() + 200 * SIM_MS, next_action, NULL, 0);
+    if (seed >= SIM_SEEDS_OF_KILLS && seed % 2 == 0) {
+        sim_at(sim_now() + sim_between(0, SIM_S), kill_worker, NULL, 0);
+    }
     sim_at(sim_now() + CHECK_MS * SIM_MS, look, NULL, 0);
     sim_at(ends_ns, next_phase, NULL, 0);
     while (phase != HISTORY_ENDS) {

@@ -203,6 +203,7 @@ static void begin(sim_tank *tank)
 {
     tarn_black_box_set_epoch(&tank->box, tank->epoch);
     tank->is_made = true;
+    tarn_black_box_set_busy(&tank->box, true); // all the while: whatever ends the worker finds it at work
     tank->comes_back = false;
     tank->state_changed = tank->frame_wanted = tank->key_wanted = true;
     tank->due_ns = sim_now() + tank->dt_ns;
@@ -234,7 +235,9 @@ static bool replay(sim_tank *tank)
     tarn_black_box_record record;
     size_t at = 0;
     uint32_t presses_bytes;
-    if (!tarn_black_box_find(&tank->box, tank->load.scene, &rest)) {
+    const bool is_found = tarn_black_box_find(&tank->box, tank->load.scene, &rest);
+    SIM_CHECK(RESTORED, !rest.is_log_left_out, "the tank of %s is blamed for what ended its workers", tank->session);
+    if (!is_found) {
         return false;
     }
     tarn_black_box_settle(&tank->box, &rest);
@@ -367,6 +370,13 @@ void sim_tank_make(sim_tank *tank, bool is_whole, uint64_t bound_ns)
     sim_tank_start_afresh(tank, tank->load.epoch, tank->load.paused != 0);
 }
 
+void sim_tank_is_idle(sim_tank *tank)
+{
+    if (tank->box.head != NULL) {
+        tarn_black_box_set_busy(&tank->box, false);
+    }
+}
+
 void sim_tank_free(sim_tank *tank)
 {
     tarn_black_box_close(&tank->box);
@@ -466,6 +476,7 @@ uint32_t sim_tank_frame(sim_tank *tank, uint8_t bytes[SIM_TANK_FRAME_BYTES_MAX])
     tank->since_key = is_key ? 1 : tank->since_key + 1;
     tank->key_wanted = tank->frame_wanted = false;
     tarn_black_box_set_number(&tank->box, tank->number);
+    tarn_black_box_passed(&tank->box);
     made[made_count++ % (sizeof made / sizeof made[0])] = (sim_frame){
         tank->life->id, head.epoch, head.number, head.frame_bytes, sim_hash(0, bytes, head.frame_bytes - content)};
     sim_told->frames++;

@@ -60,6 +60,9 @@ typedef struct sim_tank {
 bool sim_tank_has_seen(sim_tank *tank, uint32_t viewer_id, uint32_t sequence);
 void sim_tank_viewer_gone(sim_tank *tank, uint32_t viewer_id);
 
+/// Its worker ends by what isn't its tanks' doing.
+void sim_tank_is_idle(sim_tank *tank);
+
 /// Makes it, or goes on from its box, as the load says.
 /// @param is_whole, bound_ns  as sim_ledger_go_on
 void sim_tank_make(sim_tank *tank, bool is_whole, uint64_t bound_ns);

@@ -27,7 +27,7 @@ struct sim_worker {
 };
 
 static sim_worker *workers[WORKERS_MAX]; // alive ones
-static uint32_t pid_last = 100;
+static uint32_t pid_last = 1 << 24;      // the system has none of these
 static bool is_quiet;
 static uint64_t run_now;
 
@@ -48,7 +48,8 @@ static void report_end(void *of, uint64_t how)
     worker->process = NULL;
 }
 
-static void die(sim_worker *worker, int status, int number)
+/// @param is_outside  somebody ends it, who is none of the gateway's: it was at work on its tanks
+static void die(sim_worker *worker, int status, int number, bool is_outside)
 {
     if (!worker->is_alive) {
         return;
@@ -57,8 +58,13 @@ static void die(sim_worker *worker, int status, int number)
     worker->is_alive = false;
     worker->generation++;
     sim_told->deaths++;
-    sim_ledger_worker_died();
+    if (!is_outside) {
+        sim_ledger_worker_died();
+    }
     for (int i = 0; i < TANK_PLACES; i++) {
+        if (worker->tanks[i].id != 0 && !is_outside) {
+            sim_tank_is_idle(&worker->tanks[i]);
+        }
         if (worker->tanks[i].id != 0) {
             sim_ledger_tank_died(worker->tanks[i].session);
             sim_tank_free(&worker->tanks[i]);
@@ -83,7 +89,7 @@ void sim_workers_drop(void)
     for (int i = 0; i < WORKERS_MAX; i++) {
         if (workers[i] != NULL) {
             workers[i]->process = NULL;
-            die(workers[i], 0, SIGKILL);
+            die(workers[i], 0, SIGKILL, true);
         }
     }
 }
@@ -96,7 +102,7 @@ void sim_worker_signal(const struct uv_process_s *process, int number)
                                  workers[i]->slow_until_ns == 0;
             SIM_CHECK(ALIVE, !is_well || !sim_loop_has_stood(200 * SIM_MS),
                       "worker %u, which answers, is killed just after the gateway stood", workers[i]->index);
-            die(workers[i], 0, number);
+            die(workers[i], 0, number, false);
             return;
         }
     }
@@ -570,7 +576,7 @@ static void turn(void *of, uint64_t generation)
                       "the gateway's messages can't be read");
         }
         if (worker->socket->has_ended || worker->is_ending) {
-            die(worker, 0, 0);
+            die(worker, 0, 0, false);
             return;
         }
     }
@@ -619,7 +625,7 @@ int sim_worker_spawn(struct uv_process_s *process, int fd)
     for (uint32_t i = 0; i < TARN_GATEWAY_WORKERS_MAX; i++) {
         made->index = &known->workers[i].process == process ? i : made->index;
     }
-    if (known->workers[made->index].starts_total > 0 && known->workers[made->index].failures == 0) {
+    if (known->workers[made->index].was_given_up) {
         sim_ledger_excuse(NULL); // it had been given up, and is tried once more
     }
     made->process = process;
@@ -659,7 +665,7 @@ void sim_workers_quiet(void)
     is_quiet = true;
     for (int i = 0; i < WORKERS_MAX; i++) {
         if (workers[i] != NULL && (workers[i]->is_hung || !workers[i]->is_greeted)) {
-            die(workers[i], 0, SIGKILL); // amid a load that would take a minute
+            die(workers[i], 0, SIGKILL, true); // amid a load that would take a minute
         }
     }
 }
@@ -677,7 +683,7 @@ void sim_worker_do(uint32_t index, sim_worker_fault fault)
     uint8_t garbage[40];
     switch (fault) {
     case SIM_WORKER_KILL:
-        die(worker, 0, SIGKILL);
+        die(worker, 0, SIGKILL, true);
         break;
     case SIM_WORKER_HANG:
         worker->is_hung = true;
@@ -698,7 +704,7 @@ void sim_worker_do(uint32_t index, sim_worker_fault fault)
         snprintf(message.fault.text, sizeof message.fault.text, "a kernel failed");
         put(worker, &message);
         flush(worker);
-        die(worker, 1, 0);
+        die(worker, 1, 0, false);
         break;
     }
     case SIM_WORKER_CLOSE:
