@@ -35,6 +35,10 @@ tarn_status tarn_session_file_open_to_read(const char *path, tarn_session_file *
 /// Opens a file's bytes to be read, which are copied: what it is without what lies beside it.
 tarn_status tarn_session_file_open_image(const void *bytes, size_t byte_count, tarn_session_file **file, tarn_text why);
 
+/// Whether the path of one that is written, or of what SQLite keeps beside it, leads elsewhere by now: somebody removed
+/// or moved it, and what is put goes nowhere. @param why  receives a sentence where it does
+bool tarn_session_file_has_vanished(tarn_session_file *file, tarn_text why);
+
 /// Takes NULL.
 void tarn_session_file_close(tarn_session_file *file);
 

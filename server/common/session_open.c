@@ -184,13 +184,30 @@ static tarn_status open_to_read(tarn_session_file *file, tarn_text why)
     return status;
 }
 
+/// Nobody else makes or removes the log, and SQLite does so at both ends of the file's time alone.
+static bool has_log_vanished(tarn_session_file *file)
+{
+    char path[sizeof file->path + 8];
+    struct stat found;
+    snprintf(path, sizeof path, "%s-wal", file->path);
+    const bool is_there = stat(path, &found) == 0;
+    if (file->wal_ino == 0 && is_there) {
+        file->wal_dev = (uint64_t)found.st_dev;
+        file->wal_ino = (uint64_t)found.st_ino;
+    }
+    return file->wal_ino != 0 &&
+           (!is_there || file->wal_dev != (uint64_t)found.st_dev || file->wal_ino != (uint64_t)found.st_ino);
+}
+
 static tarn_status open_to_write(tarn_session_file *file, tarn_text why)
 {
     if (sqlite3_open_v2(file->path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
                         NULL) != SQLITE_OK) {
         return tarn_session_part_failed(file, why);
     }
-    return set_up(file, why);
+    const tarn_status status = set_up(file, why);
+    (void)has_log_vanished(file); // which is seen first here
+    return status;
 }
 
 /// @return TARN_OK or TARN_E_MEMORY
@@ -288,6 +305,20 @@ tarn_status tarn_session_file_open_image(const void *bytes, size_t byte_count, t
     }
     *file = made;
     return TARN_OK;
+}
+
+bool tarn_session_file_has_vanished(tarn_session_file *file, tarn_text why)
+{
+    int has_moved = 0;
+    if (sqlite3_file_control(file->db, NULL, SQLITE_FCNTL_HAS_MOVED, &has_moved) != SQLITE_OK) {
+        has_moved = 0; // this file system can't say
+    }
+    const bool has_vanished = has_moved != 0 || has_log_vanished(file);
+    if (has_vanished) {
+        snprintf(why, sizeof(tarn_text), "%.300s%s: somebody removed or moved it while this program writes it",
+                 file->path, has_moved != 0 ? "" : "-wal");
+    }
+    return has_vanished;
 }
 
 void tarn_session_file_close(tarn_session_file *file)

@@ -18,6 +18,7 @@ struct tarn_session_file {
     uint64_t log_bytes;           ///< behind it, packed
     int64_t work_left;            ///< of SQLite's, for what is being done
     bool has_scenes;              ///< else it is of version 1 and only read
+    uint64_t wal_dev, wal_ino;    ///< of the write-ahead log, once it was seen; 0: it wasn't
     char path[4096];
 };
 

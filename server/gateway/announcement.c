@@ -4,6 +4,7 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_names.h"
+#include "server/gateway/tank_store.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,7 +17,7 @@ static const char LINK_FILE[] = "owner-link";
 enum { LINK_BYTES = 512, LINK_PATH_BYTES = 4200, ADDRESSES_SAID_MAX = 4 };
 
 /// @return false: the disk fails
-static bool keep_link(const char *path, const char *link)
+static bool keep_link(tarn_store *store, const char *path, const char *link)
 {
     char line[LINK_BYTES + 1];
     const size_t bytes = (size_t)snprintf(line, sizeof line, "%s\n", link);
@@ -24,6 +25,7 @@ static bool keep_link(const char *path, const char *link)
         tarn_log_warn("%s: the owners' link can't be kept there: %s", path, strerror(errno));
         return false;
     }
+    tarn_store_hold(store, LINK_FILE, line, bytes);
     return true;
 }
 
@@ -34,7 +36,7 @@ static void say_link(const tarn_gateway *gateway, const char *first, const char 
     bool is_kept = false;
     if (gateway->options.store != NULL) {
         snprintf(path, sizeof path, "%s/%s", gateway->options.store, LINK_FILE);
-        is_kept = keep_link(path, link);
+        is_kept = keep_link(gateway->sessions.store, path, link);
     }
     if (gateway->options.guests == TARN_ROLE_OWN) {
         return; // who comes owns it

@@ -179,6 +179,9 @@ enum {
     TARN_GATEWAY_STORE_RETRY_MS = 1000,            ///< after the disk failed
     TARN_GATEWAY_STORE_LARGE_MS = 60000,           ///< longer, after a state that is larger than a file takes
     TARN_GATEWAY_STORE_LOOK_MS = 1000,             ///< before owners are told that it fails
+    TARN_GATEWAY_STORE_THERE_MS = 1000,            ///< between two looks whether the files are there still
+    TARN_GATEWAY_STORE_FILES_MAX = 2,              ///< beside the tanks', that are written anew where they vanish
+    TARN_GATEWAY_STORE_FILE_BYTES_MAX = 1024,      ///< of one
     TARN_GATEWAY_STORE_CALM_MS = 30000,     ///< after which a tank that killed its workers has older states again
     TARN_GATEWAY_STORE_LOG_BYTES = 3 << 20, ///< of a log behind a state, before the next one is put; half of what
                                             ///< a worker takes

@@ -466,6 +466,9 @@ static tarn_status open_store(tarn_text why)
     if (status == TARN_OK) {
         status = tarn_secret_keep(&gateway.sessions.secret, path, why);
     }
+    if (status == TARN_OK) { // without it all links would end
+        tarn_store_hold(gateway.sessions.store, "secret", gateway.sessions.secret.bytes, TARN_SECRET_BYTES);
+    }
     return status;
 }
 

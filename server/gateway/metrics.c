@@ -277,6 +277,8 @@ static void put_server(metrics_text *text, const tarn_metrics_page *page)
 static void put_store(metrics_text *text, const tarn_store_counts *counts)
 {
     put_metric(text, "store_failing", "gauge", "Sessions that can't be kept just now", counts->failing);
+    put_metric(text, "store_vanished_total", "counter", "Files that somebody removed or moved while they were written",
+               (double)counts->vanished);
     put_metric(text, "store_held_back", "gauge", "Sessions that began anew too often to be kept just now",
                counts->held);
     put_metric(text, "store_failures_total", "counter", "Commits that failed", (double)counts->failures);

@@ -203,12 +203,16 @@ void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns)
         const bool is_failing = tarn_store_fails(all->store, place) ||
                                 (session->was_made && session->kept_fd != session->box_fd && !session->past.is_filled);
         tell_held_back(session, place);
+        if (tarn_store_take_vanished(all->store, place)) {
+            tell_owners(session, "this tank's file was removed from the server's disk, or moved, while the server "
+                                 "runs: it is written anew where that can be, without what was before this moment");
+        }
         if (is_failing != session->is_failing) {
             session->is_failing = is_failing;
-            tell_owners(session, is_failing
-                                     ? "this tank is not kept just now: the server's disk or memory fails; what is "
-                                       "in it goes on, and is lost if the server ends"
-                                     : "the server's disk works again: this tank is kept");
+            tell_owners(session, is_failing ? "this tank is not kept just now: the server's disk or memory fails, or "
+                                              "its folder was removed; what is "
+                                              "in it goes on, and is lost if the server ends"
+                                            : "the server's disk works again: this tank is kept");
         }
     }
 }

@@ -15,6 +15,7 @@
 typedef struct store_asked {
     uint32_t id; // of the session; 0: none is there
     bool is_failing;
+    bool has_vanished;      // its file, which the gateway hasn't heard of
     uint64_t held_until_ns; // 0: it isn't held back
     uint32_t changes;
     tarn_session_about about;
@@ -52,9 +53,16 @@ typedef struct {
     bool is_aside; // else they are to go
 } store_dropped;
 
+/// A small file of the folder that somebody else made, and that is to be there still when the next one starts.
+typedef struct store_file {
+    char name[16];
+    uint32_t byte_count; // 0: there is none
+    uint8_t bytes[TARN_GATEWAY_STORE_FILE_BYTES_MAX];
+} store_file;
+
 struct tarn_store {
     char dir[2048];
-    int lock_fd;
+    int lock_fd; // the thread's once that runs
     uint64_t history_ns;
     int64_t opened_s;   // since 1970
     uint64_t opened_ns; // of the monotonic clock
@@ -70,7 +78,10 @@ struct tarn_store {
     uint32_t dropped_count;
     store_asked asked[TARN_GATEWAY_SESSIONS_MAX];
     tarn_store_counts counts;
+    store_file files[TARN_GATEWAY_STORE_FILES_MAX];
     // the thread's
+    uint64_t there_due_ns; // when it is looked whether everything is there still
+    tarn_text why_not;     // the folder isn't this program's to write to; empty: it is
     store_slot slots[TARN_GATEWAY_SESSIONS_MAX];
     tarn_box_news news;
     tarn_store_large large;
@@ -85,6 +96,10 @@ void *tarn_store_rounds(void *store);
 /// has ended: from beginning to beginning half of what may be lost, as far as the disk lets it.
 /// @param commit_ms  that may be lost  @param round_ns  that the last round took
 uint64_t tarn_store_pause_ns(uint32_t commit_ms, uint64_t round_ns);
+
+/// Takes the lock of a folder, which must be one's own. @param status  receives TARN_OK, TARN_E_IO or TARN_E_STATE
+/// (another tarnd has it) with a sentence in why  @return a descriptor; -1: it isn't taken
+int tarn_store_take_lock(const char *dir, tarn_status *status, tarn_text why);
 
 /// Closes what a place has open.
 void tarn_store_slot_close(store_slot *slot);

@@ -1,15 +1,20 @@
 // One thread goes round the sessions. Begin at tarn_store_rounds.
 #include "protocol/assert.h"
 #include "server/common/clock.h"
+#include "server/common/file_bytes.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway_limits.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/store_inside.h"
 #include "server/gateway/store_words.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,6 +69,121 @@ static void note(tarn_store *store, store_slot *slot, char *sentence)
         slot->file = NULL;
         slot->goes_on = false;
         slot->changes = 0;
+    }
+}
+
+int tarn_store_take_lock(const char *dir, tarn_status *status, tarn_text why)
+{
+    char path[4096];
+    struct stat folder;
+    snprintf(path, sizeof path, "%s/lock", dir);
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    *status = TARN_E_IO;
+    if (fd < 0) {
+        snprintf(why, sizeof(tarn_text), "--store %.300s: %s", path, strerror(errno));
+    } else if (stat(dir, &folder) != 0 || folder.st_uid != geteuid() || (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        snprintf(why, sizeof(tarn_text), "--store %.300s: others may write there, allowed is a folder of one's own",
+                 dir);
+    } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        snprintf(why, sizeof(tarn_text), "--store %.300s: another tarnd keeps its tanks there", dir);
+        *status = TARN_E_STATE;
+    } else {
+        *status = TARN_OK;
+        return fd;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return -1;
+}
+
+/// Whether the lock is in the folder still, and the folder where it was; else another program may be about to take it.
+static bool holds_lock(const tarn_store *store)
+{
+    char path[4096];
+    struct stat held, found;
+    tarn_store_path(store, "lock", "", path);
+    return store->lock_fd >= 0 && fstat(store->lock_fd, &held) == 0 && stat(path, &found) == 0 && held.st_nlink > 0 &&
+           held.st_dev == found.st_dev && held.st_ino == found.st_ino;
+}
+
+/// Where it isn't it is taken again, in the folder that is there now. Until then nothing is written.
+static void keep_lock(tarn_store *store)
+{
+    tarn_status status;
+    tarn_text why;
+    if (holds_lock(store)) {
+        store->why_not[0] = '\0';
+        return;
+    }
+    const int fd = tarn_store_take_lock(store->dir, &status, why);
+    if (fd < 0) {
+        if (strcmp(store->why_not, why) != 0) {
+            tarn_log_error("%s: its lock, or all of it, was removed or moved while this program keeps tanks there; %s",
+                           store->dir, why);
+        }
+        snprintf(store->why_not, sizeof store->why_not, "%s", why);
+        return;
+    }
+    if (store->lock_fd >= 0) {
+        close(store->lock_fd);
+    }
+    store->lock_fd = fd;
+    store->why_not[0] = '\0';
+    tarn_log_error("%s: its lock was removed or moved while this program keeps tanks there; it is taken anew",
+                   store->dir);
+}
+
+/// Writes a small file, whole, where there is none.
+static void keep_file(const tarn_store *store, const store_file *file)
+{
+    char path[4096];
+    tarn_store_path(store, file->name, "", path);
+    if (access(path, F_OK) == 0 || errno != ENOENT) {
+        return;
+    }
+    if (tarn_file_bytes_put(path, 0600, file->bytes, file->byte_count) == TARN_OK) {
+        tarn_log_error("%s: it was removed or moved; it is written anew", path);
+    } else {
+        tarn_log_error("%s: it was removed or moved, and can't be written anew: %s", path, strerror(errno));
+    }
+}
+
+static void note_vanished(tarn_store *store, store_slot *slot, tarn_text why)
+{
+    note(store, slot, why);
+    slot->retry_ns = 0; // it is written anew at once
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[slot - store->slots];
+    asked->has_vanished = asked->id == slot->id;
+    store->counts.vanished++;
+    pthread_mutex_unlock(&store->mutex);
+}
+
+/// Looks whether everything is where it was: a file that has no name any more takes all that is written, and loses it.
+static void look_for_files(tarn_store *store, uint64_t now_ns)
+{
+    static store_file files[TARN_GATEWAY_STORE_FILES_MAX]; // one thread's
+    if (now_ns < store->there_due_ns) {
+        return;
+    }
+    store->there_due_ns = now_ns + TARN_GATEWAY_STORE_THERE_MS * (uint64_t)1000000;
+    keep_lock(store);
+    pthread_mutex_lock(&store->mutex);
+    memcpy(files, store->files, sizeof files);
+    pthread_mutex_unlock(&store->mutex);
+    for (uint32_t i = 0; i < TARN_GATEWAY_STORE_FILES_MAX && store->why_not[0] == '\0'; i++) {
+        if (files[i].byte_count > 0) {
+            keep_file(store, &files[i]);
+        }
+    }
+    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
+        store_slot *slot = &store->slots[place];
+        tarn_text why;
+        if (slot->file != NULL && !tarn_store_large_is_of(&store->large, place) &&
+            tarn_session_file_has_vanished(slot->file, why)) {
+            note_vanished(store, slot, why);
+        }
     }
 }
 
@@ -151,6 +271,13 @@ static tarn_session_keep_rule rule_of(tarn_store *store)
 static tarn_status put_about(tarn_store *store, store_slot *slot, const tarn_session_about *about, tarn_text why)
 {
     tarn_status status = TARN_OK;
+    if (slot->file == NULL && !holds_lock(store)) {
+        keep_lock(store);
+    }
+    if (store->why_not[0] != '\0') { // nor into a file that is open: it may be another's
+        snprintf(why, sizeof(tarn_text), "%s", store->why_not);
+        return TARN_E_IO;
+    }
     if (slot->file == NULL) {
         char path[4096];
         tarn_store_path(store, about->name, TARN_TANK_FILES_SUFFIX, path);
@@ -467,7 +594,8 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
         tarn_store_replay_serve(store, place, false);
         return; // there is no file, so that all is put when it is tried again
     }
-    tarn_status status = has_changed || slot->file == NULL ? put_about(store, slot, &about, why) : TARN_OK;
+    const bool is_due = has_changed || slot->file == NULL || store->why_not[0] != '\0';
+    tarn_status status = is_due ? put_about(store, slot, &about, why) : TARN_OK;
     if (is_older_wanted) {
         serve_older(store, place, status, epoch_min, reason);
     }
@@ -557,7 +685,9 @@ void *tarn_store_rounds(void *user)
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
         pthread_mutex_lock(&store->mutex);
-        const uint64_t pause_ns = tarn_store_pause_ns(store->commit_ms, round_ns) + (uint64_t)until.tv_nsec;
+        const uint64_t wanted_ns = tarn_store_pause_ns(store->commit_ms, round_ns),
+                       most_ns = TARN_GATEWAY_STORE_THERE_MS * (uint64_t)1000000;
+        const uint64_t pause_ns = (wanted_ns < most_ns ? wanted_ns : most_ns) + (uint64_t)until.tv_nsec;
         until.tv_sec += (time_t)(pause_ns / 1000000000);
         until.tv_nsec = (long)(pause_ns % 1000000000);
         while (!store->is_ending && !store->is_wished && !store->is_hurried &&
@@ -568,6 +698,7 @@ void *tarn_store_rounds(void *user)
         store->is_hurried = false;
         pthread_mutex_unlock(&store->mutex);
         const uint64_t begun_ns = tarn_clock_monotonic_ns();
+        look_for_files(store, begun_ns);
         run_round(store, is_ending);
         keep_limit(store);
         round_ns = tarn_clock_monotonic_ns() - begun_ns;

@@ -17,35 +17,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static tarn_status take_folder(tarn_store *store, tarn_text why)
 {
-    char path[4096];
-    tarn_store_path(store, "lock", "", path);
+    tarn_status status;
     if (mkdir(store->dir, 0700) != 0 && errno != EEXIST) {
         snprintf(why, sizeof(tarn_text), "--store %.300s: it can't be made: %s", store->dir, strerror(errno));
         return TARN_E_IO;
     }
-    store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    if (store->lock_fd < 0) {
-        snprintf(why, sizeof(tarn_text), "--store %.300s: %s", path, strerror(errno));
-        return TARN_E_IO;
-    }
-    struct stat folder;
-    if (stat(store->dir, &folder) != 0 || folder.st_uid != geteuid() || (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        snprintf(why, sizeof(tarn_text), "--store %.300s: others may write there, allowed is a folder of one's own",
-                 store->dir);
-        return TARN_E_IO;
-    }
-    if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        snprintf(why, sizeof(tarn_text), "--store %.300s: another tarnd keeps its tanks there", store->dir);
-        return TARN_E_STATE;
-    }
-    return TARN_OK;
+    store->lock_fd = tarn_store_take_lock(store->dir, &status, why);
+    return status;
 }
 
 static tarn_status start_thread(tarn_store *store, tarn_text why)
@@ -199,7 +183,7 @@ bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_
     const int old_fd = asked->box_fd;
     forget_older(asked);
     asked->id = id;
-    asked->is_failing = false;
+    asked->is_failing = asked->has_vanished = false;
     asked->held_until_ns = 0;
     asked->changes++;
     asked->about = *about;
@@ -234,7 +218,7 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     forget_older(asked);
     tarn_store_replay_forget(&asked->replay);
     asked->id = 0;
-    asked->is_failing = false;
+    asked->is_failing = asked->has_vanished = false;
     asked->held_until_ns = 0;
     asked->box_fd = 0;
     if (store->dropped_count < TARN_GATEWAY_SESSIONS_MAX) { // more end between two rounds only if the disk hangs
@@ -337,6 +321,31 @@ bool tarn_store_take_older(tarn_store *store, uint32_t place, tarn_store_older *
     return is_there;
 }
 
+void tarn_store_hold(tarn_store *store, const char *name, const void *bytes, size_t byte_count)
+{
+    TARN_ASSERT(byte_count > 0 && byte_count <= TARN_GATEWAY_STORE_FILE_BYTES_MAX);
+    pthread_mutex_lock(&store->mutex);
+    uint32_t at = 0;
+    while (store->files[at].byte_count > 0 && strcmp(store->files[at].name, name) != 0) {
+        at++;
+        TARN_ASSERT(at < TARN_GATEWAY_STORE_FILES_MAX);
+    }
+    snprintf(store->files[at].name, sizeof store->files[at].name, "%s", name);
+    memcpy(store->files[at].bytes, bytes, byte_count);
+    store->files[at].byte_count = (uint32_t)byte_count;
+    pthread_mutex_unlock(&store->mutex);
+}
+
+bool tarn_store_take_vanished(tarn_store *store, uint32_t place)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    const bool has_vanished = store->asked[place].has_vanished;
+    store->asked[place].has_vanished = false;
+    pthread_mutex_unlock(&store->mutex);
+    return has_vanished;
+}
+
 bool tarn_store_fails(tarn_store *store, uint32_t place)
 {
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
@@ -392,6 +401,8 @@ void tarn_store_close(tarn_store *store)
     tarn_box_news_free(&store->news);
     pthread_cond_destroy(&store->wake);
     pthread_mutex_destroy(&store->mutex);
-    close(store->lock_fd);
+    if (store->lock_fd >= 0) {
+        close(store->lock_fd);
+    }
     free(store);
 }

@@ -1,6 +1,8 @@
 /// Keeps sessions in files, one each (server/common/session_file.h), on a thread of its own that nobody waits for: it
 /// reads tanks' black boxes while the workers go on (server/common/box_follow.h). What a power cut may cost is the time
 /// between two commits. A disk that fails costs no frame: the newest good states stay, and it is tried again.
+/// Files, or the whole folder, that somebody removes or moves meanwhile are noticed within 2 s, and written anew where
+/// there is a folder; never into one that another tarnd has taken.
 ///
 ///     DIR/lock          held by the one tarnd that uses DIR
 ///     DIR/secret        what keys are made from (secret.h)
@@ -26,6 +28,7 @@ typedef struct tarn_store_counts {
     uint64_t commits, state_bytes; ///< bytes: of states, compressed
     uint64_t failures;             ///< commits that failed
     uint32_t failing;              ///< sessions whose newest commit failed
+    uint64_t vanished;             ///< files that somebody removed or moved while they were written
     uint32_t held;                 ///< sessions that began anew too often to be kept just now
     uint64_t states_aside;         ///< states that killed their workers
     uint32_t set_aside;            ///< files that could not be read when it was opened
@@ -76,6 +79,14 @@ bool tarn_store_ask_older(tarn_store *store, uint32_t place, uint32_t id, uint32
 
 /// @return false: it isn't read yet
 bool tarn_store_take_older(tarn_store *store, uint32_t place, tarn_store_older *older);
+
+/// A small file that lies in the folder is to be there for the next start: where it vanishes it is written anew.
+/// @param name  the same again: other bytes. At most TARN_GATEWAY_STORE_FILES_MAX  @param byte_count
+/// 1..TARN_GATEWAY_STORE_FILE_BYTES_MAX
+void tarn_store_hold(tarn_store *store, const char *name, const void *bytes, size_t byte_count);
+
+/// Whether the file of a place's session vanished, once for each time.
+bool tarn_store_take_vanished(tarn_store *store, uint32_t place);
 
 /// Whether the session of a place can't be kept just now.
 bool tarn_store_fails(tarn_store *store, uint32_t place);

@@ -618,6 +618,101 @@ static void test_what_can_not_be_a_store_is_refused_with_a_sentence(void **state
     assert_non_null(strstr(second.err, "others may read it"));
 }
 
+/// Waits until the server says so.
+static void wait_metric(const char *name, double value)
+{
+    for (int i = 0; i < 600 && server_metric(server.port, name) != value; i++) {
+        usleep(100000);
+    }
+    if (server_metric(server.port, name) != value) {
+        fail_msg("%s is %g, not %g; the server said:\n%s", name, server_metric(server.port, name), value,
+                 server_said(&server));
+    }
+}
+
+static void expect_second_refused(void)
+{
+    static server_process second;
+    const char *const options[] = {"--port", "0", "--scenes", TARN_TEST_SCENES, "--store", dir, NULL};
+    server_spawn(&second, options);
+    assert_int_equal(server_wait(&second), 1);
+    assert_non_null(strstr(second.err, "another tarnd keeps its tanks there"));
+}
+
+static void expect_told(stream_client *client, const char *words)
+{
+    tarn_message message;
+    while (strstr(client->ws.told, words) == NULL) {
+        assert_true(ws_client_wait(&client->ws, TARN_MESSAGE_ERROR, &message));
+    }
+}
+
+/// A file without a name takes all that is written: that is noticed, said and mended while the server runs.
+static void test_what_vanishes_is_written_anew(void **state)
+{
+    static const char *const files[][4] = {{"main.tank", "main.tank-wal", "main.tank-shm", NULL},
+                                           {"main.tank-wal", NULL},
+                                           {"lock", "secret", "owner-link", NULL}};
+    static water seen;
+    char key[128], again[128], away[128];
+    stream_client owner;
+    double vanished = 0;
+    (void)state;
+    start("small-dam", "play");
+    server_owners_key(dir, key, sizeof key);
+    assert_int_equal(join(&owner, "main", key), TARN_ROLE_OWN);
+    play(&owner, 30);
+    keep_water(&owner, &seen);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        const bool is_tank = strncmp(files[i][0], "main", 4) == 0;
+        wait_metric("tarn_store_failing", 0);
+        for (int f = 0; files[i][f] != NULL; f++) {
+            (void)unlink(in_dir(files[i][f]));
+        }
+        if (is_tank) {
+            wait_metric("tarn_store_vanished_total", ++vanished);
+            expect_told(&owner, "this tank's file was removed from the server's disk");
+            owner.ws.told[0] = '\0';
+        }
+        for (int f = 0; !is_tank && files[i][f] != NULL; f++) {
+            for (int tries = 0; tries < 600 && access(in_dir(files[i][f]), F_OK) != 0; tries++) {
+                usleep(100000);
+            }
+            assert_int_equal(access(in_dir(files[i][f]), F_OK), 0);
+        }
+        expect_second_refused();
+    }
+    // All of it, as if a disk had been taken out.
+    snprintf(away, sizeof away, "%s-away", dir);
+    assert_int_equal(rename(dir, away), 0);
+    wait_metric("tarn_store_failing", 1);
+    wait_metric("tarn_store_vanished_total", ++vanished);
+    assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
+    assert_non_null(strstr(answer, "store: some tanks can't be kept just now"));
+    expect_told(&owner, "or its folder was removed");
+    assert_int_equal(mkdir(dir, 0700), 0);
+    wait_metric("tarn_store_failing", 0);
+    expect_told(&owner, "this tank is kept");
+    expect_second_refused();
+    for (int tries = 0; tries < 600 && access(in_dir("owner-link"), F_OK) != 0; tries++) {
+        usleep(100000);
+    }
+    usleep(4 * COMMIT_MS * 1000);
+    assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
+    assert_non_null(strstr(answer, "store: ok, but files were removed or moved while they were written"));
+    assert_int_equal(kill(server.pid, SIGKILL), 0);
+    assert_int_equal(server_wait(&server), 128 + SIGKILL);
+    stream_client_close(&owner);
+    server_owners_key(dir, again, sizeof again);
+    assert_string_equal(again, key);
+    start("small-dam", "play");
+    assert_int_equal(join(&owner, "main", key), TARN_ROLE_OWN);
+    expect_water(&owner, &seen, 1);
+    stream_client_close(&owner);
+    server_stop(&server);
+    assert_int_equal(server_remove_store(away), 0);
+}
+
 /// A disk of a few megabytes that something else fills: frames go on, owners are told, and what comes later is kept.
 static void test_a_full_disk_stops_nothing(void **state)
 {
@@ -676,6 +771,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_folder_has_a_limit, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_wrong_limits_are_refused, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_can_not_be_a_store_is_refused_with_a_sentence, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_vanishes_is_written_anew, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_full_disk_stops_nothing, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
