@@ -31,6 +31,10 @@ static tarn_status read_header_number(tarn_text_cursor *cursor, const char *what
 
 static tarn_status read_header(tarn_text_cursor *cursor, picture *p)
 {
+    tarn_status status = tarn_text_begin(cursor);
+    if (status != TARN_OK) {
+        return status;
+    }
     const tarn_text_word magic = tarn_text_next_of_all(cursor);
     if (!tarn_text_is(magic, "P2") && !tarn_text_is(magic, "P5")) {
         return tarn_text_refuse(cursor, TARN_E_MALFORMED, "found %s, allowed are \"P2\" and \"P5\"",
@@ -38,7 +42,7 @@ static tarn_status read_header(tarn_text_cursor *cursor, picture *p)
     }
     p->binary = magic.text[1] == '5';
     const uint32_t min = TARN_HEIGHTS_PER_SIDE_MIN, max = TARN_HEIGHTS_PER_SIDE_MAX;
-    tarn_status status = read_header_number(cursor, "the width", min, max, &p->columns);
+    status = read_header_number(cursor, "the width", min, max, &p->columns);
     if (status == TARN_OK) {
         status = read_header_number(cursor, "the height", min, max, &p->rows);
     }

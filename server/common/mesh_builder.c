@@ -68,6 +68,24 @@ tarn_status tarn_mesh_builder_triangle(tarn_mesh_builder *builder, const uint32_
     return status;
 }
 
+tarn_status tarn_mesh_builder_corner(tarn_mesh_builder *builder, uint32_t vertex)
+{
+    void *array = builder->corners;
+    const tarn_status status = make_room(builder->cursor, "corners of a face", builder->corner_count,
+                                         TARN_MESH_CORNERS_MAX, sizeof vertex, &builder->corners_room, &array);
+    builder->corners = array;
+    if (status == TARN_OK) {
+        builder->corners[builder->corner_count++] = vertex;
+    }
+    return status;
+}
+
+void tarn_mesh_builder_done(tarn_mesh_builder *builder)
+{
+    free(builder->corners);
+    builder->corners = NULL;
+}
+
 tarn_status tarn_mesh_builder_read_point(tarn_text_cursor *cursor, tarn_text_word (*next)(tarn_text_cursor *cursor),
                                          float at_m[3])
 {

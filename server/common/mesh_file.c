@@ -36,6 +36,7 @@ tarn_status tarn_mesh_bytes_read(const char *origin, tarn_mesh_format format, co
         status = tarn_text_refuse(&cursor, TARN_E_MALFORMED, "found no triangles, allowed are 1 to %d",
                                   TARN_MESH_TRIANGLES_MAX);
     }
+    tarn_mesh_builder_done(&builder);
     if (status == TARN_OK) {
         *mesh = builder.mesh;
     } else {

@@ -13,8 +13,12 @@
 enum {
     TARN_MESH_FILE_BYTES_MAX = 256 << 20,
     TARN_HEIGHT_FILE_BYTES_MAX = 4 << 20,
-    TARN_MESH_FILE_WHY_BYTES = 512, ///< enough for every sentence of this module
+    TARN_MESH_CORNERS_MAX = 1 << 14, ///< of a polygon
+    TARN_MESH_FILE_WHY_BYTES = 512,  ///< enough for every sentence of this module
 };
+
+/// Corners that all polygons of a file may be compared with to cut them into triangles: some seconds.
+#define TARN_MESH_POLYGON_VISITS_MAX (1ull << 29)
 
 typedef enum tarn_mesh_format {
     TARN_MESH_FORMAT_OBJ,
@@ -29,16 +33,20 @@ typedef enum tarn_mesh_format {
 /// The format of a file by the ending of its name, in small letters. @return false: it is no mesh's
 bool tarn_mesh_format_of(const char *name, tarn_mesh_format *format);
 
-/// Reads a mesh. Its limits are those of voxelize.h: triangles, vertices, coordinates.
+/// Reads a mesh. Its limits are those of voxelize.h (triangles, vertices, coordinates) and those above.
 ///
 /// OBJ: of `v` the first three numbers, of `f` each corner's first index, counted from 1, or from the last vertex back
-/// where negative, and always among the vertices above; a polygon becomes a fan from its first corner. All other
-/// statements are passed over. STL: the file is binary when its size fits the number of triangles that it declares,
-/// else text; corners at the very same place become one vertex, and normals are passed over. PLY (as text,
+/// where negative, and always among the vertices above. All other statements are passed over. STL: bytes where a zero
+/// byte ends their number of triangles, whatever comes behind these; else text, in capitals or not, whose last solid
+/// may end with the file; corners at the very same place become one vertex, and normals are passed over. PLY (as text,
 /// little-endian and big-endian): of the element `vertex` the properties x, y, z, of `face` the list vertex_indices or
-/// vertex_index, polygons as fans; other elements and properties are passed over. glTF 2.0 as one .glb: the triangles
-/// of all meshes of its scene where their nodes put them, whatever they look like; not compressed, skinned, morphed or
-/// sparse ones. Its coordinates are metres, y up, as the tank's; those of the others are taken so.
+/// vertex_index; other elements and properties are passed over. glTF 2.0 as one .glb: the triangles of all meshes of
+/// its scene where their nodes put them, once or, by EXT_mesh_gpu_instancing, many times, whatever they look like; not
+/// compressed, skinned, morphed or sparse ones. Its coordinates are metres, y up, as the tank's; those of the others
+/// are taken so.
+///
+/// A polygon covers the same area as triangles, concave or not; one whose edges cross each other is refused. Texts may
+/// begin with the byte-order mark of UTF-8. Which way triangles face stays as it is: mesh_surface.h is for that.
 ///
 /// @param path  ends in TARN_MESH_FILE_ENDINGS
 /// @param mesh  written on success; free it with tarn_mesh_free

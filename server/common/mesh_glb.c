@@ -2,12 +2,14 @@
 //
 //     scene -> nodes, each placed in the one above -> meshes -> primitives -> accessors -> views of the bytes
 //
-// The triangles that a node puts there, and nothing of how they look. What would make them other triangles than those
-// that lie in the file is refused: compression, skins, morph targets, sparse accessors. The format: Khronos Group,
-// "glTF 2.0 Specification" (ISO/IEC 12113:2022). Begin at tarn_mesh_glb_read.
+// The triangles that a node puts there, and nothing of how they look; with whole numbers for coordinates
+// (KHR_mesh_quantization), and where a node puts many of one mesh (EXT_mesh_gpu_instancing). What would make them other
+// triangles than those that lie in the file is refused: compression, skins, morph targets, sparse accessors. The
+// format: Khronos Group, "glTF 2.0 Specification" (ISO/IEC 12113:2022). Begin at tarn_mesh_glb_read.
 #include "server/common/mesh_formats.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +22,20 @@ enum {
     NODES_DEEP_MAX = 64,
     STRIDE_MAX = 252,
     MODE_TRIANGLES = 4,
+    MODE_STRIP = 5,
+    MODE_FAN = 6,
     WHERE_BYTES = 64,
 };
 static const uint32_t MAGIC = 0x46546c67, CHUNK_JSON = 0x4e4f534a, CHUNK_BIN = 0x004e4942;
 
-typedef enum glb_component { UINT8 = 5121, UINT16 = 5123, UINT32 = 5125, FLOAT32 = 5126 } glb_component;
+typedef enum glb_component {
+    INT8 = 5120,
+    UINT8 = 5121,
+    INT16 = 5122,
+    UINT16 = 5123,
+    UINT32 = 5125,
+    FLOAT32 = 5126
+} glb_component;
 
 /// From a node's coordinates to the scene's: rows of a matrix, the last column moves.
 typedef struct glb_place {
@@ -44,6 +55,7 @@ typedef struct glb_items {
     const uint8_t *bytes;
     uint32_t count, stride;
     glb_component component;
+    bool is_share; // whole numbers stand for shares of the greatest
 } glb_items;
 
 #define REFUSE(g, ...) tarn_text_refuse((g)->builder->cursor, TARN_E_MALFORMED, __VA_ARGS__)
@@ -102,11 +114,26 @@ static tarn_status read_numbers(glb *g, const char *where, const char *name, con
     return is_right ? TARN_OK : REFUSE(g, "%s.%s: found something else, allowed are %zu numbers", where, name, count);
 }
 
+/// The compression that an object of the file says it has. @return NULL: none
+static const char *squeezed_by(const json_t *object)
+{
+    static const char *const names[] = {"KHR_draco_mesh_compression", "EXT_meshopt_compression",
+                                        "KHR_meshopt_compression"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (json_object_get(json_object_get(object, "extensions"), names[i]) != NULL) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+#define SAVE_PLAIN "save the mesh without compression"
+
 // ---- accessors ----
 
 static uint32_t component_bytes(glb_component component)
 {
-    return component == UINT8 ? 1 : component == UINT16 ? 2 : 4;
+    return component == INT8 || component == UINT8 ? 1 : component == INT16 || component == UINT16 ? 2 : 4;
 }
 
 /// The bytes of a view. @param view  of the list
@@ -120,6 +147,9 @@ static tarn_status open_view(glb *g, const json_t *view, uint32_t number, const 
     tarn_status status = find_named(g, where, "buffer", view, "buffers", g->buffers, &which, &buffer);
     if (status == TARN_OK &&
         (buffer == NULL || which != 0 || json_object_get(buffer, "uri") != NULL || g->bytes == NULL)) {
+        if (squeezed_by(view) != NULL) {
+            return REFUSE(g, "%s: found %s, allowed are bytes as they are: " SAVE_PLAIN, where, squeezed_by(view));
+        }
         return REFUSE(g, "%s.buffer: found another file's bytes, allowed are this one's own", where);
     }
     if (status == TARN_OK) {
@@ -152,19 +182,24 @@ static tarn_status read_accessor(glb *g, const char *where, const json_t *access
                                  glb_items *items)
 {
     const char *type = json_string_value(json_object_get(accessor, "type"));
-    const bool is_point = components == 3;
+    const bool is_number = components > 1; // an index otherwise
     uint32_t component = 0;
     if (json_object_get(accessor, "sparse") != NULL) {
         return REFUSE(g, "%s: found a sparse one, allowed are values that lie one behind the other", where);
     }
     tarn_status status =
         read_whole(g, where, "componentType", json_object_get(accessor, "componentType"), -1, INT32_MAX, &component);
-    if (status == TARN_OK &&
-        (type == NULL || strcmp(type, is_point ? "VEC3" : "SCALAR") != 0 ||
-         (is_point ? component != FLOAT32 : component != UINT8 && component != UINT16 && component != UINT32))) {
-        return REFUSE(g, "%s: found %.20s of component type %u, allowed are %s", where, type != NULL ? type : "no type",
-                      component, is_point ? "VEC3 of 5126" : "SCALAR of 5121, 5123 and 5125");
+    static const char *const types[] = {"none", "SCALAR", "VEC2", "VEC3", "VEC4"};
+    const bool is_whole = component == UINT8 || component == UINT16;
+    const bool is_right = component == UINT32 ? !is_number
+                          : is_number ? is_whole || component == INT8 || component == INT16 || component == FLOAT32
+                                      : is_whole;
+    if (status == TARN_OK && (type == NULL || strcmp(type, types[components]) != 0 || !is_right)) {
+        return REFUSE(g, "%s: found %.20s of component type %u, allowed are %s of %s", where,
+                      type != NULL ? type : "no type", component, types[components],
+                      is_number ? "5126, 5120, 5121, 5122 and 5123" : "5121, 5123 and 5125");
     }
+    items->is_share = json_is_true(json_object_get(accessor, "normalized"));
     items->component = (glb_component)component;
     if (status == TARN_OK) {
         status = read_whole(g, where, "count", json_object_get(accessor, "count"), -1, INT32_MAX, &items->count);
@@ -175,7 +210,8 @@ static tarn_status read_accessor(glb *g, const char *where, const json_t *access
     return status;
 }
 
-/// @param components  of an item: 3 or 1  @param items  their count is 0 where the object names no accessor
+/// @param components  of an item: 1 is an index, 3 a point, 4 a turn  @param items  their count is 0 where the object
+/// names no accessor
 static tarn_status open_accessor(glb *g, const char *from, const char *name, const json_t *object, uint32_t components,
                                  glb_items *items)
 {
@@ -225,15 +261,33 @@ static uint32_t index_of(const glb_items *items, uint32_t number)
     return index;
 }
 
-static void point_of(const glb_items *items, uint32_t number, double point[3])
+static double number_at(const uint8_t *bytes, const glb_items *items)
+{
+    uint32_t bits = 0;
+    float number;
+    for (uint32_t i = component_bytes(items->component); i-- > 0;) {
+        bits = bits << 8 | bytes[i];
+    }
+    switch (items->component) {
+    case INT8:
+        return items->is_share ? fmax((int8_t)bits / 127.0, -1.0) : (int8_t)bits;
+    case INT16:
+        return items->is_share ? fmax((int16_t)bits / 32767.0, -1.0) : (int16_t)bits;
+    case UINT8:
+        return items->is_share ? bits / 255.0 : bits;
+    case UINT16:
+        return items->is_share ? bits / 65535.0 : bits;
+    default:
+        memcpy(&number, &bits, sizeof number);
+        return (double)number;
+    }
+}
+
+static void numbers_of(const glb_items *items, uint32_t number, int count, double *numbers)
 {
     const uint8_t *bytes = items->bytes + (size_t)number * items->stride;
-    for (int a = 0; a < 3; a++, bytes += 4) {
-        const uint32_t bits =
-            (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-        float number_m;
-        memcpy(&number_m, &bits, sizeof number_m);
-        point[a] = (double)number_m;
+    for (int i = 0; i < count; i++, bytes += component_bytes(items->component)) {
+        numbers[i] = number_at(bytes, items);
     }
 }
 
@@ -262,24 +316,11 @@ static double determinant(const glb_place *place)
            m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
 }
 
-/// First scaled, then turned, then moved; or a matrix of 4x4, column by column.
-static tarn_status read_place(glb *g, const char *where, const json_t *node, glb_place *place)
+/// First scaled, then turned, then moved.
+static tarn_status make_place(glb *g, const char *where, const double move[3], const double q[4], const double scale[3],
+                              glb_place *place)
 {
-    double matrix[16], move[3] = {0, 0, 0}, q[4] = {0, 0, 0, 1}, scale[3] = {1, 1, 1};
-    if (json_object_get(node, "matrix") != NULL) {
-        const tarn_status status = read_numbers(g, where, "matrix", node, 16, matrix);
-        for (int i = 0; i < 12 && status == TARN_OK; i++) {
-            place->rows[i % 3][i / 3] = matrix[i / 3 * 4 + i % 3];
-        }
-        return status;
-    }
-    tarn_status status = read_numbers(g, where, "translation", node, 3, move);
-    status = status == TARN_OK ? read_numbers(g, where, "rotation", node, 4, q) : status;
-    status = status == TARN_OK ? read_numbers(g, where, "scale", node, 3, scale) : status;
     const double x = q[0], y = q[1], z = q[2], w = q[3], square = x * x + y * y + z * z + w * w;
-    if (status != TARN_OK) {
-        return status;
-    }
     if (!(square > 1e-6 && square < 1e6)) {
         return REFUSE(g, "%s.rotation: found a quaternion of length %g squared, allowed is 1", where, square);
     }
@@ -296,6 +337,23 @@ static tarn_status read_place(glb *g, const char *where, const json_t *node, glb
     return TARN_OK;
 }
 
+/// Where a node is in the one above: of three parts, or a matrix of 4x4, column by column.
+static tarn_status read_place(glb *g, const char *where, const json_t *node, glb_place *place)
+{
+    double matrix[16], move[3] = {0, 0, 0}, q[4] = {0, 0, 0, 1}, scale[3] = {1, 1, 1};
+    if (json_object_get(node, "matrix") != NULL) {
+        const tarn_status status = read_numbers(g, where, "matrix", node, 16, matrix);
+        for (int i = 0; i < 12 && status == TARN_OK; i++) {
+            place->rows[i % 3][i / 3] = matrix[i / 3 * 4 + i % 3];
+        }
+        return status;
+    }
+    tarn_status status = read_numbers(g, where, "translation", node, 3, move);
+    status = status == TARN_OK ? read_numbers(g, where, "rotation", node, 4, q) : status;
+    status = status == TARN_OK ? read_numbers(g, where, "scale", node, 3, scale) : status;
+    return status == TARN_OK ? make_place(g, where, move, q, scale, place) : status;
+}
+
 // ---- triangles ----
 
 static tarn_status add_vertices(glb *g, const glb_place *place, const glb_items *points)
@@ -303,7 +361,7 @@ static tarn_status add_vertices(glb *g, const glb_place *place, const glb_items 
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < points->count && status == TARN_OK; i++) {
         double at[3], to[3];
-        point_of(points, i, at);
+        numbers_of(points, i, 3, at);
         for (int row = 0; row < 3; row++) {
             const double *m = place->rows[row];
             to[row] = m[0] * at[0] + m[1] * at[1] + m[2] * at[2] + m[3];
@@ -314,18 +372,29 @@ static tarn_status add_vertices(glb *g, const glb_place *place, const glb_items 
 }
 
 /// @param corners  their count 0: the points follow each other
-static tarn_status add_triangles(glb *g, const char *where, const glb_items *corners, uint32_t first,
+static tarn_status add_triangles(glb *g, const char *where, const glb_items *corners, uint32_t mode, uint32_t first,
                                  uint32_t point_count, bool is_mirrored)
 {
     const uint32_t corner_count = corners->count > 0 ? corners->count : point_count;
+    const uint32_t count = mode == MODE_TRIANGLES ? corner_count / 3 : corner_count > 2 ? corner_count - 2 : 0;
     tarn_status status = TARN_OK;
-    if (corner_count % 3 != 0) {
+    if (mode == MODE_TRIANGLES && corner_count % 3 != 0) {
         return REFUSE(g, "%s: found %u corners, allowed are three for each triangle", where, corner_count);
     }
-    for (uint32_t i = 0; i < corner_count && status == TARN_OK; i += 3) {
-        uint32_t triangle[3];
+    for (uint32_t i = 0; i < count && status == TARN_OK; i++) {
+        uint32_t at[3] = {3 * i, 3 * i + 1, 3 * i + 2}, triangle[3];
+        if (mode == MODE_STRIP) { // every second one is walked the other way
+            at[0] = i;
+            at[1] = i + 1 + i % 2;
+            at[2] = i + 2 - i % 2;
+        } else if (mode == MODE_FAN) {
+            at[0] = i + 1;
+            at[1] = i + 2;
+            at[2] = 0;
+        }
         for (uint32_t c = 0; c < 3; c++) {
-            const uint32_t at = i + (is_mirrored ? 2 - c : c), index = corners->count > 0 ? index_of(corners, at) : at;
+            const uint32_t place = at[is_mirrored ? 2 - c : c];
+            const uint32_t index = corners->count > 0 ? index_of(corners, place) : place;
             if (index >= point_count) {
                 return REFUSE(g, "%s.indices: found the vertex %u, allowed are 0 to %u", where, index, point_count - 1);
             }
@@ -336,16 +405,30 @@ static tarn_status add_triangles(glb *g, const char *where, const glb_items *cor
     return status;
 }
 
+/// A compressed primitive may lie in the file as it is, too; or not.
+static tarn_status check_squeezed(glb *g, const char *where, const json_t *primitive)
+{
+    const json_t *position = json_object_get(json_object_get(primitive, "attributes"), "POSITION");
+    const json_int_t number = json_is_integer(position) ? json_integer_value(position) : -1;
+    const json_t *accessor = number >= 0 ? json_array_get(g->accessors, (size_t)number) : NULL;
+    return squeezed_by(primitive) == NULL || json_object_get(accessor, "bufferView") != NULL
+               ? TARN_OK
+               : REFUSE(g, "%s: found %s, allowed are triangles as they are: " SAVE_PLAIN, where,
+                        squeezed_by(primitive));
+}
+
 static tarn_status add_primitive(glb *g, const char *where, const json_t *primitive, const glb_place *place)
 {
     glb_items points, corners;
     uint32_t mode = 0;
     char attributes[WHERE_BYTES + 16];
     snprintf(attributes, sizeof attributes, "%s.attributes", where);
-    tarn_status status = read_whole(g, where, "mode", json_object_get(primitive, "mode"), MODE_TRIANGLES, 6, &mode);
-    if (status == TARN_OK && mode != MODE_TRIANGLES) {
-        return REFUSE(g, "%s.mode: found %u, allowed is %d, single triangles", where, mode, MODE_TRIANGLES);
+    tarn_status status =
+        read_whole(g, where, "mode", json_object_get(primitive, "mode"), MODE_TRIANGLES, MODE_FAN, &mode);
+    if (status == TARN_OK && mode < MODE_TRIANGLES) {
+        return REFUSE(g, "%s.mode: found %u, allowed are %d to %d, triangles", where, mode, MODE_TRIANGLES, MODE_FAN);
     }
+    status = status == TARN_OK ? check_squeezed(g, where, primitive) : status;
     if (status == TARN_OK && json_object_get(primitive, "targets") != NULL) {
         return REFUSE(g, "%s.targets: found morph targets, allowed are meshes of one form", where);
     }
@@ -362,7 +445,7 @@ static tarn_status add_primitive(glb *g, const char *where, const json_t *primit
     if (status == TARN_OK) {
         status = add_vertices(g, place, &points);
     }
-    return status == TARN_OK ? add_triangles(g, where, &corners, first, points.count, determinant(place) < 0.0)
+    return status == TARN_OK ? add_triangles(g, where, &corners, mode, first, points.count, determinant(place) < 0.0)
                              : status;
 }
 
@@ -378,6 +461,44 @@ static tarn_status add_mesh(glb *g, const json_t *mesh, uint32_t number, const g
     return status;
 }
 
+/// EXT_mesh_gpu_instancing: a mesh at many places within its node's, each of what attributes say of it.
+static tarn_status add_instances(glb *g, const char *node, const json_t *mesh, uint32_t number, const json_t *extension,
+                                 const glb_place *outer)
+{
+    static const char *const names[3] = {"TRANSLATION", "ROTATION", "SCALE"};
+    const json_t *attributes = json_object_get(extension, "attributes");
+    char where[WHERE_BYTES + 64];
+    glb_items items[3];
+    uint32_t count = 0;
+    tarn_status status = TARN_OK;
+    snprintf(where, sizeof where, "%.40s.extensions.EXT_mesh_gpu_instancing.attributes", node);
+    for (int i = 0; i < 3 && status == TARN_OK; i++) {
+        status = open_accessor(g, where, names[i], attributes, i == 1 ? 4 : 3, &items[i]);
+        if (status == TARN_OK && count > 0 && items[i].count > 0 && items[i].count != count) {
+            return REFUSE(g, "%s: found %u and %u items, allowed are as many of each", where, count, items[i].count);
+        }
+        count = status == TARN_OK && items[i].count > 0 ? items[i].count : count;
+    }
+    if (status == TARN_OK && count == 0) {
+        return REFUSE(g, "%s: found none of TRANSLATION, ROTATION and SCALE", where);
+    }
+    for (uint32_t i = 0; i < count && status == TARN_OK; i++) {
+        double parts[3][4] = {{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
+        glb_place own, place;
+        for (int k = 0; k < 3; k++) {
+            if (items[k].count > 0) {
+                numbers_of(&items[k], i, k == 1 ? 4 : 3, parts[k]);
+            }
+        }
+        status = make_place(g, where, parts[0], parts[1], parts[2], &own);
+        if (status == TARN_OK) {
+            place = place_within(outer, &own);
+            status = add_mesh(g, mesh, number, &place);
+        }
+    }
+    return status;
+}
+
 // ---- nodes ----
 
 static tarn_status add_nodes(glb *g, const char *from, const json_t *list, const glb_place *outer, int depth);
@@ -385,7 +506,8 @@ static tarn_status add_nodes(glb *g, const char *from, const json_t *list, const
 static tarn_status add_node(glb *g, uint32_t number, const glb_place *outer, int depth)
 {
     char where[WHERE_BYTES];
-    const json_t *node = json_array_get(g->nodes, number), *mesh;
+    const json_t *node = json_array_get(g->nodes, number), *mesh, *extensions = json_object_get(node, "extensions");
+    const json_t *instances = json_object_get(extensions, "EXT_mesh_gpu_instancing");
     uint32_t mesh_number;
     glb_place own;
     snprintf(where, sizeof where, "nodes[%u]", number);
@@ -393,6 +515,9 @@ static tarn_status add_node(glb *g, uint32_t number, const glb_place *outer, int
         return REFUSE(g, "%s: found it in the tree twice, allowed is once", where);
     }
     g->was_there[number] = true;
+    if (json_is_false(json_object_get(json_object_get(extensions, "KHR_node_visibility"), "visible"))) {
+        return TARN_OK;
+    }
     tarn_status status = find_named(g, where, "mesh", node, "meshes", g->meshes, &mesh_number, &mesh);
     if (status == TARN_OK && mesh != NULL && json_object_get(node, "skin") != NULL) {
         return REFUSE(g, "%s.skin: found a mesh that bones bend, allowed are rigid ones", where);
@@ -405,7 +530,8 @@ static tarn_status add_node(glb *g, uint32_t number, const glb_place *outer, int
     }
     const glb_place place = place_within(outer, &own);
     if (mesh != NULL) {
-        status = add_mesh(g, mesh, mesh_number, &place);
+        status = instances != NULL ? add_instances(g, where, mesh, mesh_number, instances, &place)
+                                   : add_mesh(g, mesh, mesh_number, &place);
     }
     return status == TARN_OK ? add_nodes(g, where, json_object_get(node, "children"), &place, depth + 1) : status;
 }
@@ -461,19 +587,22 @@ static tarn_status add_roots(glb *g, const glb_place *place)
 /// Extensions without which the file can't be read as it is meant; those that change how things look are no matter.
 static tarn_status check_extensions(glb *g, const json_t *root)
 {
-    static const char *const looks[] = {"KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_"};
+    static const char *const read[] = {
+        "_materials_",        "_texture_", "_lights_", "KHR_mesh_quantization", "EXT_mesh_gpu_instancing",
+        "KHR_node_visibility"};
     const json_t *list = json_object_get(root, "extensionsRequired");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *name = json_string_value(json_array_get(list, i));
-        bool is_look = false;
-        for (size_t k = 0; k < sizeof looks / sizeof looks[0] && name != NULL; k++) {
-            is_look |= strncmp(name, looks[k], strlen(looks[k])) == 0;
+        bool is_read = false;
+        for (size_t k = 0; k < sizeof read / sizeof read[0] && name != NULL; k++) {
+            is_read |= strstr(name, read[k]) != NULL;
         }
-        if (!is_look) {
-            return REFUSE(g,
-                          "extensionsRequired[%zu]: found %.60s, allowed are those of materials and textures: save "
-                          "the mesh without compression",
-                          i, name != NULL ? name : "something else");
+        if (!is_read) {
+            return REFUSE(
+                g,
+                "extensionsRequired[%zu]: found %.60s, allowed are KHR_mesh_quantization, "
+                "EXT_mesh_gpu_instancing, KHR_node_visibility and those of materials, textures and lights: " SAVE_PLAIN,
+                i, name != NULL ? name : "something else");
         }
     }
     return TARN_OK;

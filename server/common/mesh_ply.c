@@ -74,7 +74,8 @@ typedef struct ply {
     tarn_particles *particles;
     tarn_text_cursor *cursor;
     ply_form form;
-    uint32_t vertex_count; ///< as declared
+    uint32_t vertex_count;   ///< as declared
+    bool wanted[KIND_OTHER]; ///< kinds of elements; others are passed over
     ply_type colour_types[3];
     double brightest; ///< of a colour's values until now
     uint32_t element_count;
@@ -348,30 +349,28 @@ static tarn_status read_whole(ply *p, const ply_element *element, uint32_t index
 static tarn_status read_corners(ply *p, const ply_element *element, uint32_t index, const ply_property *property,
                                 uint32_t count)
 {
-    uint32_t corners[3] = {0, 0, 0};
     if (count < 3) {
         return REFUSE(p, "%s %u: found %u corners, allowed are 3 or more", element->name.text, index, count);
     }
     if (p->vertex_count == 0) {
         return REFUSE(p, "found faces and no vertices");
     }
-    tarn_status status = TARN_OK;
-    for (uint32_t i = 0; i < count && status == TARN_OK; i++) { // a fan from the first
-        status =
-            read_whole(p, element, index, property->type, p->vertex_count - 1, "a corner", &corners[i < 3 ? i : 2]);
-        if (i >= 2 && status == TARN_OK) {
-            status = tarn_mesh_builder_triangle(p->builder, corners);
-            corners[1] = corners[2];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t vertex = 0;
+        tarn_status status = read_whole(p, element, index, property->type, p->vertex_count - 1, "a corner", &vertex);
+        status = status == TARN_OK ? tarn_mesh_builder_corner(p->builder, vertex) : status;
+        if (status != TARN_OK) {
+            return status;
         }
     }
-    return status;
+    return tarn_mesh_builder_polygon(p->builder);
 }
 
 static tarn_status read_list(ply *p, const ply_element *element, uint32_t index, const ply_property *property)
 {
     uint32_t count = 0;
     tarn_status status = read_whole(p, element, index, property->count_type, INT32_MAX, "a list's length", &count);
-    if (status == TARN_OK && property->role == ROLE_CORNERS) {
+    if (status == TARN_OK && property->role == ROLE_CORNERS && p->wanted[KIND_FACE]) {
         return read_corners(p, element, index, property, count);
     }
     for (uint32_t i = 0; i < count && status == TARN_OK; i++) {
@@ -450,7 +449,7 @@ static tarn_status read_one(ply *p, const ply_element *element, uint32_t index)
                      ? read_list(p, element, index, property)
                      : read_value(p, element, index, property->type, is_number ? &values[property->role] : NULL);
     }
-    if (status != TARN_OK || element->kind != KIND_VERTEX) {
+    if (status != TARN_OK || element->kind != KIND_VERTEX || !p->wanted[KIND_VERTEX]) {
         return status;
     }
     return p->builder != NULL ? tarn_mesh_builder_place(p->builder, values) : take_particle(p, element, index, values);
@@ -493,14 +492,36 @@ static tarn_status make_room(ply *p)
     return TARN_OK;
 }
 
-static tarn_status read_elements(ply *p)
+static tarn_status walk_elements(ply *p)
 {
-    tarn_text_cursor *cursor = p->cursor;
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < p->element_count; i++) {
         for (uint32_t k = 0; k < p->elements[i].count && status == TARN_OK; k++) {
             status = read_one(p, &p->elements[i], k);
         }
+    }
+    return status;
+}
+
+/// How a face becomes triangles depends on where its corners are: where faces come first, vertices are read before
+/// them.
+static tarn_status read_elements(ply *p)
+{
+    tarn_text_cursor *cursor = p->cursor;
+    const tarn_text_cursor start = *cursor;
+    uint32_t place[KIND_OTHER + 1] = {0};
+    for (uint32_t i = 0; i < p->element_count; i++) {
+        place[p->elements[i].kind] = i;
+    }
+    const bool faces_first = p->builder != NULL && place[KIND_FACE] < place[KIND_VERTEX];
+    p->wanted[KIND_VERTEX] = true;
+    p->wanted[KIND_FACE] = !faces_first;
+    tarn_status status = walk_elements(p);
+    if (status == TARN_OK && faces_first) {
+        *cursor = start;
+        p->wanted[KIND_VERTEX] = false;
+        p->wanted[KIND_FACE] = true;
+        status = walk_elements(p);
     }
     if (status != TARN_OK) {
         return status;
@@ -523,7 +544,8 @@ static tarn_status read_all(tarn_mesh_builder *builder, tarn_particles *particle
     p->particles = particles;
     p->cursor = cursor;
     p->form = FORM_COUNT;
-    tarn_status status = read_head(p);
+    tarn_status status = tarn_text_begin(cursor);
+    status = status == TARN_OK ? read_head(p) : status;
     if (status == TARN_OK && particles != NULL) {
         status = make_room(p);
     }

@@ -1,5 +1,9 @@
 // STL: triangles without shared corners, as text or in 50 bytes each. Equal corners become one vertex afterwards.
+//
+// Many binary files begin with "solid", as texts do, and some have more bytes behind their last triangle. But the
+// highest byte of a number of triangles that is allowed is zero, and a text has no such byte.
 #include "server/common/mesh_formats.h"
+#include "server/common/mesh_surface.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,56 +13,32 @@ enum {
     HEADER_BYTES = 84, // 80 of anything, then the number of triangles
     FACET_BYTES = 50,  // normal, three corners, two bytes of anything
     NORMAL_BYTES = 12,
+    NUMBER_MAX = (1 << 24) - 1, // that leaves the highest byte zero
 };
 
+_Static_assert((int)TARN_MESH_TRIANGLES_MAX <= (int)NUMBER_MAX,
+               "an allowed number of triangles has a byte that no text has");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "binary STL is read as it lies in memory");
-
-// ---- equal corners ----
-
-static int compare_places(const void *a, const void *b, void *context)
-{
-    const float *vertices_m = context;
-    const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    for (size_t axis = 0; axis < 3; axis++) {
-        const float at = vertices_m[3 * (size_t)i + axis], other = vertices_m[3 * (size_t)j + axis];
-        if (at != other) {
-            return at < other ? -1 : 1;
-        }
-    }
-    return i < j ? -1 : i > j;
-}
-
-static bool same_place(const float *vertices_m, uint32_t i, uint32_t j)
-{
-    return memcmp(vertices_m + 3 * (size_t)i, vertices_m + 3 * (size_t)j, 3 * sizeof(float)) == 0;
-}
 
 /// Makes one vertex of all at the same place, in the order in which the places come first.
 static tarn_status weld(tarn_mesh_builder *builder)
 {
     tarn_mesh *mesh = &builder->mesh;
     const uint32_t count = mesh->vertex_count;
-    uint32_t *order = malloc(2 * (size_t)count * sizeof *order), *name = order + count;
-    if (order == NULL) {
+    uint32_t *number = malloc(2 * (size_t)count * sizeof *number), *first = number + count, kept = 0;
+    if (number == NULL) {
         return tarn_text_refuse(builder->cursor, TARN_E_MEMORY, "out of memory for %u vertices", count);
     }
+    tarn_mesh_first_at(mesh, first, number);
     for (uint32_t i = 0; i < count; i++) {
-        order[i] = i;
-    }
-    qsort_r(order, count, sizeof *order, compare_places, mesh->vertices_m);
-    for (uint32_t i = 0; i < count; i++) { // each place gets the name of its first vertex
-        name[order[i]] = i > 0 && same_place(mesh->vertices_m, order[i - 1], order[i]) ? name[order[i - 1]] : order[i];
-    }
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (name[i] == i) {
+        if (first[i] == i) {
             memmove(mesh->vertices_m + 3 * (size_t)kept, mesh->vertices_m + 3 * (size_t)i, 3 * sizeof(float));
-            order[i] = kept++;
+            number[i] = kept++;
         }
-        mesh->triangles[i] = order[name[i]];
+        mesh->triangles[i] = number[first[i]];
     }
     mesh->vertex_count = kept;
-    free(order);
+    free(number);
     return TARN_OK;
 }
 
@@ -104,7 +84,7 @@ static tarn_status expect_words(tarn_text_cursor *cursor, const char *const *wor
 {
     for (; *words != NULL; words++) {
         const tarn_text_word word = tarn_text_next_of_all(cursor);
-        if (!tarn_text_is(word, *words)) {
+        if (!tarn_text_is_in_any_case(word, *words)) {
             return tarn_text_refuse(cursor, TARN_E_MALFORMED, "found %s, allowed is \"%s\"",
                                     word.bytes > 0 ? tarn_text_show(word).text : "the end of the file", *words);
         }
@@ -138,7 +118,8 @@ static tarn_status read_facet(tarn_mesh_builder *builder)
     return status == TARN_OK ? add_facet(builder, corners_m) : status;
 }
 
-/// Solids follow each other; the name behind "solid" and "endsolid" is the rest of the line.
+/// Solids follow each other; the name behind "solid" and "endsolid" is the rest of the line. The last one may end with
+/// the file.
 static tarn_status read_text(tarn_mesh_builder *builder)
 {
     tarn_text_cursor *cursor = builder->cursor;
@@ -146,27 +127,38 @@ static tarn_status read_text(tarn_mesh_builder *builder)
     cursor->line = 1;
     for (;;) {
         const tarn_text_word word = tarn_text_next_of_all(cursor);
-        if (!within && word.bytes == 0) {
+        if (word.bytes == 0) {
             break;
         }
-        if (tarn_text_is(word, within ? "endsolid" : "solid")) {
+        if (tarn_text_is_in_any_case(word, within ? "endsolid" : "solid")) {
             within = !within;
             if (!tarn_text_next_line(cursor)) {
                 continue; // the next word is none, and ends this
             }
-        } else if (within && tarn_text_is(word, "facet")) {
+        } else if (within && tarn_text_is_in_any_case(word, "facet")) {
             const tarn_status status = read_facet(builder);
             if (status != TARN_OK) {
                 return status;
             }
         } else {
-            return tarn_text_refuse(cursor, TARN_E_MALFORMED, "found %s, allowed is %s",
-                                    word.bytes > 0 ? tarn_text_show(word).text : "the end of the file",
+            return tarn_text_refuse(cursor, TARN_E_MALFORMED, "found %s, allowed is %s", tarn_text_show(word).text,
                                     within ? "\"facet\" or \"endsolid\"" : "\"solid\"");
         }
     }
     cursor->line = 0;
     return TARN_OK;
+}
+
+/// To the first word, if this is a text; its sentence otherwise is about its bytes.
+static bool begin_as_text(tarn_text_cursor *cursor)
+{
+    tarn_text_cursor look = *cursor;
+    const size_t byte_count = (size_t)(look.end - look.at);
+    look.why = NULL;
+    const bool is_text = tarn_text_begin(&look) == TARN_OK &&
+                         memchr(cursor->at, 0, byte_count < HEADER_BYTES ? byte_count : HEADER_BYTES) == NULL;
+    cursor->at = is_text ? look.at : cursor->at;
+    return is_text && tarn_text_is_in_any_case(tarn_text_next_of_all(&look), "solid");
 }
 
 tarn_status tarn_mesh_stl_read(tarn_mesh_builder *builder)
@@ -178,13 +170,12 @@ tarn_status tarn_mesh_stl_read(tarn_mesh_builder *builder)
     if (byte_count >= HEADER_BYTES) {
         memcpy(&declared, cursor->at + HEADER_BYTES - sizeof declared, sizeof declared);
     }
-    // Many binary files begin with "solid" too, so the size decides.
-    const bool fits = byte_count >= HEADER_BYTES && (byte_count - HEADER_BYTES) / FACET_BYTES == declared &&
-                      (byte_count - HEADER_BYTES) % FACET_BYTES == 0;
-    const bool is_text = byte_count >= 5 && memcmp(cursor->at, "solid", 5) == 0;
-    if (fits) {
+    const bool has_number = byte_count >= HEADER_BYTES && declared <= NUMBER_MAX;
+    if (has_number && (byte_count - HEADER_BYTES) / FACET_BYTES >= declared) {
         status = read_binary(builder, declared);
-    } else if (is_text) {
+    } else if (byte_count > 2 && (memcmp(cursor->at, "\xff\xfe", 2) == 0 || memcmp(cursor->at, "\xfe\xff", 2) == 0)) {
+        status = tarn_text_refuse(cursor, TARN_E_MALFORMED, TARN_TEXT_WIDE);
+    } else if (!has_number && begin_as_text(cursor)) {
         status = read_text(builder);
     } else if (byte_count < HEADER_BYTES) {
         status = tarn_text_refuse(cursor, TARN_E_MALFORMED,

@@ -31,16 +31,30 @@ static void skip_line_end(tarn_text_cursor *cursor)
     cursor->line++;
 }
 
+/// Where the line is joined to the next one: a backslash and, behind it, blanks at most. @return its end; NULL: it
+/// isn't
+static const char *joint_at(const tarn_text_cursor *cursor)
+{
+    const char *end = cursor->at + 1;
+    if (*cursor->at != '\\') {
+        return NULL;
+    }
+    while (end < cursor->end && is_blank(*end)) {
+        end++;
+    }
+    return end < cursor->end && (*end == '\n' || *end == '\r') ? end : NULL;
+}
+
 /// Past blanks, comments and joined line ends. @return false at the end of the line or of the text
 static bool skip_blanks(tarn_text_cursor *cursor)
 {
     while (cursor->at < cursor->end) {
-        const char c = *cursor->at;
+        const char c = *cursor->at, *joint = joint_at(cursor);
         if (is_line_end(cursor)) {
             return false;
         }
-        if (c == '\\' && cursor->end - cursor->at > 1 && (cursor->at[1] == '\n' || cursor->at[1] == '\r')) {
-            cursor->at++;
+        if (joint != NULL) {
+            cursor->at = joint;
             skip_line_end(cursor);
         } else if (is_blank(c)) {
             cursor->at++;
@@ -62,7 +76,8 @@ tarn_text_word tarn_text_next(tarn_text_cursor *cursor)
         return word;
     }
     word.text = cursor->at;
-    while (cursor->at < cursor->end && !is_blank(*cursor->at) && !is_line_end(cursor)) {
+    while (cursor->at < cursor->end && !is_blank(*cursor->at) && !is_line_end(cursor) && joint_at(cursor) == NULL &&
+           (cursor->comment == 0 || *cursor->at != cursor->comment)) {
         cursor->at++;
     }
     word.bytes = (size_t)(cursor->at - word.text);
@@ -94,6 +109,48 @@ tarn_text_word tarn_text_next_of_all(tarn_text_cursor *cursor)
 bool tarn_text_is(tarn_text_word word, const char *text)
 {
     return word.bytes == strlen(text) && memcmp(word.text, text, word.bytes) == 0;
+}
+
+bool tarn_text_is_in_any_case(tarn_text_word word, const char *text)
+{
+    bool is_same = word.bytes == strlen(text);
+    for (size_t i = 0; i < word.bytes && is_same; i++) {
+        const char c = word.text[i];
+        is_same = (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) == text[i];
+    }
+    return is_same;
+}
+
+// ---- the beginning ----
+
+/// Whether every other byte is zero at least: no character that a text begins with has one in UTF-8.
+static bool is_wide(const uint8_t *text, size_t bytes)
+{
+    const uint8_t first = bytes > 1 ? text[0] : 1, second = bytes > 1 ? text[1] : 1;
+    const bool has_mark = (first == 0xff && second == 0xfe) || (first == 0xfe && second == 0xff);
+    return has_mark || (first == 0) != (second == 0) ||
+           (bytes > 3 && first == 0 && second == 0 && (text[2] != 0 || text[3] != 0));
+}
+
+const char *tarn_text_begin_at(const char *text, size_t *bytes)
+{
+    if (is_wide((const uint8_t *)text, *bytes)) {
+        return NULL;
+    }
+    const size_t mark = *bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    *bytes -= mark;
+    return text + mark;
+}
+
+tarn_status tarn_text_begin(tarn_text_cursor *cursor)
+{
+    size_t bytes = (size_t)(cursor->end - cursor->at);
+    const char *at = tarn_text_begin_at(cursor->at, &bytes);
+    if (at == NULL) {
+        return tarn_text_refuse(cursor, TARN_E_MALFORMED, TARN_TEXT_WIDE);
+    }
+    cursor->at = at;
+    return TARN_OK;
 }
 
 // ---- numbers ----

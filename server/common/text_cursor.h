@@ -29,6 +29,14 @@ typedef struct tarn_text_shown {
     char text[TARN_TEXT_WORD_SHOWN + 8];
 } tarn_text_shown;
 
+/// At the beginning of a text: past the byte-order mark of UTF-8, which editors on Windows write.
+/// @return TARN_OK, or TARN_E_MALFORMED: it is UTF-16 or UTF-32, with the sentence
+tarn_status tarn_text_begin(tarn_text_cursor *cursor);
+
+/// The same for a text that another reader goes on with. @return NULL: TARN_TEXT_WIDE
+const char *tarn_text_begin_at(const char *text, size_t *bytes);
+#define TARN_TEXT_WIDE "found text in UTF-16 or UTF-32, allowed is UTF-8: save it as that" ///< for sentences
+
 /// The next word of this line. A backslash at the end of a line joins it to the next one.
 tarn_text_word tarn_text_next(tarn_text_cursor *cursor);
 
@@ -39,6 +47,7 @@ tarn_text_word tarn_text_next_of_all(tarn_text_cursor *cursor);
 bool tarn_text_next_line(tarn_text_cursor *cursor);
 
 bool tarn_text_is(tarn_text_word word, const char *text);
+bool tarn_text_is_in_any_case(tarn_text_word word, const char *text); ///< text in small letters
 
 /// "..." as found, or "the end of the line" for no word.
 tarn_text_shown tarn_text_show(tarn_text_word word);

@@ -10,6 +10,7 @@
 // cmocka.h needs the four headers above it.
 #include <cmocka.h>
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,10 @@ static void every_form_of_a_face_is_read(void **state)
         CORNERS "f 1/9 2/8 3/7\n",
         CORNERS "f 1//9 2//8 3//7\n",
         CORNERS "f 1/2/3 2/3/4 3/4/5",
+        CORNERS "f 1/ 2// 3/2/\n",
+        CORNERS "f 1//2 2/2 3#of four",
+        CORNERS "f 1 2\\ \t\n 3\\\r",
+        "\xef\xbb\xbf" CORNERS "f 1 2 3\n",
         CORNERS "f -4 -3 -2\nv 7 7 7\n",
         CORNERS "f\t-4/-1/-1   2//1 \t+3 \r\n",
         "# one\r\nmtllib a.mtl\r\no thing\r\nv 0 0 0 1.0\r\nv 1 0 0 0.5 0.5 0.5\r\nvn 1 0 0\r\nvt 0 0\r\nv 1 1 0\r\n"
@@ -58,7 +63,8 @@ static void every_form_of_a_face_is_read(void **state)
     }
 }
 
-static void polygons_become_fans(void **state)
+/// Those that have one, from their first corner.
+static void convex_polygons_become_fans(void **state)
 {
     (void)state;
     static const uint32_t wanted[] = {0, 1, 2, 0, 2, 3, 0, 3, 4, 1, 2, 3};
@@ -102,9 +108,11 @@ static void malformed_obj_is_refused(void **state)
         {CORNERS "f 1 2 99999999999999999999999\n", "in a face"},
         {CORNERS "f 1 2 3.5\n", "found \"3.5\" in a face"},
         {CORNERS "f 1 2 x\n", "found \"x\" in a face, allowed are V, V/T, V//N and V/T/N"},
-        {CORNERS "f 1/ 2 3\n", "found \"1/\""},
-        {CORNERS "f 1// 2 3\n", "found \"1//\""},
-        {CORNERS "f 1/2/ 2 3\n", "found \"1/2/\""},
+        {CORNERS "f 1/// 2 3\n", "found \"1///\""},
+        {CORNERS "f 1/x 2 3\n", "found \"1/x\""},
+        {CORNERS "f 1/2x 2 3\n", "found \"1/2x\""},
+        {"\xff\xfev\0", "found text in UTF-16 or UTF-32, allowed is UTF-8"},
+        {"\xef\xbb", "found no triangles"},
         {CORNERS "f 1/2/3/4 2 3\n", "found \"1/2/3/4\""},
         {CORNERS "f /1 2 3\n", "found \"/1\""},
     };
@@ -117,17 +125,16 @@ static void malformed_obj_is_refused(void **state)
 static void too_many_triangles_are_refused(void **state)
 {
     (void)state;
-    // One face with many corners: a fan that goes on and on.
-    const size_t corners = TARN_MESH_TRIANGLES_MAX + 3;
-    char *text = malloc(sizeof CORNERS + 2 * corners + 8), *at = text;
+    const size_t faces = TARN_MESH_TRIANGLES_MAX / 2 + 1;
+    char *text = malloc(sizeof CORNERS + 10 * faces + 1), *at = text;
     assert_non_null(text);
-    at = stpcpy(at, CORNERS "f");
-    for (size_t i = 0; i < corners; i++) {
-        at = stpcpy(at, i % 2 ? " 1" : " 2");
+    at = stpcpy(at, CORNERS);
+    for (size_t i = 0; i < faces; i++) {
+        at = stpcpy(at, "f 1 2 3 4\n");
     }
     mesh_expect_refusal(TARN_MESH_FORMAT_OBJ, text, (size_t)(at - text), TARN_E_LIMIT,
-                        "line 5: found more than 1048576 triangles, allowed are 1048576");
-    at[-2] = '\0';
+                        "line 524293: found more than 1048576 triangles, allowed are 1048576");
+    at[-10] = '\0';
     tarn_mesh mesh = read_obj(text);
     assert_int_equal(mesh.triangle_count, TARN_MESH_TRIANGLES_MAX);
     tarn_mesh_free(&mesh);
@@ -164,7 +171,7 @@ static void numbers_are_read_as_they_are_written(void **state)
 static size_t write_binary_stl(char *bytes, const char *header, uint32_t count, const float *corners_m)
 {
     memset(bytes, 0, 84);
-    memcpy(bytes, header, strnlen(header, 80)); // no zero at the end: the header is a field of 80 bytes
+    memcpy(bytes, header, strlen(header)); // of less than 80 bytes
     memcpy(bytes + 80, &count, 4);
     for (uint32_t i = 0; i < count; i++) {
         char *facet = bytes + 84 + 50 * (size_t)i;
@@ -191,6 +198,22 @@ static void both_forms_of_stl_are_read(void **state)
         "solid\n" FACET("0 0 0", "1 0 0", "1 1 0") "endsolid\nsolid b\n" FACET("0 0 0", "1 1 0", "0 1 0") "endsolid";
     mesh = mesh_expect_read(TARN_MESH_FORMAT_STL, two, strlen(two));
     mesh_expect_square(&mesh);
+    // Without an end, in capitals, behind blanks and a mark; with Windows' and old Macs' line ends.
+    char text[sizeof SOLID + 8] = "\xef\xbb\xbf\r\n \t\f";
+    const size_t before = strlen(text);
+    for (const char *c = SOLID; strcmp(c, "endsolid a name\n") != 0; c++) {
+        text[before + (size_t)(c - SOLID)] = *c == '\n' ? '\r' : (char)toupper(*c);
+    }
+    mesh = mesh_expect_read(TARN_MESH_FORMAT_STL, text, strlen(text));
+    mesh_expect_square(&mesh);
+    // As many bytes behind as some programs leave there.
+    char longer[184 + 200] = "";
+    for (size_t behind = 0; behind <= 200; behind++) {
+        const size_t all = write_binary_stl(longer, behind % 2 == 0 ? "solid" : "", 2, square_m) + behind;
+        memset(longer + 184, behind % 3 == 0 ? ' ' : -1, behind);
+        mesh = mesh_expect_read(TARN_MESH_FORMAT_STL, longer, all);
+        mesh_expect_square(&mesh);
+    }
 }
 
 static void malformed_stl_is_refused(void **state)
@@ -200,7 +223,9 @@ static void malformed_stl_is_refused(void **state)
         const char *text, *part;
     } cases[] = {
         {"solid\nendsolid\n", "found no triangles"},
-        {"solid", "found the end of the file, allowed is \"facet\" or \"endsolid\""},
+        {"solid", "found no triangles"},
+        {SOLID "solid b\nfacet", "found the end of the file, allowed is \"normal\""},
+        {SOLID "solid b\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\n", "the end of the file, allowed is \"vertex\""},
         {"solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0", "found the end of the line for z"},
         {"solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nendloop\n",
          "line 5: found \"endloop\", allowed is \"vertex\""},
@@ -219,14 +244,15 @@ static void malformed_stl_is_refused(void **state)
 static void binary_stl_must_be_as_long_as_it_says(void **state)
 {
     (void)state;
-    char bytes[185];
+    char bytes[184];
     const size_t all = write_binary_stl(bytes, "made by hand", 2, square_m);
     for (size_t cut = 84; cut < all; cut++) {
         mesh_expect_refusal(TARN_MESH_FORMAT_STL, bytes, cut, TARN_E_MALFORMED,
                             "a declared number of 2 triangles, allowed are 184 bytes for so many");
     }
-    bytes[184] = 0;
-    mesh_expect_refusal(TARN_MESH_FORMAT_STL, bytes, all + 1, TARN_E_MALFORMED, "found 185 bytes");
+    write_binary_stl(bytes, "solid made by hand", 2, square_m);
+    mesh_expect_refusal(TARN_MESH_FORMAT_STL, bytes, all - 1, TARN_E_MALFORMED, "found 183 bytes");
+    mesh_expect_refusal(TARN_MESH_FORMAT_STL, "\xff\xfes\0o\0", 6, TARN_E_MALFORMED, "found text in UTF-16");
     memset(bytes + 80, 0xff, 4);
     mesh_expect_refusal(TARN_MESH_FORMAT_STL, bytes, all, TARN_E_MALFORMED,
                         "number of 4294967295 triangles, allowed are 214748364834 bytes");
@@ -407,7 +433,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_of_a_face_is_read),
-        cmocka_unit_test(polygons_become_fans),
+        cmocka_unit_test(convex_polygons_become_fans),
         cmocka_unit_test(malformed_obj_is_refused),
         cmocka_unit_test(too_many_triangles_are_refused),
         cmocka_unit_test(numbers_are_read_as_they_are_written),

@@ -70,13 +70,14 @@ static void all_forms_of_ply_are_read(void **state)
                  "property list uint8 int32 vertex_index\nproperty list uchar float texcoord\nelement edge 1\n"
                  "property int a\nproperty int b\nend_header\n"
                  "0 0 0 nan 255\n1 0 0 1 2\n1 1 0 1 2\n0 1 0 1 2\n4 0 1 2 3 2 0.5 0.5\n0 1\n\n",
+        "\xef\xbb\xbf" PLY_SQUARE,
         "ply\nformat ascii 1.0\rend_header",
     };
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         tarn_mesh mesh = mesh_expect_read(TARN_MESH_FORMAT_PLY, texts[i], strlen(texts[i]));
         mesh_expect_square(&mesh);
     }
-    mesh_expect_refusal(TARN_MESH_FORMAT_PLY, texts[2], strlen(texts[2]), TARN_E_MALFORMED, "found no triangles");
+    mesh_expect_refusal(TARN_MESH_FORMAT_PLY, texts[3], strlen(texts[3]), TARN_E_MALFORMED, "found no triangles");
     for (int is_big = 0; is_big < 2; is_big++) {
         char bytes[1024];
         const size_t count = write_binary_ply(bytes, is_big);
@@ -203,6 +204,9 @@ static void glb_is_read(void **state)
         // Nodes that no scene shows.
         GLB_ASSET "'scene':1,'scenes':[{'nodes':[]},{'nodes':[1]}],'nodes':[{'mesh':0},{'children':[2]},{'mesh':0}],"
                   "'extensionsRequired':['KHR_materials_unlit']," GLB_REST,
+        // Compressed, and as it is, too.
+        GLB_ASSET "'nodes':[{'mesh':0}],'meshes':[{'primitives':[{'attributes':{'POSITION':0},'indices':1,"
+                  "'extensions':{'KHR_draco_mesh_compression':{}}}]}]," GLB_ACCESSORS GLB_VIEWS "}",
         // Of any size, and turned about z by 90 degrees and back.
         GLB_NODE(",'rotation':[0,0,0,7],'scale':[1,1,5],'translation':[0,0,0]"),
         GLB_ASSET "'nodes':[{'rotation':[0,0,1,1],'children':[1]},{'mesh':0,'rotation':[0,0,-1,1]}]," GLB_REST,
@@ -247,6 +251,109 @@ static void nodes_put_meshes_in_their_places(void **state)
     tarn_mesh_free(&mesh);
 }
 
+/// The square, whose node has many of it. @param more  accessors from the third on
+#define GLB_MANY(attributes, more)                                                                                     \
+    GLB_ASSET "'extensionsUsed':['EXT_mesh_gpu_instancing'],'nodes':[{'mesh':0,'translation':[10,0,0],"                \
+              "'extensions':{'EXT_mesh_gpu_instancing':{'attributes':{" attributes "}}}}]," GLB_MESH                   \
+              "'accessors':[{'bufferView':0,'componentType':5126,'type':'VEC3','count':4},"                            \
+              "{'bufferView':1,'componentType':5123,'type':'SCALAR','count':6}" more "]," GLB_VIEWS "}"
+
+/// The square's own bytes as three places, and as three turns: none, 90 and 180 degrees about z.
+static void nodes_have_many_of_a_mesh(void **state)
+{
+    (void)state;
+#define GLB_PLACES ",{'bufferView':0,'componentType':5126,'type':'VEC3','count':3}"
+#define GLB_TURNS ",{'bufferView':0,'componentType':5126,'type':'VEC4','count':3}"
+    static const float wanted[] = {10, 0, 0, 11, 0, 0, 11, 1, 0, 10, 1, 0, 11, 0, 0, 11, 1, 0,
+                                   10, 1, 0, 10, 0, 0, 11, 1, 0, 10, 1, 0, 10, 0, 0, 11, 0, 0};
+    tarn_mesh mesh = read_glb(GLB_MANY("'TRANSLATION':2,'ROTATION':3", GLB_PLACES GLB_TURNS));
+    assert_int_equal(mesh.triangle_count, 6);
+    assert_int_equal(mesh.vertex_count, 12);
+    assert_memory_equal(mesh.vertices_m, wanted, sizeof wanted);
+    tarn_mesh_free(&mesh);
+    mesh = read_glb(GLB_MANY("'SCALE':2", GLB_PLACES)); // flat, but there
+    assert_int_equal(mesh.triangle_count, 6);
+    tarn_mesh_free(&mesh);
+    mesh =
+        read_glb(GLB_ASSET "'extensionsRequired':['KHR_node_visibility','KHR_mesh_quantization'],'nodes':[{'mesh':0},"
+                           "{'extensions':{'KHR_node_visibility':{'visible':false}},'mesh':0,'children':[2]},"
+                           "{'mesh':0}]," GLB_REST);
+    mesh_expect_square(&mesh);
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {GLB_MANY("'TRANSLATION':2,'ROTATION':3",
+                  GLB_PLACES ",{'bufferView':0,'componentType':5126,'type':'VEC4','count':2}"),
+         "EXT_mesh_gpu_instancing.attributes: found 3 and 2 items"},
+        {GLB_MANY("", ""), "EXT_mesh_gpu_instancing.attributes: found none of TRANSLATION, ROTATION and SCALE"},
+        {GLB_MANY("'TRANSLATION':1", ""), "accessors[1]: found SCALAR of component type 5123, allowed are VEC3"},
+        {GLB_MANY("'TRANSLATION':9", ""), "attributes.TRANSLATION: found none of the 2 accessors"},
+        {GLB_MANY("'ROTATION':2", GLB_PLACES), "accessors[2]: found VEC3 of component type 5126, allowed are VEC4"},
+    };
+    static char bytes[GLB_BYTES];
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        mesh_expect_refusal(TARN_MESH_FORMAT_GLB, bytes, write_glb(bytes, cases[i].text), TARN_E_MALFORMED,
+                            cases[i].part);
+    }
+}
+
+/// KHR_mesh_quantization: the first 1 of the square, 00 00 80 3f, and what comes behind it, as other numbers.
+static void whole_numbers_are_coordinates(void **state)
+{
+    (void)state;
+#define GLB_WHOLE(type, more)                                                                                          \
+    GLB_ASSET "'extensionsRequired':['KHR_mesh_quantization'],'nodes':[{'mesh':0}]," GLB_MESH                          \
+              "'accessors':[{'bufferView':0,'byteOffset':12,'componentType':" type ",'type':'VEC3','count':4" more     \
+              "},"                                                                                                     \
+              "{'bufferView':1,'componentType':5123,'type':'SCALAR','count':6}]," GLB_VIEWS "}"
+    static const struct {
+        const char *text;
+        float first[6];
+    } cases[] = {
+        {GLB_WHOLE("5120", ""), {0, 0, -128, 63, 0, 0}},
+        {GLB_WHOLE("5120", ",'normalized':true"), {0, 0, -1, (float)(63 / 127.0), 0, 0}},
+        {GLB_WHOLE("5121", ""), {0, 0, 128, 63, 0, 0}},
+        {GLB_WHOLE("5121", ",'normalized':true"), {0, 0, (float)(128 / 255.0), (float)(63 / 255.0), 0, 0}},
+        {GLB_WHOLE("5122", ""), {-32768, 16256, 0, 0, 0, 0}},
+        {GLB_WHOLE("5122", ",'normalized':true"), {-1, (float)(16256 / 32767.0), 0, 0, 0, 0}},
+        {GLB_WHOLE("5123", ""), {32768, 16256, 0, 0, 0, 0}},
+        {GLB_WHOLE("5123", ",'normalized':true"), {(float)(32768 / 65535.0), (float)(16256 / 65535.0), 0, 0, 0, 0}},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        static char bytes[GLB_BYTES];
+        const size_t count = write_glb(bytes, cases[i].text);
+        if (i >= 4) {
+            memset(bytes + count - 60 + 12, 0, 1);
+            bytes[count - 60 + 13] = (char)0x80; // 00 80 80 3f
+        }
+        tarn_mesh mesh = mesh_expect_read(TARN_MESH_FORMAT_GLB, bytes, count);
+        assert_memory_equal(mesh.vertices_m, cases[i].first, sizeof cases[i].first);
+        tarn_mesh_free(&mesh);
+    }
+}
+
+static void strips_and_fans_are_triangles(void **state)
+{
+    (void)state;
+#define GLB_MODE(mode, more)                                                                                           \
+    GLB_ASSET "'nodes':[{'mesh':0" more "}],'meshes':[{'primitives':[{'attributes':{'POSITION':0},'mode':" mode        \
+              "}]}]," GLB_ACCESSORS GLB_VIEWS "}"
+    static const struct {
+        const char *text;
+        uint32_t triangles[6];
+    } cases[] = {
+        {GLB_MODE("5", ""), {0, 1, 2, 1, 3, 2}},
+        {GLB_MODE("6", ""), {1, 2, 0, 2, 3, 0}},
+        {GLB_MODE("5", ",'scale':[-1,1,1]"), {2, 1, 0, 2, 3, 1}},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        tarn_mesh mesh = read_glb(cases[i].text);
+        assert_int_equal(mesh.triangle_count, 2);
+        assert_memory_equal(mesh.triangles, cases[i].triangles, sizeof cases[i].triangles);
+        tarn_mesh_free(&mesh);
+    }
+}
+
 static void malformed_glb_is_refused(void **state)
 {
     (void)state;
@@ -280,8 +387,19 @@ static void malformed_glb_is_refused(void **state)
         {GLB_NODE(",'matrix':[1,0,0,0, 0,1,0,0, 0,0,1,0]"), "nodes[0].matrix", TARN_OK},
         {GLB_NODE(",'scale':[1e9,1,1]"), "vertex 1: found 1e+09 for x, allowed is a number from -100000", TARN_OK},
         {GLB_NODE(",'scale':[1e308,1,1],'translation':[1e308,0,0]"), "for x, allowed is", TARN_OK},
-        {GLB_PRIMITIVE("'attributes':{'POSITION':0},'mode':5"), "meshes[0].primitives[0].mode: found 5, allowed is 4",
-         TARN_OK},
+        {GLB_PRIMITIVE("'attributes':{'POSITION':0},'mode':3"),
+         "meshes[0].primitives[0].mode: found 3, allowed are 4 to 6, triangles", TARN_OK},
+        // Compressed, and the file doesn't say that it has to be known; it needn't be where all is there as it is.
+        {GLB_ASSET "'extensionsUsed':['KHR_draco_mesh_compression'],'nodes':[{'mesh':0}],'meshes':[{'primitives':[{"
+                   "'attributes':{'POSITION':0},'extensions':{'KHR_draco_mesh_compression':{'bufferView':0}}}]}],"
+                   "'accessors':[{'componentType':5126,'type':'VEC3','count':3}]," GLB_VIEWS "}",
+         "meshes[0].primitives[0]: found KHR_draco_mesh_compression", TARN_OK},
+        {GLB_ASSET "'nodes':[{'mesh':0}]," GLB_MESH GLB_ACCESSORS
+                   "'buffers':[{'byteLength':60},{'byteLength':60}],'bufferViews':[{'buffer':1,'byteLength':48,"
+                   "'extensions':{'EXT_meshopt_compression':{'buffer':0}}}]}",
+         "bufferViews[0]: found EXT_meshopt_compression", TARN_OK},
+        {GLB_ASSET "'extensionsRequired':['EXT_something_else']," GLB_REST,
+         "extensionsRequired[0]: found EXT_something_else, allowed are KHR_mesh_quantization", TARN_OK},
         {GLB_PRIMITIVE("'attributes':{'POSITION':0},'targets':[]"), ".targets: found morph targets", TARN_OK},
         {GLB_PRIMITIVE("'attributes':{}"), "meshes[0].primitives[0].attributes: found no POSITION", TARN_OK},
         {GLB_PRIMITIVE("'attributes':{'POSITION':1}"),
@@ -359,6 +477,9 @@ int main(void)
         cmocka_unit_test(malformed_ply_is_refused),
         cmocka_unit_test(glb_is_read),
         cmocka_unit_test(nodes_put_meshes_in_their_places),
+        cmocka_unit_test(nodes_have_many_of_a_mesh),
+        cmocka_unit_test(whole_numbers_are_coordinates),
+        cmocka_unit_test(strips_and_fans_are_triangles),
         cmocka_unit_test(malformed_glb_is_refused),
         cmocka_unit_test(glb_must_be_as_long_as_it_says),
     };
