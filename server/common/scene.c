@@ -8,6 +8,7 @@
 //                                                          scene_assets.c: files, distance fields
 #include "server/common/scene.h"
 #include "server/common/scene/scene_draft.h"
+#include "server/common/text_cursor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,6 +96,11 @@ static tarn_status read_json(scene_reader *r, const char *name, const char *text
     snprintf(d->scene.name, sizeof d->scene.name, "%s", name);
     snprintf(d->scene.title, sizeof d->scene.title, "%s", name);
     json_error_t error;
+    text = tarn_text_begin_at(text, &text_bytes);
+    if (text == NULL) {
+        scene_refuse(r, TARN_E_MALFORMED, "", TARN_TEXT_WIDE);
+        return r->status;
+    }
     json_t *json = json_loadb(text, text_bytes, JSON_REJECT_DUPLICATES, &error);
     if (json == NULL && is_blank(text, text_bytes)) {
         scene_refuse(r, TARN_E_MALFORMED, "", "the file is empty");

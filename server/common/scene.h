@@ -145,7 +145,8 @@ bool tarn_scene_name_valid(const char *name);
 
 /// What a person's argument means: a path to a scene file, or the name of a scene ("dam-break") in `directory`; NULL
 /// means the scenes that came with the program.
-/// @return TARN_OK or TARN_E_NOT_FOUND, with the names there are in `why`, or what is wrong with the directory
+/// @return TARN_OK: reading it says the rest; or TARN_E_NOT_FOUND, with the names there are in `why`, or what is wrong
+/// with the directory
 tarn_status tarn_scene_resolve(const char *argument, const char *directory, char *path, size_t path_bytes, char *why,
                                size_t why_bytes);
 

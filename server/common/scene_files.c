@@ -21,10 +21,14 @@ bool tarn_scene_name_valid(const char *name)
     return bytes > 0 && name[bytes] == '\0' && bytes <= TARN_NAME_BYTES_MAX;
 }
 
-static bool is_directory(const char *path)
+/// @return 0, or why there is none that can be read, as errno says it
+static int directory_error(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && access(path, R_OK | X_OK) == 0;
+    if (stat(path, &status) != 0) {
+        return errno;
+    }
+    return !S_ISDIR(status.st_mode) ? ENOTDIR : access(path, R_OK | X_OK) != 0 ? errno : 0;
 }
 
 /// The directory of the running executable, without a slash at the end.
@@ -44,13 +48,13 @@ static bool executable_directory(char *path, size_t path_bytes)
 }
 
 /// Says why there is no directory.
-static void say_no_directory(const char *by, const char *directory, char *why, size_t why_bytes)
+static void say_no_directory(const char *by, const char *directory, int error, char *why, size_t why_bytes)
 {
     if (why == NULL || why_bytes == 0) {
         return;
     }
     if (by != NULL) {
-        snprintf(why, why_bytes, "%s names %.160s, which cannot be read", by, directory);
+        snprintf(why, why_bytes, "%s names %.160s, which cannot be read: %s", by, directory, strerror(error));
     } else {
         snprintf(why, why_bytes, "the scenes that come with Tarn are not in %.120s; TARN_SCENES names another folder",
                  directory);
@@ -73,12 +77,16 @@ tarn_status tarn_scene_directory(const char *option, char *path, size_t path_byt
         strcat(beside, SCENE_SHARE);
     }
     const char *candidate = named != NULL ? named : beside;
-    const char *found = !is_directory(candidate) ? NULL : option != NULL ? option : realpath(candidate, real);
+    const int error = directory_error(candidate);
+    const char *found = error != 0 ? NULL : option != NULL ? option : realpath(candidate, real);
     if (found != NULL && strlen(found) < path_bytes) {
         strcpy(path, found);
         return TARN_OK;
     }
-    say_no_directory(named == NULL ? NULL : option != NULL ? "--scenes" : "TARN_SCENES", candidate, why, why_bytes);
+    say_no_directory(named == NULL    ? NULL
+                     : option != NULL ? "--scenes"
+                                      : "TARN_SCENES",
+                     candidate, error, why, why_bytes);
     return TARN_E_NOT_FOUND;
 }
 
@@ -153,6 +161,13 @@ static void say_not_found(const char *argument, const char *directory, char *why
     tarn_make_printable(why);
 }
 
+/// Whether a file is there, or may be: where the system says anything else than that there is none, so does who reads
+/// it.
+static bool may_be_there(const char *path)
+{
+    return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 tarn_status tarn_scene_resolve(const char *argument, const char *directory, char *path, size_t path_bytes, char *why,
                                size_t why_bytes)
 {
@@ -171,7 +186,7 @@ tarn_status tarn_scene_resolve(const char *argument, const char *directory, char
         return TARN_E_NOT_FOUND;
     }
     // A bare name means the shipped scene; a file of that name here is meant only when its path says so.
-    if (!is_name && access(path, F_OK) == 0) {
+    if (!is_name && may_be_there(path)) {
         return TARN_OK;
     }
     if (!is_name && strchr(argument, '/') == NULL) {
@@ -183,7 +198,7 @@ tarn_status tarn_scene_resolve(const char *argument, const char *directory, char
     }
     if (is_name) {
         bytes = snprintf(path, path_bytes, "%s/%s" SCENE_SUFFIX, directory, name);
-        if (bytes > 0 && (size_t)bytes < path_bytes && access(path, F_OK) == 0) {
+        if (bytes > 0 && (size_t)bytes < path_bytes && may_be_there(path)) {
             return TARN_OK;
         }
     }

@@ -2,6 +2,7 @@
 #include "server/common/tank_scene.h"
 #include "server/common/particles_file.h"
 #include "server/common/scene_json.h"
+#include "server/common/text_cursor.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -540,7 +541,9 @@ tarn_status tarn_tank_scene_write(const tarn_tank_scene *from, tarn_scene_pack *
     w.time_s = (double)from->step * (double)w.desc->dt_s;
     w.body_count = tarn_tank_bodies(from->tank, w.bodies);
     if (tarn_scene_pack_next(from->made_from->bytes, from->made_from->byte_count, &at, &entry)) {
-        w.original = json_loadb((const char *)entry.bytes, entry.byte_count, 0, NULL);
+        size_t byte_count = entry.byte_count;
+        const char *text = tarn_text_begin_at((const char *)entry.bytes, &byte_count);
+        w.original = text != NULL ? json_loadb(text, byte_count, 0, NULL) : NULL;
         w.scene = json_deep_copy(w.original);
     }
     if (w.scene == NULL) {

@@ -2,6 +2,7 @@
 #include "server/gateway/config_file.h"
 #include "server/common/file_bytes.h"
 #include "server/common/printable.h"
+#include "server/common/text_cursor.h"
 #include "server/gateway/option_value.h"
 
 #include <jansson.h>
@@ -84,8 +85,11 @@ tarn_status tarn_config_read(const char *bytes, size_t byte_count, const char *o
 {
     json_error_t error;
     tarn_status status = TARN_E_MALFORMED;
-    json_t *root = json_loadb(bytes, byte_count, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL) {
+    bytes = tarn_text_begin_at(bytes, &byte_count);
+    json_t *root = bytes != NULL ? json_loadb(bytes, byte_count, JSON_REJECT_DUPLICATES, &error) : NULL;
+    if (bytes == NULL) {
+        snprintf(why, sizeof(tarn_text), "%.250s: " TARN_TEXT_WIDE, origin);
+    } else if (root == NULL) {
         snprintf(why, sizeof(tarn_text), "%.250s:%d:%d: %s", origin, error.line, error.column, error.text);
     } else {
         status = set_all(root, origin, options, why);

@@ -1,12 +1,14 @@
 // Begin at scene_doubts_tell.
 #include "server/tool/scene_doubts.h"
 #include "server/common/mesh_file.h"
+#include "server/common/mesh_surface.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SAMPLES = 24 };             ///< of liquid, along each axis
+static const double LARGE = 20.0;  ///< times as large as a tank no mesh is meant to be
 static const double MOSTLY = 0.75; ///< so much of a block is expected to be there: less is a shore
 
 typedef struct doubts {
@@ -66,9 +68,26 @@ static double thickness_m(const doubts *d, const tarn_shape *shape)
     }
 }
 
+/// Files tell no units. The field of a mesh is too coarse, too, to be told apart in a tank that is so much smaller.
+static void doubt_units(const doubts *d, uint32_t number)
+{
+    const tarn_solid *solid = &d->tank->solids[number];
+    double low[3], high[3], mesh_m = 0.0, tank_m = 0.0;
+    tarn_shape_bounds_m(&solid->shape, &solid->pose, d->tank->fields, low, high);
+    for (int a = 0; a < 3; a++) {
+        mesh_m = fmax(mesh_m, high[a] - low[a]);
+        tank_m = fmax(tank_m, d->size_m[a]);
+    }
+    if (solid->shape.kind == TARN_SHAPE_FIELD && mesh_m > LARGE * tank_m) {
+        fprintf(d->file, "%ssolids[%u] is %.4g m large, and the tank %.4g m: is 1 in its file 1 m or 1 mm?\n",
+                d->before, number, mesh_m, tank_m);
+    }
+}
+
 static void doubt_solid(const doubts *d, uint32_t number)
 {
     const tarn_solid *solid = &d->tank->solids[number];
+    doubt_units(d, number);
     if (solid->shape.inverted != 0) {
         return;
     }
@@ -85,55 +104,22 @@ static void doubt_solid(const doubts *d, uint32_t number)
 
 // ---------------------------------------------------------------------------------------------------------- meshes
 
-/// An edge of a triangle by its ends' places, the lesser first: corners at one place are one, whatever their index.
-typedef struct mesh_edge {
-    float end[2][3];
-} mesh_edge;
-
-static int compare_edges(const void *a, const void *b)
+/// What was turned round in a mesh, and what is guessed of it since it has no inside.
+static void doubt_mesh(const doubts *d, const char *name, tarn_mesh *mesh)
 {
-    return memcmp(a, b, sizeof(mesh_edge));
-}
-
-static mesh_edge edge_between(const tarn_mesh *mesh, uint32_t from, uint32_t to)
-{
-    mesh_edge edge;
-    for (int i = 0; i < 3; i++) { // + 0: a zero has one sign
-        edge.end[0][i] = mesh->vertices_m[3 * (size_t)from + (size_t)i] + 0.0F;
-        edge.end[1][i] = mesh->vertices_m[3 * (size_t)to + (size_t)i] + 0.0F;
+    tarn_mesh_surface surface;
+    char amiss[TARN_MESH_FILE_WHY_BYTES];
+    if (tarn_mesh_face_one_way(mesh, &surface) != TARN_OK) {
+        return;
     }
-    if (memcmp(edge.end[0], edge.end[1], sizeof edge.end[0]) > 0) {
-        const mesh_edge other = edge;
-        memcpy(edge.end[0], other.end[1], sizeof edge.end[0]);
-        memcpy(edge.end[1], other.end[0], sizeof edge.end[1]);
+    if (surface.turned > 0) {
+        fprintf(d->file, "%s%s: %u of its %u triangles face against the others; they are turned round\n", d->before,
+                name, surface.turned, mesh->triangle_count);
     }
-    return edge;
-}
-
-/// How many edges an uneven number of triangles has. @return 0 too where there is no memory to find out
-static uint32_t open_edges(const tarn_mesh *mesh)
-{
-    const size_t most = 3 * (size_t)mesh->triangle_count;
-    mesh_edge *edges = malloc((most > 0 ? most : 1) * sizeof *edges);
-    if (edges == NULL) {
-        return 0;
+    const bool has_inside = surface.one_sided + surface.open_edges + surface.uneven_edges == 0;
+    if (!has_inside && tarn_mesh_surface_tell(&surface, amiss, sizeof amiss)) {
+        fprintf(d->file, "%s%s %s; what is inside is guessed\n", d->before, name, amiss);
     }
-    size_t count = 0;
-    for (size_t i = 0; i < most; i++) {
-        const mesh_edge edge = edge_between(mesh, mesh->triangles[i], mesh->triangles[i % 3 == 2 ? i - 2 : i + 1]);
-        if (memcmp(edge.end[0], edge.end[1], sizeof edge.end[0]) != 0) {
-            edges[count++] = edge;
-        }
-    }
-    qsort(edges, count, sizeof *edges, compare_edges);
-    uint32_t open = 0;
-    for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && compare_edges(&edges[i], &edges[next]) == 0; next++) {
-        }
-        open += (uint32_t)((next - i) & 1);
-    }
-    free(edges);
-    return open;
 }
 
 static void doubt_meshes(const doubts *d, const tarn_scene_pack *pack)
@@ -146,12 +132,7 @@ static void doubt_meshes(const doubts *d, const tarn_scene_pack *pack)
         if (tarn_mesh_format_of(entry.name, &format) &&
             tarn_mesh_bytes_read(entry.name, format, entry.bytes, entry.byte_count, &mesh, why, sizeof why) ==
                 TARN_OK) {
-            const uint32_t open = open_edges(&mesh);
-            if (open > 0) {
-                fprintf(d->file,
-                        "%s%s isn't closed: %u of its edges have no second triangle; what is inside is guessed\n",
-                        d->before, entry.name, open);
-            }
+            doubt_mesh(d, entry.name, &mesh);
             tarn_mesh_free(&mesh);
         }
     }

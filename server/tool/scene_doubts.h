@@ -7,8 +7,9 @@
 
 #include <stdio.h>
 
-/// Writes a line for each doubt: solids that are never in the tank, or thinner than a cell; meshes that aren't closed;
-/// liquid, emitters and drains of which most would lie in solids; fluid that rests, and nothing that moves it.
+/// Writes a line for each doubt: solids that are never in the tank, or thinner than a cell; meshes that have no inside,
+/// or of which triangles were turned round; liquid, emitters and drains of which most would lie in solids; fluid that
+/// rests, and nothing that moves it.
 /// @param before  what each line begins with
 /// @param pack    the scene's files
 void scene_doubts_tell(FILE *file, const char *before, const tarn_scene *scene, const tarn_scene_pack *pack);

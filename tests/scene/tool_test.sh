@@ -307,6 +307,60 @@ says 'odd.json: warning: blocks[0]: 100 % of it lie in solids, where nothing is'
 sed -i 's/hole.obj/whole.obj/' "$folder/odd.json"
 run 0 check "$folder/odd.json"
 [ "$(grep -c warning "$folder/err")" = 3 ] || fail "a closed mesh with two vertices at one place was taken for an open one"
+# Faces against the others are said, and turned round; what has no inside is refused for what it is.
+solid() {
+    echo "{ \"size_m\": [1, 1, 1], \"cell_m\": 0.0625, \"blocks\": [{ \"min_m\": [0, 0, 0], \"max_m\": [0.3, 0.9, 0.9] }]," \
+        "\"solids\": [{ \"shape\": { \"mesh\": { \"file\": \"$1\"${2:-} } }, \"position_m\": [0.3, 0.3, 0.3] }] }" >"$folder/solid.json"
+}
+hash_of() { "$tarn" run -q -s 3 --hash "$1" 2>/dev/null; }
+solid whole.obj
+whole=$(hash_of "$folder/solid.json")
+sed -e 's/^f 5 8 9$/f 9 8 5/;s/^f 8 7 9$/f 9 7 8/;s/^f 1 5 6 2$/f 2 6 5 1/' "$folder/whole.obj" >"$folder/turned.obj"
+solid turned.obj
+run 0 check "$folder/solid.json"
+says "solid.json: warning: turned.obj: 4 of its 14 triangles face against the others; they are turned round"
+[ "$(hash_of "$folder/solid.json")" = "$whole" ] || fail "a mesh with turned triangles is another solid"
+sed -e '/^f 5 8 9$/,$d' "$folder/whole.obj" >"$folder/open.obj"
+sed -i '/^f [34]/d' "$folder/open.obj"
+solid open.obj
+run 1 check "$folder/solid.json"
+says "solids[0].shape.mesh.file: open.obj isn't closed: 6 of its edges have no second triangle, one of them at"
+
+# Files of editors on Windows begin with a mark; what is saved as UTF-16 is named, and so is what is meant in millimetres.
+printf '\357\273\277' | cat - "$folder/whole.obj" >"$folder/mark.obj"
+solid mark.obj
+printf '\357\273\277' | cat - "$folder/solid.json" >"$folder/mark.json"
+[ "$(hash_of "$folder/mark.json")" = "$whole" ] || fail "a scene and a mesh with marks are another scene"
+for form in UTF-16 UTF-16LE UTF-16BE UTF-32LE UTF-32BE; do
+    iconv -t "$form" "$folder/solid.json" >"$folder/wide.json"
+    run 1 check "$folder/wide.json"
+    says "wide.json: found text in UTF-16 or UTF-32, allowed is UTF-8: save it as that"
+done
+solid whole.obj ', "scale": 1000'
+run 0 check "$folder/solid.json"
+says 'solid.json: warning: solids[0] is 400 m large, and the tank 1 m: is 1 in its file 1 m or 1 mm?'
+sed -i 's/\[0.3, 0.3, 0.3\]/[-1, -1, -1]/' "$folder/solid.json"
+run 1 check "$folder/solid.json"
+says 'found all liquid within solids, where nothing is: solids[0] (whole.obj) is 400 x 400 x 400 m, the tank 1 x 1 x 1 m; is 1 in the file 1 m or 1 mm?'
+
+# What the system says of a file is said, where it isn't that there is none.
+ln -s loop.json "$folder/loop.json"
+run 1 check "$folder/loop.json"
+says 'loop.json: Too many levels of symbolic links'
+TARN_SCENES=$folder/whole.obj run 1 check dam-break
+says 'whole.obj, which cannot be read: Not a directory'
+mkdir "$folder/closed"
+cp "$folder/small.json" "$folder/closed/in.json"
+cp "$folder/small.json" "$folder/unreadable.json"
+chmod 000 "$folder/closed" "$folder/unreadable.json"
+if [ "$(id -u)" != 0 ]; then # whom all files are open to
+    run 1 check "$folder/closed/in.json"
+    says 'in.json: Permission denied'
+    run 1 check "$folder/unreadable.json"
+    says 'unreadable.json: Permission denied'
+fi
+chmod 700 "$folder/closed"
+
 run 0 run -q -s 1 --checkpoint "$folder/odd-state" "$folder/odd.json"
 sed -i 's/^v 0 0 0$/v 0 0.1 0/' "$folder/whole.obj"
 run 1 run -s 2 --resume "$folder/odd-state" "$folder/odd.json"

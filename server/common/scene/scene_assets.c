@@ -4,6 +4,7 @@
 // hidden in it, and where links lead is looked at before anything is opened.
 #include "server/common/file_bytes.h"
 #include "server/common/mesh_file.h"
+#include "server/common/mesh_surface.h"
 #include "server/common/scene/scene_draft.h"
 
 #include <errno.h>
@@ -151,6 +152,11 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
     if (status != TARN_OK) {
         return scene_pass_on(r, status, where, why);
     }
+    tarn_mesh_surface surface;
+    if (tarn_mesh_face_one_way(&mesh, &surface) != TARN_OK) {
+        tarn_mesh_free(&mesh);
+        return scene_refuse(r, TARN_E_MEMORY, where, "out of memory");
+    }
     for (size_t i = 0; i < 3 * (size_t)mesh.vertex_count; i++) {
         mesh.vertices_m[i] *= (float)shape->scale;
     }
@@ -160,6 +166,10 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
     float spacing_m = tarn_voxelize_spacing_m(&mesh, (uint32_t)nodes, MARGIN_CELLS);
     status = tarn_voxelize_mesh(&mesh, spacing_m, MARGIN_CELLS, field, why, sizeof why);
     tarn_mesh_free(&mesh);
+    char amiss[TARN_MESH_FILE_WHY_BYTES];
+    if (status == TARN_E_MALFORMED && tarn_mesh_surface_tell(&surface, amiss, sizeof amiss)) {
+        return scene_refuse(r, TARN_E_LIMIT, where, "%s %s; allowed are closed meshes", shape->file, amiss);
+    }
     return status == TARN_OK || scene_pass_on(r, status, where, why);
 }
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool read_title(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
@@ -333,6 +334,51 @@ bool scene_fit_cells(scene_reader *r, scene_draft *d)
     return true;
 }
 
+/// There would be liquid, were it not for the solids: says which of them is the largest, and how large it is. Files
+/// tell no units, so that what was meant in millimetres swallows whole tanks.
+static bool refuse_swallowed(scene_reader *r, const scene_draft *d, const char *where)
+{
+    const tarn_tank_desc *tank = &d->scene.tank;
+    double size_m[3] = {0.0, 0.0, 0.0}, most = -1.0;
+    uint32_t which = 0;
+    for (uint32_t i = 0; i < tank->solid_count; i++) {
+        const tarn_solid *solid = &tank->solids[i];
+        double low[3], high[3];
+        tarn_shape_bounds_m(&solid->shape, &solid->pose, tank->fields, low, high);
+        const double volume = (high[0] - low[0]) * (high[1] - low[1]) * (high[2] - low[2]);
+        const double room = solid->shape.inverted != 0 ? INFINITY : volume; // outside of it all is solid
+        if (room > most) {
+            most = room;
+            which = i;
+            for (int a = 0; a < 3; a++) {
+                size_m[a] = high[a] - low[a];
+            }
+        }
+    }
+    const char *mesh = d->solids[which].shape.kind == SHAPE_MESH ? d->solids[which].shape.file : NULL;
+    return scene_refuse(r, TARN_E_LIMIT, where,
+                        "found all liquid within solids, where nothing is: solids[%u]%s%s%s is %.6g x %.6g x %.6g m%s, "
+                        "the tank %.6g x %.6g x %.6g m%s",
+                        which, mesh != NULL ? " (" : "", mesh != NULL ? mesh : "", mesh != NULL ? ")" : "", size_m[0],
+                        size_m[1], size_m[2], tank->solids[which].shape.inverted != 0 ? ", solid outside" : "",
+                        d->size_m[0], d->size_m[1], d->size_m[2],
+                        mesh != NULL ? "; is 1 in the file 1 m or 1 mm? \"scale\": 0.001 reads it as millimetres" : "");
+}
+
+/// What the scene would hold without its solids.
+static uint64_t particles_without_solids(const scene_draft *d)
+{
+    tarn_tank_desc *bare = malloc(sizeof *bare);
+    uint64_t particles = 0;
+    if (bare != NULL) {
+        *bare = d->scene.tank;
+        bare->solid_count = 0;
+        particles = tarn_tank_desc_particles(bare);
+    }
+    free(bare);
+    return particles;
+}
+
 bool scene_fit_particles(scene_reader *r, scene_draft *d)
 {
     const tarn_tank_desc *tank = &d->scene.tank;
@@ -349,6 +395,9 @@ bool scene_fit_particles(scene_reader *r, scene_draft *d)
     uint64_t particles = tarn_tank_desc_particles(tank);
     uint32_t max = tank->particles_max != 0 ? tank->particles_max : TARN_TANK_PARTICLES_MAX;
     if (particles == 0 && tank->emitter_count == 0 && d->particle_file_count == 0) {
+        if (tank->solid_count > 0 && particles_without_solids(d) > 0) {
+            return refuse_swallowed(r, d, where);
+        }
         return scene_refuse(r, TARN_E_LIMIT, where,
                             "found %s too thin to hold a particle, or outside the tank; allowed is at least one, with "
                             "cells of %.9g m",

@@ -2,6 +2,7 @@
 // that a wrong field leaves all as it was.
 #include "server/tool/kinect/kinect_calibration.h"
 #include "server/common/file_bytes.h"
+#include "server/common/text_cursor.h"
 #include "server/tool/kinect/motion_wall.h"
 
 #include <errno.h>
@@ -75,9 +76,13 @@ static json_t *load(const char *path, char reason[REASON_BYTES], tarn_status *st
         return NULL;
     }
     json_error_t error;
-    json_t *root = json_loadb(text, byte_count, JSON_REJECT_DUPLICATES, &error);
+    const char *at = tarn_text_begin_at(text, &byte_count);
+    json_t *root = at != NULL ? json_loadb(at, byte_count, JSON_REJECT_DUPLICATES, &error) : NULL;
     free(text);
-    if (root == NULL) {
+    if (at == NULL) {
+        *status = TARN_E_MALFORMED;
+        snprintf(reason, REASON_BYTES, "%.150s: " TARN_TEXT_WIDE, path);
+    } else if (root == NULL) {
         *status = TARN_E_MALFORMED;
         snprintf(reason, REASON_BYTES, "%.150s: line %d: %.140s", path, error.line, error.text);
     }
