@@ -3,7 +3,7 @@
 // one that is gone back with has: it is fetched again, and what is the same stays.
 import type { SolidFile } from "./render/solids.js";
 import { readSolids, type Solid } from "./state/scene-solids.js";
-import { readObj, readPgm } from "./state/solid-files.js";
+import { readPgm } from "./state/solid-files.js";
 
 export interface SceneLoaderEvents {
   /** A scene's file was read, and is the newest scene's. */
@@ -94,14 +94,9 @@ export class SceneLoader {
 
 async function read(response: Response, file: string, white: number): Promise<SolidFile> {
   try {
-    if (file.endsWith(".obj")) return readObj(await response.text());
-    const bytes = await response.arrayBuffer();
-    if (file.endsWith(".pgm")) return { rows: readPgm(new Uint8Array(bytes), white) };
-    // Few scenes have one of these, so that its reader is fetched only then.
-    if (file.endsWith(".ply")) return (await import("./state/mesh-ply.js")).readPly(new Uint8Array(bytes));
-    if (file.endsWith(".glb")) return (await import("./state/mesh-glb.js")).readGlb(new Uint8Array(bytes));
-    const { STLLoader } = await import("three/addons/loaders/STLLoader.js");
-    return { geometry: new STLLoader().parse(bytes) };
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    if (file.endsWith(".pgm")) return { rows: readPgm(bytes, white) };
+    return (await import("./state/mesh-files.js")).readMesh(file, bytes);
   } catch (error) {
     throw new Error(`${file}: ${(error as Error).message}`);
   }

@@ -1,6 +1,68 @@
+import { readFileSync } from "node:fs";
+import { Vector3 } from "three";
 import { expect, test } from "vitest";
+import { readMesh, readStl } from "../src/state/mesh-files.js";
 import { readGlb } from "../src/state/mesh-glb.js";
 import { readPly } from "../src/state/mesh-ply.js";
+import type { Triangles } from "../src/state/mesh-surface.js";
+
+const MESHES = new URL("../../tests/shapes/meshes/", import.meta.url);
+
+/** Area and volume. */
+function measure({ positions, indices }: Triangles): [number, number] {
+  let [area, volume] = [0, 0];
+  for (let i = 0; i < indices.length; i += 3) {
+    const [a, b, c] = [0, 1, 2].map((k) => {
+      const at = 3 * (indices[i + k] as number);
+      return new Vector3().fromArray(positions, at);
+    }) as [Vector3, Vector3, Vector3];
+    volume += a.dot(b.clone().cross(c)) / 6;
+    area += b.clone().sub(a).cross(c.clone().sub(a)).length() / 2;
+  }
+  return [area, volume];
+}
+
+test("files are read as the server's table says", () => {
+  const cases = readFileSync(new URL("cases.txt", MESHES), "utf8").matchAll(/^(\S+\.\w+) \d+ (\S+) (\S+)$/gm);
+  const names = [...cases].map(([, name = "", area, volume]) => {
+    const found = measure(readMesh(name, readFileSync(new URL(name, MESHES))));
+    expect(found[0], `${name}: its area`).toBeCloseTo(Number(area), 4);
+    expect(found[1], `${name}: its volume`).toBeCloseTo(Number(volume), 4);
+    return name;
+  });
+  expect(names).toHaveLength(7);
+});
+
+/** The square's two triangles as bytes, whose header begins as texts do. */
+function binaryStl(behind: number): Uint8Array {
+  const view = new DataView(new ArrayBuffer(84 + 2 * 50 + behind));
+  const all = new Uint8Array(view.buffer);
+  all.fill(32, 0, 80).set(bytes("solid square"));
+  view.setUint32(80, 2, true);
+  FAN.forEach((corner, i) => {
+    CORNERS[corner]?.forEach((number, axis) => {
+      view.setFloat32(84 + 50 * Math.floor(i / 3) + 12 + 12 * (i % 3) + 4 * axis, number, true);
+    });
+  });
+  return all;
+}
+
+test("STL is told apart as text and bytes, whatever is around it", () => {
+  const corners = FAN.flatMap((corner) => CORNERS[corner]);
+  for (const behind of [0, 1, 70]) expect([...readStl(binaryStl(behind)).positions]).toEqual(corners);
+  expect(() => readStl(binaryStl(0).subarray(0, 183))).toThrow("ends early");
+  const facet = (word: (text: string) => string): string =>
+    `${word("facet normal nan 0 0\nouter loop\n")}${[0, 1, 2]
+      .map((corner) => `${word("vertex")} ${CORNERS[corner]?.join(" ")}\n`)
+      .join("")}${word("endloop endfacet\n")}`;
+  for (const text of [
+    `solid vertex 1 2 3\n${facet((text) => text)}endsolid\n`,
+    `\ufeff\r\n SOLID\r\n${facet((text) => text.toUpperCase())}`,
+  ])
+    expect([...readStl(bytes(text)).positions]).toEqual(CORNERS.slice(0, 3).flat());
+  expect(() => readStl(bytes("a solid\n"))).toThrow("no STL");
+  expect(() => readStl(bytes("solid\nvertex 0 0 0\n"))).toThrow("ends early");
+});
 
 const CORNERS = [
   [0, 0, 0],
@@ -126,6 +188,39 @@ test("binary glTF becomes triangles, where its nodes stand", () => {
   expect([...two.indices].slice(6)).toEqual(FAN.map((index) => index + 4));
 });
 
+test("a node may have many of its mesh, and a mesh whole numbers for coordinates", () => {
+  // Two places, in the bytes of the square's second and third corner; turns and sizes as they are.
+  const own = { bufferView: 0, componentType: 5126, type: "VEC3" };
+  const triangles = { bufferView: 1, componentType: 5123, type: "SCALAR", count: 6 };
+  const accessors = [{ ...own, count: 4 }, triangles, { ...own, byteOffset: 12, count: 2 }];
+  const many = (attributes: Record<string, number>) => ({
+    nodes: [{ mesh: 0, translation: [10, 0, 0], extensions: { EXT_mesh_gpu_instancing: { attributes } } }],
+  });
+  const placed = readGlb(
+    glb({ ...many({ TRANSLATION: 2 }), accessors, extensionsRequired: ["EXT_mesh_gpu_instancing"] }),
+  );
+  expect(placed.indices).toHaveLength(12);
+  expect([...placed.positions].slice(0, 3)).toEqual([11, 0, 0]);
+  expect([...placed.positions].slice(12, 15)).toEqual([11, 1, 0]);
+  // The triangles' own bytes, 0 1 2 0 2 3 as 16 bits each, as points.
+  const whole = { bufferView: 1, componentType: 5123, type: "VEC3", count: 2 };
+  const meshes = [{ primitives: [{ attributes: { POSITION: 0 }, indices: 1, mode: 5 }] }];
+  const strip = { bufferView: 1, componentType: 5121, type: "SCALAR", count: 3, byteOffset: 1 };
+  const shares = (normalized: boolean) =>
+    readGlb(glb({ nodes: [{ mesh: 0 }], meshes, accessors: [{ ...whole, normalized }, strip] }));
+  expect([...shares(false).positions]).toEqual([0, 1, 2, 0, 2, 3]);
+  expect(shares(true).positions[2]).toBeCloseTo(2 / 65535);
+  const hidden = { mesh: 0, extensions: { KHR_node_visibility: { visible: false } } };
+  expect(readGlb(glb({ nodes: [hidden, { mesh: 0 }] })).indices).toHaveLength(6);
+});
+
+test("strips and fans are triangles", () => {
+  const modes = (mode: number) =>
+    readGlb(glb({ nodes: [{ mesh: 0 }], meshes: [{ primitives: [{ attributes: { POSITION: 0 }, mode }] }] }));
+  expect([...modes(5).indices]).toEqual([0, 1, 2, 1, 3, 2]);
+  expect([...modes(6).indices]).toEqual([1, 2, 0, 2, 3, 0]);
+});
+
 test("glTF that can't be shown as it is meant is refused", () => {
   const nodes = [{ mesh: 0 }];
   expect(() => readGlb(bytes("glTF"))).toThrow("no binary glTF");
@@ -145,10 +240,10 @@ test("glTF that can't be shown as it is meant is refused", () => {
   expect(() => readGlb(glb({ nodes, meshes, accessors: [{ ...accessor, count: 99 }] }))).toThrow(
     "ends early",
   );
-  expect(() => readGlb(glb({ nodes, meshes, accessors: [{ ...accessor, componentType: 5123 }] }))).toThrow(
+  expect(() => readGlb(glb({ nodes, meshes, accessors: [{ ...accessor, componentType: 5125 }] }))).toThrow(
     "type",
   );
-  expect(() => readGlb(glb({ nodes, meshes: [{ primitives: [{ mode: 5 }] }] }))).toThrow("single");
+  expect(() => readGlb(glb({ nodes, meshes: [{ primitives: [{ mode: 1 }] }] }))).toThrow("triangles");
   const few = [
     { ...accessor, count: 3 },
     { bufferView: 1, componentType: 5123, type: "SCALAR", count: 6 },

@@ -35,7 +35,7 @@ test("a scene is fetched once, and each of its files", async () => {
   });
   made.use("pond");
   made.use("pond");
-  await settle();
+  await expect.poll(() => shown.at(-1)?.files).toEqual(["duck.obj"]);
   expect(asked).toEqual(["pond.json", "duck.obj"]);
   expect(shown.at(-1)?.solids.map((solid) => solid.index)).toEqual([0, 1, 2]);
   expect(shown.at(-1)?.files).toEqual(["duck.obj"]);

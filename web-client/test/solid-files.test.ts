@@ -1,23 +1,24 @@
 import { expect, test } from "vitest";
-import { readObj, readPgm } from "../src/state/solid-files.js";
+import { readObj } from "../src/state/mesh-files.js";
+import { readPgm } from "../src/state/solid-files.js";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 test("an OBJ file's faces become triangles", () => {
   const text =
     "# a square\no thing\nv 0 0 0\nv 1 0 0\r\nv 1 1 0\nv 0 1 0.5\nvn 0 0 1\nf 1/1/1 2//1 3 4\nf -4 -2 -1\n";
-  const { positions, indices } = readObj(text);
+  const { positions, indices } = readObj(bytes(text));
   expect([...positions]).toEqual([0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0.5]);
   expect([...indices]).toEqual([0, 1, 2, 0, 2, 3, 0, 2, 3]);
 });
 
 test("an OBJ file that names what it doesn't have is refused", () => {
-  expect(() => readObj("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n")).toThrow("corner 4 of 3");
-  expect(() => readObj("v 0 0 0\nf 1 0 1\n")).toThrow("corner 0");
-  expect(() => readObj("v 0 0 0\nf 1 -2 1\n")).toThrow("corner -2");
-  expect(() => readObj("v 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")).toThrow("three numbers");
-  expect(() => readObj("v 0 0 0\n")).toThrow("no faces");
-  expect(() => readObj("<!doctype html>")).toThrow("no faces");
+  expect(() => readObj(bytes("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n"))).toThrow("corner 4 of 3");
+  expect(() => readObj(bytes("v 0 0 0\nf 1 0 1\n"))).toThrow("corner 0");
+  expect(() => readObj(bytes("v 0 0 0\nf 1 -2 1\n"))).toThrow("corner -2");
+  expect(() => readObj(bytes("v 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"))).toThrow("three numbers");
+  expect(() => readObj(bytes("v 0 0 0\n"))).toThrow("no faces");
+  expect(() => readObj(bytes("<!doctype html>"))).toThrow("no faces");
 });
 
 test("a PGM picture becomes rows of heights", () => {

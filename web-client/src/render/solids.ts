@@ -7,9 +7,9 @@ import type { RoomUniforms } from "../shader/room.js";
 import { tone } from "../shader/tone.js";
 import type { BodyTrack } from "../state/body-track.js";
 import { clipConvex } from "../state/clip-convex.js";
+import type { Triangles } from "../state/mesh-surface.js";
 import type { Vec3 } from "../state/ray.js";
 import type { Solid, SolidShape } from "../state/scene-solids.js";
-import type { Triangles } from "../state/solid-files.js";
 import { LAYER } from "./layers.js";
 import { besideWater, waterBeside } from "./water/beside-water.js";
 
@@ -49,7 +49,7 @@ const ROUND_SEGMENTS = 40;
 const CONVEX: ReadonlySet<string> = new Set(["box", "sphere", "capsule", "cylinder"]);
 
 /** What a solid's file holds, once it has been read. */
-export type SolidFile = Triangles | { geometry: THREE.BufferGeometry } | { rows: number[][] };
+export type SolidFile = Triangles | { rows: number[][] };
 
 export class Solids {
   /** In tank coordinates. */
@@ -323,8 +323,7 @@ function geometryOf(shape: SolidShape, files: ReadonlyMap<string, SolidFile>): T
     case "mesh": {
       const file = files.get(shape.file);
       if (file === undefined || "rows" in file) return null;
-      const geometry = "geometry" in file ? file.geometry.clone() : triangles(file);
-      return geometry.scale(shape.scale, shape.scale, shape.scale);
+      return triangles(file).scale(shape.scale, shape.scale, shape.scale);
     }
   }
 }

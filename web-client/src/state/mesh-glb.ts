@@ -1,6 +1,6 @@
 // Triangles from binary glTF 2.0: those of a scene's nodes where they stand, and nothing of how they look. What the
 // server takes of such a file (server/common/mesh_glb.c), which has checked it before it simulates it.
-import type { Triangles } from "./solid-files.js";
+import type { Triangles } from "./mesh-surface.js";
 
 type Json = Readonly<Record<string, unknown>>;
 /** Rows of three, with what is added behind them. */
@@ -20,6 +20,18 @@ const MAGIC = 0x46546c67;
 const JSON_CHUNK = 0x4e4f534a;
 const BIN_CHUNK = 0x004e4942;
 const DEEP_MAX = 64;
+/** Extensions that are read, or are of how things look. */
+const READ =
+  /_(materials|texture|lights)_|^(KHR_mesh_quantization|EXT_mesh_gpu_instancing|KHR_node_visibility)$/;
+/** Of whole numbers: their bytes, and what stands for 1 where they are shares. */
+const TYPES: Readonly<Record<number, readonly [bytes: number, one: number]>> = {
+  5120: [1, 127],
+  5121: [1, 255],
+  5122: [2, 32767],
+  5123: [2, 65535],
+  5125: [4, 1],
+  5126: [4, 1],
+};
 const HERE: Place = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0];
 
 export function readGlb(bytes: Uint8Array): Triangles {
@@ -63,9 +75,7 @@ class GlbFile {
 
   read(): Mesh {
     const { json, nodes } = this;
-    const required = list(json.extensionsRequired).find(
-      (name) => !/^(KHR_(materials|texture|lights)|EXT_texture)_/.test(String(name)),
-    );
+    const required = list(json.extensionsRequired).find((name) => !READ.test(String(name)));
     if (required !== undefined) throw new Error(`it needs ${String(required)}, which isn't known here`);
     const scene = list(json.scenes)[Number(json.scene ?? 0)];
     const children = new Set(nodes.flatMap((node) => list(object(node).children)));
@@ -80,18 +90,38 @@ class GlbFile {
     if (this.seen.has(number)) throw new Error("a node is there twice");
     this.seen.add(number);
     const node = object(this.nodes[number]);
+    const extensions = object(node.extensions ?? {});
+    if (object(extensions.KHR_node_visibility ?? {}).visible === false) return;
     const place = within(outer, placeOf(node));
     if (node.mesh !== undefined) {
       if (node.skin !== undefined) throw new Error("bones bend its mesh");
       const mesh = object(list(this.json.meshes)[Number(node.mesh)]);
-      for (const primitive of list(mesh.primitives)) this.addPrimitive(object(primitive), place);
+      const many = extensions.EXT_mesh_gpu_instancing;
+      for (const at of many === undefined ? [place] : this.instancesOf(object(many), place))
+        for (const primitive of list(mesh.primitives)) this.addPrimitive(object(primitive), at);
     }
     for (const child of list(node.children)) this.addNode(Number(child), place, depth + 1);
   }
 
+  /** The places of a mesh that a node has many of. */
+  private instancesOf(extension: Json, outer: Place): Place[] {
+    const attributes = object(extension.attributes);
+    const parts = { TRANSLATION: "translation", ROTATION: "rotation", SCALE: "scale" };
+    const found = Object.entries(parts).flatMap(([name, part]) =>
+      attributes[name] === undefined
+        ? []
+        : [{ part, items: this.items(attributes[name], part === "rotation" ? 4 : 3) }],
+    );
+    const count = found[0]?.items.count ?? 0;
+    return Array.from({ length: count }, (_, i) =>
+      within(outer, placeOf(Object.fromEntries(found.map(({ part, items }) => [part, items.item(i)])))),
+    );
+  }
+
   private addPrimitive(primitive: Json, place: Place): void {
     const { positions, indices } = this.mesh;
-    if ((primitive.mode ?? 4) !== 4) throw new Error("its triangles aren't single ones");
+    const mode = Number(primitive.mode ?? 4);
+    if (mode !== 4 && mode !== 5 && mode !== 6) throw new Error("it has something else than triangles");
     const points = this.items(object(primitive.attributes).POSITION, 3);
     const corners = primitive.indices === undefined ? null : this.items(primitive.indices, 1);
     const first = positions.length / 3;
@@ -103,10 +133,18 @@ class GlbFile {
         );
     }
     const isMirrored = determinant(place) < 0;
-    const count = corners?.count ?? points.count;
-    for (let i = 0; i + 2 < count; i += 3) {
+    const all = corners?.count ?? points.count;
+    const count = mode === 4 ? Math.floor(all / 3) : all - 2;
+    for (let i = 0; i < count; i++) {
+      const odd = i % 2;
+      const triangle =
+        mode === 4
+          ? [3 * i, 3 * i + 1, 3 * i + 2]
+          : mode === 5
+            ? [i, i + 1 + odd, i + 2 - odd]
+            : [i + 1, i + 2, 0];
       for (let c = 0; c < 3; c++) {
-        const number = i + (isMirrored ? 2 - c : c);
+        const number = at(triangle, isMirrored ? 2 - c : c);
         const index = corners === null ? number : at(corners.item(number), 0);
         if (index >= points.count) throw new Error(`a triangle names corner ${index} of ${points.count}`);
         indices.push(first + index);
@@ -119,7 +157,7 @@ class GlbFile {
     const accessor = object(list(this.json.accessors)[Number(number)]);
     const view = object(list(this.json.bufferViews)[Number(accessor.bufferView ?? -1)]);
     const type = Number(accessor.componentType);
-    const size = type === 5121 ? 1 : type === 5123 ? 2 : 4;
+    const [size, one] = TYPES[type] ?? [4, 1];
     const stride = Number(view.byteStride ?? components * size);
     const start = Number(view.byteOffset ?? 0) + Number(accessor.byteOffset ?? 0);
     const count = Number(accessor.count);
@@ -137,19 +175,31 @@ class GlbFile {
       )
     )
       throw new Error("it ends early");
-    if (components === 3 ? type !== 5126 : ![5121, 5123, 5125].includes(type))
+    if (components === 1 ? ![5121, 5123, 5125].includes(type) : type === 5125 || !(type in TYPES))
       throw new Error("its numbers are of an unknown type");
+    const share = accessor.normalized === true ? one : 1;
     const item = (i: number): number[] =>
       Array.from({ length: components }, (_, c) => {
         const place = start + i * stride + c * size;
         if (type === 5126) return bin.getFloat32(place, true);
-        return size === 1
-          ? bin.getUint8(place)
-          : size === 2
-            ? bin.getUint16(place, true)
-            : bin.getUint32(place, true);
+        return Math.max(wholeAt(bin, place, type) / share, accessor.normalized === true ? -1 : -Infinity);
       });
     return { count, item };
+  }
+}
+
+function wholeAt(bin: DataView, place: number, type: number): number {
+  switch (type) {
+    case 5120:
+      return bin.getInt8(place);
+    case 5121:
+      return bin.getUint8(place);
+    case 5122:
+      return bin.getInt16(place, true);
+    case 5123:
+      return bin.getUint16(place, true);
+    default:
+      return bin.getUint32(place, true);
   }
 }
 

@@ -1,6 +1,6 @@
 // Triangles from PLY, as text and as bytes in either order: what the server takes of such a file
 // (server/common/mesh_ply.c), which has checked it before it simulates it.
-import type { Triangles } from "./solid-files.js";
+import { addPolygon, type Triangles } from "./mesh-surface.js";
 
 type Take = () => number;
 
@@ -47,8 +47,11 @@ const SAME: Readonly<Record<string, string>> = {
 };
 const HEAD_BYTES_MAX = 65536;
 
-/** Of the vertices x, y, z; of the faces the corners, polygons as fans. */
-export function readPly(bytes: Uint8Array): Triangles {
+const MARK = [0xef, 0xbb, 0xbf];
+
+/** Of the vertices x, y, z; of the faces the corners. */
+export function readPly(whole: Uint8Array): Triangles {
+  const bytes = MARK.every((byte, i) => whole[i] === byte) ? whole.subarray(MARK.length) : whole;
   const head = readHead(bytes);
   const take = head.form === "ascii" ? takeWords(bytes, head.end) : null;
   const view = new DataView(bytes.buffer, bytes.byteOffset + head.end, bytes.byteLength - head.end);
@@ -62,7 +65,7 @@ export function readPly(bytes: Uint8Array): Triangles {
     return valueAt(view, at - size, type, little);
   };
   const positions: number[] = [];
-  const indices: number[] = [];
+  const polygons: number[][] = [];
   for (const element of head.elements) {
     const axes = ["x", "y", "z"].map((axis) => element.properties.findIndex(({ name }) => name === axis));
     if (element.name === "vertex" && axes.some((axis) => axis < 0))
@@ -73,29 +76,24 @@ export function readPly(bytes: Uint8Array): Triangles {
         const count = number(property.countType);
         if (!(Number.isInteger(count) && count >= 0)) throw new Error("a list has no length");
         const isFace = element.name === "face" && /^vertex_ind(ices|ex)$/.test(property.name);
-        if (isFace) takeFan(indices, count, () => number(property.type));
-        else for (let k = 0; k < count; k++) number(property.type);
+        const items: number[] = [];
+        for (let k = 0; k < count; k++) items.push(number(property.type));
+        if (isFace) polygons.push(items);
         return 0;
       });
       if (element.name === "vertex") for (const axis of axes) positions.push(values[axis] as number);
     }
   }
   const count = positions.length / 3;
-  if (indices.length === 0) throw new Error("it has no faces");
+  if (!polygons.some((corners) => corners.length > 2)) throw new Error("it has no faces");
   if (!positions.every(Number.isFinite)) throw new Error("a corner isn't three numbers");
-  const beyond = indices.find((index) => !(Number.isInteger(index) && index >= 0 && index < count));
-  if (beyond !== undefined) throw new Error(`a face names corner ${beyond} of ${count}`);
-  return { positions: new Float32Array(positions), indices: new Uint32Array(indices) };
-}
-
-function takeFan(indices: number[], count: number, take: Take): void {
-  const first = count > 0 ? take() : 0;
-  let before = count > 1 ? take() : 0;
-  for (let i = 2; i < count; i++) {
-    const corner = take();
-    indices.push(first, before, corner);
-    before = corner;
+  const indices: number[] = [];
+  for (const corners of polygons) {
+    const beyond = corners.find((corner) => !(Number.isInteger(corner) && corner >= 0 && corner < count));
+    if (beyond !== undefined) throw new Error(`a face names corner ${beyond} of ${count}`);
+    addPolygon(indices, positions, corners);
   }
+  return { positions: new Float32Array(positions), indices: new Uint32Array(indices) };
 }
 
 function readHead(bytes: Uint8Array): Head {

@@ -1,35 +1,4 @@
-// The files that scenes name: triangles from OBJ, heights from PGM pictures. mesh-ply.ts and mesh-glb.ts have PLY and glTF.
-
-export interface Triangles {
-  /** x y z each, in the file's units. */
-  positions: Float32Array;
-  indices: Uint32Array;
-}
-
-/** Corners and faces of an OBJ file; everything else in it is let be. Faces of more than three corners become fans. */
-export function readObj(text: string): Triangles {
-  const positions: number[] = [];
-  const indices: number[] = [];
-  for (const line of text.split("\n")) {
-    const words = line.trim().split(/\s+/);
-    if (words[0] === "v") positions.push(Number(words[1]), Number(words[2]), Number(words[3]));
-    if (words[0] !== "f") continue;
-    const corners = words.slice(1).map((word) => cornerOf(word, positions.length / 3));
-    for (let i = 2; i < corners.length; i++)
-      indices.push(corners[0] as number, corners[i - 1] as number, corners[i] as number);
-  }
-  if (indices.length === 0) throw new Error("it has no faces");
-  if (!positions.every(Number.isFinite)) throw new Error("a corner isn't three numbers");
-  return { positions: new Float32Array(positions), indices: new Uint32Array(indices) };
-}
-
-/** "7/1/2" counts from 1, "-1" from the last corner backwards. */
-function cornerOf(word: string, count: number): number {
-  const number = Number.parseInt(word, 10);
-  const corner = number < 0 ? count + number : number - 1;
-  if (!(corner >= 0 && corner < count)) throw new Error(`a face names corner ${word} of ${count}`);
-  return corner;
-}
+// Heights from PGM pictures that scenes name.
 
 /** Heights of a PGM picture (P2 or P5): its columns run along x, its rows along z. Black is 0, white is `white`. */
 export function readPgm(bytes: Uint8Array, white: number): number[][] {
