@@ -23,7 +23,8 @@ TILE_FN void push_faces(const smoke_args *args, tile_place place, int axis, floa
     }
 }
 
-/// Warm air is lifted against gravity (Boussinesq); nothing moves at walls. One tile per active tile.
+/// Warm air is lifted against gravity (Boussinesq), what people left too fast calms; nothing moves at walls. One tile
+/// per active tile.
 TILE_KERNEL(smoke_forces, CELL_LANES, smoke_args, forces_box)
 {
     const grid_memory *grid = &args->tank.grid.m;
@@ -37,12 +38,13 @@ TILE_KERNEL(smoke_forces, CELL_LANES, smoke_args, forces_box)
     for (int axis = 0; axis < 3; axis++) {
         float *u = grid->u[axis] + (uint64_t)tile * TILE_CELLS;
         const float force = -0.5f * grid->control->gravity[axis] * grid->control->frac;
+        const float calm = args->m.control->calm_speed, lost = 1.0f - args->m.control->kept;
         FOR_ROWS (x, row, 0, (uint32_t)(planes_of(shape, place, 2) * TILE_EDGE)) {
             const int y = (int)row & 7, z = (int)row >> 3;
             const float *lift = s->lift + box_index(b, (int)x, y, z);
-            const row_f32 pushed_up =
-                row_load(u + row * 8 + x) + force * (row_load(lift) + row_load(lift - stride[axis]));
-            row_store(u + row * 8 + x, row_keep(row_bits_mask(open_faces(shape, place, axis, y, z) >> x), pushed_up));
+            const row_f32 lifted = row_load(u + row * 8 + x) + force * (row_load(lift) + row_load(lift - stride[axis]));
+            const row_f32 calmed = lifted - lost * (lifted - row_clamp(lifted, -calm, calm));
+            row_store(u + row * 8 + x, row_keep(row_bits_mask(open_faces(shape, place, axis, y, z) >> x), calmed));
         }
         if (pushed) {
             push_faces(args, place, axis, u);

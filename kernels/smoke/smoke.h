@@ -31,6 +31,8 @@ typedef struct smoke_control {
     float mixing;            ///< share of the way to its cell's mean that a particle goes
     float cooled, faded;     ///< what is left of heat and smoke
     float sleep_speed;       ///< cells per step; 0: nothing sleeps
+    float calm_speed;        ///< cells per step; of what is faster along an axis,
+    float kept;              ///< this share of the excess is kept in a substep
     float suction;           ///< of drains at their rim, cells per step
     uint32_t open;           ///< 1: the top, 2: the sides too
 } smoke_control;

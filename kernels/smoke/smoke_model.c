@@ -6,6 +6,8 @@
 
 #define AIR_KG_M3 1.2f
 #define SUCTION_M_S 1.0f     ///< of a drain at its rim
+#define CALMING_1_S 1.0      ///< rate at which air that takes too many substeps calms
+#define CALM_SHARE 0.8f      ///< of what fewer substeps carry: what calms gets there within seconds
 #define LIFT_SHOWN_MIN 1e-3f ///< for the range of pressures that are shown
 
 static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
@@ -116,6 +118,14 @@ static float lift_max(const tarn_tank *tank, float expansion, float weight)
     return tile_max2_f32(expansion * most[TARN_SMOKE_HEAT] + tile_abs_f32(weight) * most[TARN_SMOKE_SMOKE], 1e-6f);
 }
 
+/// The speed that half of the substeps carry, and a little less, cells per step: who stirs may take them all, and a few
+/// seconds later the tank costs what it did before. Where there is one substep at most nothing is to be won.
+static float calm_speed(const tarn_tank *tank, float speed_max)
+{
+    const float half = floorf(0.5f * tank->parameters[TARN_SMOKE_SUBSTEPS]);
+    return half >= 1.0f ? tile_min_f32(CALM_SHARE * half * tank->parameters[TARN_SMOKE_CFL], speed_max) : speed_max;
+}
+
 static void begin(tarn_tank *tank, tank_control *control)
 {
     smoke_control *own = (smoke_control *)control;
@@ -139,6 +149,8 @@ static void begin(tarn_tank *tank, tank_control *control)
     own->cooled = decayed((double)p[TARN_SMOKE_COOLING] * dt_s);
     own->faded = decayed((double)p[TARN_SMOKE_FADING] * dt_s);
     own->sleep_speed = p[TARN_SMOKE_SLEEP_SPEED] * desc->dt_s / desc->cell_m;
+    own->calm_speed = calm_speed(tank, control->grid.speed_max);
+    own->kept = decayed(CALMING_1_S * dt_s);
     own->suction = SUCTION_M_S * desc->dt_s / desc->cell_m;
     own->open = (uint32_t)p[TARN_SMOKE_OPEN];
 }

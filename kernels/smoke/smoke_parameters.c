@@ -42,8 +42,10 @@ const tarn_parameter_spec tarn_smoke_parameters[TARN_SMOKE_PARAMETER_COUNT] = {
                                "Cap on pressure iterations, whatever kind."},
     [TARN_SMOKE_CFL] = {"cfl", "CFL", NULL, 2.0f, 0.5f, 2.9f, TARN_PLAYS_CFL, TARN_PARAMETER_IS_SOLVER,
                         "Cells that the fastest air may cross in a substep."},
-    [TARN_SMOKE_SUBSTEPS] = {"substeps_max", "Substeps", NULL, 4.0f, 1.0f, 8.0f, TARN_PLAYS_SUBSTEPS,
-                             TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER, "Cap on substeps in a step."},
+    [TARN_SMOKE_SUBSTEPS] =
+        {"substeps_max", "Substeps", NULL, 4.0f, 1.0f, 8.0f, TARN_PLAYS_SUBSTEPS,
+         TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
+         "Cap on substeps in a step. Air so fast that it takes more than half of them calms within seconds."},
 };
 
 const tarn_carried_spec tarn_smoke_carried_specs[TARN_SMOKE_CARRIED_COUNT] = {

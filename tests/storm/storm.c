@@ -32,7 +32,7 @@ typedef struct storm_jobs {
 
 typedef struct storm_options {
     long seconds, seed, threads;
-    bool is_quick, is_coarse, has_tools;
+    bool is_quick, is_coarse, has_tools, costs;
     const char *scenes[TARN_SCENES_MAX];
     uint32_t scene_count;
 } storm_options;
@@ -150,6 +150,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'o':
         options->has_tools = true;
         return 0;
+    case 'p':
+        options->costs = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (options->scene_count == TARN_SCENES_MAX) {
             argp_error(state, "allowed are at most %d scenes", (int)TARN_SCENES_MAX);
@@ -174,6 +177,21 @@ static void run_threads(storm_jobs *jobs, uint32_t threads)
     }
 }
 
+/// @return scenes that cost too much, or didn't come to their end
+static uint32_t print_costs(const storm_jobs *jobs)
+{
+    uint32_t failed = 0;
+    for (uint32_t i = 0; i < jobs->count; i++) {
+        char what[STORM_WHAT_BYTES];
+        const uint32_t over = storm_cost(&jobs->of[i].scene, what);
+        printf("%-4s %s%s%s\n", over == 0 && what[0] == '\0' ? "ok" : "FAIL", jobs->of[i].scene.name,
+               what[0] != '\0' ? ": " : "", what);
+        failed += over > 0 || what[0] != '\0';
+    }
+    printf("%u scenes, %u failed\n", jobs->count, failed);
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp_option list[] = {
@@ -183,6 +201,7 @@ int main(int argc, char **argv)
         {"quick", 'q', NULL, 0, "a simulated second per scene", 0},
         {"coarse", 'c', NULL, 0, "with cells of twice the size: an eighth of the particles", 0},
         {"tools", 'o', NULL, 0, "people pull, turn, pour, drain and dye, too", 0},
+        {"cost", 'p', NULL, 0, "instead: what a second of each tool costs, over the scene's own worst one", 0},
         {0},
     };
     static const struct argp argp = {
@@ -202,7 +221,9 @@ int main(int argc, char **argv)
                              .check_steps = 10,
                              .tools = options.has_tools};
     int status = EXIT_FAILURE;
-    if (read_scenes(&options, &jobs)) {
+    if (read_scenes(&options, &jobs) && options.costs) {
+        status = print_costs(&jobs) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    } else if (jobs.count > 0) {
         run_threads(&jobs, (uint32_t)options.threads);
         printf("%u scenes, %u failed\n", jobs.count, atomic_load(&jobs.failed));
         status = atomic_load(&jobs.failed) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

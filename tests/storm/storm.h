@@ -105,6 +105,11 @@ bool storm_record(storm_tank *storm);
 /// third one, and looks whether it ends the same. @return false with result->what set
 bool storm_replay(storm_tank *storm);
 
+/// What the strongest use of each tool costs over what the scene costs by itself: prints a row for each.
+/// @param what  empty where it came to its end
+/// @return rows in which a second cost more than twice the scene's own worst one, or more than that after five seconds
+uint32_t storm_cost(const tarn_scene *scene, char what[STORM_WHAT_BYTES]);
+
 /// Puts a scene through a plan, on one thread.
 void storm_run(const tarn_scene *scene, const storm_plan *plan, storm_result *result);
 

@@ -308,13 +308,44 @@ static void bodies_push_the_air(void **state)
     }
 }
 
+/// A vortex keeps its speed by itself: in a flat tank nothing but the grid's own viscosity slows it.
+static void stirred_air_costs_what_it_did_within_seconds(void **state)
+{
+    (void)state;
+    tarn_device *device;
+    tarn_tank_desc desc = smoke_desc(96, 96, 1);
+    tarn_tank_report report;
+    const float c = desc.cell_m;
+    desc.parameters[TARN_SMOKE_GRAVITY] = 0.0f;
+    desc.parameters[TARN_SMOKE_SUBSTEPS] = 2.0f;
+    put_block(&desc, (const float[]){40, 40, 0}, (const float[]){56, 56, 1}, 0.0f);
+    tarn_tank *tank = open_tank(1, &desc, &device);
+    tarn_step_input stir = {.push_count = 1,
+                            .pushes = {{.center_m = {48 * c, 48 * c, 0.5f * c},
+                                        .radius_m = 40 * c,
+                                        .strength = 1.0f,
+                                        .spin_rad_s = {0.0f, 0.0f, TARN_TANK_PUSH_SPEED_MAX_M_S / (20 * c)}}}};
+    act(tank, &stir, 120);
+    tarn_tank_report_light(tank, &report);
+    assert_int_equal(report.substeps, 2);
+    act(tank, NULL, 300);
+    tarn_tank_report_light(tank, &report);
+    assert_int_equal(report.substeps, 1);
+    close_tank(tank, device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pushes_and_vortices_move_the_air), cmocka_unit_test(a_pour_is_coloured_smoke_and_dye_colours),
-        cmocka_unit_test(a_drain_sucks_smoke_in),           cmocka_unit_test(a_pull_gathers_smoke),
-        cmocka_unit_test(a_pull_is_as_strong_in_substeps),  cmocka_unit_test(pulls_together_stay_in_hand),
-        cmocka_unit_test(a_wall_keeps_smoke_out),           cmocka_unit_test(bodies_push_the_air),
+        cmocka_unit_test(pushes_and_vortices_move_the_air),
+        cmocka_unit_test(a_pour_is_coloured_smoke_and_dye_colours),
+        cmocka_unit_test(a_drain_sucks_smoke_in),
+        cmocka_unit_test(a_pull_gathers_smoke),
+        cmocka_unit_test(a_pull_is_as_strong_in_substeps),
+        cmocka_unit_test(pulls_together_stay_in_hand),
+        cmocka_unit_test(a_wall_keeps_smoke_out),
+        cmocka_unit_test(bodies_push_the_air),
+        cmocka_unit_test(stirred_air_costs_what_it_did_within_seconds),
     };
     return cmocka_run_group_tests_name("smoke_acts", tests, NULL, NULL);
 }
