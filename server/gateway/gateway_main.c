@@ -32,6 +32,7 @@
 #include "server/gateway/welcome.h"
 
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -389,8 +390,9 @@ static uint32_t threads_each(const tarn_gateway_options *options)
 
 static tarn_status start_workers(tarn_text why)
 {
-    static char program[4096];
+    static char program[4096], own_scene[TARN_OPTION_TEXT_BYTES_MAX + 1];
     const tarn_gateway_options *options = &gateway.options;
+    snprintf(own_scene, sizeof own_scene, "%s", options->scene);
     if (options->worker != NULL) {
         snprintf(program, sizeof program, "%s", options->worker);
     } else if (beside_program("tarn-worker", program, sizeof program) != TARN_OK) {
@@ -399,6 +401,8 @@ static tarn_status start_workers(tarn_text why)
     tarn_worker_config config = {
         .program = program,
         .scenes = options->scenes,
+        .reads = {tarn_scene_name_valid(options->scene) ? NULL : dirname(own_scene),
+                  gateway.uploads.folder[0] != 0 ? gateway.uploads.folder : NULL},
         .threads = threads_each(options),
         .fps = options->fps,
         .timeout_s = options->worker_timeout_s,

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CHILD_FD = 3, ARGUMENTS_MAX = 20, MADE_MAX = 5 };
+enum { CHILD_FD = 3, ARGUMENTS_MAX = 24, MADE_MAX = 5 };
 
 static uint64_t ms(uint64_t count)
 {
@@ -146,6 +146,10 @@ static bool tell_end(const tarn_worker_process *worker, int64_t status, int term
                  "somebody ended the worker by signal %d (%s): neither this program nor, as far as it is told, the "
                  "kernel for want of memory",
                  term_signal, strsignal(term_signal));
+    } else if (term_signal == SIGSYS) {
+        snprintf(sentence, sizeof(tarn_text),
+                 "the worker asked the system for what none needs and was ended by it (SIGSYS): a fault of it, or an "
+                 "attack");
     } else if (term_signal != 0) {
         snprintf(sentence, sizeof(tarn_text), "the worker ended by signal %d (%s)", term_signal,
                  strsignal(term_signal));
@@ -474,6 +478,12 @@ static void make_arguments(const tarn_worker_process *worker, char made[MADE_MAX
     if (config->scenes != NULL) {
         arguments[n++] = (char *)"--scenes";
         arguments[n++] = (char *)config->scenes;
+    }
+    for (size_t i = 0; i < sizeof config->reads / sizeof config->reads[0]; i++) {
+        if (config->reads[i] != NULL) {
+            arguments[n++] = (char *)"--reads";
+            arguments[n++] = (char *)config->reads[i];
+        }
     }
     if (config->log_format != TARN_LOG_TEXT) {
         snprintf(made[4], sizeof made[4], "%u", worker->index);

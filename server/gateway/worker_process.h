@@ -54,6 +54,7 @@ typedef struct tarn_worker_config {
     const char *program;
     tarn_device_word device;
     const char *scenes;    ///< NULL: the worker finds them
+    const char *reads[2];  ///< folders whose files it may read besides; NULL: none
     uint32_t threads, fps; ///< 0: the worker's own
     uint32_t timeout_s;    ///< without an answer before it is killed; 0: by what its steps take
     const char *log_level;

@@ -2,79 +2,18 @@
 #include "server/worker/scene_intake.h"
 #include "server/common/scene.h"
 #include "server/common/scene_archive.h"
+#include "server/worker/confinement.h"
 #include "server/worker/worker_limits.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1 // whose shadow takes terabytes of addresses
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
-
-#if defined(__x86_64__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#endif
-
-#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-
-/// Leaves the process memory, its open descriptors and its end: nothing is opened, sent, started or asked of others.
-/// What else it calls fails.
-static bool filter_calls(void)
-{
-#if defined(ARCHITECTURE) && !IS_SANITIZED
-    struct sock_filter calls[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(read),
-        ALLOW(write),
-        ALLOW(fsync),
-        ALLOW(fstat),
-        ALLOW(newfstatat),
-        ALLOW(lseek),
-        ALLOW(close),
-        ALLOW(mmap),
-        ALLOW(munmap),
-        ALLOW(mremap),
-        ALLOW(mprotect),
-        ALLOW(madvise),
-        ALLOW(brk),
-        ALLOW(futex),
-        ALLOW(getrandom),
-        ALLOW(clock_gettime),
-        ALLOW(rt_sigreturn),
-        ALLOW(exit),
-        ALLOW(exit_group),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-    };
-    const struct sock_fprog program = {sizeof calls / sizeof calls[0], calls};
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
-#else
-    return true;
-#endif
-}
 
 static bool limit(int resource, rlim_t most)
 {
@@ -93,10 +32,11 @@ static bool confine(int file_fd)
     const bool closed =
         (file_fd <= STDERR_FILENO + 1 || close_range(STDERR_FILENO + 1, (unsigned)file_fd - 1, 0) == 0) &&
         close_range((unsigned)file_fd + 1, UINT_MAX, 0) == 0;
-    return closed && (IS_SANITIZED || limit(RLIMIT_AS, TARN_SCENE_INTAKE_MEMORY_BYTES)) &&
+    return closed && (tarn_confinement_is_sanitized || limit(RLIMIT_AS, TARN_SCENE_INTAKE_MEMORY_BYTES)) &&
            limit(RLIMIT_CPU, TARN_SCENE_INTAKE_CPU_S) && limit(RLIMIT_FSIZE, TARN_SCENE_ARCHIVE_BYTES_MAX) &&
-           limit(RLIMIT_CORE, 0) && (IS_SANITIZED || limit(RLIMIT_NOFILE, (rlim_t)file_fd + 1)) &&
-           prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && filter_calls();
+           limit(RLIMIT_CORE, 0) && (tarn_confinement_is_sanitized || limit(RLIMIT_NOFILE, (rlim_t)file_fd + 1)) &&
+           prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&
+           tarn_confinement_end(TARN_CONFINED_INTAKE, (const char *const[]){NULL});
 }
 
 static ssize_t read_stdin(void *from, void *bytes, size_t byte_count)

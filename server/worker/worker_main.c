@@ -12,12 +12,14 @@
 #include "server/common/device_open.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
+#include "server/worker/confinement.h"
 #include "server/worker/places.h"
 #include "server/worker/scene_intake.h"
 #include "server/worker/scene_watch.h"
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -229,19 +231,37 @@ static tarn_status run(worker *self)
     }
 }
 
+/// Whether it is known from the start that there will be no CUDA device.
+static bool is_cpu(const worker *self)
+{
+    return self->options.takes_scene || self->options.device.choice == TARN_DEVICE_CHOOSE_CPU ||
+           !tarn_device_has_cuda();
+}
+
+/// Keeps of the system what is needed from now on: before the first message is read, and on the CPU before there are
+/// threads.
+static void confine(worker *self, tarn_confined kind)
+{
+    const char *folders[TARN_WORKER_READS_MAX + 2] = {self->scenes_dir};
+    memcpy(&folders[1], self->options.reads, sizeof self->options.reads);
+    if (!tarn_confinement_end(kind, folders)) {
+        tarn_log_warn("the system doesn't limit what this worker may ask of it: %s", strerror(errno));
+    }
+}
+
 int main(int argc, char **argv)
 {
     // The gateway decides when a worker ends; Ctrl-C in a terminal and its closing reach both.
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    static worker self;
     pid_t parent = getppid();
+    tarn_worker_options_parse(argc, argv, &self.options);
+    tarn_confinement_begin(is_cpu(&self));
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
         return 1;
     }
-
-    static worker self;
-    tarn_worker_options_parse(argc, argv, &self.options);
     if (self.options.takes_scene) {
         return tarn_scene_intake(self.options.fd);
     }
@@ -258,8 +278,14 @@ int main(int argc, char **argv)
         return 1;
     }
     tarn_status status = scenes_find(&self);
+    if (status == TARN_OK && is_cpu(&self)) {
+        confine(&self, TARN_CONFINED_CPU);
+    }
     if (status == TARN_OK) {
         status = device_open(&self);
+    }
+    if (status == TARN_OK && !is_cpu(&self)) {
+        confine(&self, strncmp(tarn_device_name(self.device), "CPU", 3) == 0 ? TARN_CONFINED_CPU : TARN_CONFINED_CUDA);
     }
     if (status == TARN_OK) {
         status = greet(&self);

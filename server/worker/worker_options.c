@@ -19,6 +19,7 @@ enum {
     OPTION_THREADS,
     OPTION_FPS,
     OPTION_SCENES,
+    OPTION_READS,
     OPTION_LOG,
     OPTION_LOG_FORMAT,
     OPTION_INDEX,
@@ -33,6 +34,7 @@ static const struct argp_option option_list[] = {
     {"fps", OPTION_FPS, "N", 0,
      "Frames sent per second and tank, 1 to 120 (default: 30, and of every step while somebody acts)", 0},
     {"scenes", OPTION_SCENES, "DIR", 0, "Directory of scene files", 0},
+    {"reads", OPTION_READS, "DIR", 0, "A folder whose files may be read besides; may be given twice", 0},
     {"log", OPTION_LOG, "error|warn|info|debug", 0, "How much to log", 0},
     {"log-format", OPTION_LOG_FORMAT, "text|json", 0, "What log lines are (default text)", 0},
     {"index", OPTION_INDEX, "N", 0, "Which of tarnd's workers this is, for the log", 0},
@@ -62,6 +64,15 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_SCENES:
         options->scenes = text;
+        return 0;
+    case OPTION_READS:
+        for (int i = 0; i < TARN_WORKER_READS_MAX; i++) {
+            if (options->reads[i] == NULL) {
+                options->reads[i] = text;
+                return 0;
+            }
+        }
+        argp_error(state, "--reads: found more than %d, allowed are %d", TARN_WORKER_READS_MAX, TARN_WORKER_READS_MAX);
         return 0;
     case OPTION_LOG: {
         int level = tarn_log_level_find(text);

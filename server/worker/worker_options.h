@@ -4,6 +4,7 @@
 
 #include "server/common/device_list.h"
 #include "server/common/log.h"
+#include "server/worker/worker_limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,9 +13,10 @@ typedef struct tarn_worker_options {
     int fd;           ///< the socket to the gateway; of a scene that is taken, the file that it goes to
     bool takes_scene; ///< instead of all else (scene_intake.h)
     tarn_device_word device;
-    uint32_t threads;   ///< 0: one per processor
-    uint32_t fps;       ///< 0: TARN_WORKER_FPS, and more while somebody acts
-    const char *scenes; ///< NULL: those that came with the program
+    uint32_t threads;                             ///< 0: one per processor
+    uint32_t fps;                                 ///< 0: TARN_WORKER_FPS, and more while somebody acts
+    const char *scenes;                           ///< NULL: those that came with the program
+    const char *reads[TARN_WORKER_READS_MAX + 1]; ///< folders whose files may be read, too, ended by NULL
     tarn_log_level log_level;
     tarn_log_format log_format;
     int index; ///< among the workers of its tarnd, for the log; -1: nobody said
