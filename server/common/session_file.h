@@ -23,14 +23,27 @@ enum {
 
 typedef struct tarn_session_file tarn_session_file;
 
-/// Opens a file, or makes one with what its owner alone may read. One of an earlier version becomes one of this. @param
-/// why  on failure: the path, what was found
+/// Opens a file, or makes one with what its owner alone may read. One of an earlier version becomes one of this. A file
+/// has one connection that writes, at most: SQLite before 3.51.3 loses what was written where two empty one -wal at
+/// once. So a server holds its folder's lock, opens a file once, and lets nothing else in it close the file, which
+/// would drop its locks; whatever else looks at a file opens it to read. @param why  on failure: the path, what was
+/// found
 /// @return TARN_OK, TARN_E_IO, TARN_E_MALFORMED (no session's file, or damaged) or TARN_E_VERSION (of another Tarn)
 tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, tarn_text why);
 
 /// Opens a file to be read, as it is at this moment, while a program may go on to write it; it is there already.
 /// Nothing is made beside it. Long reads keep a writer's log from being emptied.
 tarn_status tarn_session_file_open_to_read(const char *path, tarn_session_file **file, tarn_text why);
+
+/// Whether a file that is read is one that was being written, without the -wal that then lies beside it: a copy of it
+/// alone, which lacks what was put last. Also one that an earlier version of this program closed.
+bool tarn_session_file_lacks_log(const tarn_session_file *file);
+
+/// Copies a file that is read, as it was when it was opened, also while somebody writes it: into one file of its own,
+/// that isn't there yet and that its owner alone may read. It has that name once it is whole.
+/// @param why  on failure: the path, what was found, and nothing of the copy is left
+/// @return TARN_OK, TARN_E_IO or TARN_E_MEMORY
+tarn_status tarn_session_file_copy(tarn_session_file *file, const char *to, tarn_text why);
 
 /// Opens a file's bytes to be read, which are copied: what it is without what lies beside it.
 tarn_status tarn_session_file_open_image(const void *bytes, size_t byte_count, tarn_session_file **file, tarn_text why);

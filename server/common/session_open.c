@@ -1,5 +1,6 @@
 // Opens a session's file in three ways, and makes it. Begin at `schemas`, then set_up for one that is written and
 // begin_to_read for one that is read.
+#include "server/common/file_bytes.h"
 #include "server/common/session_moments.h"
 #include "server/common/session_parts.h"
 #include "server/common/session_shrink.h"
@@ -139,7 +140,11 @@ static tarn_status begin_to_read(tarn_session_file *file, tarn_text why)
         status = check_kind(file, &is_new, why); // reads, so that the moment is this one
     }
     if (status == TARN_OK && is_new) {
-        snprintf(why, sizeof(tarn_text), "%.300s: it is no session's file: it is empty", file->path);
+        snprintf(why, sizeof(tarn_text), "%.300s: it is no session's file: it is empty%s", file->path,
+                 file->lacks_log
+                     ? ", as one is that was just made, of which all lies in its -wal beside it, and that is "
+                       "missing"
+                     : "");
         status = TARN_E_MALFORMED;
     }
     if (status == TARN_OK) {
@@ -168,6 +173,7 @@ static tarn_status open_to_read(tarn_session_file *file, tarn_text why)
         }
     }
     const bool has_wal = access(wal, F_OK) == 0;
+    file->lacks_log = file->was_left_open && !has_wal;
     snprintf(uri + at, sizeof uri - at, "%s", has_wal ? "" : "?immutable=1");
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
     if (sqlite3_open_v2(uri, &file->db, flags, NULL) != SQLITE_OK) {
@@ -206,7 +212,8 @@ static tarn_status open_to_write(tarn_session_file *file, tarn_text why)
         return tarn_session_part_failed(file, why);
     }
     const tarn_status status = set_up(file, why);
-    (void)has_log_vanished(file); // which is seen first here
+    (void)has_log_vanished(file);         // which is seen first here
+    file->is_written = status == TARN_OK; // nothing is done to what is no session's
     return status;
 }
 
@@ -225,6 +232,15 @@ static tarn_status make(tarn_session_file **file, tarn_text why)
     ZSTD_CCtx_setParameter(made->compressor, ZSTD_c_checksumFlag, 1);
     *file = made;
     return TARN_OK;
+}
+
+/// Whether SQLite's head says that there is a write-ahead log: so it is while the file is written, and once it was
+/// closed no more.
+static bool names_log(int fd)
+{
+    enum { AT = 18, WITH_LOG = 2 };
+    uint8_t version = 0;
+    return pread(fd, &version, 1, AT) == 1 && version == WITH_LOG;
 }
 
 /// @param flags  of open(), for the file's kind and mode
@@ -247,6 +263,7 @@ static tarn_status open_with(const char *path, int flags,
         status = TARN_E_IO;
     }
     if (fd >= 0) {
+        made->was_left_open = status == TARN_OK && names_log(fd);
         close(fd);
     }
     if (status == TARN_OK) {
@@ -321,10 +338,109 @@ bool tarn_session_file_has_vanished(tarn_session_file *file, tarn_text why)
     return has_vanished;
 }
 
+bool tarn_session_file_lacks_log(const tarn_session_file *file)
+{
+    return file->lacks_log;
+}
+
+/// Takes what lies in the log over, and the log away: so a copy that was made before is told from one made behind.
+/// Where somebody reads the file it stays as it is, with its log; where its path leads elsewhere, so does what is
+/// there.
+static void settle(tarn_session_file *file)
+{
+    tarn_text ignored;
+    if (!tarn_session_file_has_vanished(file, ignored)) {
+        (void)tarn_session_part_run(file, "PRAGMA journal_mode = DELETE", ignored);
+    }
+}
+
+static tarn_status copy_pages(const tarn_session_file *file, const char *part, tarn_text why)
+{
+    sqlite3 *copy = NULL;
+    int code = sqlite3_open_v2(part, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+    sqlite3_backup *backup = code == SQLITE_OK ? sqlite3_backup_init(copy, "main", file->db, "main") : NULL;
+    if (backup != NULL) {
+        (void)sqlite3_backup_step(backup, -1);
+        code = sqlite3_backup_finish(backup);
+    } else if (code == SQLITE_OK) {
+        code = sqlite3_errcode(copy);
+    }
+    if (code == SQLITE_OK) { // one file, that lacks nothing
+        code = sqlite3_exec(copy, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+    }
+    if (code != SQLITE_OK) {
+        snprintf(why, sizeof(tarn_text), "%.300s: %.150s", part, copy != NULL ? sqlite3_errmsg(copy) : "out of memory");
+    }
+    sqlite3_close(copy);
+    return code == SQLITE_OK ? TARN_OK : code == SQLITE_NOMEM ? TARN_E_MEMORY : TARN_E_IO;
+}
+
+static tarn_status sync_file(const char *path, tarn_text why)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const bool is_synced = fd >= 0 && fsync(fd) == 0;
+    if (!is_synced) {
+        snprintf(why, sizeof(tarn_text), "%.300s: %s", path, strerror(errno));
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_synced ? TARN_OK : TARN_E_IO;
+}
+
+/// What lies there under a name that SQLite would take for the copy's, or for its logs.
+static tarn_status check_free(const char *to, tarn_text why)
+{
+    static const char *const besides[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < sizeof besides / sizeof besides[0]; i++) {
+        char beside[4200];
+        struct stat found;
+        snprintf(beside, sizeof beside, "%s%s", to, besides[i]);
+        if (lstat(beside, &found) == 0) {
+            snprintf(why, sizeof(tarn_text), "%.300s: it is there already, allowed is a name that is free", beside);
+            return TARN_E_IO;
+        }
+    }
+    return TARN_OK;
+}
+
+tarn_status tarn_session_file_copy(tarn_session_file *file, const char *to, tarn_text why)
+{
+    char part[4096];
+    tarn_status status = check_free(to, why);
+    if (status != TARN_OK) {
+        return status;
+    }
+    const bool fits = (size_t)snprintf(part, sizeof part, "%s.part", to) < sizeof part;
+    const int fd = fits ? open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    if (fd < 0) {
+        snprintf(why, sizeof(tarn_text), "%.300s: %s", fits ? part : to, strerror(fits ? errno : ENAMETOOLONG));
+        return TARN_E_IO;
+    }
+    close(fd);
+    status = copy_pages(file, part, why);
+    if (status == TARN_OK) {
+        status = sync_file(part, why);
+    }
+    if (status == TARN_OK && rename(part, to) != 0) {
+        snprintf(why, sizeof(tarn_text), "%.300s: %s", to, strerror(errno));
+        status = TARN_E_IO;
+    }
+    if (status == TARN_OK) {
+        tarn_file_sync_folder(to);
+    } else {
+        (void)unlink(part);
+    }
+    return status;
+}
+
 void tarn_session_file_close(tarn_session_file *file)
 {
     if (file == NULL) {
         return;
+    }
+    if (file->is_written) {
+        settle(file);
     }
     sqlite3_close(file->db);
     ZSTD_freeCCtx(file->compressor);

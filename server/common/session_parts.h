@@ -19,6 +19,9 @@ struct tarn_session_file {
     int64_t work_left;            ///< of SQLite's, for what is being done
     bool has_scenes;              ///< else it is of version 1 and only read
     uint64_t wal_dev, wal_ino;    ///< of the write-ahead log, once it was seen; 0: it wasn't
+    bool is_written;              ///< else it is only read
+    bool was_left_open;           ///< as whoever writes it leaves it while they do
+    bool lacks_log;               ///< the same, and what is beside it then isn't
     char path[4096];
 };
 

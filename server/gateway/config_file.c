@@ -1,5 +1,6 @@
 // jansson reads; each member then goes the way of an option on the command line (option_value.h).
 #include "server/gateway/config_file.h"
+#include "server/common/environment.h"
 #include "server/common/file_bytes.h"
 #include "server/common/printable.h"
 #include "server/common/text_cursor.h"
@@ -12,41 +13,13 @@
 
 static const char SCHEMA_KEY[] = "$schema";
 
-/// How many letters must be put in, taken out or changed to get from one word to another.
-static uint32_t distance(const char *from, const char *to)
-{
-    enum { WORD_BYTES = 32 };
-    uint32_t row[WORD_BYTES + 1];
-    const size_t length = strlen(to);
-    if (length > WORD_BYTES || strlen(from) > WORD_BYTES) {
-        return WORD_BYTES;
-    }
-    for (size_t i = 0; i <= length; i++) {
-        row[i] = (uint32_t)i;
-    }
-    for (size_t f = 0; from[f] != 0; f++) {
-        uint32_t before = row[0]++;
-        for (size_t i = 1; i <= length; i++) {
-            const uint32_t changed = before + (from[f] != to[i - 1]);
-            const uint32_t least = row[i] < row[i - 1] ? row[i] + 1 : row[i - 1] + 1;
-            before = row[i];
-            row[i] = changed < least ? changed : least;
-        }
-    }
-    return row[length];
-}
-
 static void say_unknown(const char *origin, const char *key, tarn_text why)
 {
-    uint32_t least = 3;
-    const char *near = NULL;
+    const char *names[TARN_OPTIONS_MAX];
     for (uint32_t i = 0; i < tarn_option_count; i++) {
-        const uint32_t found = distance(key, tarn_option_table[i].name);
-        if (found < least) {
-            least = found;
-            near = tarn_option_table[i].name;
-        }
+        names[i] = tarn_option_table[i].name;
     }
+    const char *near = tarn_nearest_name(key, names, tarn_option_count);
     snprintf(why, sizeof(tarn_text), "%.250s: found \"%.60s\", which is no option; %s%s%s", origin, key,
              near != NULL ? "did you mean \"" : "allowed are those that --help lists", near != NULL ? near : "",
              near != NULL ? "\"?" : "");

@@ -9,6 +9,7 @@
 // What a person can get wrong (port, certificate, directory, scene) is found before anything is served, and ends the
 // program with one sentence and exit status 1.
 #include "server/common/clock.h"
+#include "server/common/environment.h"
 #include "server/common/log.h"
 #include "server/common/printable.h"
 #include "server/common/scene.h"
@@ -563,12 +564,18 @@ static void say_failure(char *sentence)
     fprintf(stderr, "tarnd: %s\n", sentence);
 }
 
+static void say_variable(const char *sentence)
+{
+    tarn_log_warn("%s", sentence);
+}
+
 int main(int argc, char **argv)
 {
     tarn_standard_files_open();
     tarn_gateway_options_parse(argc, argv, &gateway.options);
     tarn_log_open("tarnd", gateway.options.log_level);
     tarn_log_set_format(gateway.options.log_format, -1);
+    tarn_environment_check(say_variable);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file that may grow no more is a disk that is full
     uv_loop_init(&gateway.loop);

@@ -1,4 +1,5 @@
 // `tarn`: the tool for people. Picks the subcommand; each parses its own options.
+#include "server/common/environment.h"
 #include "server/common/option_number.h"
 #include "server/common/standard_files.h"
 #include "server/tool/tool.h"
@@ -54,6 +55,11 @@ static void print_version(FILE *stream, struct argp_state *state)
     fprintf(stream, "tarn %s (CUDA device: %s)\n", TARN_VERSION, tarn_device_has_cuda() ? "built in" : "not built in");
 }
 
+static void say_variable(const char *sentence)
+{
+    fprintf(stderr, "tarn: %s\n", sentence);
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -87,6 +93,7 @@ int main(int argc, char **argv)
     char name[32];
     snprintf(name, sizeof name, "tarn %s", arguments.name);
     argv[arguments.first] = name;
+    tarn_environment_check(say_variable);
     int status = arguments.run(argc - arguments.first, argv + arguments.first);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         perror("tarn: standard output");

@@ -66,7 +66,8 @@ static const struct argp list_argp = {
     .parser = parse,
     .args_doc = "DIR",
     .doc = "Lists the sessions that a tarnd keeps in DIR (--store), also while it runs.\v"
-           "STEP and TIME are where a server goes on; LOG is how many steps of that lie behind the newest state."};
+           "TITLE is what people see: the tank's, or else its scene's. STEP and TIME are where a server goes on; LOG "
+           "is how many steps of that lie behind the newest state."};
 static const struct argp show_argp = {.options = scenes_options,
                                       .parser = parse,
                                       .args_doc = "FILE...",
@@ -76,6 +77,14 @@ static const struct argp verify_argp = {
     .args_doc = "FILE|DIR...",
     .doc = "Looks whether kept sessions are whole: SQLite's structures, each part's checksum and what is in it.\v"
            "Names what is damaged and what is lost by it. The status is 1 where something is."};
+static const struct argp backup_argp = {
+    .parser = parse,
+    .args_doc = "DIR NAME FILE",
+    .doc = "Copies the session NAME that a tarnd keeps in DIR into FILE, also while it runs, and looks whether the "
+           "copy is "
+           "whole.\v"
+           "FILE is new: one file, which lacks nothing, as it was when this began. A server takes it as NAME.tank in a "
+           "folder that no tarnd uses."};
 static const struct argp prune_argp = {
     .options = prune_options,
     .parser = parse,
@@ -129,6 +138,17 @@ static int run_verify(int argc, char **argv)
     return is_whole ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static int run_backup(int argc, char **argv)
+{
+    session_arguments arguments = {0};
+    argp_parse(&backup_argp, argc, argv, 0, NULL, &arguments);
+    if (arguments.path_count != 3) {
+        usage(&backup_argp, argv, "allowed are a folder, the name of a session in it and a file that is to be made");
+    }
+    return kept_backup(argv[0], arguments.paths[0], arguments.paths[1], arguments.paths[2]) ? EXIT_SUCCESS
+                                                                                            : EXIT_FAILURE;
+}
+
 static int run_prune(int argc, char **argv)
 {
     session_arguments arguments = {0};
@@ -149,11 +169,8 @@ static int run_prune(int argc, char **argv)
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} acts[] = {{"list", run_list},
-            {"show", run_show},
-            {"verify", run_verify},
-            {"export", tool_session_export},
-            {"prune", run_prune}};
+} acts[] = {{"list", run_list},     {"show", run_show},  {"verify", run_verify}, {"export", tool_session_export},
+            {"backup", run_backup}, {"prune", run_prune}};
 
 typedef struct session_choice {
     int (*run)(int argc, char **argv);
@@ -172,10 +189,10 @@ static error_t choose(int key, char *argument, struct argp_state *state)
                 return 0;
             }
         }
-        argp_error(state, "found \"%s\", allowed are list, show, verify, export and prune", argument);
+        argp_error(state, "found \"%s\", allowed are list, show, verify, export, backup and prune", argument);
     }
     if (key == ARGP_KEY_NO_ARGS) {
-        argp_error(state, "allowed are list, show, verify, export and prune");
+        argp_error(state, "allowed are list, show, verify, export, backup and prune");
     }
     return ARGP_ERR_UNKNOWN;
 }
@@ -191,6 +208,7 @@ int tool_session(int argc, char **argv)
                "  show   what is in a file\n"
                "  verify whether files are whole\n"
                "  export simulate to the newest step, and write it\n"
+               "  backup copy one into a file, also while a server runs\n"
                "  prune  delete old or large ones\n"
                "\n"
                "`tarn session ACT --help` describes one. `tarn replay FILE` makes a file's steps again.",

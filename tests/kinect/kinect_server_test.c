@@ -223,6 +223,7 @@ static void what_is_wrong_is_said(void **state)
         const char *options, *says;
         int status;
     } wrong[] = {
+        {"--help", "--demo                 No camera: somebody", 0},
         {"", "found 0 sources of depth, allowed is one of", TARN_EXIT_USAGE},
         {"--frames x --v4l2 y", "found 2 sources", TARN_EXIT_USAGE},
         {"--frames x --far 0.3 --near 2", "allowed is a near limit below the far one", TARN_EXIT_USAGE},

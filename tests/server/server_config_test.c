@@ -1,5 +1,6 @@
 // Options from a file: what comes before what, files that are wrong in every way, and a file that changes under
 // viewers.
+#include "server/common/environment.h"
 #include "server/common/token.h"
 #include "server/gateway/config_file.h"
 #include "server/gateway/option_table.h"
@@ -174,6 +175,62 @@ static void test_each_option_has_one_name_everywhere(void **state)
     write_file("{\"tls-cert\": \"c\", \"tls-key\": \"k\", \"redirect-port\": 82}");
     assert_string_equal(printed((const char *[]){"--config", file, "--print-config", NULL}, "redirect-port"), "82");
     assert_string_equal(printed((const char *[]){"--config", file, "--print-config", NULL}, "tls-key"), "\"k\"");
+}
+
+static char sentences[4096];
+
+static void add_sentence(const char *sentence)
+{
+    const size_t at = strlen(sentences);
+    snprintf(sentences + at, sizeof sentences - at, "%s\n", sentence);
+}
+
+/// What nothing reads is named, and what was meant; what is read isn't.
+static void test_variables_that_nothing_reads_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *says;
+    } wrong[] = {
+        {"TARN_PROT", "found the variable TARN_PROT in the environment, which nothing reads; did you mean TARN_PORT?"},
+        {"TARN_port", "TARN_port in the environment, which nothing reads; did you mean TARN_PORT?"},
+        {"TARN_SESSION_MAX", "did you mean TARN_SESSIONS_MAX?"},
+        {"TARN_ANYTHING_ELSE", "TARN_ANYTHING_ELSE in the environment, which nothing reads; `tarnd --help` lists"},
+        {"TARN_\033[2J", "found the variable TARN_?[2J in"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        sentences[0] = 0;
+        setenv(wrong[i].name, "1", 1);
+        tarn_environment_check(add_sentence);
+        unsetenv(wrong[i].name);
+        if (strstr(sentences, wrong[i].says) == NULL) {
+            fail_msg("%s: %s", wrong[i].name, sentences);
+        }
+    }
+    sentences[0] = 0;
+    setenv("TARN_CONFIG", "1", 1);
+    setenv("TARN_TEST_OF_SOMETHING", "1", 1);
+    setenv("TARNISHED", "1", 1);
+    for (uint32_t i = 0; i < tarn_option_count; i++) {
+        char variable[64] = "TARN_";
+        const char *name = tarn_option_table[i].name;
+        for (size_t at = 0; name[at] != 0; at++) {
+            variable[5 + at] = (char)(name[at] == '-' ? '_' : name[at] - ('a' - 'A'));
+        }
+        setenv(variable, "1", 1);
+        tarn_environment_check(add_sentence);
+        unsetenv(variable);
+    }
+    unsetenv("TARN_CONFIG");
+    unsetenv("TARN_TEST_OF_SOMETHING");
+    unsetenv("TARNISHED");
+    assert_string_equal(sentences, "");
+    // And by a server, in its log.
+    setenv("TARN_PROT", "1", 1);
+    server_start(&server, (const char *[]){"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL});
+    unsetenv("TARN_PROT");
+    assert_non_null(strstr(server_said(&server), "did you mean TARN_PORT?"));
+    server_stop(&server);
 }
 
 static void test_the_schema_is_that_of_the_table(void **state)
@@ -446,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_the_command_line_comes_before_the_environment_before_the_file),
         cmocka_unit_test(test_what_is_printed_is_read),
         cmocka_unit_test(test_each_option_has_one_name_everywhere),
+        cmocka_unit_test(test_variables_that_nothing_reads_are_named),
         cmocka_unit_test(test_the_schema_is_that_of_the_table),
         cmocka_unit_test(test_wrong_files_are_refused_with_what_is_allowed),
         cmocka_unit_test(test_a_file_that_may_not_be_read_is_refused),

@@ -3,6 +3,7 @@
 #include "tests/server/kept_tank.h"
 #include "tests/server/test_cmocka.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -665,6 +666,86 @@ static void test_owners_hear_when_a_tank_begins_anew_too_often(void **state)
     server_stop(&kept.server);
 }
 
+/// How often a process has a file of the store open.
+static int count_open(pid_t pid, const char *path)
+{
+    char folder[64], there[192];
+    int count = 0;
+    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
+    DIR *fds = opendir(folder);
+    assert_non_null(fds);
+    for (const struct dirent *entry; (entry = readdir(fds)) != NULL;) {
+        const ssize_t bytes = readlinkat(dirfd(fds), entry->d_name, there, sizeof there - 1);
+        there[bytes > 0 ? bytes : 0] = 0;
+        count += strcmp(there, path) == 0;
+    }
+    closedir(fds);
+    return count;
+}
+
+/// @return the number behind the sentence, where there is one
+static uint64_t run_tool(const char *arguments, const char *sentence)
+{
+    char command[512], said[8192];
+    snprintf(command, sizeof command, "%s %s 2>&1", TARN_TEST_TOOL, arguments);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    said[fread(said, 1, sizeof said - 1, pipe)] = 0;
+    const char *at = strstr(said, sentence);
+    if (pclose(pipe) != 0 || at == NULL) {
+        fail_msg("tarn %s: \"%s\" should be in: %s", arguments, sentence, said);
+        return 0;
+    }
+    return strtoull(at + strlen(sentence), NULL, 10);
+}
+
+/// Somebody pushes, and meanwhile a copy is made: it is whole, and its steps lead to its states. What is put goes on.
+static void test_a_running_server_is_backed_up(void **state)
+{
+    (void)state;
+    enum { COPIES = 3 };
+    static const uint64_t at_steps[COPIES] = {30, 90, 560}; // the last behind a hash that the worker has put
+    stream_client client;
+    uint64_t steps[COPIES];
+    char arguments[400], path[160];
+    start("small-dam", "60");
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    stream_client_see(&client);
+    for (uint64_t i = 1, copies = 0; copies < COPIES; i++) {
+        push(&client.ws, i);
+        stream_client_see(&client);
+        if (client.frame.head.step >= at_steps[copies]) {
+            snprintf(arguments, sizeof arguments, "session backup %s main %s/copy-%d", kept.dir, kept.dir, (int)copies);
+            steps[copies++] = run_tool(arguments, "until step ");
+        }
+    }
+    // One that writes: two that empty a -wal at once may lose what is in it.
+    snprintf(path, sizeof path, "%s/main.tank", kept.dir);
+    assert_int_equal(count_open(kept.server.pid, path), 1);
+    stream_client_close(&client);
+    server_stop(&kept.server);
+    for (int i = 0; i < COPIES; i++) {
+        assert_true(steps[i] > (i > 0 ? steps[i - 1] : 0));
+        snprintf(arguments, sizeof arguments, "session verify %s/copy-%d", kept.dir, i);
+        run_tool(arguments, ": whole: ");
+        snprintf(arguments, sizeof arguments, "replay --verify %s/copy-%d --scenes %s", kept.dir, i, TARN_TEST_SCENES);
+        run_tool(arguments, i == COPIES - 1 ? "1 hash in the log compared" : "state 1 (step 0) to ");
+    }
+    // A server goes on from a copy.
+    snprintf(arguments, sizeof arguments, "mv %s/copy-1 %s", kept.dir, path);
+    assert_int_equal(system(arguments), 0);
+    snprintf(arguments, sizeof arguments, "session verify %s", path);
+    run_tool(arguments, "whole");
+    start("small-dam", "60");
+    assert_int_equal(kept_join(&client, "main", kept.own, NULL), TARN_ROLE_OWN);
+    stream_client_see(&client);
+    assert_true(client.frame.head.step >= steps[1]);
+    stream_client_close(&client);
+    server_stop(&kept.server);
+    snprintf(arguments, sizeof arguments, "session verify %s", path);
+    run_tool(arguments, "whole"); // closed, it lacks nothing
+}
+
 int main(int argc, char **argv)
 {
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
@@ -682,6 +763,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_owners_hear_when_a_tank_begins_anew_too_often, kept_make_dir,
                                         kept_remove_dir),
         cmocka_unit_test_setup_teardown(test_the_clock_goes_at_another_speed, kept_make_dir, kept_remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_running_server_is_backed_up, kept_make_dir, kept_remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

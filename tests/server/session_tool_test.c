@@ -604,7 +604,7 @@ static void test_wrong_files_are_named(void **state)
     static const struct {
         const char *arguments, *sentence;
     } usages[] = {
-        {"session", "allowed are list, show, verify, export and prune"},
+        {"session", "allowed are list, show, verify, export, backup and prune"},
         {"session lists .", "found \"lists\""},
         {"session list", "allowed is one folder"},
         {"session show", "is missing"},
@@ -612,6 +612,8 @@ static void test_wrong_files_are_named(void **state)
         {"session export --hash", "is missing"},
         {"session export --hash a b", "found a second file"},
         {"replay", "is missing"},
+        {"session backup . main", "allowed are a folder, the name of a session in it and a file"},
+        {"session backup . main a b", "allowed are a folder"},
         {"session prune", "the folder is missing"},
         {"session prune .", "nothing says which are to go"},
         {"session prune . --older 3", "--older: found \"3\""},
@@ -648,6 +650,136 @@ static void test_files_in_use_are_read_as_they_are(void **state)
     close_tank(&kept);
     expect("session verify copy", 0, "until step 35");
     expect("session export" SCENES "--hash copy/main.tank", 0, "step 35, ");
+}
+
+static void rename_tank(kept_tank *kept, const char *title)
+{
+    tarn_session_about about = about_main;
+    tarn_text why = "";
+    snprintf(about.title, sizeof about.title, "%s", title);
+    assert_int_equal(tarn_session_file_put_about(kept->file, &about, why), TARN_OK);
+}
+
+/// As on the start page: the tank's own title, or else that of its scene, wherever that is.
+static void test_a_list_has_the_titles_that_people_see(void **state)
+{
+    (void)state;
+    kept_tank kept;
+    open_tank(&kept);
+    expect("session list" SCENES ".", 0, "main                 A title              small-dam ");
+    rename_tank(&kept, "");
+    expect("session list" SCENES ".", 0, "main                 Small dam            small-dam ");
+    expect("session list --scenes /nowhere .", 0, "main                 -                    small-dam ");
+    close_tank(&kept);
+    assert_int_equal(unlink(in_dir("main.tank")), 0);
+    has_scene = true;
+    open_tank(&kept);
+    has_scene = false;
+    rename_tank(&kept, "");
+    expect("session list --scenes /nowhere .", 0, "main                 Small dam            small-dam ");
+    close_tank(&kept);
+}
+
+static void shell(const char *what)
+{
+    char command[2 * PATH_BYTES];
+    snprintf(command, sizeof command, "cd %s && %s", dir, what);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_a_backup_is_what_the_file_was(void **state)
+{
+    (void)state;
+    kept_tank kept;
+    tarn_tank_hash hash;
+    struct stat found;
+    char before[PATH_BYTES], after[PATH_BYTES];
+    open_tank(&kept);
+    live(&kept);
+    assert_int_equal(tarn_tank_hash_get(kept.tank, &hash), TARN_OK);
+    snprintf(end_hash, sizeof end_hash, "%016" PRIx64 "%016" PRIx64, hash.hi, hash.lo);
+    names_in_dir(before);
+    shell("mkdir copies");
+    expect("session backup . main copies/main.tank", 0, "copies/main.tank: 4 states, 11 log batches, until step 34, ");
+    make_step(&kept); // the one that writes goes on
+    commit(&kept);
+    expect("session backup . main.tank copies/later", 0, "copies/later: 4 states, 12 log batches, until step 35, ");
+    expect("session verify .", 0, "until step 35");
+    close_tank(&kept);
+    expect("session backup . main copies/closed", 0, "until step 35");
+    shell("rm main.tank"); // a copy stands for itself
+    assert_int_equal(stat(in_dir("copies/main.tank"), &found), 0);
+    assert_int_equal(found.st_mode & 0777, 0600);
+    shell("test \"$(ls copies | tr '\\n' ' ')\" = 'closed later main.tank '");
+    expect("session verify copies", 0, "copies/main.tank: whole: 4 states, 11 log batches, until step 34");
+    expect("session verify copies/later copies/closed", 0, "until step 35");
+    expect("replay --verify" SCENES "copies/main.tank", 0, end_hash);
+    // And a server may write it.
+    tarn_session_file *file;
+    tarn_text why = "";
+    assert_int_equal(tarn_session_file_open(in_dir("copies/main.tank"), &file, why), TARN_OK);
+    assert_int_equal(tarn_session_file_put_about(file, &about_main, why), TARN_OK);
+    tarn_session_file_close(file);
+    expect("session verify copies/main.tank", 0, "whole");
+    shell("rm -r copies && test -z \"$(ls *.part 2>/dev/null)\"");
+    names_in_dir(after);
+    assert_non_null(strstr(before, "main.tank"));
+    assert_null(strstr(after, "main.tank"));
+}
+
+static void test_backups_that_cant_be_made_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments, *sentence;
+    } cases[] = {
+        {". other copy", ".: no session \"other\" is kept there"},
+        {"missing main copy", "missing: no session \"main\" is kept there"},
+        {". main main.tank", "main.tank: it is there already, allowed is a name that is free"},
+        {". main used", "used: it is there already"},
+        {". main logged", "logged-wal: it is there already"}, // it would be taken for the copy's
+        {". main missing/copy", "missing/copy.part: No such file or directory"},
+        {". main full", "full.part: File exists"},
+        {". text copy", "text.tank: file is not a database"},
+    };
+    shell(": >used && : >logged-wal && : >full.part && echo no database at all, but a text >text.tank");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char arguments[PATH_BYTES];
+        snprintf(arguments, sizeof arguments, "session backup %s", cases[i].arguments);
+        expect(arguments, 1, cases[i].sentence);
+    }
+    shell("rm text.tank && test ! -e copy && test ! -s used && test ! -s full.part");
+    expect("session verify main.tank", 0, "whole");
+    // Of what is damaged there is a copy, and it is said; a copy of another name is one all the same.
+    expect("session backup . main monday.tank", 0, "the session in it is \"main\": a server sets the file aside");
+    run_sql(in_dir("main.tank"), "DELETE FROM log WHERE id = 3");
+    expect("session backup . main damaged-copy", 1, "log batches 3 to 3");
+    expect("session verify damaged-copy", 1, "log batches 3 to 3");
+}
+
+/// `cp` of a file that is being written is an older file, and nothing in it is damaged.
+static void test_a_copy_without_its_log_is_named(void **state)
+{
+    (void)state;
+    kept_tank kept;
+    open_tank(&kept);
+    live(&kept);
+    shell("mkdir copy && cp main.tank copy");
+    expect("session verify copy", 1, "all lies in its -wal beside it, and that is missing");
+    run_sql(in_dir("main.tank"), "PRAGMA wal_checkpoint(FULL)");
+    make_step(&kept);
+    commit(&kept);
+    shell("cp main.tank copy");
+    expect("session verify main.tank", 0, "until step 35");
+    expect("session verify copy", 1,
+           "no server closed it, and main.tank-wal, which then lies beside it, is missing: all that was done behind "
+           "step 34 is lost");
+    expect("session list" SCENES "copy", 0, "1 times");
+    shell("cp main.tank-wal copy");
+    expect("session verify copy", 0, "whole: 4 states, 12 log batches, until step 35");
+    close_tank(&kept);
+    shell("rm -r copy && mkdir copy && cp main.tank copy");
+    expect("session verify copy", 0, "whole: 4 states, 12 log batches, until step 35");
 }
 
 static void touch(const char *name, int age_s)
@@ -769,6 +901,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_parts_of_an_earlier_version_are_read, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_wrong_files_are_named, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_files_in_use_are_read_as_they_are, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_list_has_the_titles_that_people_see, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_backup_is_what_the_file_was, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_backups_that_cant_be_made_are_refused, make_file, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_copy_without_its_log_is_named, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_files_of_an_earlier_version_are_shrunk, make_file, remove_dir),
         cmocka_unit_test_setup_teardown(test_pruning_takes_what_it_is_told_and_never_from_a_server, make_file,
                                         remove_dir),

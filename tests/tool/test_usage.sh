@@ -90,9 +90,11 @@ done <<'TABLE'
 2 | token mint --store . --session a --expires 2x        | --expires: found "2x"
 2 | token list                                           | --store DIR is missing
 2 | token revoke --store .                               | the token's id is missing
-2 | session                                              | allowed are list, show, verify, export and prune
+2 | session                                              | allowed are list, show, verify, export, backup and prune
 2 | session burn                                         | found "burn"
 2 | session list                                         | allowed is one folder
+2 | session backup . main                                | allowed are a folder, the name
+1 | session backup . main copy                           | .: no session "main" is kept there
 2 | session export file                                  | nothing says what to write
 1 | session verify nowhere                               | nowhere: No such file
 1 | session show file                                    | file
@@ -104,6 +106,14 @@ done <<'TABLE'
 1 | replay nowhere.tank                                  | nowhere.tank: No such file
 1 | replay file                                          | file
 TABLE
+
+# A variable that nothing reads is named, and what is done is done all the same.
+TARN_SCENESS=. TARN_PORT=80 "$tarn" check pool.json >out 2>err || failures=$((failures + 1))
+if ! grep -qx 'tarn: found the variable TARN_SCENESS in the environment.*did you mean TARN_SCENES?' err || grep -q PORT err; then
+    echo "FAILED: a variable that nothing reads"
+    sed 's/^/    | /' err
+    failures=$((failures + 1))
+fi
 
 # Nothing of it wrote a file.
 left=$(find . -type f ! -name pool.json ! -name file ! -name out ! -name err)

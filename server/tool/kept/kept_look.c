@@ -28,20 +28,6 @@ size_t kept_name_bytes(const char *file_name, bool *is_aside)
     return 0;
 }
 
-double kept_dt_s(const char *scene, const char *scenes_dir)
-{
-    char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES];
-    tarn_scene *read = calloc(1, sizeof *read);
-    double dt_s = 0.0;
-    if (read != NULL && tarn_scene_resolve(scene, scenes_dir, path, sizeof path, why, sizeof why) == TARN_OK &&
-        tarn_scene_read_file(path, read, why, sizeof why) == TARN_OK) {
-        dt_s = (double)read->tank.dt_s;
-        tarn_scene_free(read);
-    }
-    free(read);
-    return dt_s;
-}
-
 uint64_t kept_file_bytes(const char *path, int64_t *changed_s)
 {
     static const char *const besides[] = {"", "-wal"};
@@ -78,7 +64,8 @@ bool kept_log_steps(const uint8_t *log, size_t byte_count, uint64_t *steps)
 }
 
 typedef struct look {
-    const char *path;
+    const char *path, *scenes_dir;
+    bool is_aside;
     const kept_sink *sink;
     kept_summary *summary;
     tarn_session_file *file;
@@ -123,14 +110,14 @@ static void take_about(look *l)
 {
     tarn_text why;
     const char *name = strrchr(l->path, '/');
-    bool is_aside = false;
     name = name == NULL ? l->path : name + 1;
     l->summary->has_about = tarn_session_file_about(l->file, &l->summary->about, why) == TARN_OK;
-    const size_t length = kept_name_bytes(name, &is_aside);
+    const size_t length = kept_name_bytes(name, &l->is_aside);
     if (!l->summary->has_about) {
         damage(l, "what the session is can't be read: its name, its title and its links are lost");
-    } else if (length > 0 && !is_aside &&
+    } else if (length > 0 && !l->is_aside &&
                (strlen(l->summary->about.name) != length || memcmp(l->summary->about.name, name, length) != 0)) {
+        l->summary->is_misnamed = true;
         damage(l, "the session in it is \"%s\": a server sets the file aside", l->summary->about.name);
     }
 }
@@ -207,22 +194,46 @@ static void take_rows(look *l)
     }
 }
 
-static void take_scene(kept_summary *summary, const tarn_box_bytes *bytes)
+/// The scene as it is in the file, or else in the scenes' folder.
+static void take_scene(const look *l, const tarn_box_bytes *bytes)
 {
+    kept_summary *summary = l->summary;
     tarn_scene_pack pack = {.bytes = bytes->bytes, .byte_count = bytes->count}; // which is only read
     tarn_scene_entry entry;
     size_t at = 0;
-    char why[TARN_SCENE_WHY_BYTES];
+    char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES];
     while (tarn_scene_pack_next(pack.bytes, pack.byte_count, &at, &entry)) {
         summary->scene_files++;
         summary->scene_bytes += entry.byte_count;
     }
     tarn_scene *read = calloc(1, sizeof *read);
-    if (read != NULL && pack.byte_count > 0 && tarn_scene_read_kept(&pack, read, why, sizeof why) == TARN_OK) {
+    const tarn_status status =
+        read == NULL          ? TARN_E_MEMORY
+        : pack.byte_count > 0 ? tarn_scene_read_kept(&pack, read, why, sizeof why)
+                              : tarn_scene_resolve(summary->scene, l->scenes_dir, path, sizeof path, why, sizeof why);
+    if (status == TARN_OK && (pack.byte_count > 0 || tarn_scene_read_file(path, read, why, sizeof why) == TARN_OK)) {
         summary->dt_s = (double)read->tank.dt_s;
+        memcpy(summary->title, read->title, sizeof summary->title);
         tarn_scene_free(read);
     }
     free(read);
+    if (summary->about.title[0] != 0) {
+        snprintf(summary->title, sizeof summary->title, "%s", summary->about.title);
+    }
+}
+
+/// A copy that was made without what lay beside the file.
+static void take_log_beside(look *l)
+{
+    const char *name = strrchr(l->path, '/');
+    name = name == NULL ? l->path : name + 1;
+    if (!l->is_aside && tarn_session_file_lacks_log(l->file)) {
+        damage(
+            l,
+            "no server closed it, and %.100s-wal, which then lies beside it, is missing: all that was done behind step "
+            "%" PRIu64 " is lost, unless an earlier version closed it; `tarn session backup` makes whole copies",
+            name, l->summary->end_step);
+    }
 }
 
 static void take_aside(look *l)
@@ -251,16 +262,17 @@ static void take_rest(look *l)
         damage(l, "the scene \"%s\" is damaged and lost; the one of that name in the scenes' folder is taken",
                rest.state.scene);
     }
-    take_scene(summary, &rest.state.pack);
+    take_scene(l, &rest.state.pack);
     summary->epoch = rest.epoch;
     summary->state_step = rest.state.step;
     summary->end_step = rest.state.step + steps;
     tarn_session_rest_free(&rest);
 }
 
-tarn_status kept_look(const char *path, bool is_thorough, const kept_sink *sink, kept_summary *summary, tarn_text why)
+tarn_status kept_look(const char *path, const char *scenes_dir, bool is_thorough, const kept_sink *sink,
+                      kept_summary *summary, tarn_text why)
 {
-    look l = {.path = path, .sink = sink, .summary = summary};
+    look l = {.path = path, .scenes_dir = scenes_dir, .sink = sink, .summary = summary};
     int64_t changed_s;
     memset(summary, 0, sizeof *summary);
     summary->file_bytes = kept_file_bytes(path, &changed_s);
@@ -279,6 +291,7 @@ tarn_status kept_look(const char *path, bool is_thorough, const kept_sink *sink,
     take_rows(&l);
     take_aside(&l);
     take_rest(&l);
+    take_log_beside(&l);
     tarn_session_file_close(l.file);
     return TARN_OK;
 }

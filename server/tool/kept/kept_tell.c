@@ -1,4 +1,4 @@
-// Rows of text from kept_look. Begin at kept_list.
+// Rows of text from kept_look, and copies. Begin at kept_list.
 #include "server/tool/kept/kept_tell.h"
 #include "server/common/printable.h"
 #include "server/tool/kept/kept_look.h"
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { SIZE_BYTES = 32, TIME_BYTES = 32 };
 
@@ -64,20 +65,12 @@ int kept_find(const char *command, const char *dir, char ***names)
     return count;
 }
 
-static double dt_s_of(const kept_summary *summary, const char *scenes_dir)
+static void list_one(const char *file_name, const kept_summary *summary)
 {
-    return !summary->has_rest         ? 0.0
-           : summary->dt_s > 0.0      ? summary->dt_s
-           : summary->scene_files > 0 ? 0.0
-                                      : kept_dt_s(summary->scene, scenes_dir);
-}
-
-static void list_one(const char *file_name, const kept_summary *summary, const char *scenes_dir)
-{
-    char time[TIME_BYTES], size[SIZE_BYTES], name[TARN_NAME_BYTES_MAX + 16], title[sizeof summary->about.title],
+    char time[TIME_BYTES], size[SIZE_BYTES], name[TARN_NAME_BYTES_MAX + 16], title[sizeof summary->title],
         scene[sizeof summary->scene];
     snprintf(name, sizeof name, "%s", file_name);
-    snprintf(title, sizeof title, "%s", summary->about.title[0] != 0 ? summary->about.title : "-");
+    snprintf(title, sizeof title, "%s", summary->title[0] != 0 ? summary->title : "-");
     snprintf(scene, sizeof scene, "%s", summary->has_rest ? summary->scene : "-");
     tarn_make_printable(name);
     tarn_make_printable(title);
@@ -87,7 +80,7 @@ static void list_one(const char *file_name, const kept_summary *summary, const c
         snprintf(damaged, sizeof damaged, "%u times", summary->damage_count);
     }
     printf("%-20s %-20s %-18s %8" PRIu64 " %10s %6u %5" PRIu64 " steps %10s %s\n", name, title, scene,
-           summary->end_step, time_text(summary->end_step, dt_s_of(summary, scenes_dir), time), summary->state_count,
+           summary->end_step, time_text(summary->end_step, summary->dt_s, time), summary->state_count,
            summary->end_step - summary->state_step, size_text(summary->file_bytes, size), damaged);
 }
 
@@ -123,9 +116,9 @@ bool kept_list(const char *command, const char *dir, const char *scenes_dir)
         bool is_aside = false;
         const size_t name_bytes = kept_name_bytes(names[i], &is_aside);
         snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-        if (kept_look(path, false, &nobody, &summary, why) == TARN_OK) {
+        if (kept_look(path, scenes_dir, false, &nobody, &summary, why) == TARN_OK) {
             names[i][is_aside ? strlen(names[i]) : name_bytes] = 0;
-            list_one(names[i], &summary, scenes_dir);
+            list_one(names[i], &summary);
             tell_of_shrinking(names[i], &summary);
         } else {
             tarn_make_printable(why);
@@ -225,7 +218,7 @@ bool kept_show(const char *command, const char *path, const char *scenes_dir)
     static kept_summary summary;
     char size[SIZE_BYTES], time[TIME_BYTES];
     tarn_text why;
-    if (kept_look(path, false, &sink, &summary, why) != TARN_OK) {
+    if (kept_look(path, scenes_dir, false, &sink, &summary, why) != TARN_OK) {
         tarn_make_printable(why);
         fprintf(stderr, "%s: %s\n", command, why);
         return false;
@@ -236,7 +229,7 @@ bool kept_show(const char *command, const char *path, const char *scenes_dir)
     if (summary.has_rest) {
         show_scene(&summary);
         printf("a server goes on at step %" PRIu64 " (%s), from a state of step %" PRIu64 "; %s in all\n",
-               summary.end_step, time_text(summary.end_step, dt_s_of(&summary, scenes_dir), time), summary.state_step,
+               summary.end_step, time_text(summary.end_step, summary.dt_s, time), summary.state_step,
                size_text(summary.file_bytes, size));
     } else {
         printf("no state of the tank can be read: a server starts it afresh; %s in all\n",
@@ -252,7 +245,7 @@ static bool verify_one(const char *command, const char *path)
     static const kept_sink sink = {.on_damage = show_damage};
     static kept_summary summary;
     tarn_text why;
-    if (kept_look(path, true, &sink, &summary, why) != TARN_OK) {
+    if (kept_look(path, NULL, true, &sink, &summary, why) != TARN_OK) {
         tarn_make_printable(why);
         fprintf(stderr, "%s: %s\n", command, why);
         return false;
@@ -288,4 +281,63 @@ bool kept_verify(const char *command, const char *path)
         printf("no kept session is in %s\n", path);
     }
     return count >= 0 && is_whole;
+}
+
+// ---- a copy ----
+
+/// @param dir, name  of the store and of a session, or of a file there
+/// @return whether there is such a file
+static bool find_named(const char *dir, const char *name, char path[PATH_MAX])
+{
+    bool is_aside;
+    const char *ending = kept_name_bytes(name, &is_aside) > 0 ? "" : ".tank";
+    struct stat found;
+    return (size_t)snprintf(path, PATH_MAX, "%s/%s%s", dir, name, ending) < PATH_MAX && stat(path, &found) == 0;
+}
+
+static tarn_status copy_file(const char *path, const char *to, tarn_text why)
+{
+    char wal[PATH_MAX + 8];
+    tarn_session_file *file;
+    tarn_status status;
+    bool is_again = true;
+    snprintf(wal, sizeof wal, "%s-wal", path);
+    do { // A file that nobody writes is copied as it lies there, unless somebody begins to meanwhile.
+        const bool was_written = access(wal, F_OK) == 0;
+        status = tarn_session_file_open_to_read(path, &file, why);
+        if (status == TARN_OK) {
+            status = tarn_session_file_copy(file, to, why);
+            tarn_session_file_close(file);
+        }
+        is_again = status == TARN_OK && !was_written && access(wal, F_OK) == 0;
+    } while (is_again && unlink(to) == 0);
+    return status;
+}
+
+bool kept_backup(const char *command, const char *dir, const char *name, const char *to)
+{
+    static const kept_sink sink = {.on_damage = show_damage};
+    static kept_summary summary;
+    char path[PATH_MAX], shown[PATH_MAX], size[SIZE_BYTES];
+    tarn_text why;
+    if (!find_named(dir, name, path)) {
+        snprintf(shown, sizeof shown, "%s: no session \"%s\" is kept there", dir, name);
+        tarn_make_printable(shown);
+        fprintf(stderr, "%s: %s\n", command, shown);
+        return false;
+    }
+    tarn_status status = copy_file(path, to, why);
+    if (status == TARN_OK) {
+        status = kept_look(to, NULL, true, &sink, &summary, why);
+    }
+    if (status != TARN_OK) {
+        tarn_make_printable(why);
+        fprintf(stderr, "%s: %s\n", command, why);
+        return false;
+    }
+    snprintf(shown, sizeof shown, "%s", to);
+    tarn_make_printable(shown);
+    printf("%s: %u states, %u log batches, until step %" PRIu64 ", %s\n", shown, summary.state_count,
+           summary.batch_count, summary.end_step, size_text(summary.file_bytes, size));
+    return summary.damage_count == (summary.is_misnamed ? 1 : 0);
 }

@@ -13,6 +13,10 @@ bool kept_list(const char *command, const char *dir, const char *scenes_dir);
 /// All that is in a file but secrets.
 bool kept_show(const char *command, const char *path, const char *scenes_dir);
 
+/// Copies a session out of a folder into a file that isn't there yet, also while a tarnd writes it, and looks through
+/// the copy. @param name  of the session, or of its file  @return false: it couldn't be copied, or the copy is damaged
+bool kept_backup(const char *command, const char *dir, const char *name, const char *to);
+
 /// Looks through a file, or all files of a folder. @return false: something is damaged, or can't be read
 bool kept_verify(const char *command, const char *path);
 
