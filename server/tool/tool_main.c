@@ -75,7 +75,7 @@ int main(int argc, char **argv)
                "  kinect   let people before a depth camera move a server's fluid\n"
                "  top      show the tanks of a running server, anew each second\n"
                "  token    mint, list and revoke tokens, which open a tank for a time\n"
-               "  session  list, show, verify, export, delete sessions that a server keeps\n"
+               "  session  list, show, verify, export, copy, delete sessions that a server keeps\n"
                "  replay   make the steps of a kept session again, and compare them\n"
                "\n"
                "`tarn COMMAND --help` describes a command. A SCENE is a path to a .json file or the name of a scene "
