@@ -303,7 +303,10 @@ static void tell_manager(uint64_t now_ns)
 static void on_stood(void *user, const tarn_standstill *stood)
 {
     tarn_gateway *self = user;
-    tarn_log_info("this program stood for %.1f s; nobody is late for that", 1e-9 * (double)stood->ns);
+    tarn_standstill_clocks clocks;
+    tarn_standstill_read(&clocks);
+    tarn_log_info("this program stood for %.1f s (%s); nobody is late for that", 1e-9 * (double)stood->ns,
+                  tarn_standstill_cause(&self->standstills.clocks, &clocks, stood->ns));
     tarn_workers_stood(&self->workers, stood);
     tarn_listener_stood(&self->listener, stood);
     tarn_listener_stood(&self->redirects, stood);
@@ -319,6 +322,10 @@ static void on_tick(uv_timer_t *timer)
     (void)timer;
     uint64_t now_ns = tarn_clock_monotonic_ns();
     tarn_standstill_look(&gateway.standstills, now_ns);
+    const uint64_t suspended_ns = tarn_standstill_tick(&gateway.standstills);
+    if (suspended_ns > 0) { // which no deadline counts
+        tarn_log_info("this machine was suspended for %.1f s", 1e-9 * (double)suspended_ns);
+    }
     tarn_workers_tick(&gateway.workers, now_ns);
     tarn_listener_tick(&gateway.listener, now_ns);
     tarn_listener_tick(&gateway.redirects, now_ns);

@@ -160,6 +160,15 @@ bool tarn_process_work_read(int pid, tarn_process_work *work)
     return is_read;
 }
 
+uint64_t tarn_process_thread_waited_ns(void)
+{
+    tarn_process_work work = {0};
+    char id[16];
+    snprintf(id, sizeof id, "%d", (int)gettid());
+    (void)add_thread("/proc/self", id, &work);
+    return work.waited_ns;
+}
+
 /// The number behind a word at the beginning of a line. @return false: there is none
 static bool read_number(const char *path, const char *word, uint64_t *number)
 {

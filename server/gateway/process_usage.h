@@ -27,6 +27,9 @@ typedef struct tarn_process_work {
 /// @param pid  0: this process  @return false: it can't be found out
 bool tarn_process_work_read(int pid, tarn_process_work *work);
 
+/// How long this thread has waited for a processor since it began; 0 where nobody says.
+uint64_t tarn_process_thread_waited_ns(void);
+
 /// How many processes the kernel has ended for want of memory: of this one's group, or else of the machine. 0: nobody
 /// says.
 uint64_t tarn_process_oom_kills(void);

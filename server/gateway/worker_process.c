@@ -702,7 +702,7 @@ static silence_cause cause_of_silence(tarn_worker_process *worker, uint64_t now_
 {
     tarn_process_work now;
     const tarn_worker_silence *from = &worker->silence;
-    if (from->since_ns == 0 || from->since_ns != worker->answered_ns ||
+    if (!worker->alive || from->since_ns == 0 || from->since_ns != worker->answered_ns ||
         !tarn_process_work_read(tarn_worker_process_pid(worker), &now)) {
         return SILENCE_OWN;
     }
@@ -738,7 +738,7 @@ static void check_answers(tarn_worker_process *worker, uint64_t now_ns)
     send_unloads(worker);
     const uint64_t limit_ns = answer_ns_max(worker),
                    silent_ns = now_ns > worker->answered_ns ? now_ns - worker->answered_ns : 0;
-    if (silent_ns > limit_ns / 2 && worker->silence.since_ns != worker->answered_ns &&
+    if (worker->alive && silent_ns > limit_ns / 2 && worker->silence.since_ns != worker->answered_ns &&
         tarn_process_work_read(tarn_worker_process_pid(worker), &worker->silence.work)) {
         worker->silence.since_ns = worker->answered_ns;
         worker->silence.looked_ns = now_ns;

@@ -72,6 +72,7 @@ static void test_a_killed_worker_is_replaced_while_viewers_stay(void **state)
         }
     }
     assert_true(server_metric(server.port, "tarn_worker_failures_total{worker=\"0\"}") == 3);
+    assert_non_null(strstr(server_said(&server), "somebody ended the worker by signal 9 (Killed)"));
     for (int i = 0; i < 2; i++) {
         ws_client_close(&clients[i]);
     }
@@ -223,6 +224,7 @@ static void test_a_hanging_worker_is_killed_and_replaced(void **state)
     assert_true(ws_client_wait_frame(&client, &frame));
     kill(server_worker(&server), SIGSTOP);
     expect_recovery(&client, &frame);
+    assert_non_null(strstr(server_said(&server), "and was killed; it had been stopped by a signal"));
     ws_client_close(&client);
     server_stop(&server);
 }

@@ -4,11 +4,13 @@
 #include "server/gateway/worker_process.h"
 #include "tests/server/test_cmocka.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { TURNS = 1000, TANKS = 5 };
@@ -249,6 +251,70 @@ static void test_ends_from_outside_are_no_failures(void **state)
     end_mortal();
 }
 
+static void pin(void)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+/// Two that want one processor wait for it; one that is stopped does neither.
+static void test_what_a_process_does_is_told(void **state)
+{
+    tarn_process_work before, now;
+    cpu_set_t all;
+    const uint64_t until_ns = tarn_clock_monotonic_ns() + (uint64_t)60 * 1000000000;
+    (void)state;
+    if (!tarn_process_work_read(0, &before)) {
+        print_message("skipped: this kernel doesn't tell how long a thread waits for a processor\n");
+        skip();
+    }
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    pin();
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    while (child == 0 && getppid() != 1) {
+    }
+    do {
+        assert_true(tarn_process_work_read(0, &now));
+    } while ((now.waited_ns < before.waited_ns + 50000000 || now.ran_ns < before.ran_ns + 50000000) &&
+             tarn_clock_monotonic_ns() < until_ns);
+    assert_true(now.waited_ns >= before.waited_ns + 50000000 && now.ran_ns >= before.ran_ns + 50000000);
+    assert_true(tarn_process_thread_waited_ns() >= now.waited_ns);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_true(tarn_process_work_read(child, &now) && !now.is_stopped && now.ran_ns > 0);
+    assert_int_equal(kill(child, SIGSTOP), 0);
+    while (!now.is_stopped && tarn_clock_monotonic_ns() < until_ns) {
+        assert_true(tarn_process_work_read(child, &now));
+    }
+    assert_true(now.is_stopped);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_false(tarn_process_work_read(child, &now));
+}
+
+static void test_a_standstill_has_a_cause(void **state)
+{
+    const uint64_t s = 1000000000;
+    const tarn_standstill_clocks from = {.at_ns = 10 * s, .ran_ns = 3 * s, .waited_ns = s}, none = {0};
+    tarn_standstill_clocks to = {.at_ns = 12 * s, .ran_ns = 3 * s, .waited_ns = s};
+    (void)state;
+    assert_non_null(strstr(tarn_standstill_cause(&from, &to, 2 * s), "stopped by a signal, waited for a disk, or"));
+    to.waited_ns += s;
+    assert_string_equal(tarn_standstill_cause(&from, &to, 2 * s), "others took the processors");
+    to.ran_ns += s;
+    assert_string_equal(tarn_standstill_cause(&from, &to, 2 * s), "it was busy itself");
+    assert_string_equal(tarn_standstill_cause(&none, &to, 2 * s), "nobody saw why");
+    assert_int_equal(tarn_standstill_suspended_ns(&from, &to), 0);
+    to.suspended_ns = from.suspended_ns + 5 * s;
+    assert_true(tarn_standstill_suspended_ns(&from, &to) == 5 * s);
+    assert_int_equal(tarn_standstill_suspended_ns(&none, &to), 0);
+    tarn_standstill_watch watch = {0};
+    assert_int_equal(tarn_standstill_tick(&watch), 0);
+    assert_true(watch.clocks.at_ns > 0);
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
@@ -257,6 +323,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_what_is_owed_has_a_limit_and_ends_with_the_worker, begin, end),
         cmocka_unit_test(test_one_that_was_given_up_is_tried_again),
         cmocka_unit_test(test_ends_from_outside_are_no_failures),
+        cmocka_unit_test(test_what_a_process_does_is_told),
+        cmocka_unit_test(test_a_standstill_has_a_cause),
     };
     const char *how = getenv(how_it_ends);
     if (how != NULL && argc > 1) { // as a worker
