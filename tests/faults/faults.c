@@ -58,8 +58,8 @@ static const fault_row rows[] = {
      28,
      1},
     {"outage", "server: kill -9, --store", {0}, 100, 5},
-    {"hunted", "server and workers: kill -9", {.worker_kills = 1.75}, 20, 5},
-    {"crowded", "the same on a busy machine", {.worker_kills = 1.75, .busy = 2}, 20, 20},
+    {"hunted", "server and workers: kill -9", {.worker_kills = 35}, 20, 5},
+    {"crowded", "the same on a busy machine", {.worker_kills = 35, .busy = 2}, 20, 20},
 };
 
 static int compare(const void *a, const void *b)

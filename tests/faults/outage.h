@@ -1,5 +1,5 @@
 /// A server that keeps its tanks is killed, again and again, while they run and are played with; the next one takes the
-/// same folder, and its viewers come back by the same links. In between somebody may kill its workers, one after the
+/// same folder, and its viewers come back by the same links. Before that somebody may kill its workers, one after the
 /// other before they have got anywhere, beside other programs that take all processors.
 #ifndef TARN_TESTS_FAULTS_OUTAGE_H
 #define TARN_TESTS_FAULTS_OUTAGE_H

@@ -26,8 +26,8 @@ typedef struct server_fault {
     unsigned stop_ms;                  ///< for which everything is stopped
     bool spares_workers;               ///< none may end by it
     // of a server that is killed (outage.h)
-    double worker_kills; ///< between two outages, in the mean
-    int busy;            ///< processes that do nothing but run, for each processor
+    int worker_kills; ///< before the first outage
+    int busy;         ///< processes that do nothing but run, for each processor
 } server_fault;
 
 /// Sends the worker the signal.
