@@ -1,6 +1,7 @@
-// The readers of meshes and heights on any bytes; the first one says which. What they take must be sound, and a small
-// mesh of it is sampled: its field must be sound too.
+// The readers of meshes and heights on any bytes; the first one says which. What they take must be sound, its triangles
+// are made to face one way, and a small mesh of it is sampled: its field must be sound too.
 #include "server/common/mesh_file.h"
+#include "server/common/mesh_surface.h"
 #include "server/common/particles_file.h"
 #include "tests/fuzz/fuzz_parts.h"
 
@@ -33,6 +34,12 @@ static void read_mesh(tarn_mesh_format format, const uint8_t *bytes, size_t byte
     for (size_t i = 0; i < 3 * (size_t)mesh.vertex_count; i++) {
         require(fabsf(mesh.vertices_m[i]) <= TARN_MESH_COORDINATE_M_MAX);
     }
+    tarn_mesh_surface surface;
+    require(tarn_mesh_face_one_way(&mesh, &surface) == TARN_OK);
+    require(surface.turned <= mesh.triangle_count && surface.pieces <= mesh.triangle_count);
+    const bool is_sound = !tarn_mesh_surface_tell(&surface, why, sizeof why);
+    require(tarn_mesh_face_one_way(&mesh, &surface) == TARN_OK); // what faces one way stays as it is
+    require(surface.turned == 0 || !is_sound);
     if (mesh.triangle_count <= TRIANGLES_SAMPLED &&
         tarn_voxelize_mesh(&mesh, tarn_voxelize_spacing_m(&mesh, NODES, MARGIN), MARGIN, &field, why, sizeof why) ==
             TARN_OK) {

@@ -34,6 +34,7 @@ fuzz_build() {
     grep -oE '"[a-z0-9_$-]+"' "$root/deploy/tarnd.schema.json" | sort -u | sed 's/.*/"\\&/; s/"$/\\""/' >"$build/config.dict"
     printf '"%s"\n' 'element vertex' 'element face' 'property list ' 'property float ' vertex_index binary_big_endian \
         '\"nodes\":[' '\"children\":[' '\"matrix\":[' '\"rotation\":[' '\"byteStride\":' '\"byteOffset\":' '\"sparse\":' \
+        EXT_mesh_gpu_instancing '\"TRANSLATION\":' '\"normalized\":true' '\"mode\":5' 'f 1 2 3 4 5 6' 'SOLID ' '\xef\xbb\xbf' \
         '\"scenes\":[' '\"skin\":' '\"targets\":' '\"uri\":' '\"extensionsRequired\":[' >"$build/mesh.dict"
     printf '"%s"\n' scene name listed worker true false null '{' '}' '\"' ':' ',' '\\u0000' '\\ud83d' >"$build/post.dict"
 }
