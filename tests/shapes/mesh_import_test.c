@@ -447,13 +447,18 @@ static void glb_must_be_as_long_as_it_says(void **state)
 {
     (void)state;
     static char bytes[GLB_BYTES], deep[GLB_BYTES];
-    const size_t all = write_glb(bytes, GLB_NODE(""));
-    for (size_t cut = 0; cut < all; cut++) {
-        mesh_expect_refusal(TARN_MESH_FORMAT_GLB, bytes, cut, TARN_E_MALFORMED, cut > 0 ? "found " : "found an empty");
-        if (cut >= 12) { // whatever the head says of it
-            put_u32(bytes + 8, cut);
-            mesh_expect_refusal(TARN_MESH_FORMAT_GLB, bytes, cut, TARN_E_MALFORMED, "found ");
-            put_u32(bytes + 8, all);
+    static const char *const texts[] = {GLB_MANY("'TRANSLATION':2,'ROTATION':3", GLB_PLACES GLB_TURNS), GLB_NODE("")};
+    size_t all = 0;
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        all = write_glb(bytes, texts[i]);
+        for (size_t cut = 0; cut < all; cut++) {
+            mesh_expect_refusal(TARN_MESH_FORMAT_GLB, bytes, cut, TARN_E_MALFORMED,
+                                cut > 0 ? "found " : "found an empty");
+            if (cut >= 12) { // whatever the head says of it
+                put_u32(bytes + 8, cut);
+                mesh_expect_refusal(TARN_MESH_FORMAT_GLB, bytes, cut, TARN_E_MALFORMED, "found ");
+                put_u32(bytes + 8, all);
+            }
         }
     }
     bytes[4] = 1;
