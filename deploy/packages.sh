@@ -59,6 +59,10 @@ tarn_needs_to_test() {
 libcmocka-dev = unit tests in C
 ccache ccache keeps what was compiled for the next build from scratch
 chromium chromium browser tests
+firefox-esr firefox-esr core browser tests in another engine
+webkit2gtk-driver WebKitWebDriver core browser tests in Safari's engine
+xvfb Xvfb the display that both draw on
+libgl1-mesa-dri = draws it without a graphics card
 libfreenect-bin fakenect plays recorded depth through libfreenect
 libclang-rt-$clang-dev = fuzzers and their sanitizers
 END

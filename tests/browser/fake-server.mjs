@@ -34,6 +34,7 @@ export const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
  * @param options.seeds   of the particles, instead of a number of them
  * @param options.path    a particle's place and velocity by its seed, the time in seconds and the tank's size
  * @param options.model   what the state says of the tank's model
+ * @param options.client  the folder with the built page
  * @param options.byHand  frames go out when `show` says so, whatever is acknowledged
  * @returns {Promise<{port: number, close(): Promise<void>, received: object[], viewers(): number,
  *          show(timeS: number): void, still(): boolean}>}
@@ -44,7 +45,7 @@ export async function startFakeServer(options = {}) {
   const { port = 0, particles = 20000, base = "/", behave = () => false, spoil = () => {} } = options;
   const { cells = [64, 32, 32], cellM = 0.03125, recording = null } = options;
   const { files = {}, bodies = () => [], colour = () => undefined, path = waterAt, byHand = false } = options;
-  const { model = {} } = options;
+  const { model = {}, client = process.env.TARN_PAGE ?? join(web, "dist") } = options;
   const tank = {
     orientation: options.orientation,
     bodies,
@@ -60,7 +61,7 @@ export async function startFakeServer(options = {}) {
     cellM,
   };
   const received = [];
-  const http = createServer((request, response) => servePage(base, files, request, response));
+  const http = createServer((request, response) => servePage({ base, files, client }, request, response));
   const sockets = new WebSocketServer({ server: http, path: `${base}ws`, handleProtocols: () => "tarn.v1" });
   let viewers = 0;
   sockets.on("connection", (socket) => {
@@ -102,7 +103,7 @@ export async function startFakeServer(options = {}) {
   };
 }
 
-function servePage(base, files, request, response) {
+function servePage({ base, files, client }, request, response) {
   const path = new URL(request.url, "http://x").pathname;
   const inside = path.startsWith(base) ? path.slice(base.length) : "missing";
   const scenes = /^(scenes|sessions\/[^/]+\/scene)\//.exec(inside);
@@ -112,10 +113,7 @@ function servePage(base, files, request, response) {
     return;
   }
   try {
-    const file = join(
-      process.env.TARN_PAGE ?? join(web, "dist"),
-      normalize(`/${inside === "" ? "index.html" : inside}`),
-    );
+    const file = join(client, normalize(`/${inside === "" ? "index.html" : inside}`));
     const body = readFileSync(file);
     response.writeHead(200, {
       "content-type": TYPES[extname(file)] ?? "application/octet-stream",

@@ -13,12 +13,13 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { drawByHand, drawUntil, takeCanvas } from "./by-hand.mjs";
-import { Missing, runProgram } from "./missing.mjs";
+import { chromium } from "./engines.mjs";
+import { runProgram } from "./missing.mjs";
 import { SCREENSHOT_MS } from "./moment.mjs";
 import { ROOT } from "./places.mjs";
 import { recordStream } from "./record-stream.mjs";
 import { framesOf, Still, sectionsOf } from "./recorded-layers.mjs";
-import { launch, World } from "./world.mjs";
+import { World } from "./world.mjs";
 import { enter, plugIn } from "./worn.mjs";
 
 const SCENES = join(ROOT, "server", "scenes");
@@ -194,8 +195,7 @@ async function main() {
   }
   const into = resolve(values.into);
   mkdirSync(into, { recursive: true });
-  const browser = await launch();
-  if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
+  const browser = await chromium.launch();
   const shown = wanted.length > 0 ? wanted : all.map((name) => ({ label: name, name }));
   try {
     for (const { label, name, moment } of shown) {

@@ -2,6 +2,14 @@
 
 const CASE_MS = 90_000;
 
+let factor = 1;
+
+/** How many times as long as elsewhere is waited: browsers without a graphics card of their own kind need it. */
+export const patience = () => factor;
+export const setPatience = (times) => {
+  factor = times;
+};
+
 export class Skip extends Error {}
 
 export function assert(condition, text) {
@@ -19,11 +27,12 @@ export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Polls until `look` gives something true. @returns what it gave */
 export async function until(look, what, timeoutMs = 15_000) {
-  const end = Date.now() + timeoutMs;
+  const waitMs = factor * timeoutMs;
+  const end = Date.now() + waitMs;
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (Date.now() > end) throw new Error(`still not so after ${timeoutMs / 1000} s: ${what}`);
+    if (Date.now() > end) throw new Error(`still not so after ${waitMs / 1000} s: ${what}`);
     await sleep(50);
   }
 }
@@ -43,30 +52,31 @@ const cases = [];
  * Registers a case: test(name, run), or test(name, options, run). `run` gets the world: browser, servers, and the means
  * to make pages.
  * @param options.alone  it runs when no other case does: it follows something in real time
+ * @param options.core   it runs in every engine (engines.mjs), not in Chromium alone
  */
 export function test(name, ...rest) {
   const run = rest.pop();
-  const [{ alone = false } = {}] = rest;
-  cases.push({ name, run, alone });
+  const [{ alone = false, core = false } = {}] = rest;
+  cases.push({ name, run, alone, core });
 }
 
-/** Whether a case's name contains `filter`. */
-export function hasCase(filter) {
-  return cases.some(({ name }) => name.includes(filter));
+/** The cases whose names contain `words`; of all or of those that every engine runs. */
+export function casesOf(words, onlyCore = false) {
+  return cases.filter(({ name, core }) => name.includes(words) && (core || !onlyCore));
 }
 
 const WORDS = { passed: "ok  ", failed: "FAIL", skipped: "skip" };
 
 /**
- * Runs the cases whose names contain `filter`: beside each other, a lane of them for each maker of worlds, and in the end
- * one after the other those that want to be alone.
+ * Runs cases: beside each other, a lane of them for each maker of worlds, and in the end one after the other those that
+ * want to be alone.
  * They run in real time against a server beside a browser that draws in software: one that fails is run again in the
  * end, alone, and passes as unsteady if it then does.
  * @param makers  each gives a case of its lane a world of its own: {world, check(), details(), end()}
+ * @param where   stands before each name
  */
-export async function runCases(filter, makers) {
+export async function runCases(wanted, makers, where = "") {
   const counts = { passed: 0, failed: 0, skipped: 0 };
-  const wanted = cases.filter((one) => one.name.includes(filter));
   const beside = wanted.filter((one) => !one.alone);
   const alone = wanted.filter((one) => one.alone);
   const again = [];
@@ -75,7 +85,7 @@ export async function runCases(filter, makers) {
     const { result, text } = await runCase(one.run, makeWorld);
     const isAgain = result === "failed" && !isLast;
     const word = isAgain ? "unsteady:" : WORDS[result];
-    console.log(`${word} ${one.name} (${((Date.now() - began) / 1000).toFixed(1)} s)${text}`);
+    console.log(`${word} ${where}${one.name} (${((Date.now() - began) / 1000).toFixed(1)} s)${text}`);
     if (isAgain) again.push(one);
     else counts[result]++;
   };
@@ -94,10 +104,11 @@ async function runCase(run, makeWorld) {
   try {
     made = await makeWorld();
     const late = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`not finished after ${CASE_MS / 1000} s`)), CASE_MS);
+      const limitMs = factor * CASE_MS;
+      timer = setTimeout(() => reject(new Error(`not finished after ${limitMs / 1000} s`)), limitMs);
     });
     await Promise.race([run(made.world), late]);
-    made.check();
+    await made.check();
     return { result: "passed", text: "" };
   } catch (error) {
     if (error instanceof Skip) return { result: "skipped", text: `: ${error.message}` };

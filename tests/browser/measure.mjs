@@ -7,19 +7,19 @@
 //
 // TARN_BUILD   a build with tarnd and, for all but the first, the tests' record_stream (default: build/release)
 // CHROMIUM     the browser (default: /usr/bin/chromium)
+
+import { chromium } from "./engines.mjs";
 import { decode } from "./measure/decode.mjs";
 import { firstPicture } from "./measure/first-picture.mjs";
 import { pictures } from "./measure/pictures.mjs";
 import { puffs } from "./measure/puffs.mjs";
-import { Missing, runProgram } from "./missing.mjs";
-import { launch } from "./world.mjs";
+import { runProgram } from "./missing.mjs";
 
 const USAGE =
   "usage: node tests/browser/measure.mjs first-picture [FOLDER ...] | pictures [TIER ...] [--where] | puffs [TIER ...] | decode";
 
 async function inBrowser(run) {
-  const browser = await launch();
-  if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
+  const browser = await chromium.launch();
   try {
     await run(browser);
     return 0;

@@ -15,11 +15,12 @@ import { pathToFileURL } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { takeCanvas } from "./by-hand.mjs";
 import { brightness, compare, waterIn } from "./compare.mjs";
+import { chromium } from "./engines.mjs";
 import { recordMoment, servedScene, showScene } from "./gallery.mjs";
 import { Missing, runProgram } from "./missing.mjs";
 import { HERE, ROOT, WEB, webRequire } from "./places.mjs";
 import { readPng, writePng } from "./png.mjs";
-import { bare, launch, World } from "./world.mjs";
+import { bare, World } from "./world.mjs";
 
 const SIZE = { width: 400, height: 250 };
 const ROOM = { width: 1024, height: 512 };
@@ -408,8 +409,7 @@ async function main() {
   if (values.before !== undefined)
     columns.unshift({ title: "before", tier: tiers[0], page: resolve(values.before) });
   mkdirSync(into, { recursive: true });
-  const browser = await launch();
-  if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
+  const browser = await chromium.launch();
   try {
     const page = await importPage(into);
     const shader = await Shader.open(browser);

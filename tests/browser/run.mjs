@@ -1,22 +1,25 @@
-// Drives the built page in a real headless Chromium against a real tarnd, and against a fake server for answers that
-// a healthy one never gives.
+// Drives the built page in real browsers against a real tarnd, and against a fake server for answers that a healthy one
+// never gives.
 //
 //     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls | --flow]
+//     node tests/browser/run.mjs --in firefox,webkit [--all] [WORDS OF A CASE'S NAME]
 //
 // TARN_BUILD   the build with tarnd (default: build/release)
-// CHROMIUM     the browser (default: /usr/bin/chromium)
+// CHROMIUM, FIREFOX, MINIBROWSER   the browsers (default: Debian's)
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { takeClip } from "./clip.mjs";
+import { chromium, ENGINES, endDisplay } from "./engines.mjs";
 import { takeFlowPictures } from "./flow-pictures.mjs";
-import { hasCase, runCases } from "./harness.mjs";
+import { casesOf, runCases, setPatience } from "./harness.mjs";
 import { takeLayerPictures } from "./layer-pictures.mjs";
 import { runProgram } from "./missing.mjs";
 import { takePicture } from "./picture.mjs";
 import { WEB } from "./places.mjs";
 import { takeWallPictures } from "./wall-pictures.mjs";
-import { launch, World } from "./world.mjs";
+import { World } from "./world.mjs";
 import "./cases/stream.mjs";
 import "./cases/streams.mjs";
 import "./cases/input.mjs";
@@ -53,22 +56,86 @@ import "./cases/probes.mjs";
 import "./cases/insight.mjs";
 import "./cases/tls.mjs";
 
-if (process.argv.includes("--help")) {
-  console.log(
-    "usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls | --flow]",
-  );
-  process.exit(0);
-}
-const words = process.argv
-  .slice(2)
-  .filter((word) => !word.startsWith("--"))
-  .join(" ");
+const USAGE = `usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls | --flow]
+       node tests/browser/run.mjs --in ENGINE[,ENGINE] [--all] [WORDS OF A CASE'S NAME]
+
+--in  runs the core cases, with --all every case, in ${Object.keys(ENGINES).join(", ")}: a lane for each`;
 
 /** Cases beside each other. More of them would make each other late. */
 const LANES = Math.min(2, availableParallelism());
+/** Firefox and WebKitGTK draw without a graphics card and without Chromium's haste. */
+const PATIENCE = 3;
+
+const PICTURES = {
+  picture: (browser) => takePicture(browser),
+  clip: (browser) => takeClip(browser),
+  layers: (browser) => takeLayerPictures(browser),
+  flow: (browser) => takeFlowPictures(browser),
+  walls: (browser, words) => takeWallPictures(browser, words || "low"),
+};
+
+async function takePictures(take, words) {
+  const browser = await chromium.launch();
+  try {
+    await take(browser, words);
+    return 0;
+  } finally {
+    await browser.close();
+  }
+}
+
+/**
+ * @param lanes  how many run beside each other; each has a browser, which has one thread that draws
+ * @returns how many cases passed, failed and were skipped
+ */
+async function runIn(engine, cases, lanes, where) {
+  const why = engine.missing();
+  if (why !== null) {
+    console.log(`skip ${where}${cases.length} cases: ${why}`);
+    return { passed: 0, failed: 0, skipped: 1 };
+  }
+  const browsers = [];
+  try {
+    while (browsers.length < lanes) browsers.push(await engine.launch());
+    const makers = browsers.map((one) => () => World.make(one, engine));
+    return await runCases(cases, makers, where);
+  } finally {
+    for (const one of browsers) await one.close();
+  }
+}
+
+async function runEverywhere(engines, cases) {
+  if (engines.length === 1 && engines[0] === chromium) return [await runIn(chromium, cases, LANES, "")];
+  setPatience(PATIENCE);
+  try {
+    return await Promise.all(engines.map((engine) => runIn(engine, cases, 1, `${engine.name}: `)));
+  } finally {
+    await endDisplay();
+  }
+}
 
 async function main() {
-  if (!process.argv.includes("--walls") && !hasCase(words)) {
+  const options = Object.fromEntries(
+    ["help", "all", ...Object.keys(PICTURES)].map((name) => [name, { type: "boolean" }]),
+  );
+  const { values, positionals } = parseArgs({
+    options: { ...options, in: { type: "string" } },
+    allowPositionals: true,
+  });
+  if (values.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const words = positionals.join(" ");
+  const names = values.in?.split(",") ?? ["chromium"];
+  const unknown = names.find((name) => !Object.hasOwn(ENGINES, name));
+  if (unknown !== undefined) {
+    console.error(`--in ${unknown}: allowed are ${Object.keys(ENGINES).join(", ")}`);
+    return 2;
+  }
+  const picture = Object.keys(PICTURES).find((name) => values[name]);
+  const cases = casesOf(words, values.in !== undefined && !values.all);
+  if (picture !== "walls" && cases.length === 0) {
     console.error(`no case's name contains "${words}"`);
     return 2;
   }
@@ -76,43 +143,16 @@ async function main() {
     console.error('the page is not built: run "npm run build" in web-client first');
     return 1;
   }
-  const browser = await launch();
-  if (browser === null) {
-    console.log("skip the browser tests: no Chromium (CHROMIUM names one)");
-    console.log("0 passed, 0 failed, 1 skipped");
-    return 0;
-  }
-  const browsers = [browser];
-  try {
-    if (process.argv.includes("--picture")) {
-      await takePicture(browser);
-      return 0;
-    }
-    if (process.argv.includes("--clip")) {
-      await takeClip(browser);
-      return 0;
-    }
-    if (process.argv.includes("--layers")) {
-      await takeLayerPictures(browser);
-      return 0;
-    }
-    if (process.argv.includes("--flow")) {
-      await takeFlowPictures(browser);
-      return 0;
-    }
-    if (process.argv.includes("--walls")) {
-      await takeWallPictures(browser, words || "low");
-      return 0;
-    }
-    // A browser for each lane: each has one thread that draws.
-    while (browsers.length < LANES) browsers.push(await launch());
-    const makers = browsers.map((one) => () => World.make(one));
-    const counts = await runCases(words, makers);
-    console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
-    return counts.failed === 0 ? 0 : 1;
-  } finally {
-    for (const one of browsers) await one.close();
-  }
+  if (picture !== undefined) return takePictures(PICTURES[picture], words);
+  const all = await runEverywhere(
+    names.map((name) => ENGINES[name]),
+    cases,
+  );
+  const [passed, failed, skipped] = ["passed", "failed", "skipped"].map((key) =>
+    all.reduce((sum, counts) => sum + counts[key], 0),
+  );
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+  return failed === 0 ? 0 : 1;
 }
 
 await runProgram(main);

@@ -1,6 +1,7 @@
 // Starts a real tarnd on a free port of this machine and ends it again.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { ROOT, WEB } from "./places.mjs";
 
@@ -15,6 +16,18 @@ function program() {
   );
   if (found === undefined) throw new Error(`there is no tarnd in ${build}; TARN_BUILD names another build`);
   return join(build, found);
+}
+
+/** A port of this machine that nobody has. */
+export function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
 }
 
 export class TankServer {

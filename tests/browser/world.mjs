@@ -1,43 +1,20 @@
 // What a case works with: pages that are watched for console errors and foreign requests, and servers that end with it.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { chromium } from "./engines.mjs";
 import { startFakeServer } from "./fake-server.mjs";
-import { sleep, until } from "./harness.mjs";
-import { HERE, webRequire } from "./places.mjs";
+import { patience, sleep, until } from "./harness.mjs";
+import { webRequire } from "./places.mjs";
 import { readPng } from "./png.mjs";
 import { TankServer } from "./tank-server.mjs";
 
-const { chromium } = webRequire("playwright-core");
-
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--use-angle=swiftshader",
-  "--enable-unsafe-swiftshader",
-  // Without a graphics card Skia's own way to draw what stands around the canvas is the faster one.
-  "--disable-gpu-rasterization",
-];
 /** Small: the pictures are drawn without a graphics card. */
 export const VIEWPORT = { width: 480, height: 270 };
 /** A page draws as often as the display asks it to. So often is enough to see what it does, and leaves time to others. */
 const PICTURE_MS = 100;
-
-/** @returns null where there is no browser */
-export async function launch(flags = []) {
-  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-  if (!existsSync(executablePath)) return null;
-  return chromium.launch({
-    executablePath: join(HERE, "chromium"),
-    args: [...FLAGS, ...flags],
-    env: { ...process.env, CHROMIUM: executablePath },
-  });
-}
+/** What playwright waits for a part of a page. */
+const ACTION_MS = 30_000;
 
 /** In a page, before its scripts: the display asks for pictures so seldom, and for the next one as soon as `hurry` is called. */
 function slowDisplay(everyMs) {
@@ -80,30 +57,34 @@ function slowDisplay(everyMs) {
 /** In a page, before its scripts: keeps what it says to people, however short. */
 function keepSayings() {
   window.sayings = [];
-  document.addEventListener("DOMContentLoaded", () => {
+  const keepAll = () => {
     for (const part of document.querySelectorAll("#status, #notice")) {
       const keep = () => window.sayings.push(part.textContent);
       new MutationObserver(keep).observe(part, { childList: true, characterData: true, subtree: true });
       keep();
     }
-  });
+  };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", keepAll);
+  else keepAll();
 }
 
 export class World {
-  constructor(browser) {
+  constructor(browser, engine) {
     this.browser = browser;
+    this.engine = engine;
     this.servers = [];
     this.contexts = [];
+    this.pages = [];
     this.folders = [];
     /** Started for this case alone. */
     this.browsers = [];
     this.complaints = [];
     /** Complaints of the browser that the case provokes on purpose. */
-    this.expected = [];
+    this.expected = [...engine.noise];
   }
 
-  static async make(browser) {
-    const world = new World(browser);
+  static async make(browser, engine = chromium) {
+    const world = new World(browser, engine);
     return {
       world,
       check: () => world.check(),
@@ -113,7 +94,7 @@ export class World {
   }
 
   async tank(options) {
-    const server = await TankServer.start(options);
+    const server = await TankServer.start({ client: this.engine.client, ...options });
     this.servers.push(server);
     return server;
   }
@@ -125,14 +106,14 @@ export class World {
     return folder;
   }
 
-  /** Opens this case's pages in a browser of its own, which has more flags. */
-  async useFlags(...flags) {
-    this.browser = await launch(flags);
+  /** Opens this case's pages in a browser of its own, of which it wants something: engines.mjs says what there is. */
+  async useBrowser(wants = {}) {
+    this.browser = await this.engine.launch(wants);
     this.browsers.push(this.browser);
   }
 
   async fake(options) {
-    const server = await startFakeServer({ particles: 2000, ...options });
+    const server = await startFakeServer({ particles: 2000, client: this.engine.client, ...options });
     this.servers.push({ stop: () => server.close(), log: [] });
     return server;
   }
@@ -144,7 +125,9 @@ export class World {
   async open(url, { lobby = false, context: options = {}, prepare = async () => {} } = {}) {
     const context = await this.browser.newContext({ viewport: VIEWPORT, ...options });
     this.contexts.push(context);
+    context.setDefaultTimeout?.(patience() * ACTION_MS);
     const page = await context.newPage();
+    this.pages.push(page);
     await page.addInitScript(slowDisplay, PICTURE_MS);
     await page.addInitScript(keepSayings);
     const own = new URL(url).host;
@@ -185,7 +168,9 @@ export class World {
     if (!this.expected.some((pattern) => pattern.test(text))) this.complaints.push(text);
   }
 
-  check() {
+  async check() {
+    // Some engines tell what a page complained of with an answer only.
+    for (const page of this.pages) await page.evaluate(() => {}).catch(() => {});
     const complaints = this.complaints.filter((text) => !this.expected.some((pattern) => pattern.test(text)));
     if (complaints.length > 0) throw new Error(`the page complained:\n${complaints.join("\n")}`);
   }

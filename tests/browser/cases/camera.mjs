@@ -7,7 +7,6 @@ import { cheap, said } from "../world.mjs";
 import { SMALL_POOL, SMALL_SMOKE } from "./stream.mjs";
 
 const address = (server) => `http://127.0.0.1:${server.port}/`;
-const FAKE_CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
 const motions = (server) => server.received.filter((m) => m.k === "motion");
 /** What a camera sees is a film in real time, which a page of another case would make late. */
 const ALONE = { alone: true };
@@ -18,7 +17,7 @@ const OWN_MS_MAX = 2;
 async function useFilm(world, step) {
   const film = join(world.folder(), "film.y4m");
   writeFilm(film, step);
-  await world.useFlags(...FAKE_CAMERA, `--use-file-for-fake-video-capture=${film}`);
+  await world.useBrowser({ camera: film });
 }
 
 async function start(page) {
@@ -113,17 +112,50 @@ for (const [what, step, direction, prepare] of [
   });
 }
 
-/** Keeps what the page gets from the browser, so that a case can see whether it is still used, or take it away. */
-const watchCamera = (page) =>
-  page.addInitScript(() => {
-    const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
-    navigator.mediaDevices.getUserMedia = async (wanted) => {
-      window.wanted = wanted;
-      const stream = await ask(wanted);
-      window.track = stream.getVideoTracks()[0];
+/**
+ * Keeps what the page gets from the browser, so that a case can see whether it is still used, or take it away. Where
+ * nothing moves before the browser's camera, the page gets a film from here in its place.
+ */
+const watchCamera = (page, world) =>
+  page.addInitScript((ownMoves) => {
+    /** Squares that go to the left, 4 pixels in each of 30 pictures a second. */
+    const film = () => {
+      const [width, height, square] = [320, 240, 8];
+      const canvas = Object.assign(document.createElement("canvas"), { width, height });
+      const context = canvas.getContext("2d");
+      const stream = canvas.captureStream();
+      const [track] = stream.getVideoTracks();
+      let went = 0;
+      const timer = setInterval(() => {
+        if (track.readyState === "ended") clearInterval(timer);
+        went += 4;
+        for (let y = 0; y < height / square; y++)
+          for (let x = 0; x <= width / square; x++) {
+            const seed = Math.sin((x + Math.floor(went / square)) * 12.9898 + y * 78.233) * 43758.5453;
+            context.fillStyle = `hsl(0 0% ${Math.round(100 * (seed - Math.floor(seed)))}%)`;
+            context.fillRect(x * square - (went % square), y * square, square, square);
+          }
+      }, 1000 / 30);
       return stream;
     };
-  });
+    // An empty page has none; and WebKit forgets what is put on the object itself.
+    const devices = window.MediaDevices?.prototype ?? {};
+    const ask = devices.getUserMedia;
+    devices.getUserMedia = async function (wanted) {
+      window.wanted = wanted;
+      const own = await ask.call(this, wanted);
+      if (!ownMoves) for (const track of own.getTracks()) track.stop();
+      const stream = ownMoves ? own : film();
+      window.track = stream.getVideoTracks()[0];
+      // What a script dispatches at a track Firefox tells nobody.
+      const listen = window.track.addEventListener;
+      window.track.addEventListener = function (type, listener, options) {
+        if (type === "ended") window.unplugged = listener;
+        listen.call(this, type, listener, options);
+      };
+      return stream;
+    };
+  }, world.engine.cameraMoves);
 
 const trackState = (page) => page.evaluate(() => window.track.readyState);
 
@@ -138,55 +170,51 @@ async function assertOff(page, server, why) {
   assertEqual(motions(server).length, before, `motions after the end: ${why}`);
 }
 
-test(
-  "the camera runs from a press of a key until the view's button, and ends with all that lets it run",
-  ALONE,
-  async (world) => {
-    await useFilm(world, [-4, 0]);
-    const server = await world.fake({ particles: 500 });
-    const prepare = async (page) => {
-      await watchCamera(page);
-      await page.addInitScript(() =>
-        Object.defineProperty(document, "hidden", { get: () => window.isHidden === true }),
-      );
-    };
-    // Wide enough for the panel to be open, and high enough for the view beside it.
-    const context = { viewport: { width: 660, height: 490 } };
-    const page = await world.watch(cheap(address(server)), { prepare, context });
-    const runs = async () => {
-      const before = motions(server).length;
-      await until(() => motions(server).length > before + 3, "motions are sent");
-    };
-    await page.getByRole("button", { name: "Move it with your camera" }).focus();
-    await page.keyboard.press("Enter");
-    await runs();
-    assertEqual(await page.evaluate(() => window.wanted.audio), false, "the microphone is asked for");
-    await stopButton(page).click();
-    await assertOff(page, server, "the view's button");
+test("the camera runs from a press of a key until the view's button, and ends with all that lets it run", {
+  ...ALONE,
+  core: true,
+}, async (world) => {
+  await useFilm(world, [-4, 0]);
+  const server = await world.fake({ particles: 500 });
+  const prepare = async (page) => {
+    await watchCamera(page, world);
+    await page.addInitScript(() =>
+      Object.defineProperty(document, "hidden", { get: () => window.isHidden === true }),
+    );
+  };
+  // Wide enough for the panel to be open, and high enough for the view beside it.
+  const context = { viewport: { width: 660, height: 490 } };
+  const page = await world.watch(cheap(address(server)), { prepare, context });
+  const runs = async () => {
+    const before = motions(server).length;
+    await until(() => motions(server).length > before + 3, "motions are sent");
+  };
+  await page.getByRole("button", { name: "Move it with your camera" }).focus();
+  await page.keyboard.press("Enter");
+  await runs();
+  assertEqual(await page.evaluate(() => window.wanted.audio), false, "the microphone is asked for");
+  await stopButton(page).click();
+  await assertOff(page, server, "the view's button");
 
-    const again = () => page.getByRole("button", { name: "Move it with your camera" }).click();
-    await again();
-    await runs();
-    await page.evaluate(() => {
-      window.isHidden = true;
-      document.dispatchEvent(new Event("visibilitychange"));
-    });
-    await assertOff(page, server, "the page is hidden");
-    await page.evaluate(() => {
-      window.isHidden = false;
-      document.dispatchEvent(new Event("visibilitychange"));
-    });
+  const again = () => page.getByRole("button", { name: "Move it with your camera" }).click();
+  await again();
+  await runs();
+  await page.evaluate(() => {
+    window.isHidden = true;
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  await assertOff(page, server, "the page is hidden");
+  await page.evaluate(() => {
+    window.isHidden = false;
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
 
-    await again();
-    await runs();
-    await page.evaluate(() => {
-      window.track.stop(); // a track that is stopped gives off no event by itself
-      window.track.dispatchEvent(new Event("ended"));
-    });
-    await assertOff(page, server, "it is unplugged");
-    assert(/camera is gone/.test(await said(page)), `the page says: ${await said(page)}`);
-  },
-);
+  await again();
+  await runs();
+  await page.evaluate(() => window.unplugged());
+  await assertOff(page, server, "it is unplugged");
+  assert(/camera is gone/.test(await said(page)), `the page says: ${await said(page)}`);
+});
 
 test("the address starts the camera, once, and a display shows nothing of it", async (world) => {
   await useFilm(world, [-4, 0]);
@@ -216,7 +244,7 @@ test("whoever may only watch is offered no camera, and who loses the right to pl
       return true;
     },
   });
-  const page = await world.watch(cheap(address(server)), { prepare: watchCamera });
+  const page = await world.watch(cheap(address(server)), { prepare: (blank) => watchCamera(blank, world) });
   await start(page);
   await until(() => motions(server).length > 3, "motions are sent");
   role = "watch";
@@ -228,16 +256,12 @@ test("whoever may only watch is offered no camera, and who loses the right to pl
   assert(/may only watch/.test(await said(page)), `the page says: ${await said(page)}`);
 });
 
-for (const [what, flags, sentence] of [
-  ["isn't there", [], /No camera was found/],
-  [
-    "is refused",
-    ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream=deny"],
-    /may not be used/,
-  ],
+for (const [what, wants, sentence] of [
+  ["isn't there", {}, /No camera was found/],
+  ["is refused", { camera: "denied" }, /may not be used/],
 ]) {
   test(`a camera that ${what} is said in a sentence`, async (world) => {
-    await world.useFlags(...flags);
+    await world.useBrowser(wants);
     const server = await world.fake({ particles: 500 });
     const page = await world.watch(cheap(address(server)));
     await start(page);
@@ -260,7 +284,7 @@ for (const [what, way, scene, step, direction] of [
   test(`what moves before the camera moves the ${what} along, to the ${way}`, ALONE, async (world) => {
     await useFilm(world, step);
     const server = await world.tank({ scene });
-    const page = await world.watch(cheap(server.url), { prepare: watchCamera });
+    const page = await world.watch(cheap(server.url), { prepare: (blank) => watchCamera(blank, world) });
     // Around the window's middle: what goes there comes back elsewhere in the tank.
     const along = async () => {
       const found = await page.evaluate(([low, high]) => window.tarn.velocityIn(low, high), WINDOW_BOX);

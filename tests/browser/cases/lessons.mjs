@@ -4,7 +4,9 @@ import { cheap } from "../world.mjs";
 /** Wide enough for a lesson to be open. */
 const WIDE = { context: { viewport: { width: 960, height: 600 } } };
 
-test("a lesson stands beside its tank, its answer hidden, and goes with its scene", async (world) => {
+test("a lesson stands beside its tank, its answer hidden, and goes with its scene", {
+  core: true,
+}, async (world) => {
   const server = await world.tank({ scene: "lesson-pressure" });
   const page = await world.watch(cheap(server.url), WIDE);
   const lesson = page.locator("#lesson");

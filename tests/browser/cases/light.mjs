@@ -83,7 +83,9 @@ for (const quality of ["high", "spheres"])
     assert(tank > 8000, `${tank} pixels show a tank`);
   });
 
-test("a light is chosen in the panel, stands in the address, and stays with the browser", async (world) => {
+test("a light is chosen in the panel, stands in the address, and stays with the browser", {
+  core: true,
+}, async (world) => {
   const server = await world.fake();
   const address = cheap(`http://127.0.0.1:${server.port}/`);
   const page = await world.watch(address, WIDE);
@@ -92,7 +94,10 @@ test("a light is chosen in the panel, stands in the address, and stays with the 
   assertEqual(await shown(page), "day", "the light that nobody chose");
   await choice.selectOption({ label: "Night" });
   assertEqual(await shown(page), "night", "the light that was chosen");
-  await until(async () => new URL(page.url()).searchParams.get("light") === "night", "the address says so");
+  await until(
+    () => page.evaluate(() => new URLSearchParams(location.search).get("light") === "night"),
+    "the address says so",
+  );
   const another = async (query) => {
     const url = new URL(address);
     for (const [name, value] of Object.entries({ session: "main", ...query }))

@@ -60,7 +60,9 @@ const inked = (page, column) =>
     return count;
   }, column);
 
-test("a probe is placed, moved and removed with the mouse, and its plot shows what the water weighs", async (world) => {
+test("a probe is placed, moved and removed with the mouse, and its plot shows what the water weighs", {
+  core: true,
+}, async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const page = await open(world, server.url);
   const other = await open(world, server.url);

@@ -12,7 +12,7 @@ const FIRST_VISIT_MAX = 300_000;
 /** 16 x 4 x 8 cells of water with 8 particles each. */
 const SMALL_POOL_PARTICLES = 4096;
 
-test("the page connects and decodes every particle of a scene", async (world) => {
+test("the page connects and decodes every particle of a scene", { core: true }, async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const page = await world.watch(server.url);
   await until(
@@ -98,7 +98,7 @@ for (const coding of ["gzip", "br"]) {
   });
 }
 
-test("the water is drawn: its pixels differ from those of an empty tank", async (world) => {
+test("the water is drawn: its pixels differ from those of an empty tank", { core: true }, async (world) => {
   const empty = await world.fake({ particles: 0, cells: [16, 8, 8], cellM: 0.0625 });
   const nothing = await world.watch(`http://127.0.0.1:${empty.port}/`);
   await bare(nothing);

@@ -36,7 +36,7 @@ async function steps(page, ms) {
 const withStore = (world, act) =>
   act({ scene: SMALL_POOL, args: ["--store", world.folder(), "--durability", "50"] });
 
-test("an owner goes back, sees the earlier water, marks it and copies it", async (world) => {
+test("an owner goes back, sees the earlier water, marks it and copies it", { core: true }, async (world) => {
   await withStore(world, async (options) => {
     const server = await world.tank(options);
     const page = await world.watch(cheap(server.url));

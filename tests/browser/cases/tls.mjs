@@ -1,76 +1,66 @@
 // The page over TLS, under a name that isn't this machine's own: what browsers keep from pages without it is there.
-import { createHash, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
+import { freePort } from "../tank-server.mjs";
 import { enter, plugIn } from "../worn.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
-const NAME = "tank.example";
 const PHONE = { hasTouch: true, isMobile: true, viewport: { width: 320, height: 480 } };
-const FAKE_CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
 /** Larger ones failed where HTTP/2 carried the WebSocket. */
 const LARGE_BYTES = 30_000;
 
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 /** A server whose page is at a name, and a browser that trusts its certificate alone. */
-async function serve(world, { scene, args = [], flags = [] }) {
+async function serve(world, { scene, args = [], wants = {} }) {
   const folder = world.folder();
   const port = await freePort();
-  const origin = `https://${NAME}:${port}`;
+  const origin = `https://${world.engine.host}:${port}`;
   const own = ["--tls-self-signed", "--tls-dir", folder, "--origin", origin];
   const server = await world.tank({ scene, port, args: [...own, ...args] });
   const certificate = new X509Certificate(readFileSync(join(folder, "tarn-self-signed.crt")));
-  const key = certificate.publicKey.export({ type: "spki", format: "der" });
-  const pin = createHash("sha256").update(key).digest("base64");
-  await world.useFlags(
-    `--ignore-certificate-errors-spki-list=${pin}`,
-    `--host-resolver-rules=MAP ${NAME} 127.0.0.1`,
-    ...flags,
-  );
+  await world.useBrowser({ ...wants, trusted: certificate });
   return { server, origin, fingerprint: certificate.fingerprint256 };
 }
 
-/** Notes what a page's WebSockets get. */
-function listen(page, heard) {
-  page.on("websocket", (socket) => {
-    heard.addresses.push(socket.url());
-    socket.on("framereceived", ({ payload }) => heard.sizes.push(payload.length));
-    socket.on("close", () => heard.closed++);
-  });
+/** In a page, before its scripts: notes what its WebSockets get. Not every engine's driver tells. */
+function listen() {
+  const heard = { addresses: [], sizes: [], closed: 0 };
+  window.heard = heard;
+  window.WebSocket = class extends WebSocket {
+    constructor(address, protocols) {
+      super(address, protocols);
+      heard.addresses.push(this.url);
+      this.addEventListener("message", ({ data }) => heard.sizes.push(data.byteLength ?? data.size ?? 0));
+      this.addEventListener("close", () => heard.closed++);
+    }
+  };
 }
 
-test("a page comes by TLS and large frames reach it", async (world) => {
+test("a page comes by TLS and large frames reach it", { core: true }, async (world) => {
   const { server, origin } = await serve(world, { scene: "double-dam-break" });
-  const heard = { addresses: [], sizes: [], closed: 0 };
   const page = await world.watch(`${origin}/?quality=points`, {
-    prepare: async (page) => listen(page, heard),
+    prepare: (blank) => blank.addInitScript(listen),
   });
+  const heard = () => page.evaluate(() => window.heard);
   await until(
-    () => heard.sizes.filter((bytes) => bytes > LARGE_BYTES).length >= 3,
+    async () => (await heard()).sizes.filter((bytes) => bytes > LARGE_BYTES).length >= 3,
     `three frames of more than ${LARGE_BYTES} bytes arrive`,
     30_000,
   );
-  assertEqual(heard.addresses, [`wss://${NAME}:${server.port}/ws`], "WebSockets");
-  assertEqual(heard.closed, 0, "WebSockets that were closed");
+  const { addresses, closed } = await heard();
+  assertEqual(addresses, [`wss://${world.engine.host}:${server.port}/ws`], "WebSockets");
+  assertEqual(closed, 0, "WebSockets that were closed");
   const decoded = () => page.evaluate(() => window.tarn.framesDecoded);
   const before = await decoded();
   await until(async () => (await decoded()) > before + 3, "frames go on");
 });
 
 test("over TLS a page may have a camera, a phone's tilt and a headset, and tells the certificate", async (world) => {
-  const { server, origin, fingerprint } = await serve(world, { scene: SMALL_POOL, flags: FAKE_CAMERA });
+  const { server, origin, fingerprint } = await serve(world, {
+    scene: SMALL_POOL,
+    wants: { camera: "fake" },
+  });
   assert(
     server.log.join("").includes(`SHA-256 fingerprint is ${fingerprint}\n`),
     `the server doesn't tell ${fingerprint}`,
@@ -99,11 +89,12 @@ test("over TLS a page may have a camera, a phone's tilt and a headset, and tells
 
 test("without TLS a page of the same name gets no camera", async (world) => {
   const port = await freePort();
-  const server = await world.tank({ scene: SMALL_POOL, port, args: ["--origin", `http://${NAME}:${port}`] });
-  await world.useFlags(`--host-resolver-rules=MAP ${NAME} 127.0.0.1`, ...FAKE_CAMERA);
+  const origin = `http://${world.engine.host}:${port}`;
+  await world.tank({ scene: SMALL_POOL, port, args: ["--origin", origin] });
+  await world.useBrowser({ camera: "fake" });
   // The browser ignores headers that count over TLS only, and says so.
   world.expected.push(/Cross-Origin-(Opener|Embedder)-Policy/);
-  const page = await world.watch(`http://${NAME}:${server.port}/`, { context: PHONE });
+  const page = await world.watch(`${origin}/`, { context: PHONE });
   assertEqual(await page.evaluate(() => window.isSecureContext), false, "a secure context");
   await page.getByRole("button", { name: "Controls" }).click();
   await page.getByRole("button", { name: "Centre the view" }).waitFor();
@@ -121,7 +112,7 @@ test("who comes without TLS is sent on, and a certificate that nobody trusts is 
   world.contexts.push(context);
   const page = await context.newPage();
   for (const port of [redirecting, server.port]) {
-    await page.goto(`http://${NAME}:${port}/?session=main&quality=points`);
+    await page.goto(`http://${world.engine.host}:${port}/?session=main&quality=points`);
     assertEqual(page.url().split("&")[0], `${origin}/?session=main`, `where port ${port} leads`);
     await until(
       () => page.evaluate(() => (window.tarn?.framesDecoded ?? 0) > 1),
@@ -129,7 +120,7 @@ test("who comes without TLS is sent on, and a certificate that nobody trusts is 
       30_000,
     );
   }
-  await world.useFlags(`--host-resolver-rules=MAP ${NAME} 127.0.0.1`);
+  await world.useBrowser();
   const stranger = await world.browser.newContext();
   world.contexts.push(stranger);
   const refused = await (await stranger.newPage()).goto(origin).catch((error) => error.message);

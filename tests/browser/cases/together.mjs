@@ -78,7 +78,9 @@ test("two pages see each other's cursors, and a new name shows", async (world) =
   await until(async () => (await people(two)).length === 0, "a cursor that left the tank is gone");
 });
 
-test("a link to watch can't push, one to play can't pause, one to own can both", async (world) => {
+test("a link to watch can't push, one to play can't pause, one to own can both", {
+  core: true,
+}, async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const owner = await world.watch(cheap(server.url));
   await owner.getByRole("button", { name: "Share" }).click();
@@ -197,7 +199,7 @@ test("a tank that isn't there is named, and the way leads to the others", async 
   await page.getByRole("heading", { name: "Running tanks" }).waitFor();
 });
 
-test("the start page shows live tanks and makes one", async (world) => {
+test("the start page shows live tanks and makes one", { core: true }, async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const lobby = await world.open(server.url, { lobby: true });
   const card = lobby.locator('[data-session="main"]');
