@@ -793,7 +793,6 @@ export class App {
       this.webcam.stop("The camera was stopped while nobody looked.");
       return;
     }
-    this.link.forgive();
     this.model.drops.restart();
     this.link.hurry();
   }

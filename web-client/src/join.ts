@@ -166,7 +166,6 @@ class JoinedTank implements Tank {
     this.stream.hold(hidden);
     this.live.conversation.view(hidden);
     if (hidden) return;
-    this.live.link.forgive();
     this.live.link.hurry();
   }
 
@@ -203,7 +202,6 @@ class JoinedTank implements Tank {
 
   private seen(): void {
     if (document.hidden) return;
-    this.live.link.forgive();
     this.live.link.hurry();
   }
 

@@ -4,6 +4,7 @@ import {
   LINK_BEHIND_BYTES,
   LINK_BUFFERED_BYTES_MAX,
   LINK_SILENCE_MS,
+  LINK_WATCH_MS,
   Link,
   type SocketLike,
 } from "../src/net/link.js";
@@ -111,23 +112,30 @@ test("late events of an earlier socket change nothing", () => {
   expect(link.state).toBe("open");
 });
 
+/** As a page does that runs. */
+function watchUntil(endMs: number): void {
+  while (now < endMs) {
+    now = Math.min(endMs, now + LINK_WATCH_MS);
+    link.watch();
+  }
+}
+
 test("a silent connection is given up", () => {
   socket().open();
-  now = LINK_SILENCE_MS - 1;
-  link.watch();
+  watchUntil(LINK_SILENCE_MS - 1);
   expect(link.state).toBe("open");
-  now = LINK_SILENCE_MS;
-  link.watch();
+  watchUntil(LINK_SILENCE_MS);
   expect(socket().closed).toBe(true);
   expect(link.state).toBe("waiting");
 });
 
-test("silence while the page was hidden is forgiven", () => {
+test("silence while the page was hidden or stood still means nothing, silence after it does", () => {
   socket().open();
   now = 10 * LINK_SILENCE_MS;
-  link.forgive();
   link.watch();
   expect(link.state).toBe("open");
+  watchUntil(11 * LINK_SILENCE_MS);
+  expect(link.state).toBe("waiting");
 });
 
 test("nothing is sent before the connection is open or into a full buffer", () => {

@@ -34,6 +34,7 @@ export type LinkState = "idle" | "connecting" | "open" | "waiting" | "stopped";
 
 /** Nothing heard for so long: the connection is dead whatever TCP says. */
 export const LINK_SILENCE_MS = 8000;
+export const LINK_WATCH_MS = LINK_SILENCE_MS / 2;
 const SOCKET_CONNECTING = 0;
 const SOCKET_OPEN = 1;
 /** Messages are dropped rather than queued beyond this. */
@@ -44,6 +45,7 @@ export const LINK_BEHIND_BYTES = 8 * 1024;
 export class Link {
   state: LinkState = "idle";
   heardMs = 0;
+  private watchedMs = 0;
   bytesReceived = 0;
 
   private socket: SocketLike | null = null;
@@ -99,17 +101,18 @@ export class Link {
     return (this.socket?.bufferedAmount ?? 0) > LINK_BEHIND_BYTES;
   }
 
-  /** To be called now and then: gives up a connection on which nothing is heard any more. */
+  /**
+   * To be called at least every LINK_WATCH_MS while the page is seen: gives up a connection on which nothing is heard any
+   * more. Silence before a longer pause means nothing: the page was hidden, or stood still, and what came waits for it.
+   */
   watch(): void {
+    const nowMs = this.environment.nowMs();
+    if (nowMs - this.watchedMs > LINK_WATCH_MS) this.heardMs = nowMs;
+    this.watchedMs = nowMs;
     const socket = this.socket;
-    if (socket === null || this.environment.nowMs() - this.heardMs < LINK_SILENCE_MS) return;
+    if (socket === null || nowMs - this.heardMs < LINK_SILENCE_MS) return;
     socket.close();
     this.down(socket, 1006, "nothing was heard from the server");
-  }
-
-  /** Silence up to now means nothing, as when the page was hidden. */
-  forgive(): void {
-    this.heardMs = this.environment.nowMs();
   }
 
   /** Tries at once where the link is waiting to try. */
