@@ -107,6 +107,8 @@ async function runIn(engine, cases, lanes, where) {
 async function runEverywhere(engines, cases) {
   if (engines.length === 1 && engines[0] === chromium) return [await runIn(chromium, cases, LANES, "")];
   setPatience(PATIENCE);
+  // What the engines have started ends with this program, also when that is told to.
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
   try {
     return await Promise.all(engines.map((engine) => runIn(engine, cases, 1, `${engine.name}: `)));
   } finally {

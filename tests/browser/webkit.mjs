@@ -24,9 +24,7 @@ export function pageForWebKit() {
   if (gated !== null) return gated;
   gated = mkdtempSync(join(tmpdir(), "tarn-webkit-"));
   process.once("exit", () => rmSync(gated, { recursive: true, force: true }));
-  // A server would prefer what is packed of a file to the file that is changed here.
-  const isIndex = (path) => /index\.html\.[a-z]+$/.test(path);
-  cpSync(join(WEB, "dist"), gated, { recursive: true, filter: (path) => !isIndex(path) });
+  cpSync(join(WEB, "dist"), gated, { recursive: true });
   const index = join(gated, "index.html");
   const html = readFileSync(index, "utf8");
   const [tag, start] = /<script type="module"[^>]*src="([^"]+)"[^>]*><\/script>/.exec(html);

@@ -66,6 +66,7 @@ test("a probe is placed, moved and removed with the mouse, and its plot shows wh
   const server = await world.tank({ scene: SMALL_POOL });
   const page = await open(world, server.url);
   const other = await open(world, server.url);
+  await page.bringToFront();
   await page.locator("#measure").click();
   await panel(page).getByRole("button", { name: "Point" }).click();
   await press(page, [0.5, 0.1, 0.25]);
