@@ -11,7 +11,8 @@ typedef struct tarn_mesh_builder {
     uint32_t vertices_room, triangles_room;
     uint32_t *corners; // of the polygon that is being read
     uint32_t corner_count, corners_room;
-    uint64_t polygon_visits; // so far
+    uint32_t polygon_count; // so far, and what they took
+    uint64_t polygon_visits;
 } tarn_mesh_builder;
 
 /// @return TARN_OK, TARN_E_LIMIT or TARN_E_MEMORY, with the sentence

@@ -211,10 +211,10 @@ static tarn_status add_fan(polygon *p, uint32_t from)
 
 static tarn_status refuse_crossing(const polygon *p)
 {
-    return tarn_text_refuse(
-        p->builder->cursor, TARN_E_MALFORMED,
-        "found a face of %u corners whose edges cross each other, allowed are faces with one inside",
-        p->builder->corner_count);
+    return tarn_text_refuse(p->builder->cursor, TARN_E_MALFORMED,
+                            "face %u of the file: found %u corners whose edges cross each other, allowed are faces "
+                            "with one inside",
+                            p->builder->polygon_count, p->builder->corner_count);
 }
 
 static tarn_status cut_off(polygon *p, uint32_t i)
@@ -299,6 +299,7 @@ tarn_status tarn_mesh_builder_polygon(tarn_mesh_builder *builder)
     const uint32_t count = builder->corner_count;
     polygon p = {.builder = builder};
     tarn_status status;
+    builder->polygon_count++;
     if (count < 3) {
         return tarn_text_refuse(builder->cursor, TARN_E_MALFORMED,
                                 "found a face with %u corners, allowed are 3 or more", count);

@@ -276,11 +276,13 @@ static void both_forms_of_pgm_are_read(void **state)
 {
     (void)state;
     static const char text[] = "P2 # a\n# comment\n3 2\n4\n0 1 2\n3 4 0\n", bytes[] = "P5 3 2 4\n\0\1\2\3\4\0";
+    static const char marked[] = "\xef\xbb\xbfP2 3 2 4 0 1 2 3 4 0";
     static const char words[] = "P5\n3 2\n1024\n\0\0\1\0\2\0\3\0\4\0\0\0";
     static const struct {
         const char *bytes;
         size_t byte_count;
-    } cases[] = {{text, sizeof text - 1}, {bytes, sizeof bytes - 1}, {words, sizeof words - 1}};
+    } cases[] = {
+        {text, sizeof text - 1}, {marked, sizeof marked - 1}, {bytes, sizeof bytes - 1}, {words, sizeof words - 1}};
     static const float wanted[] = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 0.0f};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         tarn_height_map map;

@@ -107,6 +107,7 @@ function binaryPly(little: boolean): Uint8Array {
 test("PLY becomes triangles, as text and as bytes in either order", () => {
   for (const { positions, indices } of [
     ply(`${TEXT}4 0 1 2 3\n`),
+    readPly(bytes(`\ufeffply\nformat ascii 1.0\n${HEAD}${FACES}${TEXT}4 0 1 2 3\n`)),
     readPly(binaryPly(true)),
     readPly(binaryPly(false)),
   ]) {

@@ -27,6 +27,7 @@ test("a PGM picture becomes rows of heights", () => {
     [2, 4],
     [3, 0],
   ];
+  expect(readPgm(bytes("\ufeffP2\n2 3\n4\n0 1\n2 4\n3 0\n"), 4)).toEqual(rows);
   expect(readPgm(bytes("P2\n# hills\n2 3 # wide, high\n4\n0 1\n2 4\n3 0\n"), 4)).toEqual(rows);
   expect(readPgm(new Uint8Array([...bytes("P5 2 3 4\n"), 0, 1, 2, 4, 3, 0]), 4)).toEqual(rows);
   const wide = [0, 0, 1, 0, 2, 0, 4, 0, 3, 0, 0, 0];

@@ -1,6 +1,7 @@
 // Triangles from PLY, as text and as bytes in either order: what the server takes of such a file
 // (server/common/mesh_ply.c), which has checked it before it simulates it.
 import { addPolygon, type Triangles } from "./mesh-surface.js";
+import { withoutMark } from "./solid-files.js";
 
 type Take = () => number;
 
@@ -47,11 +48,9 @@ const SAME: Readonly<Record<string, string>> = {
 };
 const HEAD_BYTES_MAX = 65536;
 
-const MARK = [0xef, 0xbb, 0xbf];
-
 /** Of the vertices x, y, z; of the faces the corners. */
 export function readPly(whole: Uint8Array): Triangles {
-  const bytes = MARK.every((byte, i) => whole[i] === byte) ? whole.subarray(MARK.length) : whole;
+  const bytes = withoutMark(whole);
   const head = readHead(bytes);
   const take = head.form === "ascii" ? takeWords(bytes, head.end) : null;
   const view = new DataView(bytes.buffer, bytes.byteOffset + head.end, bytes.byteLength - head.end);

@@ -1,7 +1,13 @@
 // Heights from PGM pictures that scenes name.
 
+/** Files without the byte-order mark that editors on Windows begin texts with. */
+export function withoutMark(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
+
 /** Heights of a PGM picture (P2 or P5): its columns run along x, its rows along z. Black is 0, white is `white`. */
-export function readPgm(bytes: Uint8Array, white: number): number[][] {
+export function readPgm(whole: Uint8Array, white: number): number[][] {
+  const bytes = withoutMark(whole);
   const reader = { bytes, at: 0 };
   const magic = word(reader);
   if (magic !== "P2" && magic !== "P5") throw new Error("it is no PGM picture");
