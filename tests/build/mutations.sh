@@ -1,0 +1,83 @@
+#!/bin/bash
+# Can the tests of rights fail? Breaks the code in one place after another, in a copy, and expects the tests named to fail:
+# mutations.sh [PATTERN], those whose line holds the pattern alone. Prints "ok ..." or "not ok ..." for each; takes some
+# minutes, and isn't a part of tests/run.
+set -u
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+copy=$(mktemp -d) || exit 1
+trap 'rm -rf "$copy"' EXIT
+git clone --quiet --shared "$root" "$copy/tree" || exit 1
+git -C "$root" diff HEAD | git -C "$copy/tree" apply --allow-empty 2>/dev/null # what isn't committed yet counts, too
+cd "$copy/tree" || exit 1
+if command -v ccache >/dev/null; then
+    export CMAKE_{C,CXX}_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+fi
+cmake --preset cpu -DTARN_TESTS=ON >"$copy/log" 2>&1 || { cat "$copy/log"; exit 1; }
+
+# What it breaks | the file | its line becomes (sed) | tests that have to see it
+mutations() {
+    cat <<'END'
+a key's first 8 digits are compared|server/gateway/role.c|s/i <= TARN_KEY_BYTES; i++/i < 8; i++/|secret_test
+a key may go on behind its end|server/gateway/role.c|s/i <= TARN_KEY_BYTES; i++/i < TARN_KEY_BYTES; i++/|secret_test
+the last key of all opens|server/gateway/role.c|s/if (difference == 0)/if (difference == 0 || r == TARN_ROLE_OWN)/|secret_test
+a key is any other|server/gateway/role.c|s/difference |= /difference \&= /|secret_test
+who watches may what players may|server/gateway/role.c|s/return role >= needed\[act\]/return role + 1 >= needed[act]/|server_roles_test together_parts_test
+all tanks have one key|server/gateway/secret.c|s/memcpy(message, salt, salt_bytes);/memset(message, 0, salt_bytes);/|secret_test
+all roles have one key|server/gateway/secret.c|s/memcpy(message + salt_bytes, text, text_bytes);.*/memset(message + salt_bytes, 0, text_bytes);/|secret_test
+a key has eight bytes twice|server/gateway/secret.c|s/"%02x", code\[i\]/"%02x", code[i % 8]/|secret_test
+others may read the secret|server/gateway/secret.c|s/(S_IRWXG . S_IRWXO)) != 0/0) != 0/|secret_test
+the secret may be anybody's|server/gateway/secret.c|s/file.st_uid != geteuid()/false/|secret_test
+the secret may be longer|server/gateway/secret.c|s/got != TARN_SECRET_BYTES/got < TARN_SECRET_BYTES/|secret_test
+a token's first 8 bytes of signature count|server/common/token.c|s/CRYPTO_memcmp(found, made, MAC_BYTES)/CRYPTO_memcmp(found, made, 8)/|token_test
+a token without a signature is one|server/common/token.c|s/found_bytes != MAC_BYTES .. CRYPTO_memcmp(found, made, MAC_BYTES) != 0/CRYPTO_memcmp(found, made, found_bytes) != 0/|token_test
+any alg counts|server/common/token.c|s/!has_word(header, "alg", "HS256")/false/|token_test
+an unknown key is the first one|server/common/token.c|s/kid == NULL .. has_word(header, "kid", keys->keys\[i\].name)/true/|token_test
+tokens last for ever|server/common/token.c|s/token->until_s != 0 \&\& now_s >= token->until_s/false/|token_test
+tokens begin at once|server/common/token.c|s/token->from_s != 0 \&\& now_s < token->from_s/false/|token_test
+tokens of tomorrow count|server/common/token.c|s/token->issued_s > now_s + CLOCKS_S/false/|token_test
+a claim that nobody knows is passed over|server/common/token.c|s/if (i == sizeof known \/ sizeof known\[0\])/if (false)/|token_test
+a token opens every tank|server/gateway/passes.c|s/strcmp(token.session, session->name) != 0/false/|server_rights_test
+what is revoked opens all the same|server/gateway/passes.c|s/status == TARN_OK \&\& tarn_tokens_revoked_has(\&passes->revoked, token->id)/false/|server_rights_test
+who is in stays in with a revoked token|server/gateway/passes.c|s/if (tarn_tokens_revoked_has(\&passes->revoked, grant->token))/if (false)/|server_rights_test
+who is in stays in with an old token|server/gateway/passes.c|s/if (grant->until_s != 0 \&\& time(NULL) >= grant->until_s)/if (false)/|server_rights_test
+any name of this machine is taken|server/gateway/reach.c|s/if (!take_host(text, strlen(text), host))/if (true) { return true; } if (!take_host(text, strlen(text), host))/|server_rights_test
+an IPv6 address is one by all its bits|server/gateway/client_address.c|s/is_v4 ? sizeof \*a : NETWORK_BYTES/sizeof *a/|owners_parts_test server_edges_test
+all of IPv4 is one address|server/gateway/client_address.c|s/is_v4 ? sizeof \*a : NETWORK_BYTES/NETWORK_BYTES/|owners_parts_test server_edges_test
+whoever was removed comes back at once|server/gateway/barred.c|s/until_ns > now_ns \&\& until_ns - now_ns > longest_ns/false/|owners_parts_test
+connections from one address have no limit|server/gateway/listener.c|s/return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX .. is_free ? free_place : NULL/return free_place/|server_edges_test server_flood_test
+END
+}
+
+pattern=${1:-}
+failed=0
+while IFS='|' read -r what file expression tests; do
+    [[ -z $pattern || "$what|$file|$tests" == *"$pattern"* ]] || continue
+    cp "$file" "$copy/was"
+    sed -i "$expression" "$file"
+    seen='' ran=''
+    if cmp -s "$file" "$copy/was"; then
+        echo "not ok $what: $file has no such line any more"
+        failed=$((failed + 1))
+        continue
+    fi
+    for test in $tests; do
+        # Those with programs find them as CTest's tests do.
+        if ! ninja -C build/cpu "$test" tarnd tarn tarn-worker tarn_scenes >"$copy/log" 2>&1; then
+            ran="it doesn't compile: $(grep -m 1 error: "$copy/log")"
+            break
+        fi
+        if ! ctest --test-dir build/cpu -R "^server/$test\$" --no-tests=error >"$copy/log" 2>&1; then
+            seen=$test
+            break
+        fi
+        ran="$ran $test"
+    done
+    if [ -n "$seen" ]; then
+        echo "ok $what: $seen fails"
+    else
+        echo "not ok $what: nothing fails ($ran)"
+        failed=$((failed + 1))
+    fi
+    cp "$copy/was" "$file"
+done < <(mutations)
+[ "$failed" = 0 ]
