@@ -260,6 +260,7 @@ static tarn_status cut_ears(polygon *p, double square)
             seen = 0;
         } else if (++seen <= p->left) {
             at = corner->after;
+            p->builder->polygon_visits++;
         } else if (is_line(p, at, square)) {
             break;
         } else if (++rounds > ROUNDS_MAX) {

@@ -39,7 +39,6 @@ typedef struct surface {
     uint8_t *turned;  ///< of each triangle
     edge_use *uses;
     piece *pieces;
-    uint64_t visits;
 } surface;
 
 // ---- places ----
@@ -249,7 +248,7 @@ static int goes_round(const surface *s, uint32_t triangle, const double point[3]
 static bool is_within(surface *s, const piece *inner, const piece *outer)
 {
     bool fits = inner != outer;
-    s->visits++;
+    s->found->visits++;
     for (int k = 0; k < 3; k++) {
         fits = fits && inner->low[k] >= outer->low[k] && inner->high[k] <= outer->high[k];
     }
@@ -267,7 +266,7 @@ static bool is_within(surface *s, const piece *inner, const piece *outer)
     for (uint32_t i = outer->first; i < outer->first + outer->count; i++) {
         rounds += goes_round(s, s->order[i], point);
     }
-    s->visits += outer->count;
+    s->found->visits += outer->count;
     return rounds != 0;
 }
 
@@ -279,27 +278,31 @@ static bool is_closed(const piece *one)
 /// Closed pieces that face inwards, and are in no other, are turned with all that is in them.
 static void turn_outwards(surface *s)
 {
-    const uint32_t count = s->found->pieces;
-    uint32_t inwards = 0, outwards = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        inwards += is_closed(&s->pieces[i]) && s->pieces[i].volume < 0.0;
-        outwards += is_closed(&s->pieces[i]) && s->pieces[i].volume > 0.0;
+    uint32_t *closed = s->across; // which isn't needed any more; others may be many, and cost nothing
+    uint32_t count = 0, inwards = 0;
+    for (uint32_t i = 0; i < s->found->pieces; i++) {
+        if (is_closed(&s->pieces[i])) {
+            inwards += s->pieces[i].volume < 0.0;
+            closed[count++] = i;
+        }
     }
-    if (inwards == 0 || outwards == 0) {
+    if (inwards == 0 || inwards == count) {
         return; // either way is right when it's the same for all
     }
-    for (uint32_t i = 0; i < count && s->visits <= VISITS_MAX; i++) {
-        piece *outer = &s->pieces[i];
-        bool is_outermost = is_closed(outer) && outer->volume < 0.0;
-        for (uint32_t k = 0; k < count && is_outermost && s->visits <= VISITS_MAX; k++) {
-            is_outermost = !is_closed(&s->pieces[k]) || !is_within(s, outer, &s->pieces[k]);
+    const uint64_t *visits = &s->found->visits;
+    for (uint32_t i = 0; i < count && *visits <= VISITS_MAX; i++) {
+        const piece *outer = &s->pieces[closed[i]];
+        bool is_outermost = outer->volume < 0.0;
+        for (uint32_t k = 0; k < count && is_outermost && *visits <= VISITS_MAX; k++) {
+            is_outermost = !is_within(s, outer, &s->pieces[closed[k]]);
         }
-        for (uint32_t k = 0; k < count && is_outermost && s->visits <= VISITS_MAX; k++) {
-            s->pieces[k].turn |= k == i || (is_closed(&s->pieces[k]) && is_within(s, &s->pieces[k], outer));
+        for (uint32_t k = 0; k < count && is_outermost && *visits <= VISITS_MAX; k++) {
+            s->pieces[closed[k]].turn |= k == i || is_within(s, &s->pieces[closed[k]], outer);
         }
     }
-    for (uint32_t i = 0; i < count && s->visits <= VISITS_MAX; i++) {
-        for (uint32_t k = s->pieces[i].first; k < s->pieces[i].first + s->pieces[i].count && s->pieces[i].turn; k++) {
+    for (uint32_t i = 0; i < count && *visits <= VISITS_MAX; i++) {
+        const piece *one = &s->pieces[closed[i]];
+        for (uint32_t k = one->first; k < one->first + one->count && one->turn; k++) {
             s->turned[s->order[k]] ^= 1;
         }
     }

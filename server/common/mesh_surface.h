@@ -16,6 +16,7 @@ typedef struct tarn_mesh_surface {
     uint32_t crowded_edges; ///< with three or more
     uint32_t uneven_edges;  ///< of these, with an uneven number: what is inside isn't known there
     uint32_t one_sided;     ///< triangles of pieces that have one side, as a Moebius strip has
+    uint64_t visits;        ///< comparisons of closed pieces, and of their triangles, that it took
     float open_at_m[3];     ///< an end of an open edge, where there is one
     float crowded_at_m[3];  ///< likewise
 } tarn_mesh_surface;

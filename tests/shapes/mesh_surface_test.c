@@ -329,6 +329,34 @@ static void whole_pieces_face_outwards_but_cavities_stay(void **state)
     }
 }
 
+/// Open pieces are in nobody's way, however many there are: a small file would keep whoever reads it for minutes.
+static void open_pieces_cost_nothing(void **state)
+{
+    (void)state;
+    enum { LOOSE = 1000 };
+    tarn_mesh mesh = {.vertex_count = 0};
+    tarn_mesh_surface without, with;
+    add_ball_facing(&mesh, 0, 1, true);
+    add_ball_facing(&mesh, 9, 1, false);
+    const uint32_t first = mesh.triangle_count;
+    assert_int_equal(tarn_mesh_face_one_way(&mesh, &without), TARN_OK);
+    assert_true(without.turned == first / 2 && without.visits > 0);
+    flip_triangles(&mesh, 0, first / 2);
+    for (int i = 0; i < LOOSE; i++) {
+        const double at = 100.0 + 2 * i;
+        const uint32_t corner = mesh.vertex_count;
+        add_vertex(&mesh, at, 0, 0);
+        add_vertex(&mesh, at + 1, 0, 0);
+        add_vertex(&mesh, at, 1, 0);
+        add_triangle(&mesh, corner, corner + 1, corner + 2);
+    }
+    assert_int_equal(tarn_mesh_face_one_way(&mesh, &with), TARN_OK);
+    assert_int_equal(with.pieces, 2 + LOOSE);
+    assert_int_equal(with.turned, without.turned);
+    assert_int_equal(with.visits, without.visits);
+    free_mesh(&mesh);
+}
+
 /// A cavity whose first triangle is turned, so that all others face against it.
 static void most_of_a_piece_say_which_way_it_faces(void **state)
 {
@@ -432,6 +460,7 @@ int main(void)
         cmocka_unit_test(polygons_have_limits),
         cmocka_unit_test(triangles_are_turned_back_by_their_edges),
         cmocka_unit_test(whole_pieces_face_outwards_but_cavities_stay),
+        cmocka_unit_test(open_pieces_cost_nothing),
         cmocka_unit_test(most_of_a_piece_say_which_way_it_faces),
         cmocka_unit_test(pieces_end_where_four_triangles_meet),
         cmocka_unit_test(what_has_no_inside_is_named),
