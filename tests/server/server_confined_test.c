@@ -118,6 +118,23 @@ static int signal_another(void)
     return kill(getppid(), 0) == 0 ? WORKS : REFUSED;
 }
 
+/// What is ready on a descriptor is told to whom its owner names, by which signal he likes.
+static int signal_another_by_a_descriptor(void)
+{
+    const int fd = STDERR_FILENO;
+    return fcntl(fd, F_SETOWN, getppid()) == 0 || fcntl(fd, F_SETSIG, SIGKILL) == 0 ? WORKS : REFUSED;
+}
+
+static int call_by_other_numbers(void)
+{
+#ifdef __x86_64__
+    const long x32 = 0x40000000;
+    return syscall(x32 | SYS_getpid) < 0 && errno == ENOSYS ? REFUSED : WORKS;
+#else
+    return kill(getpid(), SIGSYS); // there are no others
+#endif
+}
+
 static int make_code(void)
 {
     void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -206,6 +223,8 @@ static void test_a_way_out_fails_or_ends_the_process(void **state)
         {"a process is started", start_a_process, ENDS, WORKS},
         {"another process is looked into", look_into_another, ENDS, ENDS},
         {"another process is signalled", signal_another, ENDS, WORKS},
+        {"another is signalled by a descriptor", signal_another_by_a_descriptor, REFUSED, WORKS},
+        {"a call is made by other numbers", call_by_other_numbers, ENDS, ENDS},
         {"code is made", make_code, REFUSED, WORKS},
         {"memory becomes code", make_memory_code, REFUSED, WORKS},
         {"a thread is started", start_a_thread, WORKS, WORKS},
