@@ -288,7 +288,6 @@ static void keep(tarn_http_head *head, tarn_http_value *place, const char *name,
 
 static void keep_forwarded_for(tarn_http_head *head, tarn_http_value value)
 {
-    head->is_proxied = true;
     if (head->forwarded_for_count == TARN_GATEWAY_FORWARDED_MAX) {
         refuse(head, 431, "X-Forwarded-For comes more than %d times", TARN_GATEWAY_FORWARDED_MAX);
     } else {
@@ -404,6 +403,19 @@ tarn_coding tarn_http_head_coding(const tarn_http_head *head, const bool has[TAR
     return best;
 }
 
+/// Whether only who passes on somebody else's request writes such a field: not all write the same ones.
+static bool is_of_proxies(tarn_http_value name)
+{
+    static const char start[] = "x-forwarded-";
+    static const char *const names[] = {"forwarded",      "via", "x-real-ip", "x-client-ip", "true-client-ip",
+                                        "x-original-host"};
+    bool is_one = name.bytes >= sizeof start - 1 && strncasecmp(name.at, start, sizeof start - 1) == 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !is_one; i++) {
+        is_one = equals(name, names[i]);
+    }
+    return is_one;
+}
+
 static void take_other(tarn_http_head *head, tarn_http_value *host, tarn_http_value name, tarn_http_value value)
 {
     if (equals(name, "host")) {
@@ -422,9 +434,8 @@ static void take_other(tarn_http_head *head, tarn_http_value *host, tarn_http_va
         keep_forwarded_for(head, value);
     } else if (equals(name, "x-forwarded-proto")) {
         keep(head, &head->forwarded_proto, "X-Forwarded-Proto", value);
-    } else if (equals(name, "forwarded") || equals(name, "via")) {
-        head->is_proxied = true;
     }
+    head->is_proxied |= is_of_proxies(name);
 }
 
 static void read_field(tarn_http_head *head, fields *found, tarn_http_value *host, tarn_http_value line)

@@ -273,7 +273,8 @@ const tarn_option tarn_option_table[] = {
      .argument = "everyone|owners|local",
      .help =
          "Who may read /metrics: owners need Authorization: Bearer KEY with the key, or a token, by which a tank is "
-         "owned; local: only programs on this machine, as which no proxy's requests count (default everyone)",
+         "owned; local: only programs on this machine, and no requests that a proxy passes on and marks, as by "
+         "X-Forwarded-For (default everyone)",
      .kind = TARN_OPTION_WORD,
      .offset = AT(metrics_readers),
      .is_live = true,

@@ -454,6 +454,38 @@ static void test_a_client_is_whom_trusted_proxies_name(void **state)
     assert_int_equal(tarn_proxies_scheme(&proxies, &other, &head), TARN_FORWARDED_UNKNOWN);
 }
 
+/// Proxies mark whom they ask for, each in its way; whoever asks for itself writes none of that.
+static void test_what_a_proxy_passes_on_is_known_by_its_fields(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fields;
+        bool is_proxied;
+    } cases[] = {
+        {"", false},
+        {"User-Agent: curl\r\nX-Requested-With: a\r\n", false},
+        {"X-Forwarded-For: 192.0.2.1\r\n", true},
+        {"X-Forwarded-For:\r\n", true},
+        {"Forwarded: for=192.0.2.1\r\n", true},
+        {"Via: 1.1 a\r\n", true},
+        {"X-Forwarded-Proto: https\r\n", true},
+        {"x-forwarded-host: a\r\n", true},
+        {"X-FORWARDED-SERVER: a\r\n", true},
+        {"X-Real-IP: 192.0.2.1\r\n", true},
+        {"True-Client-IP: 192.0.2.1\r\n", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        tarn_http_head head;
+        const int bytes = snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", cases[i].fields);
+        tarn_http_head_read(text, (size_t)bytes, &head);
+        assert_int_equal(head.status, 0);
+        if (head.is_proxied != cases[i].is_proxied) {
+            fail_msg("%s", cases[i].fields);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_only_a_scene_may_be_large),
         cmocka_unit_test(test_networks_of_proxies_are_read),
         cmocka_unit_test(test_a_client_is_whom_trusted_proxies_name),
+        cmocka_unit_test(test_what_a_proxy_passes_on_is_known_by_its_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
