@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,7 +288,10 @@ tarn_status tarn_session_file_open(const char *path, tarn_session_file **file, t
 
 tarn_status tarn_session_file_open_to_read(const char *path, tarn_session_file **file, tarn_text why)
 {
-    return open_with(path, O_RDONLY, open_to_read, file, why);
+    char real[PATH_MAX];
+    struct stat found;
+    const bool is_link = lstat(path, &found) == 0 && S_ISLNK(found.st_mode) && realpath(path, real) != NULL;
+    return open_with(is_link ? real : path, O_RDONLY, open_to_read, file, why); // its log lies where it leads to
 }
 
 tarn_status tarn_session_file_open_image(const void *bytes, size_t byte_count, tarn_session_file **file, tarn_text why)
@@ -360,8 +364,8 @@ static tarn_status copy_pages(const tarn_session_file *file, const char *part, t
     int code = sqlite3_open_v2(part, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
     sqlite3_backup *backup = code == SQLITE_OK ? sqlite3_backup_init(copy, "main", file->db, "main") : NULL;
     if (backup != NULL) {
-        (void)sqlite3_backup_step(backup, -1);
-        code = sqlite3_backup_finish(backup);
+        const int step = sqlite3_backup_step(backup, -1), end = sqlite3_backup_finish(backup);
+        code = step == SQLITE_DONE ? end : step; // the end says nothing of a file that is busy
     } else if (code == SQLITE_OK) {
         code = sqlite3_errcode(copy);
     }
@@ -422,7 +426,8 @@ tarn_status tarn_session_file_copy(tarn_session_file *file, const char *to, tarn
     if (status == TARN_OK) {
         status = sync_file(part, why);
     }
-    if (status == TARN_OK && rename(part, to) != 0) {
+    if (status == TARN_OK && renameat2(AT_FDCWD, part, AT_FDCWD, to, RENAME_NOREPLACE) != 0 &&
+        (errno != EINVAL || rename(part, to) != 0)) { // not every file system can
         snprintf(why, sizeof(tarn_text), "%.300s: %s", to, strerror(errno));
         status = TARN_E_IO;
     }

@@ -775,7 +775,12 @@ static void test_a_copy_without_its_log_is_named(void **state)
            "no server closed it, and main.tank-wal, which then lies beside it, is missing: all that was done behind "
            "step 34 is lost");
     expect("session list" SCENES "copy", 0, "1 times");
-    shell("cp main.tank-wal copy");
+    expect("session backup copy main backup", 1, "all that was done behind step 34 is lost, in the copy too");
+    // Where a link leads to, there is the log.
+    shell("mkdir links && ln -s ../main.tank links/main.tank");
+    expect("session verify links/main.tank", 0, "until step 35");
+    expect("session backup links main linked", 0, "until step 35");
+    shell("rm -r links backup linked && cp main.tank-wal copy");
     expect("session verify copy", 0, "whole: 4 states, 12 log batches, until step 35");
     close_tank(&kept);
     shell("rm -r copy && mkdir copy && cp main.tank copy");

@@ -291,11 +291,13 @@ static bool find_named(const char *dir, const char *name, char path[PATH_MAX])
 {
     bool is_aside;
     const char *ending = kept_name_bytes(name, &is_aside) > 0 ? "" : ".tank";
-    struct stat found;
-    return (size_t)snprintf(path, PATH_MAX, "%s/%s%s", dir, name, ending) < PATH_MAX && stat(path, &found) == 0;
+    char named[PATH_MAX];
+    return (size_t)snprintf(named, sizeof named, "%s/%s%s", dir, name, ending) < sizeof named &&
+           realpath(named, path) != NULL;
 }
 
-static tarn_status copy_file(const char *path, const char *to, tarn_text why)
+/// @param lacks_log  receives whether what lay in a log beside the file isn't in the copy
+static tarn_status copy_file(const char *path, const char *to, bool *lacks_log, tarn_text why)
 {
     char wal[PATH_MAX + 8];
     tarn_session_file *file;
@@ -306,6 +308,7 @@ static tarn_status copy_file(const char *path, const char *to, tarn_text why)
         const bool was_written = access(wal, F_OK) == 0;
         status = tarn_session_file_open_to_read(path, &file, why);
         if (status == TARN_OK) {
+            *lacks_log = tarn_session_file_lacks_log(file);
             status = tarn_session_file_copy(file, to, why);
             tarn_session_file_close(file);
         }
@@ -326,7 +329,8 @@ bool kept_backup(const char *command, const char *dir, const char *name, const c
         fprintf(stderr, "%s: %s\n", command, shown);
         return false;
     }
-    tarn_status status = copy_file(path, to, why);
+    bool lacks_log = false;
+    tarn_status status = copy_file(path, to, &lacks_log, why);
     if (status == TARN_OK) {
         status = kept_look(to, NULL, true, &sink, &summary, why);
     }
@@ -339,5 +343,13 @@ bool kept_backup(const char *command, const char *dir, const char *name, const c
     tarn_make_printable(shown);
     printf("%s: %u states, %u log batches, until step %" PRIu64 ", %s\n", shown, summary.state_count,
            summary.batch_count, summary.end_step, size_text(summary.file_bytes, size));
-    return summary.damage_count == (summary.is_misnamed ? 1 : 0);
+    if (lacks_log) {
+        char sentence[2 * sizeof(tarn_text)];
+        snprintf(sentence, sizeof sentence,
+                 "%.300s: no server closed it, and the -wal that then lies beside it is missing: all that was done "
+                 "behind step %" PRIu64 " is lost, in the copy too, unless an earlier version closed it",
+                 path, summary.end_step);
+        show_damage(NULL, sentence);
+    }
+    return !lacks_log && summary.damage_count == (summary.is_misnamed ? 1 : 0);
 }
