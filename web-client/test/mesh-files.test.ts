@@ -64,6 +64,13 @@ test("STL is told apart as text and bytes, whatever is around it", () => {
   expect(() => readStl(bytes("solid\nvertex 0 0 0\n"))).toThrow("ends early");
 });
 
+test("a text of many blank lines is read as fast as one without", () => {
+  const blank = "\n".repeat(500_000); // would take minutes where each is looked at from all before it
+  const facet = `facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n`;
+  const text = `${blank}\r\n \tsolid vertex 9 9 9\n${blank}${facet}${blank}\t endsolid\n`;
+  expect([...readStl(bytes(text)).positions]).toEqual([0, 0, 0, 1, 0, 0, 0, 1, 0]);
+});
+
 const CORNERS = [
   [0, 0, 0],
   [1, 0, 0],

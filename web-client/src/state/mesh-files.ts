@@ -54,7 +54,7 @@ export function readStl(bytes: Uint8Array): Triangles {
   } else {
     const text = new TextDecoder().decode(bytes);
     if (!/^\s*solid/i.test(text)) throw new Error("it is no STL file");
-    const facets = text.replace(/^\s*(end)?solid.*$/gim, "");
+    const facets = text.replace(/^[ \t\v\f]*(end)?solid.*$/gim, "");
     for (const [, x, y, z] of facets.matchAll(/\bvertex\s+(\S+)\s+(\S+)\s+(\S+)/gi))
       positions.push(Number(x), Number(y), Number(z));
     if (positions.length % 9 !== 0) throw new Error("it ends early");
