@@ -9,6 +9,7 @@
 //
 // `wants` may have
 //     camera    "fake": a moving picture of the browser's own; "denied"; or a film's file, which engines without films replace by their own
+//     scheme    "dark": what the system prefers; else light
 //     trusted   a certificate that is trusted, and no other; the other engines than Chromium then trust every one
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -35,6 +36,12 @@ const onPath = (name) =>
     .split(":")
     .map((folder) => join(folder, name))
     .find(isProgram) ?? null;
+
+/** A browser whose contexts have more options. */
+const withContexts = (browser, more) => ({
+  newContext: (options) => browser.newContext({ ...more, ...options }),
+  close: () => browser.close(),
+});
 
 // ---- Chromium ----
 
@@ -76,9 +83,9 @@ export const chromium = {
   cameraMoves: true,
   noise: [],
   missing: () => (existsSync(chromiumPath()) ? null : "there is no Chromium (CHROMIUM names one)"),
-  async launch({ camera, trusted } = {}) {
+  async launch({ camera, scheme, trusted } = {}) {
     if (this.missing() !== null) throw new Missing(this.missing());
-    return playwrightChromium.launch({
+    const browser = await playwrightChromium.launch({
       executablePath: join(HERE, "chromium"),
       args: [
         ...CHROMIUM_FLAGS,
@@ -88,6 +95,7 @@ export const chromium = {
       ],
       env: { ...process.env, CHROMIUM: chromiumPath() },
     });
+    return scheme === undefined ? browser : withContexts(browser, { colorScheme: scheme });
   },
 };
 
@@ -147,7 +155,7 @@ const firefox = {
   missing: () =>
     missingDisplay() ??
     (existsSync(firefoxPath()) ? null : "there is no Firefox (Debian's firefox-esr; FIREFOX names one)"),
-  async launch({ camera, trusted } = {}) {
+  async launch({ camera, scheme, trusted } = {}) {
     const browser = await playwrightFirefox.launch({
       // Playwright's own Firefox speaks a protocol of its own; this one speaks WebDriver BiDi.
       channel: "moz-firefox",
@@ -157,17 +165,13 @@ const firefox = {
       firefoxUserPrefs: {
         "network.dns.localDomains": this.host,
         ...firefoxCamera(camera),
+        // 0 is dark. Playwright's own option changes nothing here.
+        ...(scheme === "dark" && { "layout.css.prefers-color-scheme.content-override": 0 }),
       },
     });
-    return trusted === undefined ? browser : trusting(browser);
+    return trusted === undefined ? browser : withContexts(browser, { ignoreHTTPSErrors: true });
   },
 };
-
-/** A browser whose contexts take every certificate. */
-const trusting = (browser) => ({
-  newContext: (options) => browser.newContext({ ...options, ignoreHTTPSErrors: true }),
-  close: () => browser.close(),
-});
 
 // ---- WebKitGTK ----
 
@@ -197,14 +201,18 @@ const webkit = {
     (onPath("WebKitWebDriver") === null || miniBrowserPath() === null
       ? "there is no WebKitGTK (Debian's webkit2gtk-driver; MINIBROWSER names its browser)"
       : null),
-  async launch({ camera, trusted } = {}) {
+  async launch({ camera, scheme, trusted } = {}) {
     return launchWebKit({
       driver: onPath("WebKitWebDriver"),
       browser: miniBrowserPath(),
       args: camera === undefined ? [] : ["--enable-mock-capture-devices=true"],
       trustsAll: trusted !== undefined,
       // Where a language isn't known the page's navigator has "C" for one.
-      env: { ...(await displayed()), LANG: "en_US.UTF-8" },
+      env: {
+        ...(await displayed()),
+        LANG: "en_US.UTF-8",
+        GTK_THEME: scheme === "dark" ? "Adwaita:dark" : "Adwaita",
+      },
     });
   },
 };

@@ -8,6 +8,7 @@ import { HERE } from "../places.mjs";
 import { readPng } from "../png.mjs";
 import { framesOf, Still } from "../recorded-layers.mjs";
 import { cheap } from "../world.mjs";
+import { SMALL_POOL } from "./stream.mjs";
 
 /** Wide enough for an open panel. */
 const WIDE = { context: { viewport: { width: 700, height: 450 } } };
@@ -114,4 +115,25 @@ test("a light is chosen in the panel, stands in the address, and stays with the 
     page.getByText(/light=dusk; allowed are auto, day/).waitFor(),
   ]);
   assertEqual(dusk, "night", "the light of a wrong address");
+});
+
+test("who has a dark system gets a dark start page, everybody else a bright one", {
+  core: true,
+}, async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const look = async () => {
+    const page = await world.open(server.url, { lobby: true });
+    await page.getByRole("heading", { name: "Running tanks" }).waitFor();
+    const picture = await world.pixels(page);
+    const [paper, ink] = await page.evaluate(() =>
+      ["backgroundColor", "color"].map((name) => getComputedStyle(document.body)[name]),
+    );
+    await page.context().close();
+    return { corner: picture.at(1, picture.height - 2).reduce((a, b) => a + b), paper, ink };
+  };
+  const bright = await look();
+  await world.useBrowser({ scheme: "dark" });
+  const dark = await look();
+  assert(bright.corner > 2 * 255 && dark.corner < 255, `${JSON.stringify(bright)}, ${JSON.stringify(dark)}`);
+  assert(bright.ink !== dark.ink, `both write in ${dark.ink}`);
 });
