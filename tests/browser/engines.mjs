@@ -177,7 +177,8 @@ const firefox = {
 
 /** Debian has it beside the library, in a folder that is named after the library's version. */
 function miniBrowserPath() {
-  if (process.env.MINIBROWSER !== undefined) return process.env.MINIBROWSER;
+  const { MINIBROWSER: own } = process.env;
+  if (own !== undefined) return isProgram(own) ? own : null;
   const lib = "/usr/lib";
   const folders = readdirSync(lib).filter((name) => name.endsWith("-linux-gnu"));
   const versions = ["webkit2gtk-4.1", "webkitgtk-6.0", "webkit2gtk-4.0"];

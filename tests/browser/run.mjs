@@ -116,27 +116,32 @@ async function runEverywhere(engines, cases) {
   }
 }
 
+/** @returns what the command line says, or null where it can't be taken, which is said then */
+function readArguments() {
+  const flags = ["help", "all", ...Object.keys(PICTURES)].map((name) => [name, { type: "boolean" }]);
+  const options = { ...Object.fromEntries(flags), in: { type: "string", default: "chromium" } };
+  try {
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    const names = values.in.split(",");
+    const unknown = names.find((name) => !Object.hasOwn(ENGINES, name));
+    if (unknown === undefined) return { values, words: positionals.join(" "), names };
+    console.error(`found "--in ${unknown}", allowed are ${Object.keys(ENGINES).join(", ")}`);
+  } catch (error) {
+    console.error(error.message);
+  }
+  return null;
+}
+
 async function main() {
-  const options = Object.fromEntries(
-    ["help", "all", ...Object.keys(PICTURES)].map((name) => [name, { type: "boolean" }]),
-  );
-  const { values, positionals } = parseArgs({
-    options: { ...options, in: { type: "string" } },
-    allowPositionals: true,
-  });
+  const found = readArguments();
+  if (found === null) return 2;
+  const { values, words, names } = found;
   if (values.help) {
     console.log(USAGE);
     return 0;
   }
-  const words = positionals.join(" ");
-  const names = values.in?.split(",") ?? ["chromium"];
-  const unknown = names.find((name) => !Object.hasOwn(ENGINES, name));
-  if (unknown !== undefined) {
-    console.error(`--in ${unknown}: allowed are ${Object.keys(ENGINES).join(", ")}`);
-    return 2;
-  }
   const picture = Object.keys(PICTURES).find((name) => values[name]);
-  const cases = casesOf(words, values.in !== undefined && !values.all);
+  const cases = casesOf(words, values.in !== "chromium" && !values.all);
   if (picture !== "walls" && cases.length === 0) {
     console.error(`no case's name contains "${words}"`);
     return 2;

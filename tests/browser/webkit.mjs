@@ -24,7 +24,9 @@ export function pageForWebKit() {
   if (gated !== null) return gated;
   gated = mkdtempSync(join(tmpdir(), "tarn-webkit-"));
   process.once("exit", () => rmSync(gated, { recursive: true, force: true }));
-  cpSync(join(WEB, "dist"), gated, { recursive: true });
+  // What is packed of a file that is changed here would be of no use.
+  const isPacked = (path) => /index\.html\./.test(path);
+  cpSync(join(WEB, "dist"), gated, { recursive: true, filter: (path) => !isPacked(path) });
   const index = join(gated, "index.html");
   const html = readFileSync(index, "utf8");
   const [tag, start] = /<script type="module"[^>]*src="([^"]+)"[^>]*><\/script>/.exec(html);

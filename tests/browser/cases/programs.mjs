@@ -9,8 +9,8 @@ import { HERE } from "../places.mjs";
 function run(name, args, environment = {}) {
   const options = { env: { ...process.env, ...environment } };
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(HERE, name), ...args], options, (error, _, stderr) =>
-      resolve({ status: error?.code ?? 0, said: stderr.trim() }),
+    execFile(process.execPath, [join(HERE, name), ...args], options, (error, stdout, stderr) =>
+      resolve({ status: error?.code ?? 0, said: stderr.trim(), printed: stdout.trim().split("\n") }),
     );
   });
 }
@@ -18,6 +18,27 @@ function run(name, args, environment = {}) {
 test("words that no case's name has are said, and no pass", async () => {
   const { status, said } = await run("run.mjs", ["no such", "case"]);
   assertEqual([status, said], [2, `no case's name contains "no such case"`], "status and text");
+});
+
+test("an engine that isn't known is refused, one that isn't there is skipped with its reason", async () => {
+  const { status, said } = await run("run.mjs", ["--in", "firefox,netscape"]);
+  assertEqual(
+    [status, said],
+    [2, 'found "--in netscape", allowed are chromium, firefox, webkit'],
+    "status and text",
+  );
+  for (const [name, variable] of [
+    ["firefox", "FIREFOX"],
+    ["webkit", "MINIBROWSER"],
+  ]) {
+    const { status, printed } = await run("run.mjs", ["--in", name], { [variable]: "/nowhere" });
+    assertEqual(
+      [status, printed.at(-1)],
+      [0, "0 passed, 0 failed, 1 skipped"],
+      `status and counts of ${name}`,
+    );
+    assert(new RegExp(`^skip ${name}: \\d+ cases: there is no `).test(printed[0]), `it says: ${printed[0]}`);
+  }
 });
 
 test("without record_stream a program says how to get it", async () => {
