@@ -478,12 +478,24 @@ float grid_bodies_speed(const grid_host *grid)
     return fastest;
 }
 
+bool grid_body_is_balanced(const grid_body_state *state)
+{
+    bool is = false;
+    for (int i = 0; i < 6; i++) {
+        is |= state->balance[i] != 0.0f;
+    }
+    return is;
+}
+
 uint64_t grid_bodies_hash(const grid_host *grid, uint64_t hash)
 {
     for (uint32_t b = 0; b < grid->body_count; b++) {
         const grid_body_state *state = &grid->body_state[b];
         const float *const parts[] = {state->position, state->rotation, state->velocity, state->spin, state->contact};
         const int sizes[] = {3, 4, 3, 3, 6};
+        for (int i = 0; i < 6 && grid_body_is_balanced(state); i++) {
+            hash = tile_mix_u64(hash ^ tile_bits_f32(state->balance[i]));
+        }
         for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
             for (int i = 0; i < sizes[p]; i++) {
                 hash = tile_mix_u64(hash ^ tile_bits_f32(parts[p][i]));

@@ -181,8 +181,8 @@ TILE_KERNEL(grid_bodies_begin, BODY_LANES, grid_args, tile_no_scratch)
             turn_with_room(m->control, state);
         }
         for (int a = 0; a < 3; a++) {
-            state->velocity[a] += (m->control->gravity[a] + state->contact[a]) * kick;
-            state->spin[a] += state->contact[3 + a] * kick;
+            state->velocity[a] += (m->control->gravity[a] + (state->contact[a] + state->balance[a])) * kick;
+            state->spin[a] += (state->contact[3 + a] + state->balance[3 + a]) * kick;
         }
         set_turn(state);
     }
@@ -490,6 +490,22 @@ TILE_KERNEL(grid_bodies_kick, BODY_LANES, grid_args, tile_no_scratch)
     }
 }
 
+/// Takes out again what the last pressure did to the free bodies, and notes what is left. One tile.
+TILE_KERNEL(grid_bodies_unbalance, BODY_LANES, grid_args, tile_no_scratch)
+{
+    grid_bodies *bodies = args->m.bodies;
+    const float kick = args->m.control->kick;
+    FOR_RANGE (b, 0, bodies->count) {
+        grid_body_state *state = &bodies->state[b];
+        for (int a = 0; a < 6; a++) {
+            float *moved = a < 3 ? &state->velocity[a] : &state->spin[a - 3];
+            bodies->change[b][a] = bodies->body[b].is_free ? -kick * state->balance[a] : 0.0f;
+            *moved += bodies->change[b][a];
+            state->balance[a] = *moved;
+        }
+    }
+}
+
 // ------------------------------------------------------------------------------------------------------------ contacts
 
 typedef struct contact {
@@ -712,6 +728,13 @@ TILE_KERNEL(grid_bodies_end, BODY_LANES, grid_args, contacts_scratch)
     const grid_memory *m = &args->m;
     grid_bodies *bodies = m->bodies;
     const float frac = m->control->frac, kick = m->control->kick;
+    FOR_RANGE (b, 0, bodies->count) {
+        grid_body_state *state = &bodies->state[b];
+        for (int a = 0; a < 6 && m->control->balances; a++) {
+            const float change = (a < 3 ? state->velocity[a] : state->spin[a - 3]) - state->balance[a];
+            state->balance[a] = bodies->body[b].is_free ? change / kick : 0.0f;
+        }
+    }
     // What stood in for the contacts goes, and becomes the velocity before them.
     FOR_RANGE (b, 0, bodies->count) {
         grid_body_state *state = &bodies->state[b];

@@ -86,6 +86,7 @@ typedef struct grid_control {
     float speed_max;         ///< cells per step, at most SPEED_MAX
     float grip; ///< 0..1: share of the way to a wall's or a solid's velocity that liquid beside it goes in a substep
     float body_viscosity; ///< nu dt / dx^2 of a substep where bodies grip; 0 where it differs from cell to cell
+    uint32_t balances;    ///< 1: free bodies have the last pressure's change, too, until grid_bodies_unbalance
     uint32_t faces_carry; ///< 1: u_old is about what particles brought, which faces off the liquid keep
 } grid_control;
 
@@ -164,6 +165,7 @@ typedef struct grid_body_state {
     float velocity[3], spin[3];
     float turn[9];    ///< the rotation as a matrix, rows first
     float contact[6]; ///< velocity and spin per step that contacts gave in the last substep: the next one's first guess
+    float balance[6]; ///< the same of pressure, in tanks where what acts before it is to be balanced by the last one
 } grid_body_state;
 
 typedef struct grid_bodies {
@@ -337,6 +339,7 @@ typedef struct grid_args {
     K(grid_solid_cells)                                                                                                \
     K(grid_bodies_begin)                                                                                               \
     K(grid_body_tiles)                                                                                                 \
+    K(grid_bodies_unbalance)                                                                                           \
     K(grid_body_hold)                                                                                                  \
     K(grid_body_lift)                                                                                                  \
     K(grid_body_flux)                                                                                                  \

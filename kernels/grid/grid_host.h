@@ -111,6 +111,9 @@ void grid_forget_launches(grid_host *grid);
 /// A force on the free bodies that their faces' pressure doesn't hold, before the pressure acts. `args` as above.
 void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *force);
 
+/// Takes the last pressure's change out of the bodies' velocities, which grid_bodies_begin put in.
+void grid_unbalance_bodies(grid_host *grid);
+
 /// Before a step's launches: from which of the multigrid's levels on the solver is a chain, and of how many blocks, by
 /// the tiles that there are. Blocks are so many that a tank whose tiles come and go is seldom recorded anew.
 void grid_choose_chain(grid_host *grid, const grid_counters *counters);
@@ -220,6 +223,9 @@ tarn_status grid_bodies_after_step(grid_host *grid);
 
 /// Fastest point of a body in the next step as far as is known, cells per step.
 float grid_bodies_speed(const grid_host *grid);
+
+/// Whether a pressure's change is kept of a body.
+bool grid_body_is_balanced(const grid_body_state *state);
 
 /// Mixes the bodies into a hash.
 uint64_t grid_bodies_hash(const grid_host *grid, uint64_t hash);

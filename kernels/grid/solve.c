@@ -90,6 +90,14 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
     grid_launch(grid, &own, GRID_KERNEL(body_flux), tiles, most);
 }
 
+void grid_unbalance_bodies(grid_host *grid)
+{
+    TARN_ASSERT(grid->body_count > 0);
+    grid_launch(grid, grid->args, GRID_KERNEL(bodies_unbalance), NULL, 1);
+    grid_launch(grid, grid->args, GRID_KERNEL(body_flux), &grid->args->m.bodies->tile_count,
+                grid->args->shape.tile_total[0]);
+}
+
 // -------------------------------------------------------------------------------------------------------------- solver
 
 void grid_choose_chain(grid_host *grid, const grid_counters *counters)

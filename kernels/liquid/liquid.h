@@ -99,12 +99,15 @@ typedef struct liquid_args {
     K(liquid_forces)                                                                                                   \
     K(liquid_fill)                                                                                                     \
     K(liquid_beta)                                                                                                     \
+    K(liquid_balance)                                                                                                  \
     K(liquid_friction)                                                                                                 \
     K(liquid_viscous_faces)                                                                                            \
     K(liquid_viscous_cells)                                                                                            \
     K(liquid_viscosity)                                                                                                \
     K(liquid_viscosity_mixed)                                                                                          \
     K(liquid_body_drag)                                                                                                \
+    K(liquid_unbalance)                                                                                                \
+    K(liquid_keep_balance)                                                                                             \
     K(liquid_tension_smooth)                                                                                           \
     K(liquid_tension)                                                                                                  \
     K(liquid_drift)                                                                                                    \

@@ -43,6 +43,9 @@ void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args);
 /// Whether anything rubs on the liquid (friction.tile.c).
 bool liquid_rubs(const tarn_tank_desc *desc);
 
+/// Whether that or viscosity does: what balances the forces is then kept (balance.tile.c).
+bool liquid_resists(const tarn_tank_desc *desc);
+
 /// Iterations of the viscosity: 0 where no liquid has any.
 uint32_t liquid_viscosity_iterations(const tarn_tank *tank);
 /// The strengths and coefficients of these for a substep of control->tank.grid.frac.

@@ -123,6 +123,10 @@ static void carve(grid_carver *t, tarn_tank *tank)
     if (tank->grid.desc.liquid_count > 1 && liquid_viscosity_iterations(tank) > 0) {
         grid_carve(t, &args->m.viscosity, TILE_CELLS * 4);
     }
+    args->tank.keeps_edges = 1;
+    for (int a = 0; a < 3 && liquid_resists(&tank->grid.desc); a++) {
+        grid_carve(t, &args->tank.store.keeping[a], TILE_CELLS * 4);
+    }
     args->m.control = (liquid_control *)args->tank.store.control;
 }
 
@@ -165,6 +169,15 @@ bool liquid_rubs(const tarn_tank_desc *desc)
     return rubs;
 }
 
+bool liquid_resists(const tarn_tank_desc *desc)
+{
+    bool resists = liquid_rubs(desc);
+    for (uint32_t i = 0; i < desc->liquid_count; i++) {
+        resists |= desc->liquids[i].viscosity_m2_s > 0.0f;
+    }
+    return resists;
+}
+
 /// What a substep takes away, for as many as there are to take `friction`.
 static float loss(const tarn_tank *tank, float friction)
 {
@@ -193,6 +206,7 @@ static void begin(tarn_tank *tank, tank_control *control)
     control->grid.relaxation = tile_min_f32(p[TARN_PARAMETER_RELAXATION], relaxation_max);
     control->grid.density_gain = p[TARN_PARAMETER_DENSITY];
     control->flip = tank_nth_root(p[TARN_PARAMETER_FLIP], tank->grid.substeps);
+    control->grid.balances = liquid_viscosity_iterations(tank) > 0;
     control->grid.faces_carry = control->flip >= CARRY_FLIP_MIN && tank->args->store.affine[0] == NULL;
     liquid_fill_viscosity(tank, own);
     if (liquid_rubs(&tank->grid.desc)) {
@@ -244,6 +258,7 @@ const tank_model tarn_liquid_model = {
     .seed = tank_seed_blocks,
     .substeps = liquid_tension_substeps,
     .changes_launches = changes_launches,
+    .keeps = liquid_resists,
     .used = used,
     .begin = begin,
     .substep = liquid_substep,

@@ -2,6 +2,8 @@
 //
 //     p2g ─ grid ─ forces ─ bodies, solids ─ friction ─ fringe ─ viscosity ─ tension ─ matrix ─ pressure ─ density ─
 //     extrapolate ─ slip ─ g2p + advect ─ drift ─ collide ─ births, drains ─ sort
+//
+// From before the friction to behind the viscosity velocities have what balanced the forces last (balance.tile.c).
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid_parameters.h"
 
@@ -81,12 +83,22 @@ void liquid_substep(tarn_tank *tank)
         grid_launch_active(&tank->grid, args, GRID_KERNEL(solids));
         grid_launch_active(&tank->grid, args, GRID_KERNEL(solid_cells));
     }
+    const bool resists = liquid_resists(&tank->grid.desc);
+    if (resists) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(balance));
+    }
     if (liquid_rubs(&tank->grid.desc)) {
         grid_launch_active(&tank->grid, args, LIQUID_KERNEL(friction));
     }
     tank_mark(tank, STAGE_GRID);
     grid_launch_occupied(&tank->grid, args, GRID_KERNEL(fringe));
     liquid_launch_viscosity(tank, args);
+    if (resists) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(unbalance));
+    }
+    if (tank->grid.body_count > 0 && liquid_viscosity_iterations(tank) > 0) {
+        grid_unbalance_bodies(&tank->grid);
+    }
     tank_mark(tank, STAGE_VISCOSITY);
     if (tank->grid.body_count > 0) { // which has no pressure in the fringe
         grid_push_bodies(&tank->grid, args, GRID_KERNEL(body_lift));
@@ -97,6 +109,9 @@ void liquid_substep(tarn_tank *tank)
     }
     grid_launch_chain(&tank->grid, solve, tank);
     tank_mark(tank, STAGE_DENSITY);
+    if (resists) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(keep_balance));
+    }
     grid_launch_active(&tank->grid, args, GRID_KERNEL(extrapolate));
     if (tank->grid.has_solids) {
         grid_launch_active(&tank->grid, args, GRID_KERNEL(slip));

@@ -41,7 +41,7 @@ static tarn_status sum_totals(tarn_tank *tank, tank_totals *totals)
     grid_launch(&tank->grid, &args, TANK_KERNEL(totals_sum), NULL,
                 (tank->particle_count + PARTICLE_LANES - 1) / PARTICLE_LANES);
     grid_launch(&tank->grid, &args, TANK_KERNEL(volume), NULL, tank->counters.grid.solved_active);
-    if (tank->model->fills) {
+    if (tank->model->fills || tank->args->store.kept[0] != NULL) {
         grid_launch(&tank->grid, &args, TANK_KERNEL(totals_tiles), NULL, tank->counters.grid.active);
     }
     return tarn_queue_download(tank->grid.queue, totals, tank->args->store.totals, sizeof *totals);

@@ -135,17 +135,22 @@ TILE_KERNEL(tank_list, LISTING_LANES, tank_args, list_scratch)
     list_tiles(args, s);
 }
 
+TILE_FN int will_be_occupied(const tank_args *args, uint32_t dense)
+{
+    const store_memory *store = &args->store;
+    return (args->grid.m.slot[dense] != TILE_NONE && store->tile_count_next[dense] > 0) || is_awake(store, dense);
+}
+
 /// Whether a tile is occupied now and will be.
 TILE_FN int stays_occupied(const tank_args *args, uint32_t dense)
 {
-    const store_memory *store = &args->store;
-    return args->grid.m.level[0].index[dense] != TILE_NONE &&
-           (store->tile_count_next[dense] > 0 || is_awake(store, dense));
+    return args->grid.m.level[0].index[dense] != TILE_NONE && will_be_occupied(args, dense);
 }
 
-/// The velocities of the substep that ends, to where their tiles will lie; only of faces off the tank's walls that have
-/// tiles on both sides which are occupied now and will be: so a mirrored tank keeps the mirrored ones. Before the
-/// present lists leave the tables. One tile per active tile to come, at least one.
+/// What is in `keeping`, to where its tiles will lie. Velocities only of faces off the tank's walls that have tiles on
+/// both sides which are occupied now and will be: so a mirrored tank keeps the mirrored ones. With `keeps_edges` of
+/// faces that have such a tile on one side. Before the present lists leave the tables. One tile per active tile to
+/// come, at least one.
 TILE_KERNEL(tank_keep, CELL_LANES, tank_args, tile_no_scratch)
 {
     const grid_memory *grid = &args->grid.m;
@@ -154,32 +159,36 @@ TILE_KERNEL(tank_keep, CELL_LANES, tank_args, tile_no_scratch)
     }
     const grid_shape *shape = &args->grid.shape;
     const uint32_t dense = grid->active_tile_next[tile], from = grid->slot[dense];
-    const int stays = stays_occupied(args, dense);
+    const int edges = (int)args->keeps_edges, stays = edges ? from != TILE_NONE : stays_occupied(args, dense);
+    const int is_edge = edges && !will_be_occupied(args, dense);
     const tile_place place = tile_place_of(shape, 0, dense);
     const int ex = tile_extent(shape, 0, place.x), ey = tile_extent(shape, 1, place.y),
               ez = tile_extent(shape, 2, place.z);
-    const uint32_t inside = stays ? (1u << ex) - 1 : 0;
     for (int c = 0; c < 3; c++) {
         const uint32_t below = tile_dense_of(shape, 0, place.x - (c == 0), place.y - (c == 1), place.z - (c == 2));
-        const int first = below == TILE_NONE || !stays_occupied(args, below);
+        const int first = !edges && (below == TILE_NONE || !stays_occupied(args, below));
+        const int end = !is_edge ? TILE_EDGE : below != TILE_NONE && will_be_occupied(args, below); // of planes
+        const uint32_t inside = stays ? (1u << ex) - 1 : 0;
         float *to = args->store.kept[c] + (uint64_t)tile * TILE_CELLS;
-        const float *u = grid->u_ext[c] + (uint64_t)(stays ? from : 0) * TILE_CELLS;
+        const float *u = args->store.keeping[c] + (uint64_t)(stays ? from : 0) * TILE_CELLS;
         FOR_ROWS (x, row, 0, (uint32_t)(ez * TILE_EDGE)) { // what lies beyond never was anything but zero
             const int y = (int)row & 7, along = c == 1 ? y : (int)row >> 3;
-            const uint32_t faces = c == 0 ? inside & ~(uint32_t)first : along >= first ? inside : 0;
+            const uint32_t faces = c == 0                          ? inside & ~(uint32_t)first & ((1u << end) - 1)
+                                   : along >= first && along < end ? inside
+                                                                   : 0;
             const row_f32 value = row_load(u + row * TILE_EDGE + x);
             row_store(to + row * TILE_EDGE + x, row_keep(row_bits_mask((y < ey ? faces : 0) >> x), value));
         }
     }
 }
 
-/// What is kept goes back to u_ext, from where it is kept again when the lists change before a substep. One tile per
-/// active tile.
+/// What is kept goes back to `keeping`, from where it is kept again when the lists change before a substep. One tile
+/// per active tile.
 TILE_KERNEL(tank_unkeep, CELL_LANES, tank_args, tile_no_scratch)
 {
     for (int c = 0; c < 3; c++) {
         const float *from = args->store.kept[c] + (uint64_t)tile * TILE_CELLS;
-        float *to = args->grid.m.u_ext[c] + (uint64_t)tile * TILE_CELLS;
+        float *to = args->store.keeping[c] + (uint64_t)tile * TILE_CELLS;
         FOR_RANGE (i, 0, TILE_CELLS) {
             to[i] = from[i];
         }

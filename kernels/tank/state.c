@@ -133,12 +133,19 @@ static bool bodies_fit(const grid_body_state *bodies, uint32_t count)
 static uint32_t kept_cells(const tarn_tank *tank)
 {
     const int layers = tile_min_i32(tank->args->grid.shape.cells[2], TILE_EDGE);
-    return tank->model->keeps_velocity ? (uint32_t)layers * TILE_ROWS : 0;
+    return tank->args->store.kept[0] != NULL ? (uint32_t)layers * TILE_ROWS : 0;
+}
+
+/// Whether a state names tiles: those that are occupied in a tank that is filled, or else those that what is kept may
+/// lie in.
+static bool names_tiles(const tarn_tank *tank)
+{
+    return tank->model->fills || tank->args->store.kept[0] != NULL;
 }
 
 size_t tarn_tank_save_bytes_max(const tarn_tank *tank)
 {
-    const size_t tiles = tank->model->fills ? tank->args->grid.shape.tile_total[0] : 0;
+    const size_t tiles = names_tiles(tank) ? tank->args->grid.shape.active_max : 0;
     return STATE_BYTES_MAX + (size_t)tank->args->scale.particles_max * STATE_ARRAYS_MAX * 4 +
            tiles * 4 * (1 + 3 * (size_t)kept_cells(tank));
 }
@@ -171,22 +178,28 @@ static void fill(const tarn_tank *tank, tank_state *state)
     memcpy(state->bodies, tank->grid.body_state, sizeof state->bodies);
     state->added = tank->grid.added;
     state->particle_count = tank->particle_count;
-    state->tile_count = tank->model->fills ? tank->counters.grid.occupied : 0;
+    state->tile_count = tank->model->fills  ? tank->counters.grid.occupied
+                        : names_tiles(tank) ? tank->counters.grid.active
+                                            : 0;
     state->kept_cells = kept_cells(tank);
 }
 
-/// Where occupied tiles have their kept velocities on the device, and room on the host for some of these.
+/// Where tiles have what is kept of their faces on the device, and room on the host for some of these.
 typedef struct kept_tiles {
-    uint32_t *slot; ///< [occupied], ascending
-    float *piece;   ///< [SLOTS_AT_ONCE][TILE_CELLS]
+    uint32_t *slot;   ///< [count], ascending
+    uint32_t *number; ///< [count] in the state's list
+    uint32_t count;   ///< of these that are active
+    float *piece;     ///< [SLOTS_AT_ONCE][TILE_CELLS]
 } kept_tiles;
 
 /// @param tiles  dense numbers, ascending  @param kept  kept_free takes what failed, too
 static tarn_status kept_find(const tarn_tank *tank, const uint8_t *tiles, uint32_t count, kept_tiles *kept)
 {
     const size_t total = tank->args->grid.shape.tile_total[0], piece_bytes = (size_t)SLOTS_AT_ONCE * TILE_CELLS * 4;
-    *kept = (kept_tiles){.slot = malloc(total * sizeof *kept->slot), .piece = malloc(piece_bytes)};
-    if (kept->slot == NULL || kept->piece == NULL) {
+    *kept = (kept_tiles){.slot = malloc(total * sizeof *kept->slot),
+                         .number = malloc(total * sizeof *kept->number),
+                         .piece = malloc(piece_bytes)};
+    if (kept->slot == NULL || kept->number == NULL || kept->piece == NULL) {
         return TARN_E_MEMORY;
     }
     const tarn_status status =
@@ -194,9 +207,15 @@ static tarn_status kept_find(const tarn_tank *tank, const uint8_t *tiles, uint32
     for (uint32_t o = 0; o < count && status == TARN_OK; o++) { // a tile's number is never below its place
         uint32_t dense;
         memcpy(&dense, tiles + (size_t)o * 4, sizeof dense);
-        TARN_ASSERT(dense >= o && dense < total && kept->slot[dense] < tank->args->grid.shape.active_max);
-        kept->slot[o] = kept->slot[dense];
-        TARN_ASSERT(o == 0 || kept->slot[o] > kept->slot[o - 1]);
+        TARN_ASSERT(dense >= o && dense < total);
+        const uint32_t slot = kept->slot[dense];
+        if (slot == TILE_NONE) {
+            continue; // air that was active for a pour: nothing was kept there
+        }
+        TARN_ASSERT(slot < tank->args->grid.shape.active_max);
+        TARN_ASSERT(kept->count == 0 || slot > kept->slot[kept->count - 1]);
+        kept->slot[kept->count] = slot;
+        kept->number[kept->count++] = o;
     }
     return status;
 }
@@ -204,43 +223,46 @@ static tarn_status kept_find(const tarn_tank *tank, const uint8_t *tiles, uint32
 static void kept_free(kept_tiles *kept)
 {
     free(kept->slot);
+    free(kept->number);
     free(kept->piece);
 }
 
 /// Which of the tiles from the o-th on lie close enough to go at once. @param spare  slots between two that may be
 /// others' @return the first that doesn't
-static uint32_t kept_end(const kept_tiles *kept, uint32_t o, uint32_t count, uint32_t spare)
+static uint32_t kept_end(const kept_tiles *kept, uint32_t o, uint32_t spare)
 {
     const uint32_t first = kept->slot[o];
     uint32_t end = o + 1;
-    while (end < count && kept->slot[end] - first < SLOTS_AT_ONCE &&
+    while (end < kept->count && kept->slot[end] - first < SLOTS_AT_ONCE &&
            kept->slot[end] - kept->slot[end - 1] <= 1 + spare) {
         end++;
     }
     return end;
 }
 
-/// The tiles that are occupied and the velocities that are kept in them. @param bytes  of both
+/// The tiles of a state and what is kept of their faces. @param bytes  of both
 static tarn_status save_tiles(tarn_tank *tank, const tank_state *state, uint8_t *bytes)
 {
     const size_t cells = (size_t)state->kept_cells * 4, tile_bytes = 3 * cells;
     uint8_t *to = bytes + (size_t)state->tile_count * 4;
     kept_tiles kept = {0};
-    tarn_status status = tarn_queue_download(tank->grid.queue, tank->tiles_host, tank->args->grid.m.level[0].tile,
+    const grid_memory *grid = &tank->args->grid.m;
+    tarn_status status = tarn_queue_download(tank->grid.queue, tank->tiles_host,
+                                             tank->model->fills ? grid->level[0].tile : grid->active_tile,
                                              state->tile_count * sizeof *tank->tiles_host);
     memcpy(bytes, tank->tiles_host, (size_t)state->tile_count * 4);
     if (status == TARN_OK && cells > 0) {
         status = kept_find(tank, bytes, state->tile_count, &kept);
     }
     for (int c = 0; c < 3 && cells > 0; c++) {
-        for (uint32_t o = 0, end; o < state->tile_count && status == TARN_OK; o = end) {
-            end = kept_end(&kept, o, state->tile_count, SLOTS_SPARE);
+        for (uint32_t o = 0, end; o < kept.count && status == TARN_OK; o = end) {
+            end = kept_end(&kept, o, SLOTS_SPARE);
             const uint32_t first = kept.slot[o];
             const size_t piece_bytes = (size_t)(kept.slot[end - 1] - first + 1) * TILE_CELLS * 4;
             status = tarn_queue_download(tank->grid.queue, kept.piece,
                                          tank->args->store.kept[c] + (size_t)first * TILE_CELLS, piece_bytes);
             for (uint32_t i = o; i < end && status == TARN_OK; i++) {
-                memcpy(to + i * tile_bytes + (size_t)c * cells,
+                memcpy(to + kept.number[i] * tile_bytes + (size_t)c * cells,
                        kept.piece + (size_t)(kept.slot[i] - first) * TILE_CELLS, cells);
             }
             tarn_queue_yield(tank->grid.queue);
@@ -332,7 +354,7 @@ static bool arrays_fit(const tarn_tank *tank, const tank_state *state)
 /// Whether so many tiles may be occupied. Kernels of a tank that stays full find tiles by their dense numbers.
 static bool tile_count_fits(const tarn_tank *tank, uint32_t count)
 {
-    const uint32_t most = tank->model->fills ? tank->args->grid.shape.tile_total[0] : 0;
+    const uint32_t most = names_tiles(tank) ? tank->args->grid.shape.tile_total[0] : 0;
     return tank->model->stays_full ? count == most : count <= most;
 }
 
@@ -405,7 +427,8 @@ static void copy_array(const tarn_tank *tank, void *to, const uint8_t *from, siz
     }
 }
 
-/// Marks the occupied tiles of a state. @return whether they and the velocities in them are sound
+/// Marks the occupied tiles of a state. @return whether they and what is kept in them are sound
+/// @param awake  NULL: other tiles than those that particles lie in are not occupied
 static bool tiles_fit(const tarn_tank *tank, const tank_state *state, const uint8_t *tiles, uint8_t *awake)
 {
     const size_t values = (size_t)state->tile_count * 3 * state->kept_cells;
@@ -416,7 +439,9 @@ static bool tiles_fit(const tarn_tank *tank, const tank_state *state, const uint
         if (dense >= tank->args->grid.shape.tile_total[0] || (o > 0 && dense <= last)) {
             return false;
         }
-        awake[dense] = 1;
+        if (awake != NULL) {
+            awake[dense] = 1;
+        }
         last = dense;
     }
     for (size_t i = 0; i < values; i++) {
@@ -429,7 +454,7 @@ static bool tiles_fit(const tarn_tank *tank, const tank_state *state, const uint
     return true;
 }
 
-/// Brings the kept velocities of a state to the tiles, which are listed.
+/// Brings what is kept to the tiles, which are listed.
 static tarn_status place_kept(tarn_tank *tank, const tank_state *state, const uint8_t *tiles)
 {
     const size_t cells = (size_t)state->kept_cells * 4, tile_bytes = 3 * cells;
@@ -437,12 +462,13 @@ static tarn_status place_kept(tarn_tank *tank, const tank_state *state, const ui
     kept_tiles kept;
     tarn_status status = kept_find(tank, tiles, state->tile_count, &kept);
     for (int c = 0; c < 3; c++) {
-        for (uint32_t o = 0, end; o < state->tile_count && status == TARN_OK; o = end) {
-            end = kept_end(&kept, o, state->tile_count, 0);
+        for (uint32_t o = 0, end; o < kept.count && status == TARN_OK; o = end) {
+            end = kept_end(&kept, o, 0);
             const size_t piece_bytes = (size_t)(end - o) * TILE_CELLS * 4;
             memset(kept.piece, 0, piece_bytes); // in a flat tank some of a tile's cells lie beyond it
             for (uint32_t i = o; i < end; i++) {
-                memcpy(kept.piece + (size_t)(i - o) * TILE_CELLS, from + i * tile_bytes + (size_t)c * cells, cells);
+                memcpy(kept.piece + (size_t)(i - o) * TILE_CELLS,
+                       from + kept.number[i] * tile_bytes + (size_t)c * cells, cells);
             }
             status = tarn_queue_upload(tank->grid.queue, tank->args->store.kept[c] + (size_t)kept.slot[o] * TILE_CELLS,
                                        kept.piece, piece_bytes);

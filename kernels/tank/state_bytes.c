@@ -13,16 +13,19 @@
 //     STEP  u32 substeps of the last step, 0 before the first; u32 the liquid's largest speed, as in CNTR;
 //           u32 substeps that did not converge
 //     BODY  u16 count, so many of f32 place[3], rotation[4], velocity[3], spin[3], contact[6], in cells and steps
+//     BALN  of bodies in a tank with viscosity: u16 count, so many of f32 balance[6], in cells and steps
 //     ADDD  u32 thrown since the start, u16 thrown bodies, walls; of each body u32 how many came before; solids
-//     FILL  of a tank that is filled: u32 occupied tiles, u32 cells of each whose velocities are kept
+//     FILL  of a tank that is filled: u32 occupied tiles, u32 cells of each whose velocities are kept; of one with
+//           friction or viscosity: tiles, cells of each of whose faces it is kept what balanced the forces
 //     PART  u32 count, u8 arrays, of each u8 what it holds; then the arrays, u32 or f32; then
-//           what FILL announces: u32 of each tile, f32 velocity[3][cells] of each
+//           what FILL announces: u32 of each tile, f32 [3][cells] of each: velocities, cells per step, or cells per
+//           step^2
 #include "kernels/tank/byte_walk.h"
 #include "kernels/tank/state.h"
 
 #include <string.h>
 
-enum { FORMAT = 1, MAGIC = 0x544e5254, SECTION_HEAD_BYTES = 16, FLAG_OPTIONAL = 1, SECTIONS = 9 };
+enum { FORMAT = 1, MAGIC = 0x544e5254, SECTION_HEAD_BYTES = 16, FLAG_OPTIONAL = 1, SECTIONS = 10 };
 
 // ------------------------------------------------------------------------------------------------------------ sections
 
@@ -106,6 +109,17 @@ static void visit_bodies(byte_walk *w, tank_state *s)
     }
 }
 
+/// What balanced the bodies' forces, whose number BODY says.
+static void visit_balance(byte_walk *w, tank_state *s)
+{
+    uint32_t count = s->body_count;
+    visit_count(w, &count, BODIES_MAX);
+    w->failed = w->failed || count != s->body_count;
+    for (uint32_t b = 0; b < count && !w->failed; b++) {
+        visit_floats(w, s->bodies[b].balance, 6);
+    }
+}
+
 static void visit_added(byte_walk *w, tank_state *s)
 {
     grid_added *added = &s->added;
@@ -145,12 +159,22 @@ static const struct section {
     bool is_needed;
     void (*visit)(byte_walk *w, tank_state *s);
 } sections[SECTIONS] = {
-    {"TANK", 1, true, visit_tank},     {"PARA", 1, false, visit_parameters}, {"MOTN", 1, true, visit_motion},
-    {"CNTR", 1, true, visit_counters}, {"STEP", 1, false, visit_step},       {"BODY", 1, false, visit_bodies},
-    {"ADDD", 1, false, visit_added},   {"FILL", 1, false, visit_fill},       {"PART", 1, true, visit_particles},
+    {"TANK", 1, true, visit_tank},      {"PARA", 1, false, visit_parameters}, {"MOTN", 1, true, visit_motion},
+    {"CNTR", 1, true, visit_counters},  {"STEP", 1, false, visit_step},       {"BODY", 1, false, visit_bodies},
+    {"BALN", 1, false, visit_balance},  {"ADDD", 1, false, visit_added},      {"FILL", 1, false, visit_fill},
+    {"PART", 1, true, visit_particles},
 };
 
-enum { SECTION_FILL = SECTIONS - 2 };
+enum { SECTION_BALANCE = 6, SECTION_FILL = 8 };
+
+static bool is_balanced(const tank_state *s)
+{
+    bool is = false;
+    for (uint32_t b = 0; b < s->body_count; b++) {
+        is |= grid_body_is_balanced(&s->bodies[b]);
+    }
+    return is;
+}
 
 static uint64_t arrays_bytes(const tank_state *s)
 {
@@ -172,7 +196,7 @@ size_t tank_state_write(tank_state *state, uint8_t *bytes, size_t bytes_max)
             return 0;
         }
         w.at += SECTION_HEAD_BYTES;
-        if (i == SECTION_FILL && state->tile_count == 0) {
+        if ((i == SECTION_FILL && state->tile_count == 0) || (i == SECTION_BALANCE && !is_balanced(state))) {
             w.at = head;
             continue;
         }

@@ -189,7 +189,8 @@ typedef struct store_memory {
     // active
     uint32_t *births;       ///< [s] particles born in a tile, in steps with births
     uint32_t *births_first; ///< [s] of these, those in tiles before
-    float *kept[3]; ///< [s][512] u_ext of the substep before, in tiles that are and were occupied, else 0; or NULL
+    float *kept[3];         ///< [s][512] of faces, as `keeping` was at the end of the substep before, else 0; or NULL
+    float *keeping[3];      ///< [s][512] u_ext where velocities are kept, or what the model took memory for (tank_keep)
     // occupied
     uint32_t *move_count; ///< [o][27]: to each neighbour; then where there they begin; 0 before the advection
 } store_memory;
@@ -199,8 +200,9 @@ typedef struct tank_args {
     grid_args grid;
     store_scale scale;
     store_memory store;
-    uint32_t reseed; ///< 1: thinned-out cells get particles, crowded ones lose some
-    uint32_t cuts;   ///< 1: tiles with many particles are several pieces; 0: each is one
+    uint32_t reseed;      ///< 1: thinned-out cells get particles, crowded ones lose some
+    uint32_t cuts;        ///< 1: tiles with many particles are several pieces; 0: each is one
+    uint32_t keeps_edges; ///< 1: faces that have an occupied tile on one side alone keep what is kept, too
 } tank_args;
 
 /// Kernels, in the order of a step.

@@ -51,7 +51,7 @@ struct tarn_tank {
     bool had_births;                                     ///< in some step since the start
     uint32_t *attributes[2];                             ///< device: args->store has them once there is dye
     tank_counters counters;                              ///< as the last step left them
-    uint32_t *tiles_host;                                ///< [occupied]
+    uint32_t *tiles_host;                                ///< [active]
     struct tank_motion_cells *motion_cells;              ///< of the step's motion fields, as they go to the device
     bool paused;                                         ///< as inputs said
     uint64_t input_count;                                ///< that came to pass

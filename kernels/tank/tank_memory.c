@@ -32,6 +32,12 @@ static void carve_particles(grid_carver *t, tarn_tank *tank)
     }
 }
 
+/// Whether something of the grid goes on from substep to substep.
+static bool keeps(const tarn_tank *tank)
+{
+    return tank->model->keeps_velocity || (tank->model->keeps != NULL && tank->model->keeps(&tank->grid.desc));
+}
+
 static void carve_tables(grid_carver *t, tarn_tank *tank)
 {
     store_memory *m = &tank->args->store;
@@ -55,7 +61,7 @@ static void carve_tables(grid_carver *t, tarn_tank *tank)
     t->group = GROUP_ACTIVE;
     grid_carve(t, &m->births, 4);
     grid_carve(t, &m->births_first, 4);
-    for (int c = 0; c < 3 && tank->model->keeps_velocity; c++) {
+    for (int c = 0; c < 3 && keeps(tank); c++) {
         grid_carve(t, &m->kept[c], TILE_CELLS * 4);
     }
     t->group = GROUP_OCCUPIED;
@@ -129,8 +135,11 @@ tarn_status tank_carve_memory(tarn_tank *tank)
     TARN_ASSERT(args->grid.shape.active_max <= args->grid.shape.tile_total[0]);
     args->grid.m.control = &args->store.control->grid;
     args->grid.m.counters = &args->store.counters->grid;
+    for (int c = 0; c < 3 && tank->model->keeps_velocity; c++) {
+        args->store.keeping[c] = args->grid.m.u_ext[c];
+    }
     status = tank_keep_tiles(tank);
-    tank->tiles_host = calloc(args->grid.shape.occupied_max, sizeof *tank->tiles_host);
+    tank->tiles_host = calloc(args->grid.shape.active_max, sizeof *tank->tiles_host);
     tank->grid.own = args->grid.m;
     tank->motion_cells = calloc(1, sizeof *tank->motion_cells);
     return status == TARN_OK && (tank->tiles_host == NULL || tank->motion_cells == NULL) ? TARN_E_MEMORY : status;

@@ -70,6 +70,9 @@ typedef struct tank_model {
     void (*field)(tarn_tank *tank, uint32_t number, float *room, tank_field *field);
     /// kg/m^3 of what the solver's pressure over a density is of; NULL: its pressure is nobody's.
     float (*pressure_density)(const tarn_tank *tank);
+    /// Whether a tank keeps something else than velocities of its faces between substeps, for which it has taken
+    /// store_memory.keeping: then that is state. NULL: none does.
+    bool (*keeps)(const tarn_tank_desc *desc);
     /// NULL: particles come into being as for all models. Else it launches what adds others to store_memory.births of
     /// the active tiles; and what writes them behind the tile's other births, as tank_spawn does those.
     void (*bear)(tarn_tank *tank);

@@ -77,15 +77,15 @@ typedef struct tiles_scratch {
     uint64_t sum[2][CELL_LANES];
 } tiles_scratch;
 
-/// Adds to the hashes what a filled tank has besides particles: which tiles are occupied, and the velocities that are
-/// kept. One tile per active tile.
+/// Adds to the hashes what a tank has besides particles: which tiles are occupied in one that is filled, and what is
+/// kept of faces. One tile per active tile.
 TILE_KERNEL(tank_totals_tiles, CELL_LANES, tank_args, tiles_scratch)
 {
     const store_memory *store = &args->store;
     const uint32_t dense = args->grid.m.active_tile[tile];
     const uint64_t key = tile_mix_u64(dense + 0x632be59bd9b4e019ull);
     FOR_LANES (lane) {
-        uint64_t sum = lane == 0 && args->grid.m.level[0].index[dense] != TILE_NONE ? key : 0;
+        uint64_t sum = lane == 0 && store->awake != NULL && args->grid.m.level[0].index[dense] != TILE_NONE ? key : 0;
         for (uint32_t c = 0; store->kept[0] != NULL && c < 3; c++) {
             for (uint32_t i = lane; i < TILE_CELLS; i += CELL_LANES) {
                 const float u = store->kept[c][(uint64_t)tile * TILE_CELLS + i];

@@ -34,6 +34,9 @@ typedef struct solver_figures {
 /// The worst of so many steps.
 solver_figures physics_solver_worst(physics_tank *t, int steps);
 
+/// Whether cases that have a long form are to take it: --long.
+bool physics_long(void);
+
 // --------------------------------------------------------------------------------------------------- physics_flow.c
 
 /// The velocity at a place; it comes as zero.
@@ -141,6 +144,7 @@ void physics_fall(void);
 void physics_turn(void);
 void physics_float(void);
 void physics_still(void);
+void physics_calm(void);
 void physics_tension(void);
 void physics_kelvin_helmholtz(void);
 void physics_taylor_green(void);

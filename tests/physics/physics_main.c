@@ -51,6 +51,7 @@ static const physics_case cases[] = {
     {"viscous", physics_viscous},
     {"fall", physics_fall},
     {"still", physics_still},
+    {"calm", physics_calm},
     {"turn", physics_turn},
     {"tension", physics_tension},
     {"wet_bed", physics_wet_bed},
@@ -72,13 +73,21 @@ typedef struct physics_options {
     bool chosen[CASES];
 } physics_options;
 
+static bool is_long;
+
+bool physics_long(void)
+{
+    return is_long;
+}
+
 static void usage(FILE *to)
 {
-    fputs("Usage: physics_cases [--markdown] [--rows FOLDER] [CASE...]\n"
+    fputs("Usage: physics_cases [--markdown] [--long] [--rows FOLDER] [CASE...]\n"
           "       physics_cases [--markdown] --rows FOLDER --table\n\n"
           "Runs the cases named, by default all, and prints the table of their figures.\n\n"
           "  --rows FOLDER  also saves the rows of each case as FOLDER/CASE.rows\n"
           "  --table        runs nothing: prints the rows that were saved\n"
+          "  --long         every combination of the cases that else try a few: calm\n"
           "  --markdown     the table as Markdown\n\n"
           "Cases:",
           to);
@@ -114,6 +123,8 @@ static int read_options(int argc, char **argv, physics_options *options)
             options->rows = argv[++i];
         } else if (strcmp(argv[i], "--table") == 0) {
             options->table = true;
+        } else if (strcmp(argv[i], "--long") == 0) {
+            is_long = true;
         } else if (strcmp(argv[i], "--markdown") == 0) {
             options->markdown = true;
         } else if (choose(options, argv[i]) == 0) {
