@@ -51,6 +51,7 @@ typedef struct tarn_distance_field {
     float spacing_m;
     float min_m[3];
     float *distance_m; ///< made by malloc; whoever has the field frees it
+    float thin_m;      ///< of a mesh: so thick at most is a tenth of its surface; 0: not known
 } tarn_distance_field;
 
 /// What a floating body needs to know, for density 1.

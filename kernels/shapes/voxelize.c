@@ -264,6 +264,126 @@ fail:
     return status;
 }
 
+// ---- how thin ----
+
+/// Points of the surface that are asked how thick the mesh is below them: as many as make so many comparisons with
+/// triangles.
+enum { THIN_POINTS_MAX = 400, THIN_POINTS_MIN = 40, THIN_VISITS = 1 << 23, THIN_ONE_IN = 10 };
+
+static void mesh_corner(const tarn_mesh *mesh, uint32_t triangle, int corner, double at[3])
+{
+    const float *vertex = mesh->vertices_m + 3 * (size_t)mesh->triangles[3 * (size_t)triangle + (size_t)corner];
+    for (int a = 0; a < 3; a++) {
+        at[a] = (double)vertex[a];
+    }
+}
+
+static double dot(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(const double *a, const double *b, double *to)
+{
+    for (int i = 0; i < 3; i++) {
+        const int n = (i + 1) % 3, l = (i + 2) % 3;
+        to[i] = a[n] * b[l] - a[l] * b[n];
+    }
+}
+
+/// Edges of a triangle from its first corner.
+static void triangle_edges(const tarn_mesh *mesh, uint32_t triangle, double first[3], double edge[2][3])
+{
+    mesh_corner(mesh, triangle, 0, first);
+    for (int e = 0; e < 2; e++) {
+        mesh_corner(mesh, triangle, e + 1, edge[e]);
+        for (int a = 0; a < 3; a++) {
+            edge[e][a] -= first[a];
+        }
+    }
+}
+
+/// And their product: twice the area along the normal.
+static double triangle_frame(const tarn_mesh *mesh, uint32_t triangle, double first[3], double edge[2][3],
+                             double normal[3])
+{
+    triangle_edges(mesh, triangle, first, edge);
+    cross(edge[0], edge[1], normal);
+    return sqrt(dot(normal, normal));
+}
+
+/// Where a line meets a triangle, in units of its direction; NAN: nowhere (Moeller & Trumbore 1997).
+static double line_meets(const tarn_mesh *mesh, uint32_t triangle, const double from[3], const double along[3])
+{
+    double first[3], edge[2][3], side[3], way[3], turned[3];
+    triangle_edges(mesh, triangle, first, edge);
+    cross(along, edge[1], side);
+    const double determinant = dot(edge[0], side);
+    for (int a = 0; a < 3; a++) {
+        way[a] = from[a] - first[a];
+    }
+    cross(way, edge[0], turned);
+    const double u = dot(way, side) / determinant, v = dot(along, turned) / determinant;
+    return determinant != 0.0 && u >= 0.0 && v >= 0.0 && u + v <= 1.0 ? dot(edge[1], turned) / determinant : NAN;
+}
+
+/// How thick a mesh is below a point of a triangle: along the normal, to where the surface is met first on the side
+/// that an uneven number of crossings tells to be inside. @return infinity where no side is
+static double thickness_below(const tarn_mesh *mesh, uint32_t triangle)
+{
+    double first[3], edge[2][3], normal[3], from[3], nearest[2] = {INFINITY, INFINITY};
+    const double size = triangle_frame(mesh, triangle, first, edge, normal);
+    uint32_t met[2] = {0, 0};
+    for (int a = 0; a < 3; a++) {
+        normal[a] /= size;
+        from[a] = first[a] + 0.31 * edge[0][a] + 0.27 * edge[1][a]; // not on a line that regular meshes have edges on
+    }
+    for (uint32_t t = 0; t < mesh->triangle_count; t++) {
+        const double at = t != triangle ? line_meets(mesh, t, from, normal) : NAN;
+        if (at > 0.0 || at < 0.0) {
+            met[at < 0.0]++;
+            nearest[at < 0.0] = fmin(nearest[at < 0.0], fabs(at));
+        }
+    }
+    return met[0] % 2 == 1 ? nearest[0] : met[1] % 2 == 1 ? nearest[1] : INFINITY;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/// How thick a mesh is at most where it is thinnest, over a tenth of its surface: that of points spread evenly over
+/// it. A mesh may have walls that no node of its field lies in. @return 0: not known
+static float mesh_thin_m(const tarn_mesh *mesh)
+{
+    double found[THIN_POINTS_MAX], area = 0.0, before = 0.0;
+    double first[3], edge[2][3], normal[3];
+    const uint32_t wanted = (uint32_t)(THIN_VISITS / mesh->triangle_count);
+    const uint32_t points = wanted < THIN_POINTS_MIN   ? THIN_POINTS_MIN
+                            : wanted > THIN_POINTS_MAX ? THIN_POINTS_MAX
+                                                       : wanted;
+    uint32_t next = 0;
+    for (uint32_t t = 0; t < mesh->triangle_count; t++) {
+        area += triangle_frame(mesh, t, first, edge, normal);
+    }
+    for (uint32_t t = 0; t < mesh->triangle_count && area > 0.0; t++) {
+        before += triangle_frame(mesh, t, first, edge, normal);
+        double thick_m = -1.0;
+        while (next < points && (next + 0.5) / points * area < before) {
+            thick_m = thick_m < 0.0 ? thickness_below(mesh, t) : thick_m;
+            found[next++] = thick_m;
+        }
+    }
+    if (next == 0) {
+        return 0.0F;
+    }
+    qsort(found, next, sizeof *found, compare_doubles);
+    const double thin_m = found[next / THIN_ONE_IN];
+    return thin_m < INFINITY ? (float)thin_m : 0.0F;
+}
+
 tarn_status tarn_voxelize_mesh(const tarn_mesh *mesh, float spacing_m, uint32_t margin_cells,
                                tarn_distance_field *field, char *why, size_t why_bytes)
 {
@@ -285,6 +405,7 @@ tarn_status tarn_voxelize_mesh(const tarn_mesh *mesh, float spacing_m, uint32_t 
         status = sample(mesh, &grid, VOXEL_LINES_ALL, &made, &to);
     }
     if (status == TARN_OK) {
+        made.thin_m = mesh_thin_m(mesh);
         *field = made;
     }
     return status;

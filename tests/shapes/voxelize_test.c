@@ -66,6 +66,38 @@ static size_t node_count(const tarn_distance_field *field)
     return (size_t)field->nodes[0] * field->nodes[1] * field->nodes[2];
 }
 
+/// A mesh is as thick as it is in the thinner parts of its surface, also where no node of the field lies in a wall.
+static void test_a_mesh_is_as_thick_as_its_walls(void **state)
+{
+    (void)state;
+    const float outer[3] = {0.5f, 0.5f, 0.5f}, inner[3] = {0.49f, 0.4f, 0.49f}, slab[3] = {0.5f, 0.02f, 0.5f};
+    const tarn_pose still = {{0, 0, 0}, {0, 0, 0, 1}}, turned = {{0, 0, 0}, {0.2f, 0.3f, 0.1f, 0.9f}};
+    tarn_mesh mesh = {0};
+    add_box(&mesh, outer, &still);
+    tarn_distance_field field = voxelize(&mesh, 20, 2);
+    assert_float_equal(field.thin_m, 1.0, 1e-5);
+    tarn_distance_field_free(&field);
+    const uint32_t from = mesh.triangle_count; // a cavity: walls of 0.01, a foot and a lid of 0.1
+    add_box(&mesh, inner, &still);
+    flip_triangles(&mesh, from, mesh.triangle_count);
+    field = voxelize(&mesh, 20, 2);
+    assert_float_equal(field.thin_m, 0.01, 1e-5);
+    tarn_distance_field_free(&field);
+    free_mesh(&mesh);
+    mesh = (tarn_mesh){0};
+    add_box(&mesh, slab, &turned);
+    field = voxelize(&mesh, 40, 2);
+    assert_float_equal(field.thin_m, 0.04, 1e-4);
+    tarn_distance_field_free(&field);
+    free_mesh(&mesh);
+    mesh = (tarn_mesh){0};
+    add_ball(&mesh, (const double[3]){0, 0, 0}, 0.5, 12);
+    field = voxelize(&mesh, 20, 2);
+    assert_float_equal(field.thin_m, 0.98, 0.02);
+    tarn_distance_field_free(&field);
+    free_mesh(&mesh);
+}
+
 enum { FLAT, ROUND }; // a mesh that is the solid itself, or one with facets
 
 /// Errors are counted in cells; a wrong sign counts in full. Facets lie up to 0.02 cells too deep, and far from the
@@ -523,6 +555,7 @@ static void wrong_heights_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_mesh_is_as_thick_as_its_walls),
         cmocka_unit_test(balls_and_tori_have_their_distances),
         cmocka_unit_test(boxes_have_their_distances),
         cmocka_unit_test(orientation_may_be_either),
