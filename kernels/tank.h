@@ -45,6 +45,7 @@ enum {
     TARN_TANK_DYES_MAX = 64,   ///< the same
     TARN_TANK_POUR_RADIUS_CELLS_MAX = 8,
     TARN_TANK_SUBSTEPS_MAX = 8,
+    TARN_REMARK_BYTES = 192, ///< with the NUL
     TARN_TANK_ITERATIONS_MAX = 2000,
 };
 
@@ -114,7 +115,7 @@ typedef struct tarn_keyframe {
     tarn_pose pose;
 } tarn_keyframe;
 
-/// A region that is kept full of liquid of a velocity: a tap.
+/// A region that is kept full of liquid of a velocity: a tap. Where all that it pours into is full, none is born.
 typedef struct tarn_emitter {
     tarn_shape shape;
     tarn_pose pose;
@@ -125,7 +126,8 @@ typedef struct tarn_emitter {
     float carried[TARN_MODEL_CARRIED_MAX]; ///< by the model's table
 } tarn_emitter;
 
-/// A region that takes away liquid that enters it.
+/// A region that takes away liquid that enters it. One that is thinner than a cell is one that is a cell thick, and
+/// takes what passes it between two substeps, too.
 typedef struct tarn_drain {
     tarn_shape shape;
     tarn_pose pose;
@@ -234,7 +236,7 @@ typedef struct tarn_pour {
     uint8_t colour[4]; ///< sRGB dye; the fourth is 0 where the liquid's own colour holds
 } tarn_pour;
 
-/// A sphere that takes away the liquid in it.
+/// A sphere that takes away the liquid in it; a small one as a drain that is thinner than a cell.
 typedef struct tarn_sink {
     float center_m[3];
     float radius_m;
@@ -341,6 +343,17 @@ float tarn_tank_parameter(const tarn_tank *tank, uint32_t id);
 
 /// A parameter as it acts now: less than it is where cells and steps limit it, by what its model's header says.
 float tarn_tank_parameter_used(const tarn_tank *tank, uint32_t id);
+
+/// A sentence for people about something of a tank that acts otherwise than it was asked for, or that its grid can't
+/// see as it is. It begins with the description's field: "drains[0] ...".
+typedef char tarn_remark[TARN_REMARK_BYTES];
+
+/// What there is to say so of a tank now: of its description, its parameters, what was put in, and what became of it in
+/// the last second of its time. @return how many there are; the first remarks_max of them are written
+uint32_t tarn_tank_remarks(const tarn_tank *tank, tarn_remark *remarks, uint32_t remarks_max);
+
+/// The same of a sound description, of which there is no tank.
+uint32_t tarn_tank_desc_remarks(const tarn_tank_desc *desc, tarn_remark *remarks, uint32_t remarks_max);
 
 /// Where the tank is in the room.
 void tarn_tank_pose(const tarn_tank *tank, tarn_pose *pose);

@@ -64,6 +64,8 @@ typedef struct grid_shape {
     uint32_t active_max, occupied_max; ///< tiles that memory is there for
 } grid_shape;
 
+enum { WATCHED_MAX = 32 }; ///< bits of a word
+
 /// What the host sets before a step.
 typedef struct grid_control {
     float frac; ///< of a step, that one substep covers
@@ -88,6 +90,9 @@ typedef struct grid_control {
     float body_viscosity; ///< nu dt / dx^2 of a substep where bodies grip; 0 where it differs from cell to cell
     uint32_t balances;    ///< 1: free bodies have the last pressure's change, too, until grid_bodies_unbalance
     uint32_t faces_carry; ///< 1: u_old is about what particles brought, which faces off the liquid keep
+    // cells of which it is asked whether they lie in closed regions, to the density correction
+    uint32_t watched_count;
+    uint32_t watched_tile[WATCHED_MAX], watched_cell[WATCHED_MAX]; ///< dense tile, and which of its cells
 } grid_control;
 
 enum { REGIONS_MAX = 32 }; ///< closed ones that have a mean each: bits of a word
@@ -106,6 +111,8 @@ typedef struct grid_counters {
     uint32_t speed_max_bits; ///< along an axis, of what moved farthest; as bits: non-negative floats order as integers
     uint32_t liquid_speed_bits; ///< the same without spray
     uint32_t open;              ///< the free surface crosses faces of some tile
+    uint32_t watched_closed;    ///< bit per watched cell: no free surface touches its liquid
+    uint32_t watched_last;      ///< the same, of the last substep
     uint32_t regions;           ///< of liquid that no free surface touches, as far as they were told apart: regions.h
     uint32_t regions_afloat;    ///< of liquid that free bodies touch, but no free surface
     uint32_t closed_cells[REGIONS_MAX];  ///< with equations, of these

@@ -151,6 +151,17 @@ typedef struct closed_scratch {
     uint32_t regions;
 } closed_scratch;
 
+/// Of the watched cells of a tile, those that are in closed regions.
+TILE_FN void note_watched(const grid_memory *m, uint32_t dense, const uint8_t *region)
+{
+    const grid_control *control = m->control;
+    FOR_RANGE_ATOMIC (i, 0, control->watched_count) {
+        if (control->watched_tile[i] == dense && region[control->watched_cell[i]] != REGION_NONE) {
+            global_or_u32(&m->counters->watched_closed, 1u << i);
+        }
+    }
+}
+
 /// Where the liquid has no free surface a pressure is but for a constant, and takes no mean flow out: what is to be
 /// solved for is the rest of the right side. One tile per occupied tile.
 TILE_KERNEL(grid_solve_closed, SOLVER_LANES, grid_args, closed_scratch)
@@ -164,6 +175,9 @@ TILE_KERNEL(grid_solve_closed, SOLVER_LANES, grid_args, closed_scratch)
     find_regions(args, tile, s->region, &s->regions);
     if (s->regions == 0) {
         return;
+    }
+    if (args->is_density) {
+        note_watched(m, m->level[0].tile[tile], s->region);
     }
     FOR_RANGE (k, 0, count) {
         const double excess = (double)(int64_t)counters->closed_excess[k] / (double)(1 << EXCESS_BITS);

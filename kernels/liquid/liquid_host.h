@@ -46,6 +46,8 @@ bool liquid_rubs(const tarn_tank_desc *desc);
 /// Whether that or viscosity does: what balances the forces is then kept (balance.tile.c).
 bool liquid_resists(const tarn_tank_desc *desc);
 
+/// m^2/s: as much of a viscosity as acts in a step that is one substep.
+float liquid_viscosity_most(const tarn_tank *tank);
 /// Iterations of the viscosity: 0 where no liquid has any.
 uint32_t liquid_viscosity_iterations(const tarn_tank *tank);
 /// The strengths and coefficients of these for a substep of control->tank.grid.frac.

@@ -153,9 +153,33 @@ static bool changes_launches(uint32_t id, float before, float after)
            (id == TARN_PARAMETER_SURFACE_TENSION && (after > 0.0f) != (before > 0.0f));
 }
 
+/// Beyond that Jacobi's iteration diverges.
+static float relaxation_max(const tarn_tank *tank)
+{
+    return tank->grid.desc.solver == TARN_SOLVER_JACOBI ? 1.0f : 2.0f;
+}
+
 static float used(const tarn_tank *tank, uint32_t id)
 {
-    return id == TARN_PARAMETER_SURFACE_TENSION ? liquid_tension_used(tank) : tank->parameters[id];
+    const float asked = tank->parameters[id];
+    return id == TARN_PARAMETER_SURFACE_TENSION ? liquid_tension_used(tank)
+           : id == TARN_PARAMETER_RELAXATION    ? fminf(asked, relaxation_max(tank))
+                                                : asked;
+}
+
+static void remark(const tarn_tank *tank, tank_remarks *to)
+{
+    const float most = liquid_viscosity_most(tank);
+    for (uint32_t i = 0; i < tank->grid.desc.liquid_count; i++) {
+        const float asked = tank->grid.desc.liquids[i].viscosity_m2_s;
+        if (asked > most) {
+            tank_remark(
+                to,
+                "liquids[%u].viscosity_m2_s: asked for is %g, but %.4g is what acts in a step without substeps: "
+                "larger cells or a shorter dt_s take more",
+                i, (double)asked, (double)most);
+        }
+    }
 }
 
 _Static_assert((int)TARN_TANK_SOLIDS_MAX == (int)SOLIDS_MAX, "every solid has its friction");
@@ -202,8 +226,7 @@ static void begin(tarn_tank *tank, tank_control *control)
     const float *p = tank->parameters;
     control->grid.tolerance = p[TARN_PARAMETER_TOLERANCE];
     control->grid.density_tolerance = DENSITY_TOLERANCE;
-    const float relaxation_max = tank->grid.desc.solver == TARN_SOLVER_JACOBI ? 1.0f : 2.0f; // beyond that it diverges
-    control->grid.relaxation = tile_min_f32(p[TARN_PARAMETER_RELAXATION], relaxation_max);
+    control->grid.relaxation = tile_min_f32(p[TARN_PARAMETER_RELAXATION], relaxation_max(tank));
     control->grid.density_gain = p[TARN_PARAMETER_DENSITY];
     control->flip = tank_nth_root(p[TARN_PARAMETER_FLIP], tank->grid.substeps);
     control->grid.balances = liquid_viscosity_iterations(tank) > 0;
@@ -260,6 +283,7 @@ const tank_model tarn_liquid_model = {
     .changes_launches = changes_launches,
     .keeps = liquid_resists,
     .used = used,
+    .remark = remark,
     .begin = begin,
     .substep = liquid_substep,
     .channel = liquid_channel,

@@ -12,6 +12,11 @@ static float spectrum_end(const tarn_tank *tank, float k)
     return 1.0f + (tank->grid.desc.liquid_count > 1 ? 24.0f : 12.0f) * k;
 }
 
+float liquid_viscosity_most(const tarn_tank *tank)
+{
+    return VISCOSITY_MAX * tank->grid.desc.cell_m * tank->grid.desc.cell_m / tank->grid.desc.dt_s;
+}
+
 /// nu dt / dx^2 of a liquid over a share of a step.
 static float strength_of(const tarn_tank *tank, uint32_t liquid, float frac)
 {

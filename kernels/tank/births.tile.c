@@ -79,7 +79,8 @@ TILE_FN uint32_t cell_births(const tank_args *args, const births_scratch *s, uin
         const float expected = control->emitters[e].births * args->grid.m.control->frac;
         const uint32_t births =
             (uint32_t)(expected + random_share(random_key(args, dense, cell_index(x, y, z), 0x10000)));
-        if (s->type[at] == CELL_SOLID || has >= JAMMED_SHARE * rest) {
+        if (s->type[at] == CELL_SOLID || has >= JAMMED_SHARE * rest ||
+            (args->grid.m.counters->watched_closed >> e & 1) != 0) { // no surface gives way: it is full
             return 0;
         }
         return control->emitters[e].keeps_off && !is_roomy(args, dense, cell_index(x, y, z)) ? 0 : births;
@@ -147,7 +148,8 @@ TILE_KERNEL(tank_births_limit, LIMIT_LANES, tank_args, limit_scratch)
     const grid_memory *grid = &args->grid.m;
     const store_memory *store = &args->store;
     tank_counters *counters = store->counters;
-    const uint32_t room = args->scale.particles_max - counters->particles, tiles = grid->counters->active;
+    const uint32_t most = store->control->emitter_count > 0 ? args->scale.filled : args->scale.particles_max;
+    const uint32_t room = most - tile_min_u32(counters->particles, most), tiles = grid->counters->active;
     if (TILE_SINGLE()) {
         s->base = 0;
     }
@@ -358,16 +360,50 @@ typedef struct events_scratch {
     uint32_t meets_drain;
 } events_scratch;
 
+/// Whether a drain takes what went from one point (cells) to another in a substep. One that was thinner than a cell is
+/// at least a cell thick now, so that steps of half a cell find it on the way; where they end, it takes whole cells:
+/// the grid has no liquid to press into a part of one.
+TILE_FN int drain_takes(const tank_region *drain, const float *from, const float *to)
+{
+    if (region_holds(drain, to[0], to[1], to[2])) {
+        return 1;
+    }
+    if (!drain->takes_cells) {
+        return 0;
+    }
+    if (region_holds(drain, tile_floor_f32(to[0]) + 0.5f, tile_floor_f32(to[1]) + 0.5f, tile_floor_f32(to[2]) + 0.5f)) {
+        return 1;
+    }
+    float farthest = 0.0f;
+    for (int a = 0; a < 3; a++) {
+        farthest = tile_max2_f32(farthest, tile_abs_f32(to[a] - from[a]));
+    }
+    const int steps = (int)tile_min_f32(4.0f * farthest, 4.0f * FLIGHT_CELLS_MAX) + 1; // a diagonal is twice an axis
+    for (int i = 1; i < steps; i++) {
+        const float share = (float)i / (float)steps;
+        if (region_holds(drain, from[0] + share * (to[0] - from[0]), from[1] + share * (to[1] - from[1]),
+                         from[2] + share * (to[2] - from[2]))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 TILE_FN int leaves(const tank_args *args, uint32_t tile, uint32_t particle, int meets_drain)
 {
     const grid_memory *grid = &args->grid.m;
     const store_memory *store = &args->store;
     const float unit = 1.0f / (1 << POSITION_BITS);
-    for (uint32_t d = 0; meets_drain && d < store->control->drain_count; d++) {
-        if (region_holds(&store->control->drains[d], (float)store->moved_position[0][particle] * unit,
-                         (float)store->moved_position[1][particle] * unit,
-                         (float)store->moved_position[2][particle] * unit)) {
-            return 1;
+    if (meets_drain) {
+        float from[3], to[3];
+        for (int a = 0; a < 3; a++) {
+            from[a] = (float)store->position[a][particle] * unit;
+            to[a] = (float)store->moved_position[a][particle] * unit;
+        }
+        for (uint32_t d = 0; d < store->control->drain_count; d++) {
+            if (drain_takes(&store->control->drains[d], from, to)) {
+                return 1;
+            }
         }
     }
     if (!store->control->has_births) {

@@ -80,6 +80,8 @@ TILE_FN void list_tiles(const tank_args *args, list_scratch *s)
     counters->liquid_cells_last = counters->liquid_cells;
     counters->liquid_cells = 0;
     counters->open = 0;
+    counters->watched_last = counters->watched_closed;
+    counters->watched_closed = 0;
 }
 
 #endif

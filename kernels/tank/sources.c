@@ -36,6 +36,15 @@ static float extent_along(const tank_region *region, int a)
     }
 }
 
+static void fill_extents(tank_region *region)
+{
+    const float *h = region->half;
+    region->reach = region->kind == REGION_BOX ? sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) : h[0] + h[1];
+    for (int a = 0; a < 3; a++) {
+        region->extent[a] = extent_along(region, a);
+    }
+}
+
 static void fill_region(const tarn_tank *tank, const tarn_shape *shape, const tarn_pose *pose, tank_region *region)
 {
     const float per_cell = 1.0f / tank->grid.desc.cell_m;
@@ -49,11 +58,58 @@ static void fill_region(const tarn_tank *tank, const tarn_shape *shape, const ta
     if (shape->kind == TARN_SHAPE_SPHERE) {
         region->half[1] = 0.0f;
     }
-    const float *h = region->half;
-    region->reach = shape->kind == TARN_SHAPE_BOX ? sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) : h[0] + h[1];
     inverse_matrix(pose->rotation, region->to_local);
+    fill_extents(region);
+}
+
+/// Least half extent of a region, cells.
+static float least_half(const tank_region *region)
+{
+    const float *h = region->half;
+    return region->kind == REGION_BOX        ? fminf(fminf(h[0], h[1]), h[2])
+           : region->kind == REGION_CYLINDER ? fminf(h[0], h[1])
+                                             : h[0];
+}
+
+/// The centre of the tank's cell that is nearest to a region's middle.
+static bool holds_nearest_centre(const tarn_tank *tank, const tank_region *region)
+{
+    float centre[3];
     for (int a = 0; a < 3; a++) {
-        region->extent[a] = extent_along(region, a);
+        const float last = (float)tank->grid.desc.cells[a] - 1.0f;
+        centre[a] = tile_clamp_f32(floorf(region->center[a]), 0.0f, last) + 0.5f;
+    }
+    return region_holds(region, centre[0], centre[1], centre[2]) != 0;
+}
+
+#define HALF_CELL 0.501f    ///< of a layer of cells one centre at least, however a sum is rounded
+#define CELL_DIAGONAL 0.87f ///< half of it: from any point of the tank to the centre of its cell
+
+/// A drain that is thinner than a cell is widened until the grid sees it: to a cell, or where it then holds no cell's
+/// centre in its middle, by as much as holds that of every point's cell.
+static void widen_drain(const tarn_tank *tank, tank_region *region)
+{
+    bool reaches_in = true;
+    for (int a = 0; a < 3; a++) {
+        reaches_in &= region->center[a] + region->extent[a] > 0.0f &&
+                      region->center[a] - region->extent[a] < (float)tank->grid.desc.cells[a];
+    }
+    if (least_half(region) >= 0.5f || !reaches_in) {
+        return;
+    }
+    float *h = region->half, before[3];
+    memcpy(before, h, sizeof before);
+    const int sizes = region->kind == REGION_BOX ? 3 : region->kind == REGION_CYLINDER ? 2 : 1;
+    for (int a = 0; a < sizes; a++) {
+        h[a] = fmaxf(h[a], HALF_CELL);
+    }
+    for (int a = 0; a < sizes && !holds_nearest_centre(tank, region); a++) {
+        h[a] = before[a] + CELL_DIAGONAL;
+    }
+    region->takes_cells = 1;
+    fill_extents(region);
+    for (int a = 0; a < 3; a++) {
+        region->extent[a] += HALF_CELL; // from a centre to what is in its cell
     }
 }
 
@@ -108,6 +164,28 @@ void tank_ball_fill(const tarn_tank *tank, const float *center_m, float radius_m
     fill_region(tank, &ball, &pose, region);
 }
 
+void tank_watch_tap(const tarn_tank *tank, const float at[3], tank_control *control)
+{
+    grid_control *grid = &control->grid;
+    if (!tank->grid.corrects_density) {
+        return; // of a model that is full at all times
+    }
+    int cell[3];
+    for (int a = 0; a < 3; a++) {
+        cell[a] = (int)tile_clamp_f32(floorf(at[a]), 0.0f, (float)tank->grid.desc.cells[a] - 1.0f);
+    }
+    TARN_ASSERT(grid->watched_count + 1 == control->emitter_count); // the bit is the emitter's
+    grid->watched_tile[grid->watched_count] =
+        tile_dense_of(&tank->args->grid.shape, 0, cell[0] >> TILE_LOG2, cell[1] >> TILE_LOG2, cell[2] >> TILE_LOG2);
+    grid->watched_cell[grid->watched_count++] = cell_index(cell[0] & 7, cell[1] & 7, cell[2] & 7);
+}
+
+void tank_sink_fill(const tarn_tank *tank, const float *center_m, float radius_m, tank_region *region)
+{
+    tank_ball_fill(tank, center_m, radius_m, region);
+    widen_drain(tank, region);
+}
+
 void tank_sources_fill(const tarn_tank *tank, tank_control *control)
 {
     const tarn_tank_desc *desc = &tank->grid.desc;
@@ -120,8 +198,10 @@ void tank_sources_fill(const tarn_tank *tank, tank_control *control)
             continue;
         }
         TARN_ASSERT(control->emitter_count < TARN_TANK_EMITTERS_MAX); // pours come behind these
+        control->tap_of[control->emitter_count] = i;
         tank_region *region = &control->emitters[control->emitter_count++];
         fill_region(tank, &emitter->shape, &emitter->pose, region);
+        tank_watch_tap(tank, tank->emitter_at[i], control);
         region->births = tank->emitter_births[i];
         region->attribute = tank_attribute(desc, emitter->liquid, emitter->colour);
         memcpy(region->carried, emitter->carried, sizeof region->carried);
@@ -131,7 +211,9 @@ void tank_sources_fill(const tarn_tank *tank, tank_control *control)
     }
     for (uint32_t i = 0; i < desc->drain_count; i++) {
         TARN_ASSERT(control->drain_count < TARN_TANK_DRAINS_MAX);
-        fill_region(tank, &desc->drains[i].shape, &desc->drains[i].pose, &control->drains[control->drain_count++]);
+        tank_region *region = &control->drains[control->drain_count++];
+        fill_region(tank, &desc->drains[i].shape, &desc->drains[i].pose, region);
+        widen_drain(tank, region);
     }
 }
 
@@ -186,6 +268,46 @@ static uint64_t box_of(const tarn_tank *tank, const tarn_emitter *emitter, bool 
     return count;
 }
 
+/// A point of an emitter by which it is known whether what it pours into is full: its middle, in the tank, or where a
+/// solid stands there one of its cells that no solid that stands still comes near.
+static void find_tap(const tarn_tank *tank, const tank_region *region, const cell_box *box, float *at)
+{
+    enum { TRIED_MAX = 1 << 14 };
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    tarn_shape shapes[TARN_TANK_SOLIDS_MAX];
+    tarn_pose poses[TARN_TANK_SOLIDS_MAX];
+    uint32_t count = 0, tried = 0;
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        if (desc->solids[i].motion == TARN_MOTION_STATIC) {
+            shapes[count] = desc->solids[i].shape;
+            poses[count++] = desc->solids[i].pose;
+        }
+    }
+    double best_m = -INFINITY;
+    int cell[3];
+    memcpy(at, region->center, 3 * sizeof *at);
+    for (cell[2] = box->first[2]; cell[2] < box->end[2] && count > 0; cell[2]++) {
+        for (cell[1] = box->first[1]; cell[1] < box->end[1]; cell[1]++) {
+            for (cell[0] = box->first[0]; cell[0] < box->end[0] && tried < TRIED_MAX; cell[0]++) {
+                const float middle[3] = {(float)cell[0] + 0.5f, (float)cell[1] + 0.5f, (float)cell[2] + 0.5f};
+                if (!region_holds(region, middle[0], middle[1], middle[2])) {
+                    continue;
+                }
+                double point_m[3];
+                for (int a = 0; a < 3; a++) {
+                    point_m[a] = (double)middle[a] * (double)desc->cell_m;
+                }
+                const double distance_m = tarn_shapes_distance_m(shapes, poses, count, desc->fields, point_m, NULL);
+                tried++;
+                if (distance_m > best_m) {
+                    best_m = distance_m;
+                    memcpy(at, middle, sizeof middle);
+                }
+            }
+        }
+    }
+}
+
 /// Cells of a box whose centres a region holds.
 static uint64_t cells_held(const tank_region *region, const cell_box *box)
 {
@@ -222,6 +344,7 @@ int tank_emitters_measure(tarn_tank *tank, const char **complaint)
         if (cells_held(&region, &inside) == 0) {
             return (int)i;
         }
+        find_tap(tank, &region, &inside, tank->emitter_at[i]);
         // What reaches beyond the tank pours there, too, as it were.
         const uint64_t cells = cells_held(&region, &all);
         tank->emitter_births[i] =

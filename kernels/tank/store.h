@@ -92,12 +92,15 @@ typedef struct tank_region {
     float births;         ///< of an emitter: particles per cell and step
     uint32_t attribute;
     uint32_t keeps_off;         ///< of an emitter: nothing is born beside solids
+    uint32_t takes_cells;       ///< of a drain that was thinner than a cell: what is in a cell whose centre it holds
+                                ///< leaves, and what passed it in the substep
     float carried[CARRIED_MAX]; ///< of what is born
 } tank_region;
 
 /// What particles are like. Constant after creation.
 typedef struct store_scale {
     uint32_t particles_max;
+    uint32_t filled;                   ///< with so many the tank is full, and taps bring no more; at most the above
     float rest_density;                ///< particles per cell at rest
     float cell_particles_max;          ///< that a cell counts for in the P2G, a power of two
     float node_reach;                  ///< cells along an axis from a particle to its nodes in the P2G, at most
@@ -123,7 +126,8 @@ typedef struct tank_control {
     tank_motion_field motion_fields[MOTION_FIELDS_MAX];
     uint32_t emitter_count, drain_count;
     tank_region emitters[TANK_REGIONS_MAX], drains[TANK_REGIONS_MAX];
-    uint32_t seed; ///< of what is random in this step
+    uint32_t tap_of[TANK_REGIONS_MAX]; ///< of `emitters` the description's number, for the host; of pours more than any
+    uint32_t seed;                     ///< of what is random in this step
 } tank_control;
 
 /// What the device counts; the grid's part comes first.

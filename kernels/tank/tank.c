@@ -239,6 +239,55 @@ uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
     return tank_model_of(desc)->particles(desc);
 }
 
+/// With how many particles the tank is full of liquid, beside the solids that it begins with; at most the capacity.
+static void find_filled(tarn_tank *tank)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    const uint32_t capacity = tank->args->scale.particles_max;
+    double most = (double)tank->args->scale.rest_density;
+    for (int a = 0; a < 3; a++) {
+        most *= desc->cells[a];
+    }
+    tank->args->scale.filled = capacity;
+    if (!tank->grid.corrects_density || most > (double)capacity) {
+        return; // a model that is full at all times, or there is room for no more
+    }
+    tarn_tank_desc *full = desc->emitter_count > 0 && desc->solid_count > 0 ? malloc(sizeof *full) : NULL;
+    if (full != NULL) {
+        *full = *desc;
+        full->particle_count = full->fluid_count = 0;
+        full->block_count = 1;
+        full->blocks[0] = (tarn_fluid_block){.liquid = 0};
+        for (int a = 0; a < 3; a++) {
+            full->blocks[0].max_m[a] = (float)desc->cells[a] * desc->cell_m;
+        }
+        most = (double)tarn_tank_desc_particles(full);
+        free(full);
+    }
+    tank->args->scale.filled = (uint32_t)most;
+    tank->is_volume = true;
+}
+
+void tank_describe(tarn_tank *tank)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    tank->model = tank_model_of(desc);
+    memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
+    for (int role = 0; role < TARN_PLAYS_COUNT; role++) {
+        tank->role[role] = TARN_MODEL_PARAMETERS_MAX;
+    }
+    for (uint32_t i = 0; i < tank->model->shown.parameter_count; i++) {
+        TARN_ASSERT((unsigned)tank->model->shown.parameters[i].role < TARN_PLAYS_COUNT);
+        tank->role[tank->model->shown.parameters[i].role] = i;
+    }
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        if (desc->solids[i].motion != TARN_MOTION_STATIC) {
+            TARN_ASSERT(tank->grid.own_body_count < BODIES_MAX);
+            tank->grid.body_solid[tank->grid.own_body_count++] = i;
+        }
+    }
+}
+
 /// The tank on the host. @return NULL: there is no memory
 static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t particles_max)
 {
@@ -246,7 +295,8 @@ static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t
     if (tank == NULL) {
         return NULL;
     }
-    tank->model = tank_model_of(desc);
+    tank->grid.desc = *desc;
+    tank_describe(tank);
     TARN_ASSERT(tank->model->part_bytes >= sizeof(tank_args));
     TARN_ASSERT(tank->model->control_bytes >= sizeof(tank_control));
     TARN_ASSERT(tank_model_is_sound(tank->model));
@@ -262,21 +312,6 @@ static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t
     tank->args = tank->part;
     tank->grid.args = &tank->args->grid;
     tank->grid.device = device;
-    tank->grid.desc = *desc;
-    memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
-    for (int role = 0; role < TARN_PLAYS_COUNT; role++) {
-        tank->role[role] = TARN_MODEL_PARAMETERS_MAX;
-    }
-    for (uint32_t i = 0; i < tank->model->shown.parameter_count; i++) {
-        TARN_ASSERT((unsigned)tank->model->shown.parameters[i].role < TARN_PLAYS_COUNT);
-        tank->role[tank->model->shown.parameters[i].role] = i;
-    }
-    for (uint32_t i = 0; i < desc->solid_count; i++) {
-        if (desc->solids[i].motion != TARN_MOTION_STATIC) {
-            TARN_ASSERT(tank->grid.own_body_count < BODIES_MAX);
-            tank->grid.body_solid[tank->grid.own_body_count++] = i;
-        }
-    }
     tank->grid.body_count = tank->grid.own_body_count;
     tank->grid.has_solids = desc->solid_count > 0;
     TARN_ASSERT(particles_max >= 1 && particles_max <= TARN_TANK_PARTICLES_MAX);
@@ -285,6 +320,7 @@ static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t
     tank->args->reseed = desc->reseed;
     tank->args->cuts = !tarn_device_is_host(device); // threads of a processor are few, and find a tile in their caches
     tank->model->scale(tank);
+    find_filled(tank);
     return tank;
 }
 
@@ -330,6 +366,7 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
         status = grid_solids_sample(&tank->grid, &tank->grid.samples);
     }
     tank->grid.solid_tiles = tank->grid.samples.count;
+    tank_judge(tank);
     if (status == TARN_OK) {
         status = tank_carve_memory(tank);
     }

@@ -30,6 +30,12 @@ typedef struct tank_motion {
     bool is_moving;
 } tank_motion;
 
+/// What the grid sees of a solid.
+typedef struct tank_solid_seen {
+    float thick_m;   ///< where it is thin; infinite: it is all around
+    bool is_outside; ///< of the tank, wherever it goes
+} tank_solid_seen;
+
 struct tarn_tank {
     grid_host grid;
     const tank_model *model;
@@ -43,8 +49,15 @@ struct tarn_tank {
     uint32_t kept_count; ///< tiles that are always active
     double sim_time_s;
     tank_motion motion;
-    uint64_t seeded, born;                               ///< particles at the start, and since
-    float emitter_births[TARN_TANK_EMITTERS_MAX];        ///< particles per cell of the emitter and step
+    uint64_t seeded, born;                        ///< particles at the start, and since
+    float emitter_births[TARN_TANK_EMITTERS_MAX]; ///< particles per cell of the emitter and step
+    float emitter_at[TARN_TANK_EMITTERS_MAX][3];  ///< cells: where it is known whether it pours into what is full
+    bool is_volume;  ///< with args->scale.filled particles it is full, and not just at its particles_max
+    double capped_s; ///< when births found particles_max reached; below 0: never
+    double tap_shut_s[TARN_TANK_EMITTERS_MAX];           ///< when an emitter last found that; below 0: never
+    double leapt_s[BODIES_MAX];                          ///< the same of a body farther in a substep than it is thick
+    tank_solid_seen seen[TARN_TANK_SOLIDS_MAX];          ///< the description's solids, once judged
+    uint64_t empty_blocks, empty_fluids;                 ///< bits of those that begin with no particle
     bool has_births;                                     ///< in this step particles may come into being
     bool has_pours;                                      ///< some of them where a pour is
     bool has_events;                                     ///< something may become of particles besides moving
@@ -175,11 +188,24 @@ float tank_carried_most(const tarn_tank_desc *desc, uint32_t number);
 /// Whether particles ever come into being by the description alone.
 bool tank_bears(const tarn_tank_desc *desc);
 
+/// What follows of tank->grid.desc alone: model, parameters, which solids are bodies.
+void tank_describe(tarn_tank *tank);
+
+/// What the grid sees of the description's solids and fluids, for tarn_tank_remarks; and behind each step, which free
+/// bodies leapt over liquid.
+void tank_judge(tarn_tank *tank);
+void tank_bodies_watch(tarn_tank *tank);
+
 /// Emitters that are on, and drains.
 void tank_sources_fill(const tarn_tank *tank, tank_control *control);
 
-/// A sphere as a region.
+/// A sphere as a region; and one that drains, which the grid sees however small it is.
 void tank_ball_fill(const tarn_tank *tank, const float *center_m, float radius_m, tank_region *region);
+void tank_sink_fill(const tarn_tank *tank, const float *center_m, float radius_m, tank_region *region);
+
+/// Lets the newest of the step's emitters be asked at a point (cells) whether what it pours into is full: then nothing
+/// is born.
+void tank_watch_tap(const tarn_tank *tank, const float at[3], tank_control *control);
 
 /// Pours, sinks and dyes of the step, behind the description's emitters and drains.
 bool tank_tools_are_sound(const tarn_tank *tank, const tarn_tank_tools *tools);

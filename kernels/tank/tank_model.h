@@ -24,6 +24,14 @@ typedef struct tank_arrays {
     uint8_t *awake; ///< [dense] of a tank that is filled: tiles that are occupied though they hold none; else NULL
 } tank_arrays;
 
+/// A list of remarks that is being made (tarn_tank_remarks).
+typedef struct tank_remarks {
+    tarn_remark *of;
+    uint32_t max, count; ///< the latter: also of those that found no room
+} tank_remarks;
+
+__attribute__((format(printf, 2, 3))) void tank_remark(tank_remarks *to, const char *format, ...);
+
 typedef struct tank_model {
     tarn_model shown;          ///< what the world knows of it
     size_t part_bytes;         ///< of its part on the host
@@ -57,6 +65,8 @@ typedef struct tank_model {
     float (*substeps)(const tarn_tank *tank);
     /// Of a parameter what acts, where limits leave less than is asked; NULL: none has such limits.
     float (*used)(const tarn_tank *tank, uint32_t id);
+    /// Remarks on what else of a description acts less than it asks for; NULL: nothing does.
+    void (*remark)(const tarn_tank *tank, tank_remarks *to);
     /// Sets what its kernels need in the step; `control` is zero but for the shell's part, which is done.
     void (*begin)(tarn_tank *tank, tank_control *control);
     /// Launches a substep: from particles to particles.

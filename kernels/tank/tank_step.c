@@ -283,6 +283,20 @@ static void check_counters(const tarn_tank *tank)
     }
 }
 
+/// Which taps found no room, by what the last substep counted.
+static void watch_taps(tarn_tank *tank)
+{
+    const bool is_refused = tank->grid.corrects_density && tank->counters.births_refused > 0;
+    tank->capped_s = is_refused && !tank->is_volume ? tank->sim_time_s : tank->capped_s;
+    for (uint32_t e = 0; e < tank->control->emitter_count; e++) {
+        const uint32_t tap = tank->control->tap_of[e];
+        const bool is_shut = (tank->counters.grid.watched_last >> e & 1) != 0 || (is_refused && tank->is_volume);
+        if (tap < TARN_TANK_EMITTERS_MAX && is_shut) {
+            tank->tap_shut_s[tap] = tank->sim_time_s;
+        }
+    }
+}
+
 static tarn_status read_counters(tarn_tank *tank)
 {
     const uint32_t next_id = tank->counters.next_id;
@@ -290,6 +304,7 @@ static tarn_status read_counters(tarn_tank *tank)
         tarn_queue_download(tank->grid.queue, &tank->counters, tank->args->store.counters, sizeof tank->counters);
     tank->born += tank->counters.next_id - next_id;
     tank->particle_count = tank->counters.particles;
+    watch_taps(tank);
     if (status == TARN_OK && tank->counters.grid.broken) {
         status = TARN_E_UNSTABLE;
     }
@@ -356,6 +371,7 @@ static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
     book_marks(tank);
     if (status == TARN_OK) {
         status = grid_bodies_after_step(&tank->grid);
+        tank_bodies_watch(tank);
     }
     tank->grid.step++;
     tank->sim_time_s = (double)tank->grid.step * (double)tank->grid.desc.dt_s;

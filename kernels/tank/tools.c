@@ -14,6 +14,7 @@
 _Static_assert((int)TANK_REGIONS_MAX == TARN_TANK_EMITTERS_MAX + TARN_TANK_POURS_MAX &&
                    (int)TANK_REGIONS_MAX == TARN_TANK_DRAINS_MAX + TARN_TANK_SINKS_MAX,
                "the description's and the tools' fit");
+_Static_assert((int)TANK_REGIONS_MAX == (int)WATCHED_MAX, "every tap has a cell that is watched");
 _Static_assert((int)TANK_POURS_MAX == TARN_TANK_POURS_MAX && (int)TANK_DYES_MAX == TARN_TANK_DYES_MAX,
                "what a step may have fits");
 
@@ -132,6 +133,8 @@ static void fill_pour(const tarn_tank *tank, const tarn_pour *pour, tank_control
     region->births = tank->args->scale.rest_density * area * speed / (float)cells_of(tank, region);
     region->attribute = tank_attribute(&tank->grid.desc, pour->liquid, pour->colour);
     region->keeps_off = 1;
+    control->tap_of[control->emitter_count - 1] = TARN_TANK_EMITTERS_MAX;
+    tank_watch_tap(tank, region->center, control);
     const tarn_model *model = &tank->model->shown;
     for (uint32_t k = 0; k < model->carried_count; k++) {
         region->carried[k] = model->carried[k].initial;
@@ -156,7 +159,7 @@ void tank_tools_fill(const tarn_tank *tank, const tarn_tank_tools *tools, tank_c
     for (uint32_t i = 0; i < tools->sink_count; i++) {
         const float radius_m = reach_of(tank, tools->sinks[i].radius_m) * tank->grid.desc.cell_m;
         TARN_ASSERT(control->drain_count < TANK_REGIONS_MAX);
-        tank_ball_fill(tank, tools->sinks[i].center_m, radius_m, &control->drains[control->drain_count++]);
+        tank_sink_fill(tank, tools->sinks[i].center_m, radius_m, &control->drains[control->drain_count++]);
     }
     for (uint32_t i = 0; i < tools->dye_count; i++) {
         const tarn_dye *from = &tools->dyes[i];

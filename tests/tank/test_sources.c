@@ -84,6 +84,164 @@ static void drain_empties_a_pool(void **state)
     tarn_device_destroy(device);
 }
 
+/// A pool of 16 x 4 x 16 cells with one drain. @return the share of its particles that is there after two seconds
+static double left_by_drain(const tarn_drain *drain)
+{
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    desc.cells[0] = desc.cells[2] = 16;
+    desc.cells[1] = 8;
+    desc.cell_m = 0.0625f;
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){.max_m = {1.0f, 0.25f, 1.0f}};
+    desc.drain_count = 1;
+    desc.drains[0] = *drain;
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const double before = plain_tank_report(tank).particle_count;
+    busy_tank_steps(tank, 120);
+    const double after = plain_tank_report(tank).particle_count;
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+    return after / before;
+}
+
+/// Whatever its shape and wherever it lies between the cells' centres: the grid has no air to press liquid into that is
+/// smaller than a cell.
+static void drains_smaller_than_a_cell_drain(void **state)
+{
+    (void)state;
+    const float low = 0.0125f, tilt = 0.2588f, up = 0.9659f; // a fifth of a cell; 30 degrees
+    const tarn_drain drains[] = {
+        {{.kind = TARN_SHAPE_CYLINDER, .half_m = {0.1f, low}}, {{0.5f, low, 0.5f}, {0, 0, 0, 1}}},
+        {{.kind = TARN_SHAPE_CYLINDER, .half_m = {0.1f, low}}, {{0.5f, 0.0625f, 0.5f}, {0, 0, 0, 1}}}, // between layers
+        {{.kind = TARN_SHAPE_CYLINDER, .half_m = {0.2f, low}}, {{0.5f, 0.1f, 0.5f}, {tilt, 0, 0, up}}},
+        {{.kind = TARN_SHAPE_BOX, .half_m = {0.1f, 0.01f, 0.1f}}, {{0.5f, 0.0f, 0.5f}, {0, 0, 0, 1}}},
+        {{.kind = TARN_SHAPE_BOX, .half_m = {0.2f, 0.005f, 0.15f}}, {{0.52f, 0.09f, 0.47f}, {0, 0, tilt, up}}},
+        {{.kind = TARN_SHAPE_SPHERE, .half_m = {0.01f}}, {{0.5f, 0.02f, 0.5f}, {0, 0, 0, 1}}},
+        {{.kind = TARN_SHAPE_CAPSULE, .half_m = {0.005f, 0.3f}}, {{0.5f, 0.03f, 0.5f}, {0, 0, 0.7071f, 0.7071f}}},
+    };
+    for (size_t i = 0; i < sizeof drains / sizeof drains[0]; i++) {
+        const double left = left_by_drain(&drains[i]);
+        if (left > 0.8) {
+            fail_msg("drain %zu left %.3f of the pool", i, left);
+        }
+    }
+    const tarn_drain outside = {{.kind = TARN_SHAPE_CYLINDER, .half_m = {0.1f, low}},
+                                {{0.5f, -0.02f, 0.5f}, {0, 0, 0, 1}}};
+    assert_true(left_by_drain(&outside) == 1.0);
+}
+
+/// What crosses a drain in one substep leaves as what ends in it does.
+static void thin_drain_takes_what_flies_through(void **state)
+{
+    (void)state;
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){
+        .min_m = {0.0f, 0.75f, 0.0f}, .max_m = {1.0f, 0.875f, 1.0f}, .velocity_m_s = {0.0f, -7.0f, 0.0f}};
+    desc.parameters[TARN_PARAMETER_CFL] = 4.0f;
+    desc.drain_count = 1;
+    desc.drains[0] = (tarn_drain){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.6f, 0.002f, 0.6f}},
+                                  .pose = {{0.5f, 0.375f, 0.5f}, {0, 0, 0, 1}}};
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    busy_tank_steps(tank, 30);
+    assert_int_equal(plain_tank_report(tank).particle_count, 0);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// A box of 16^3 cells with a tap in its middle, that is full but for the height above `level_m`.
+static void box_with_tap(tarn_tank_desc *desc, float level_m)
+{
+    tarn_tank_desc_default(desc);
+    for (int a = 0; a < 3; a++) {
+        desc->cells[a] = 16;
+    }
+    desc->cell_m = 0.0625f;
+    desc->particles_max = 100000;
+    desc->block_count = level_m > 0.0f;
+    desc->blocks[0] = (tarn_fluid_block){.max_m = {1.0f, level_m, 1.0f}};
+    desc->emitter_count = 1;
+    desc->emitters[0] = (tarn_emitter){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.1875f}},
+                                       .pose = {{0.5f, 0.5f, 0.5f}, {0, 0, 0, 1}},
+                                       .velocity_m_s = {0.0f, 2.0f, 0.0f}};
+}
+
+static bool says_that_it_stopped(const tarn_tank *tank)
+{
+    tarn_remark remarks[4];
+    const uint32_t count = tarn_tank_remarks(tank, remarks, 4);
+    bool says = false;
+    for (uint32_t i = 0; i < count && i < 4; i++) {
+        says |= strcmp(remarks[i], "emitters[0] has stopped: what it pours into is full") == 0;
+    }
+    return says;
+}
+
+/// @param room  cells that there are for liquid
+/// @param most  of what these hold
+static void expect_to_fill(const tarn_tank_desc *desc, double room, double most)
+{
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank *tank = plain_tank_open(device, desc);
+    busy_tank_steps(tank, 1);
+    assert_false(says_that_it_stopped(tank));
+    busy_tank_steps(tank, 420);
+    const double full = plain_tank_report(tank).particle_count / (8.0 * room);
+    const bool says = says_that_it_stopped(tank);
+    if (!(full > 0.93 && full <= most && says)) {
+        fail_msg("%.3f of what the box holds; it %s", full, says ? "says so" : "doesn't say so");
+    }
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+static void tap_stops_where_it_is_full(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    box_with_tap(&desc, 0.0f);
+    expect_to_fill(&desc, 16 * 16 * 16, 1.0);
+    box_with_tap(&desc, 0.9375f); // almost full
+    expect_to_fill(&desc, 16 * 16 * 16, 1.0);
+    // A part of the tank that a wall cuts off; in the other one a pool has air above it.
+    box_with_tap(&desc, 0.0f);
+    desc.solid_count = 1;
+    desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.125f, 0.6f, 0.6f}},
+                                  .pose = {{0.875f, 0.5f, 0.5f}, {0, 0, 0, 1}}};
+    expect_to_fill(&desc, 12 * 16 * 16, 1.0);
+    box_with_tap(&desc, 0.0f);
+    desc.solid_count = 1;
+    desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.125f, 0.6f, 0.6f}},
+                                  .pose = {{0.5f, 0.5f, 0.5f}, {0, 0, 0, 1}}};
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){.min_m = {0.625f, 0.0f, 0.0f}, .max_m = {1.0f, 0.25f, 1.0f}};
+    desc.emitters[0].pose.position_m[0] = 0.1875f;
+    expect_to_fill(&desc, 6 * 16 * 16 + 6 * 4 * 16, 1.05); // by what bubbles let in
+}
+
+/// With a way out it goes on.
+static void tap_goes_on_where_a_drain_makes_room(void **state)
+{
+    (void)state;
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank_desc desc;
+    box_with_tap(&desc, 1.0f);
+    desc.drain_count = 1;
+    desc.drains[0] = (tarn_drain){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.1f, 0.07f, 0.1f}},
+                                  .pose = {{0.1f, 0.05f, 0.1f}, {0, 0, 0, 1}}};
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    busy_tank_steps(tank, 120);
+    const uint64_t before = plain_tank_report(tank).born;
+    busy_tank_steps(tank, 120);
+    assert_true(plain_tank_report(tank).born > before + 4000);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 /// All liquid may go, and come back.
 static void tank_may_run_dry(void **state)
 {
@@ -305,6 +463,10 @@ int main(void)
         cmocka_unit_test(tap_fills_at_its_rate),
         cmocka_unit_test(tap_opens_and_closes_in_time),
         cmocka_unit_test(drain_empties_a_pool),
+        cmocka_unit_test(drains_smaller_than_a_cell_drain),
+        cmocka_unit_test(thin_drain_takes_what_flies_through),
+        cmocka_unit_test(tap_stops_where_it_is_full),
+        cmocka_unit_test(tap_goes_on_where_a_drain_makes_room),
         cmocka_unit_test(tank_may_run_dry),
         cmocka_unit_test(spray_makes_way_at_the_cap),
         cmocka_unit_test(thinned_out_liquid_is_reseeded),
