@@ -46,6 +46,8 @@ enum {
     TARN_BROWSER_BYTES_MAX = 32,        ///< of what a page calls its browser
     TARN_ADDED_MAX = 72,                ///< solids that people put into a tank
     TARN_ADDED_VALUES = 14,             ///< numbers of one on the wire
+    TARN_REMARKS_MAX = 8,               ///< on what acts otherwise than it was asked for
+    TARN_REMARK_BYTES_MAX = 191,        ///< of one, without the NUL
     TARN_HAND_JOINTS = 25,              ///< of WebXR's hand model
     TARN_MOTION_SOURCES_MAX = 4,        ///< cameras of one viewer
     TARN_FRAMES_UNACKNOWLEDGED_MAX = 2, ///< in flight per viewer; the server sends no more until an ack comes
@@ -416,7 +418,9 @@ typedef struct tarn_session_state {
     tarn_channel_info fields[TARN_FIELDS_MAX];
     uint32_t added_count;
     tarn_added_info added[TARN_ADDED_MAX];
-    tarn_lock lock; ///< the gateway's; workers know nothing of it
+    uint32_t remark_count;
+    char remarks[TARN_REMARKS_MAX][TARN_REMARK_BYTES_MAX + 1]; ///< sentences on what acts otherwise than asked for
+    tarn_lock lock;                                            ///< the gateway's; workers know nothing of it
 } tarn_session_state;
 
 typedef struct tarn_joined {

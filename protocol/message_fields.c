@@ -292,6 +292,7 @@ static const tarn_field state_fields[] = {
     PART("channels", CHANNELS, SPARSE, TARN_CHANNELS_MAX, 0, 0),
     PART("fields", FIELDS, SPARSE, TARN_FIELDS_MAX, 0, 0),
     PART("added", ADDED, SPARSE, TARN_ADDED_MAX, 0, 0),
+    PART("remarks", REMARKS, SPARSE, TARN_REMARKS_MAX, 1, TARN_REMARK_BYTES_MAX),
     FIELD("locked", LOCKED, SPARSE, TARN_LOCKS_MAX, lock.locked, 1, TARN_NAME_BYTES_MAX),
     FIELD("open_parameters", BOOL, SPARSE, 1, lock.open_parameters, 0, 1),
 };

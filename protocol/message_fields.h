@@ -27,6 +27,7 @@ typedef enum tarn_field_type {
     TARN_FIELD_CHANNELS,   ///< tarn_session_state
     TARN_FIELD_FIELDS,     ///< tarn_session_state
     TARN_FIELD_ADDED,      ///< tarn_session_state
+    TARN_FIELD_REMARKS,    ///< tarn_session_state
     TARN_FIELD_LOCKED,     ///< uint32_t, the bits of tarn_lock; on the wire the words of those that are set
     TARN_FIELD_VIEWERS,    ///< tarn_viewers
     TARN_FIELD_STATE,      ///< tarn_session_state

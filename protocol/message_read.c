@@ -298,6 +298,19 @@ static tarn_status read_values(const tarn_reader *r, const tarn_item *item, cons
     return TARN_OK;
 }
 
+static tarn_status read_remarks(tarn_reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+                                tarn_session_state *state)
+{
+    tarn_status status = tarn_open_array(r, array, 0, TARN_REMARKS_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        tarn_item item;
+        tarn_cursor_next(cursor, &item);
+        status = tarn_read_string(r, &item, field, state->remarks[i]);
+    }
+    state->remark_count = array->count;
+    return status;
+}
+
 static tarn_status read_state(tarn_reader *r, tarn_cursor *cursor, const tarn_item *item, tarn_session_state *state)
 {
     tarn_map_view map;
@@ -377,6 +390,8 @@ static tarn_status read_field(tarn_reader *r, tarn_cursor *cursor, const tarn_fi
                              &((tarn_session_state *)to)->field_count);
     case TARN_FIELD_ADDED:
         return read_added(r, cursor, &item, to);
+    case TARN_FIELD_REMARKS:
+        return read_remarks(r, cursor, &item, field, to);
     case TARN_FIELD_LOCKED:
         return read_locked(r, cursor, &item, field, to);
     case TARN_FIELD_VIEWERS:

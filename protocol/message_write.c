@@ -138,6 +138,8 @@ static bool is_written(const tarn_field *field, const void *base)
         return true;
     }
     switch (field->type) {
+    case TARN_FIELD_REMARKS:
+        return ((const tarn_session_state *)from)->remark_count > 0;
     case TARN_FIELD_ADDED:
         return state->added_count != 0;
     case TARN_FIELD_TOOLS:
@@ -284,6 +286,15 @@ static void write_columns(writer *w, const tarn_probe_info *info)
     }
 }
 
+static void write_remarks(writer *w, const tarn_session_state *state)
+{
+    if (open_array(w, state->remark_count, TARN_REMARKS_MAX)) {
+        for (uint32_t i = 0; i < state->remark_count; i++) {
+            write_string(w, state->remarks[i], TARN_REMARK_BYTES_MAX);
+        }
+    }
+}
+
 static void write_values(writer *w, const tarn_readings *readings)
 {
     if (readings->byte_count > TARN_READINGS_BYTES_MAX) {
@@ -327,6 +338,9 @@ static void write_list(writer *w, const tarn_field *field, const void *from)
         break;
     case TARN_FIELD_ADDED:
         write_added(w, from);
+        break;
+    case TARN_FIELD_REMARKS:
+        write_remarks(w, from);
         break;
     case TARN_FIELD_LOCKED:
         write_locked(w, *(const uint32_t *)from);

@@ -216,6 +216,11 @@ static void state(byte_codec *codec, tarn_ipc_state *message)
     for (uint32_t i = 0; codec->status == TARN_OK && i < session->added_count; i++) {
         added(codec, &session->added[i]);
     }
+    count_up_to(codec, &session->remark_count, TARN_REMARKS_MAX);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < session->remark_count; i++) {
+        text(codec, session->remarks[i], sizeof session->remarks[i]);
+        refuse_when(codec, session->remarks[i][0] == 0);
+    }
 }
 
 static void probes(byte_codec *codec, tarn_ipc_probes *message)

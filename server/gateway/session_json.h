@@ -23,6 +23,7 @@ typedef struct tarn_session_info {
     uint64_t unconverged; ///< substeps since its start whose pressure ended short of its tolerance
     int worker;           ///< that simulates it; -1: none
     const char *device;
+    const tarn_session_state *state; ///< of which its remarks are told; NULL: none is known
 } tarn_session_info;
 
 /// Reads {"scene": "...", "name": "...", "listed": true}, of which only the scene must be there. Names are clean UTF-8

@@ -75,7 +75,8 @@ static tarn_session_info info_of(const tarn_session *session)
                                .load = dt_s > 0 ? (double)report->step_s / dt_s : 0,
                                .unconverged = report->unconverged,
                                .worker = session->worker != NULL ? (int)session->worker->index : -1,
-                               .device = session->worker != NULL ? session->worker->hello.device : ""};
+                               .device = session->worker != NULL ? session->worker->hello.device : "",
+                               .state = &session->state};
 }
 
 void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_session_answer *answer)

@@ -103,6 +103,17 @@ static uint64_t take_number(const json_t *object, const char *name)
     return found > 0 ? (uint64_t)found : 0;
 }
 
+static void take_remarks(const json_t *object, tarn_upload_result *result)
+{
+    const json_t *found = json_object_get(object, "remarks");
+    for (size_t i = 0; i < json_array_size(found) && result->remark_count < TARN_REMARKS_MAX; i++) {
+        const char *text = json_string_value(json_array_get(found, i));
+        char *to = result->remarks[result->remark_count++];
+        snprintf(to, sizeof result->remarks[0], "%s", text != NULL ? text : "");
+        tarn_make_printable(to);
+    }
+}
+
 static void say_how_it_ended(tarn_upload *upload)
 {
     tarn_text why;
@@ -138,6 +149,7 @@ static bool take_line(tarn_upload *upload)
     take_text(object, "title", upload->result.title);
     upload->result.files = take_number(object, "files");
     upload->result.particles = take_number(object, "particles");
+    take_remarks(object, &upload->result);
     json_decref(object);
     return is_right;
 }

@@ -29,6 +29,8 @@ typedef struct tarn_upload_result {
     tarn_uploads_scene scene;
     tarn_text title;
     uint64_t files, particles;
+    uint32_t remark_count;
+    char remarks[TARN_REMARKS_MAX][TARN_REMARK_BYTES_MAX + 1]; ///< printable, on what acts otherwise than asked for
 } tarn_upload_result;
 
 /// Starts the process. @return TARN_OK, TARN_E_LIMIT (too many are on their way), TARN_E_IO or TARN_E_MEMORY, with a

@@ -139,8 +139,12 @@ void tarn_upload_pages_answer(const tarn_upload_result *result, tarn_session_ans
     }
     tarn_log_info("a scene was uploaded: %llu bytes in %llu files", (unsigned long long)result->scene.bytes,
                   (unsigned long long)result->files);
-    write_answer(json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "scene", result->scene.id, "name", result->scene.name,
+    json_t *remarks = json_array();
+    for (uint32_t i = 0; i < result->remark_count; i++) {
+        json_array_append_new(remarks, json_string(result->remarks[i]));
+    }
+    write_answer(json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "scene", result->scene.id, "name", result->scene.name,
                            "title", result->title, "bytes", (json_int_t)result->scene.bytes, "files",
-                           (json_int_t)result->files, "particles", (json_int_t)result->particles),
+                           (json_int_t)result->files, "particles", (json_int_t)result->particles, "remarks", remarks),
                  201, answer);
 }

@@ -20,54 +20,6 @@ typedef struct doubts {
 
 // ---------------------------------------------------------------------------------------------------------- solids
 
-static bool is_in_tank(const doubts *d, const tarn_shape *shape, const tarn_pose *pose)
-{
-    double low[3], high[3];
-    tarn_shape_bounds_m(shape, pose, d->tank->fields, low, high);
-    for (int a = 0; a < 3; a++) {
-        if (high[a] <= 0.0 || low[a] >= d->size_m[a]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool ever_in_tank(const doubts *d, const tarn_solid *solid)
-{
-    bool is_in = is_in_tank(d, &solid->shape, &solid->pose);
-    for (uint32_t i = 0; i < solid->keyframe_count && solid->motion == TARN_MOTION_KEYFRAMES; i++) {
-        is_in |= is_in_tank(d, &solid->shape, &d->tank->keyframes[solid->keyframe_first + i].pose);
-    }
-    return is_in;
-}
-
-/// Twice the depth of what lies deepest inside.
-static double field_thickness_m(const tarn_distance_field *field)
-{
-    const size_t count = (size_t)field->nodes[0] * field->nodes[1] * field->nodes[2];
-    float least = 0.0F;
-    for (size_t i = 0; i < count; i++) {
-        least = fminf(least, field->distance_m[i]);
-    }
-    return -2.0 * (double)least;
-}
-
-static double thickness_m(const doubts *d, const tarn_shape *shape)
-{
-    const float *half = shape->half_m;
-    const bool is_flat = d->tank->cells[2] == 1; // where what is thin across the tank is as thick as the tank
-    switch (shape->kind) {
-    case TARN_SHAPE_BOX:
-        return 2.0 * (double)fminf(fminf(half[0], half[1]), is_flat ? half[0] : half[2]);
-    case TARN_SHAPE_CYLINDER:
-        return 2.0 * (double)fminf(half[0], half[1]);
-    case TARN_SHAPE_FIELD:
-        return (double)half[0] * field_thickness_m(&d->tank->fields[shape->field]);
-    default:
-        return 2.0 * (double)half[0];
-    }
-}
-
 /// Files tell no units. The field of a mesh is too coarse, too, to be told apart in a tank that is so much smaller.
 static void doubt_units(const doubts *d, uint32_t number)
 {
@@ -81,24 +33,6 @@ static void doubt_units(const doubts *d, uint32_t number)
     if (solid->shape.kind == TARN_SHAPE_FIELD && mesh_m > LARGE * tank_m) {
         fprintf(d->file, "%ssolids[%u] is %.4g m large, and the tank %.4g m: is 1 in its file 1 m or 1 mm?\n",
                 d->before, number, mesh_m, tank_m);
-    }
-}
-
-static void doubt_solid(const doubts *d, uint32_t number)
-{
-    const tarn_solid *solid = &d->tank->solids[number];
-    doubt_units(d, number);
-    if (solid->shape.inverted != 0) {
-        return;
-    }
-    if (!ever_in_tank(d, solid)) {
-        fprintf(d->file, "%ssolids[%u] is never in the tank, which goes from 0 to %g, %g, %g m\n", d->before, number,
-                d->size_m[0], d->size_m[1], d->size_m[2]);
-    }
-    const double thick_m = thickness_m(d, &solid->shape);
-    if (thick_m < (double)d->tank->cell_m) {
-        fprintf(d->file, "%ssolids[%u] is %.4g m thin: less than a cell of %g m doesn't keep liquid apart\n", d->before,
-                number, thick_m, (double)d->tank->cell_m);
     }
 }
 
@@ -305,7 +239,7 @@ void scene_doubts_tell(FILE *file, const char *before, const tarn_scene *scene, 
         d.size_m[a] = (double)scene->tank.cells[a] * (double)scene->tank.cell_m;
     }
     for (uint32_t i = 0; i < scene->tank.solid_count; i++) {
-        doubt_solid(&d, i);
+        doubt_units(&d, i);
     }
     doubt_meshes(&d, pack);
     doubt_liquids(&d);

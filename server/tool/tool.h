@@ -59,8 +59,17 @@ bool tool_tank_open_read(tool_tank *tank, const char *command, const char *origi
                          const tool_device *device);
 void tool_tank_close(tool_tank *tank);
 
-/// A line for each parameter of which less acts than the scene asks for. Begins it with `before`.
-void tool_print_limits(FILE *file, const char *before, const tarn_tank *tank);
+/// What a tank had to be remarked on (tarn_tank_remarks), each once; all zero: nothing yet.
+typedef struct tool_remarks {
+    tarn_remark of[64];
+    uint32_t count, more; ///< more: that found no room
+} tool_remarks;
+
+/// Adds what there is to remark on now.
+void tool_remarks_note(tool_remarks *remarks, const tarn_tank *tank);
+
+/// A line for each, which begins with `before`.
+void tool_remarks_print(const tool_remarks *remarks, FILE *file, const char *before);
 
 /// Monotonic seconds.
 double tool_now_s(void);

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct check_arguments {
     char **scenes;
@@ -237,7 +238,10 @@ static bool check_tank(const char *command, const tarn_scene *scene, const tarn_
     if (status == TARN_OK) {
         char before[PATH_MAX + 32];
         snprintf(before, sizeof before, "%s: %s: warning: ", command, path);
-        tool_print_limits(stderr, before, tank);
+        static tool_remarks remarks;
+        memset(&remarks, 0, sizeof remarks);
+        tool_remarks_note(&remarks, tank);
+        tool_remarks_print(&remarks, stderr, before);
         scene_doubts_tell(stderr, before, scene, pack);
     }
     tarn_tank_destroy(tank);

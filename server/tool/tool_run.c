@@ -32,7 +32,10 @@ typedef struct run_arguments {
 typedef struct run_outputs {
     tool_exports *exports;
     tool_probes *probes;
+    tool_remarks remarks;
 } run_outputs;
+
+enum { REMARKS_STEPS = 10 };
 
 enum { KEY_STEPS = 's', KEY_HASH = 'x', KEY_QUIET = 'q', KEY_INPUTS = 256, KEY_RECORD };
 
@@ -111,8 +114,8 @@ static bool is_checkpoint(const run_arguments *arguments, uint32_t step)
 
 /// @return the step that it came to; less than asked for after an interrupt. `failed` says that a sentence went to
 /// stderr.
-static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_inputs *inputs,
-                          const run_outputs *outputs, bool *failed)
+static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_inputs *inputs, run_outputs *outputs,
+                          bool *failed)
 {
     progress bar;
     progress_start(&bar, arguments->first, arguments->steps, (double)tank->scene.tank.dt_s, arguments->quiet);
@@ -124,6 +127,9 @@ static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_
             break;
         }
         step++;
+        if (step % REMARKS_STEPS == 0) { // which are about the last second
+            tool_remarks_note(&outputs->remarks, tank->tank);
+        }
         *failed = !tool_exports_step(outputs->exports, step, &bar) || !tool_probes_step(outputs->probes, &bar) ||
                   (is_checkpoint(arguments, step) &&
                    !tool_checkpoint_write(arguments->command, arguments->checkpoint.write, tank));
@@ -134,7 +140,8 @@ static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_
 }
 
 /// @param first  the step that it went on from  @param stepping_s  without what the files took
-static void print_report(FILE *file, tool_tank *tank, const tool_exports *exports, uint32_t first, double stepping_s)
+static void print_report(FILE *file, tool_tank *tank, const tool_exports *exports, tool_remarks *remarks,
+                         uint32_t first, double stepping_s)
 {
     tarn_tank_report report;
     if (tarn_tank_report_get(tank->tank, &report) != TARN_OK) {
@@ -156,19 +163,21 @@ static void print_report(FILE *file, tool_tank *tank, const tool_exports *export
         fprintf(file, "the pressure of %" PRIu64 " substeps did not converge: more pressure_iterations may help\n",
                 report.unconverged);
     }
-    tool_print_limits(file, "", tank->tank);
+    tool_remarks_note(remarks, tank->tank);
+    tool_remarks_print(remarks, file, "");
     tool_exports_print(exports, file);
     fflush(file);
 }
 
 /// @param inputs  NULL where something was wrong with them
-static int finish(const run_arguments *arguments, tool_tank *tank, const tool_inputs *inputs,
-                  const run_outputs *outputs, uint32_t step, double elapsed_s)
+static int finish(const run_arguments *arguments, tool_tank *tank, const tool_inputs *inputs, run_outputs *outputs,
+                  uint32_t step, double elapsed_s)
 {
     const tool_exports *exports = outputs->exports;
     if (!arguments->quiet) {
         FILE *file = arguments->exports.uses_standard_output ? stderr : stdout;
-        print_report(file, tank, exports, arguments->first, elapsed_s - tool_exports_took_s(exports));
+        print_report(file, tank, exports, &outputs->remarks, arguments->first,
+                     elapsed_s - tool_exports_took_s(exports));
         tool_probes_print(outputs->probes, file);
         if (inputs != NULL) {
             tool_inputs_print(inputs, file);
@@ -206,7 +215,7 @@ static bool settle_steps(run_arguments *arguments, const tool_inputs *inputs)
 }
 
 /// Steps and writes. @return the exit status
-static int run_all(run_arguments *arguments, tool_tank *tank, tool_inputs *inputs, const run_outputs *outputs)
+static int run_all(run_arguments *arguments, tool_tank *tank, tool_inputs *inputs, run_outputs *outputs)
 {
     bool failed = false;
     const double start_s = tool_now_s();
@@ -270,7 +279,7 @@ static int run(run_arguments *arguments, tool_tank *tank)
     if (!tool_inputs_open(&inputs, arguments->command, arguments->inputs, arguments->record, tank)) {
         return EXIT_FAILURE;
     }
-    run_outputs outputs = {NULL, NULL};
+    run_outputs outputs = {.exports = NULL};
     if (settle_steps(arguments, &inputs) && resume(arguments, tank) && tool_inputs_skip(&inputs, arguments->first) &&
         open_outputs(arguments, tank, &outputs)) {
         status = run_all(arguments, tank, &inputs, &outputs);

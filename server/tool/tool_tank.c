@@ -128,15 +128,35 @@ void tool_tank_close(tool_tank *tank)
     tarn_scene_free(&tank->scene);
 }
 
-void tool_print_limits(FILE *file, const char *before, const tarn_tank *tank)
+static bool is_noted(const tool_remarks *remarks, const char *remark)
 {
-    const tarn_model *model = tarn_tank_model(tank);
-    for (uint32_t id = 0; id < model->parameter_count; id++) {
-        const float asked = tarn_tank_parameter(tank, id), used = tarn_tank_parameter_used(tank, id);
-        if (used < asked - 0.005f * fabsf(asked)) { // half a percent nobody notices
-            fprintf(file, "%s%s: asked for is %g, but %.4g is what acts: more substeps_max or larger cells take more\n",
-                    before, model->parameters[id].name, (double)asked, (double)used);
+    bool is_noted = false;
+    for (uint32_t i = 0; i < remarks->count; i++) {
+        is_noted |= strcmp(remarks->of[i], remark) == 0;
+    }
+    return is_noted;
+}
+
+void tool_remarks_note(tool_remarks *remarks, const tarn_tank *tank)
+{
+    enum { MOST = sizeof remarks->of / sizeof remarks->of[0] };
+    tarn_remark now[MOST];
+    const uint32_t count = tarn_tank_remarks(tank, now, MOST);
+    for (uint32_t i = 0; i < count && i < MOST; i++) {
+        if (remarks->count < MOST && !is_noted(remarks, now[i])) {
+            memcpy(remarks->of[remarks->count++], now[i], sizeof now[i]);
         }
+    }
+    remarks->more = count > MOST ? count - MOST : remarks->more;
+}
+
+void tool_remarks_print(const tool_remarks *remarks, FILE *file, const char *before)
+{
+    for (uint32_t i = 0; i < remarks->count; i++) {
+        fprintf(file, "%s%s\n", before, remarks->of[i]);
+    }
+    if (remarks->more > 0) {
+        fprintf(file, "%sand %u more of this kind\n", before, remarks->more);
     }
 }
 

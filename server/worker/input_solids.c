@@ -134,9 +134,32 @@ static void fill_capsule(const tarn_tool_wall *wall, float radius_m, tarn_solid 
     solid->pose.rotation[3] = (1.0f + y) * scale;
 }
 
+static float wall_radius_m(const tarn_tank_desc *desc, float wanted_m)
+{
+    return desc->cell_m * clamp(wanted_m / desc->cell_m, WALL_CELLS_MIN, WALL_CELLS_MAX);
+}
+
+float tarn_tool_radius_m(const tarn_tank_desc *desc, tarn_tool tool, float radius_m)
+{
+    const float cell_m = desc->cell_m, poured_m = TARN_INPUT_POUR_RADIUS * radius_m,
+                wall_m = TARN_INPUT_WALL_RADIUS * radius_m;
+    switch (tool) {
+    case TARN_TOOL_THROW:
+        return model_of(desc) < desc->solid_count ? radius_m : ball_radius_m(desc, radius_m);
+    case TARN_TOOL_WALL:
+        return wall_radius_m(desc, wall_m) / TARN_INPUT_WALL_RADIUS;
+    case TARN_TOOL_POUR:
+        return clamp(poured_m, cell_m, TARN_TANK_POUR_RADIUS_CELLS_MAX * cell_m) / TARN_INPUT_POUR_RADIUS;
+    case TARN_TOOL_DRAIN:
+        return fmaxf(radius_m, 0.5f * cell_m);
+    default:
+        return radius_m;
+    }
+}
+
 void tarn_wall_solid(const tarn_tank_desc *desc, const tarn_tool_wall *wall, tarn_solid *solid)
 {
-    const float radius_m = desc->cell_m * clamp(wall->radius_m / desc->cell_m, WALL_CELLS_MIN, WALL_CELLS_MAX);
+    const float radius_m = wall_radius_m(desc, wall->radius_m);
     *solid = (tarn_solid){.motion = TARN_MOTION_STATIC};
     memcpy(solid->colour, wall_colour, sizeof solid->colour);
     for (int a = 0; a < 3; a++) {

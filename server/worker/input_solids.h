@@ -17,6 +17,9 @@ void tarn_thrown_solid(const tarn_tank_desc *desc, const tarn_tool_throw *thrown
 /// A piece of wall: a box that stands on the floor, or a capsule; in a tank one cell deep a box as deep as that.
 void tarn_wall_solid(const tarn_tank_desc *desc, const tarn_tool_wall *wall, tarn_solid *solid);
 
+/// With what radius a tool acts that asks for one: as much of it as cells and tank allow.
+float tarn_tool_radius_m(const tarn_tank_desc *desc, tarn_tool tool, float radius_m);
+
 /// The list for viewers.
 /// @param added  as tarn_tank_added fills it
 /// @return how many, at most TARN_ADDED_MAX

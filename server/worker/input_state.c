@@ -159,6 +159,17 @@ static tarn_status tell_once(tarn_input_state *state, uint32_t viewer_id, tarn_t
     return fits || told ? TARN_OK : TARN_E_LIMIT;
 }
 
+bool tarn_input_state_is_news(tarn_input_state *state, uint32_t viewer_id, tarn_tool tool, bool is_so)
+{
+    tarn_input_viewer *viewer = viewer_find_or_add(state, viewer_id);
+    const uint32_t bit = 1u << (TARN_INPUT_SIZES_SHIFT + tool),
+                   before = viewer != NULL ? viewer->tools_told & bit : bit;
+    if (viewer != NULL) {
+        viewer->tools_told = is_so ? viewer->tools_told | bit : viewer->tools_told & ~bit;
+    }
+    return is_so && before == 0;
+}
+
 /// Keeps a sphere within reach of the tank, so that a wild ray gives no wild speed and what a tool adds is sound.
 static void keep_in_reach(const tarn_tile_map *map, float point_m[3])
 {

@@ -54,11 +54,15 @@ typedef struct tarn_input_source {
     tarn_input_pointer pointer; ///< a pointer's newest message; radius 0 where the press came with a moved tank
 } tarn_input_source;
 
+enum { TARN_INPUT_SIZES_SHIFT = 16 };
+_Static_assert((int)TARN_TOOL_COUNT <= (int)TARN_INPUT_SIZES_SHIFT, "two bits per tool in a word");
+
 typedef struct tarn_input_viewer {
     uint32_t viewer_id;         ///< 0: free
     uint32_t received, latched; ///< sequence numbers
     uint64_t latched_order;     ///< of the step that latched the newest
-    uint32_t tools_told;        ///< bit per tool: this viewer knows that no more of it fit
+    uint32_t tools_told;        ///< bit per tool: this viewer knows that no more of it fit; TARN_INPUT_SIZES_SHIFT
+                                ///< higher: that it acts with another radius than it asks for
     uint32_t open_hands;        ///< bit per side: the newest message told a tracked hand that isn't closed
 } tarn_input_viewer;
 
@@ -91,6 +95,9 @@ tarn_status tarn_input_state_put(tarn_input_state *state, uint32_t viewer_id, co
 
 /// Notes that an input of this viewer will be part of the next step. Inputs that other modules act on are noted too.
 void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence);
+
+/// Notes whether a viewer's tool acts with another radius than it asks for. @return whether the viewer is to hear of it
+bool tarn_input_state_is_news(tarn_input_state *state, uint32_t viewer_id, tarn_tool tool, bool is_so);
 
 /// Whether an input was noted: it is sent again where nobody knows that.
 bool tarn_input_state_has(const tarn_input_state *state, uint32_t viewer_id, uint32_t sequence);

@@ -235,7 +235,7 @@ static void input(tarn_place *place, const tarn_ipc_input *forwarded)
     } else if (status == TARN_OK) {
         status = tarn_worker_tank_input(&place->tank, forwarded->viewer_id, &message.input, why);
     }
-    if (status != TARN_OK) {
+    if (status != TARN_OK || tarn_worker_tank_size_remark(&place->tank, forwarded->viewer_id, &message.input, why)) {
         tarn_worker_link_refuse(link, place->tank.id, forwarded->viewer_id, sequence, TARN_ERROR_INPUT, why);
     }
 }

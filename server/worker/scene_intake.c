@@ -87,9 +87,15 @@ static tarn_status drop_unnamed(tarn_scene_pack *pack)
 /// @return a new reference, or NULL: there is no memory
 static json_t *describe(const tarn_scene *scene, const tarn_scene_pack *pack)
 {
-    return json_pack("{s:s, s:s, s:I, s:I, s:I}", "scene", scene->name, "title", scene->title, "files",
+    tarn_remark remarks[TARN_REMARKS_MAX];
+    const uint32_t count = tarn_tank_desc_remarks(&scene->tank, remarks, TARN_REMARKS_MAX);
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < count && i < TARN_REMARKS_MAX; i++) {
+        json_array_append_new(list, json_string(remarks[i]));
+    }
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o}", "scene", scene->name, "title", scene->title, "files",
                      (json_int_t)tarn_scene_pack_count(pack), "bytes", (json_int_t)pack->byte_count, "particles",
-                     (json_int_t)tarn_tank_desc_particles(&scene->tank));
+                     (json_int_t)tarn_tank_desc_particles(&scene->tank), "remarks", list);
 }
 
 /// Takes the scene. @return what is to be said of it

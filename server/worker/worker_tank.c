@@ -355,6 +355,32 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
     return tarn_input_state_put(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
 }
 
+bool tarn_worker_tank_size_remark(tarn_worker_tank *tank, uint32_t viewer_id, const tarn_input *input, tarn_text why)
+{
+    const tarn_input_pointer *pointer = &input->pointer;
+    const tarn_input_controller *controller = &input->controller;
+    const tarn_input_hand *hand = &input->hand;
+    const bool is_pointer = input->kind == TARN_INPUT_POINTER, is_hand = input->kind == TARN_INPUT_HAND;
+    const bool is_pressed = is_pointer                             ? pointer->phase == TARN_PHASE_DOWN
+                            : input->kind == TARN_INPUT_CONTROLLER ? controller->trigger > 0.0f
+                                                                   : is_hand && hand->pinch > 0.0f;
+    if (!is_pressed || tank->tank == NULL) {
+        return false;
+    }
+    const tarn_tool tool = is_pointer ? pointer->tool : is_hand ? hand->tool : controller->tool;
+    const float asked_m = is_pointer ? pointer->radius_m : is_hand ? hand->radius_m : controller->radius_m;
+    const float acts_m = tarn_tool_radius_m(&tank->scene.tank, tool, asked_m);
+    const bool is_other = fabsf(acts_m - asked_m) > 0.005f * asked_m; // less nobody notices
+    if (!tarn_input_state_is_news(&tank->inputs, viewer_id, tool, is_other)) {
+        return false;
+    }
+    snprintf(why, sizeof(tarn_text),
+             "input.radius_m: asked for is %.3g m, but \"%s\" acts as if it were %.3g m in this tank, whose cells are "
+             "%.3g m",
+             (double)asked_m, tarn_tool_name(tool), (double)acts_m, (double)tank->scene.tank.cell_m);
+    return true;
+}
+
 static bool is_stepping(const tarn_worker_tank *tank)
 {
     return (tank->paused ? tank->steps_asked > 0 : tank->viewer_count > 0) && !tarn_worker_replay_waits(tank);
@@ -603,6 +629,25 @@ static tarn_status step(tarn_worker_tank *tank, tarn_worker_link *link, const ta
     return TARN_OK;
 }
 
+_Static_assert((int)TARN_REMARK_BYTES == (int)TARN_REMARK_BYTES_MAX + 1, "a remark fits as it is");
+
+/// Looks what acts otherwise than asked for; of more than viewers are told of, how many more. @return whether it is
+/// something else than they were told
+static bool look_for_remarks(tarn_worker_tank *tank)
+{
+    tarn_remark found[TARN_REMARKS_MAX] = {{0}};
+    const uint32_t count = tarn_tank_remarks(tank->tank, found, TARN_REMARKS_MAX);
+    if (count > TARN_REMARKS_MAX) {
+        snprintf(found[TARN_REMARKS_MAX - 1], sizeof found[0], "and %u more, which tarn check names",
+                 count - (TARN_REMARKS_MAX - 1));
+    }
+    if (memcmp(found, tank->remarks, sizeof found) == 0) {
+        return false;
+    }
+    memcpy(tank->remarks, found, sizeof found);
+    return true;
+}
+
 static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
 {
     const tarn_tank_desc *desc = &tank->scene.tank;
@@ -628,6 +673,12 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
         }
     }
     session->added_count = tarn_added_infos(desc, tank->added, tank->added_count, session->added);
+    memcpy(session->remarks, tank->remarks, sizeof session->remarks);
+    for (session->remark_count = 0; session->remark_count < TARN_REMARKS_MAX; session->remark_count++) {
+        if (tank->remarks[session->remark_count][0] == 0) {
+            break;
+        }
+    }
 }
 
 /// @return whether the gateway is told the newest state
@@ -635,6 +686,7 @@ static bool tell_state(tarn_worker_tank *tank, tarn_worker_link *link)
 {
     if (tank->state_changed) {
         tarn_ipc_message message = {.kind = TARN_IPC_STATE, .tank = tank->id};
+        (void)look_for_remarks(tank);
         fill_state(tank, &message.state);
         tank->state_changed = tarn_worker_link_put(link, &message) != TARN_OK;
     }
@@ -743,6 +795,9 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
         tank->added_changed = false;
         tank->state_changed = true;
         tank->added_due_ns = now_ns + TARN_WORKER_ADDED_MS * (uint64_t)1000000;
+    }
+    if (now_ns >= tank->report_due_ns) { // taps and bodies do what they do by themselves
+        tank->state_changed |= look_for_remarks(tank);
     }
     tell_state(tank, link);
     tarn_worker_replay_ask(tank, link, now_ns);

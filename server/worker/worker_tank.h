@@ -74,7 +74,8 @@ typedef struct tarn_worker_tank {
     int box_fd;              ///< owned, of the snapshot's memory; 0: none yet
     int next_box_fd;         ///< owned: of the load that is asked for, where it goes on from that; 0: none
     tarn_snapshot snapshot;
-    tarn_text notice; ///< for all viewers, until the gateway has it
+    tarn_text notice;                      ///< for all viewers, until the gateway has it
+    tarn_remark remarks[TARN_REMARKS_MAX]; ///< as they were last told; those behind the last are empty
     tarn_step_pause pause_asked;
     bool paused;          ///< as the tank says
     uint32_t steps_asked; ///< single steps, while paused
@@ -132,6 +133,10 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *
 
 /// Takes one input of a viewer. @param why  on failure a sentence for the viewer
 tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, const tarn_input *input, tarn_text why);
+
+/// Whether the viewer is to hear that the tool it presses acts with another radius than it asks for: once, until it
+/// asks for one that does. @param why  receives the sentence
+bool tarn_worker_tank_size_remark(tarn_worker_tank *tank, uint32_t viewer_id, const tarn_input *input, tarn_text why);
 
 /// Lets what was asked for come to pass that needs no step: between jobs.
 void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns);

@@ -444,6 +444,16 @@ static void state_with_replay(tarn_message *m)
     m->state.replay_until = 1ull << 40;
 }
 
+/// Of a tank in which not all acts as it was asked for.
+static void state_with_remarks(tarn_message *m)
+{
+    static const char drain[] = "drains[0] is 0.008 m thin: it drains as if it were as thick as a cell of 0.02 m";
+    m->state = session_state;
+    m->state.remark_count = 2;
+    memcpy(m->state.remarks[0], drain, sizeof drain);
+    memset(m->state.remarks[1], 'r', TARN_REMARK_BYTES_MAX);
+}
+
 /// Of a model that people only look at.
 static void state_without_tools(tarn_message *m)
 {
@@ -526,6 +536,7 @@ static const struct {
     {"message-state-added", TARN_MESSAGE_STATE, state_with_solids},
     {"message-state-no-tools", TARN_MESSAGE_STATE, state_without_tools},
     {"message-state-replay", TARN_MESSAGE_STATE, state_with_replay},
+    {"message-state-remarks", TARN_MESSAGE_STATE, state_with_remarks},
 };
 
 int golden_message_count(void)

@@ -267,6 +267,7 @@ static void type_text(const tarn_field *field, char text[CELL_BYTES])
         [TARN_FIELD_FIELDS] = "map[0..%u]",
         [TARN_FIELD_LOCKED] = "string[0..%u]",
         [TARN_FIELD_ADDED] = "number[14][0..%u]",
+        [TARN_FIELD_REMARKS] = "string[0..%u]",
         [TARN_FIELD_VIEWERS] = "map[0..%u]",
         [TARN_FIELD_POINTS] = "map[0..%u]",
         [TARN_FIELD_PRESENCES] = "map[0..%u]",

@@ -67,6 +67,10 @@ static tarn_ipc_message sample_state(void)
     session->field_count = 1;
     strcpy(session->fields[0].name, "cells");
     strcpy(session->fields[0].kinds, "air,liquid");
+    session->remark_count = TARN_REMARKS_MAX;
+    for (uint32_t i = 0; i < TARN_REMARKS_MAX; i++) {
+        memset(session->remarks[i], 'a' + (int)i, TARN_REMARK_BYTES_MAX);
+    }
     session->added_count = TARN_ADDED_MAX;
     for (uint32_t i = 0; i < TARN_ADDED_MAX; i++) {
         session->added[i] = (tarn_added_info){.number = 64 + i,

@@ -426,6 +426,34 @@ static void test_refused_inputs_say_why_and_the_connection_goes_on(void **state)
     expect_error(client, TARN_ERROR_SCENE, "negative-size");
 }
 
+/// Whoever presses a tool that acts with another radius than asked for hears of it, once, and nobody else does.
+static void test_a_tool_that_the_grid_cannot_see_is_told_to_who_presses_it(void **state)
+{
+    ws_client *client = *state, other;
+    const float at[2] = {0.5f, 0.5f};
+    ws_message raw;
+    tarn_message message;
+    tarn_text why;
+    ws_client_enter(&other, pool_server.port);
+    ws_client_point(client, 0, TARN_TOOL_DRAIN, TARN_PHASE_DOWN, at, 0.002f);
+    expect_error(client, TARN_ERROR_INPUT,
+                 "input.radius_m: asked for is 0.002 m, but \"drain\" acts as if it were 0.0312 m");
+    ws_client_point(client, 0, TARN_TOOL_DRAIN, TARN_PHASE_UP, at, 0.002f);
+    ws_client_point(client, 0, TARN_TOOL_DRAIN, TARN_PHASE_DOWN, at, 0.002f);
+    ws_client_point(client, 0, TARN_TOOL_DRAIN, TARN_PHASE_UP, at, 0.002f);
+    ws_client_point(client, 0, TARN_TOOL_WALL, TARN_PHASE_DOWN, at, 0.01f);
+    expect_error(client, TARN_ERROR_INPUT, "\"wall\" acts as if it were 0.156 m");
+    ws_client_point(client, 0, TARN_TOOL_WALL, TARN_PHASE_UP, at, 0.01f);
+    do { // what comes to the other until it sees that the wall stands
+        assert_int_equal(ws_client_next(&other, &raw, WS_CLIENT_WAIT_MS), 1);
+        const bool is_read =
+            raw.opcode == WS_BINARY && tarn_message_read(raw.bytes, raw.byte_count, &message, &why) == TARN_OK;
+        assert_false(is_read && message.kind == TARN_MESSAGE_ERROR);
+        message.kind = is_read ? message.kind : TARN_MESSAGE_NONE;
+    } while (message.kind != TARN_MESSAGE_STATE || message.state.added_count == 0);
+    ws_client_close(&other);
+}
+
 static void test_a_parameter_changes_for_everybody(void **state)
 {
     ws_client other;
@@ -670,6 +698,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_inputs_of_every_kind_are_taken, begin, end),
         cmocka_unit_test_setup_teardown(test_motion_moves_the_water_for_everybody, begin, end),
         cmocka_unit_test_setup_teardown(test_refused_inputs_say_why_and_the_connection_goes_on, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_tool_that_the_grid_cannot_see_is_told_to_who_presses_it, begin, end),
         cmocka_unit_test_setup_teardown(test_a_parameter_changes_for_everybody, begin, end),
         cmocka_unit_test_setup_teardown(test_pause_stops_and_single_steps_go_one_by_one, begin, end),
         cmocka_unit_test_setup_teardown(test_single_steps_too_many_are_refused, begin, end),

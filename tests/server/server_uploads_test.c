@@ -288,6 +288,46 @@ static void test_the_same_over_tls(void **state)
     assert_int_equal(server_remove_store(tls), 0);
 }
 
+/// A drain thinner than a cell, and a parameter beyond what acts: to whom uploads, in the list of tanks, and to
+/// viewers.
+static void test_what_acts_otherwise_is_told(void **state)
+{
+    (void)state;
+    static const char odd[] = "{\"size_m\": [1, 1, 1], \"cell_m\": 0.0625, \"solver\": {\"kind\": \"jacobi\"}, "
+                              "\"blocks\": [{\"min_m\": [0, 0, 0], \"max_m\": [1, 0.25, 1]}], "
+                              "\"drains\": [{\"shape\": {\"cylinder\": {\"radius_m\": 0.1, \"height_m\": 0.01}}, "
+                              "\"position_m\": [0.5, 0.005, 0.5]}]}";
+    static const char drain[] = "drains[0] is 0.01 m thin: it drains as if it were as thick as a cell of 0.0625 m";
+    ws_client client;
+    tarn_message message;
+    char scene[128];
+    start("--uploads", "128M");
+    enter(&client);
+    archive_free(&made);
+    archive_add_text(&made, "odd.json", odd);
+    archive_end(&made);
+    expect(upload(), 201, drain);
+    snprintf(scene, sizeof scene, "%s", text_of("scene"));
+    ws_client_control(&client, TARN_CONTROL_LOAD, scene);
+    do {
+        assert_true(ws_client_wait(&client, TARN_MESSAGE_STATE, &message));
+    } while (message.state.remark_count == 0);
+    assert_int_equal(message.state.remark_count, 1);
+    assert_string_equal(message.state.remarks[0], drain);
+    expect(ask("GET", "/sessions", own, NULL), 200, drain);
+    ws_client_parameter(&client, "relaxation", 1.5f);
+    do {
+        assert_true(ws_client_wait(&client, TARN_MESSAGE_STATE, &message));
+    } while (message.state.remark_count < 2);
+    assert_string_equal(message.state.remarks[0], "relaxation: asked for is 1.5, but 1 is what acts");
+    ws_client_parameter(&client, "relaxation", 0.5f);
+    do {
+        assert_true(ws_client_wait(&client, TARN_MESSAGE_STATE, &message));
+    } while (message.state.remark_count > 1);
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
 static void test_the_end_of_a_check_harms_nobody(void **state)
 {
     (void)state;
@@ -531,6 +571,7 @@ int main(int argc, char **argv)
         WITH_STORE(test_wrong_scenes_are_named_and_not_kept),
         WITH_STORE(test_a_client_waits_where_the_check_does),
         WITH_STORE(test_the_same_over_tls),
+        WITH_STORE(test_what_acts_otherwise_is_told),
         WITH_STORE(test_the_end_of_a_check_harms_nobody),
         WITH_STORE(test_who_goes_amid_an_upload_leaves_nothing),
         WITH_STORE(test_two_come_at_once_and_one_of_one_owner),

@@ -44,6 +44,10 @@ static void test_the_largest_list_fits_an_answer(void **state)
     static tarn_session_info infos[TARN_GATEWAY_SESSIONS_MAX];
     static tarn_name scenes[TARN_SCENES_MAX];
     static char text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
+    static tarn_session_state told = {.remark_count = TARN_REMARKS_MAX};
+    for (int i = 0; i < TARN_REMARKS_MAX; i++) {
+        memset(told.remarks[i], '"', TARN_REMARK_BYTES_MAX);
+    }
     tarn_name name;
     memset(name, '"', sizeof name); // each takes two bytes
     name[sizeof name - 1] = 0;
@@ -60,7 +64,8 @@ static void test_the_largest_list_fits_an_answer(void **state)
                                        .load = 1234.56789,
                                        .unconverged = UINT32_MAX,
                                        .worker = 15,
-                                       .device = name};
+                                       .device = name,
+                                       .state = &told};
     }
     const size_t bytes = tarn_session_list_write(infos, TARN_GATEWAY_SESSIONS_MAX, (const tarn_name *)scenes,
                                                  TARN_SCENES_MAX, true, text, sizeof text);

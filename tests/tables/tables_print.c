@@ -117,6 +117,7 @@ static void print_limits(void)
     printf("/** Solids that people put into a tank, and numbers of one. */\n");
     printf("export const ADDED_MAX = %d;\n", TARN_ADDED_MAX);
     printf("export const ADDED_VALUES = %d;\n", TARN_ADDED_VALUES);
+    printf("export const REMARKS_MAX = %d;\n", TARN_REMARKS_MAX);
     printf("/** Of coordinates, absolutely. */\n");
     printf("export const COORDINATE_M_MAX = %g;\n", TARN_MESSAGE_COORDINATE_M_MAX);
     printf("/** Of velocities, m/s and rad/s, for each component. */\n");

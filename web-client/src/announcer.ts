@@ -23,6 +23,7 @@ const ALL_TANKS = {
 export class Announcer {
   private problem = "";
   private problemUntilMs = 0;
+  private remarked: readonly string[] = [];
 
   constructor(
     private readonly notices: Pick<Notices, "say" | "stop" | "clear">,
@@ -37,6 +38,14 @@ export class Announcer {
     this.extend();
     const { connection } = this.model;
     if (connection === "connected" || connection === "playing") this.notices.say(problem, "warn");
+  }
+
+  /** What acts otherwise than it was asked for: what is new of it is said, where it `isFor` whoever is here. */
+  remark(remarks: readonly string[], isFor: boolean): void {
+    const [first, ...others] = remarks.filter((one) => !this.remarked.includes(one));
+    this.remarked = remarks;
+    if (first === undefined || !isFor) return;
+    this.say(others.length > 0 ? `${first} (and ${others.length} more, under Controls)` : first);
   }
 
   /** There is something to see: what was said before can be read only now. */

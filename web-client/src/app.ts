@@ -347,6 +347,7 @@ export class App {
   }
 
   private showState(state: SessionState): void {
+    const isFirst = this.model.state === null;
     this.model.state = state;
     this.keeping.state(state);
     this.pictures.clock.ask(state.speed);
@@ -358,6 +359,12 @@ export class App {
     this.stage.solids.add(readAdded(state.added));
     this.offerTools();
     this.panel.showState(state);
+    // Guests hear of what changes while they are there.
+    const { role } = this.conversation;
+    this.announcer.remark(
+      state.remarks,
+      !this.wallWish.isDisplay && (role === "own" || (role === "play" && !isFirst)),
+    );
     this.pictures.colourBy.offer(state.channels);
     this.conversation.carry(this.pictures.colourBy.carried);
     this.pictures.fieldView.offer(state.fields);

@@ -49,3 +49,19 @@ test("a longer sentence stays longer", () => {
   expect(isShown("x".repeat(200), 12_100)).toBe(false);
   vi.useRealTimers();
 });
+
+test("what acts otherwise than asked for is said once, to whom it is for", () => {
+  const { made, model, said } = announcer();
+  model.connection = "connected";
+  const full = "emitters[0] has stopped: what it pours into is full";
+  const thin = "drains[0] is 0.008 m thin: it drains as if it were as thick as a cell of 0.02 m";
+  made.remark([thin], false);
+  expect(said).toEqual([]);
+  made.remark([thin, full], true);
+  expect(said).toEqual([full]);
+  made.remark([thin, full], true);
+  expect(said).toHaveLength(1);
+  made.remark([], true);
+  made.remark([thin, full], true); // it is so again
+  expect(said.at(-1)).toBe(`${thin} (and 1 more, under Controls)`);
+});

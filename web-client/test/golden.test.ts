@@ -71,6 +71,7 @@ function read(meaning: Record<string, unknown>): unknown {
       model: "",
       tools: TOOLS,
       added: [],
+      remarks: [],
       locked: [],
       open_parameters: false,
       replay_until: 0,

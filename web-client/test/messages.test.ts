@@ -66,6 +66,7 @@ test("a joined message is read whole", () => {
       channels: [],
       fields: [],
       added: [],
+      remarks: [],
       locked: [],
       openParameters: false,
       speed: 1,

@@ -31,6 +31,7 @@ const STATE: SessionState = {
   channels: [{ name: "speed", label: "Speed", unit: "m/s" }],
   fields: [{ name: "cells", label: "Cells", unit: "", kinds: "air,liquid" }],
   added: [],
+  remarks: [],
   locked: ["dye"],
   openParameters: true,
   replayUntil: 1234,

@@ -21,6 +21,7 @@ import {
   type PHASES,
   PROBE_KINDS,
   PROBE_VALUES_MAX,
+  REMARKS_MAX,
   ROLES,
   TOOLS,
   TOOLS_MAX,
@@ -191,6 +192,8 @@ export interface SessionState {
   fields: Channel[];
   /** Solids that people put in: ADDED_VALUES numbers each, see state/added-solids.ts. */
   added: number[][];
+  /** Sentences for people, on what acts otherwise than it was asked for. */
+  remarks: string[];
   /** What those who only play may not do for now. */
   locked: readonly Lock[];
   /** They may set parameters. */
@@ -475,6 +478,9 @@ function sessionState(map: Fields): SessionState {
     channels: readChannels(map, "channels", CHANNELS_MAX),
     fields: readChannels(map, "fields", FIELDS_MAX),
     added: addedSolids(optionalList(map, "added", ADDED_MAX)),
+    remarks: optionalList(map, "remarks", REMARKS_MAX).map((remark) =>
+      typeof remark === "string" ? remark : fail("remarks", "strings"),
+    ),
     locked: known(LOCKS, optionalList(map, "locked", LOCKS_MAX)),
     openParameters: map.open_parameters === true,
   };

@@ -25,6 +25,7 @@ export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
       channels: state.channels,
       fields: state.fields,
       added: state.added,
+      remarks: state.remarks,
       locked: state.locked,
       open_parameters: state.openParameters,
     },

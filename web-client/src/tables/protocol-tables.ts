@@ -68,6 +68,7 @@ export const HAND_JOINTS = 25;
 /** Solids that people put into a tank, and numbers of one. */
 export const ADDED_MAX = 72;
 export const ADDED_VALUES = 14;
+export const REMARKS_MAX = 8;
 /** Of coordinates, absolutely. */
 export const COORDINATE_M_MAX = 1000;
 /** Of velocities, m/s and rad/s, for each component. */

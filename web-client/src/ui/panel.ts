@@ -73,6 +73,8 @@ export class Panel {
   private readonly sceneFolder: GUI;
   private readonly parameterFolder: GUI;
   private readonly viewerFolder: GUI;
+  /** What acts otherwise than it was asked for. */
+  private readonly remarks = document.createElement("ul");
   /** Where the list of people goes. */
   readonly people = document.createElement("div");
   private readonly pauseButton: Controller;
@@ -120,6 +122,7 @@ export class Panel {
       if ((event.target as Element).closest("button") !== null) event.preventDefault();
     });
     this.sceneFolder = this.gui.addFolder("Scene");
+    this.remarks.className = "remarks";
     const buttons = {
       pause: () => actions.togglePause(),
       step: () => actions.step(),
@@ -185,6 +188,19 @@ export class Panel {
     this.stepButton.enable(state.paused);
     this.showRadius(Math.max(...state.sizeM));
     this.showParameters(state.parameters);
+    this.showRemarks(state.remarks);
+  }
+
+  private showRemarks(remarks: readonly string[]): void {
+    this.sceneFolder.$children.append(this.remarks); // behind what has come since
+    this.remarks.hidden = remarks.length === 0;
+    this.remarks.replaceChildren(
+      ...remarks.map((remark) => {
+        const item = document.createElement("li");
+        item.textContent = remark;
+        return item;
+      }),
+    );
   }
 
   /** @param current  what the particles are drawn as; where there is one way only nothing is offered */
