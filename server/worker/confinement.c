@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,6 +60,11 @@ const bool tarn_confinement_is_sanitized = IS_SANITIZED;
 #define UP_TO(call, argument, most)                                                                                    \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 4), LOAD(args[argument]),                                      \
         BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, most, 0, 1), RETURN(FAIL(EPERM)), RETURN(SECCOMP_RET_ALLOW)
+// Of who asks alone: others, the gateway among them, would have to stand back, too.
+#define OWN_PRIORITY                                                                                                   \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_setpriority, 0, 6), LOAD(args[0]),                                        \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PRIO_PROCESS, 0, 3), LOAD(args[1]),                                        \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1), RETURN(SECCOMP_RET_ALLOW), RETURN(FAIL(EPERM))
 
 // Another architecture's numbers mean other calls; and so do x32's, which are marked by a bit and else pass as this
 // one's: a list of what is refused wouldn't know them.
@@ -115,7 +121,7 @@ static bool filter_cpu(void)
         // goes on by clone.
         BY_BITS(clone, 0, CLONE_THREAD, SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS), CALL(clone3, FAIL(ENOSYS)),
         ALLOW(set_robust_list), ALLOW(rseq), ALLOW(gettid), ALLOW(getpid), ALLOW(sched_getaffinity),
-        ALLOW(sched_getscheduler), ALLOW(sched_getparam), ALLOW(setpriority), ALLOW(getpriority), ALLOW(membarrier),
+        ALLOW(sched_getscheduler), ALLOW(sched_getparam), OWN_PRIORITY, ALLOW(getpriority), ALLOW(membarrier),
         ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(sigaltstack),
         BY_NUMBER(tgkill, 0, (uint32_t)getpid(), SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS),
         BY_NUMBER(prctl, 0, PR_SET_NAME, SECCOMP_RET_ALLOW, FAIL(EPERM)),

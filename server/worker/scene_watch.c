@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { STACK_BYTES = 1 << 20 };
 
@@ -211,7 +210,7 @@ static void *watch_folder(void *context)
     tarn_scene_watch *watch = context;
     static tarn_ipc_scenes offered;
     static tarn_ipc_scene_faults faults;
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), TARN_SCENE_WATCH_NICE); // a thread's on Linux
+    (void)setpriority(PRIO_PROCESS, 0, TARN_SCENE_WATCH_NICE); // this thread's, on Linux
     pthread_mutex_lock(&watch->lock);
     for (uint32_t ms = watch->first_ms; wait_ms(watch, ms); ms = TARN_SCENE_WATCH_MS) {
         watch->is_reading = true;

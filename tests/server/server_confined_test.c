@@ -125,6 +125,12 @@ static int signal_another_by_a_descriptor(void)
     return fcntl(fd, F_SETOWN, getppid()) == 0 || fcntl(fd, F_SETSIG, SIGKILL) == 0 ? WORKS : REFUSED;
 }
 
+/// As it would be another's, whose number may be anybody's.
+static int slow_by_number(void)
+{
+    return setpriority(PRIO_PROCESS, (id_t)getpid(), 19) == 0 ? WORKS : REFUSED;
+}
+
 static int call_by_other_numbers(void)
 {
 #ifdef __x86_64__
@@ -224,6 +230,7 @@ static void test_a_way_out_fails_or_ends_the_process(void **state)
         {"another process is looked into", look_into_another, ENDS, ENDS},
         {"another process is signalled", signal_another, ENDS, WORKS},
         {"another is signalled by a descriptor", signal_another_by_a_descriptor, REFUSED, WORKS},
+        {"the priority of a number is lowered", slow_by_number, REFUSED, WORKS},
         {"a call is made by other numbers", call_by_other_numbers, ENDS, ENDS},
         {"code is made", make_code, REFUSED, WORKS},
         {"memory becomes code", make_memory_code, REFUSED, WORKS},
