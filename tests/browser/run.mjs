@@ -52,6 +52,8 @@ import "./cases/owners.mjs";
 import "./cases/scenes.mjs";
 import "./cases/sound.mjs";
 import "./cases/lessons.mjs";
+import "./cases/layout.mjs";
+import "./cases/page.mjs";
 import "./cases/probes.mjs";
 import "./cases/insight.mjs";
 import "./cases/tls.mjs";

@@ -31,6 +31,7 @@ export async function enter(page, mode = "immersive-vr") {
     document.body.style.background = `rgb(${colour})`;
   }, UNDER);
   // Not with the mouse: after a session the emulation leaves the canvas on top of everything.
+  await page.locator("#headset").waitFor();
   await page.evaluate(
     (word) => {
       [...document.querySelectorAll("#headset button")].find((one) => one.textContent.includes(word)).click();

@@ -1,5 +1,5 @@
 // Makes the page's first load smaller: of shaders what their compiler doesn't read, and of three.js the shaders of
-// materials that the page doesn't use.
+// materials, and the parts for lights, that the page doesn't use. What a library gets wrong is put right here, too.
 import type { Plugin } from "vite";
 
 /** What opens a template literal of GLSL. */
@@ -10,6 +10,25 @@ const TABLE = /^const DATA = new Uint16Array\( \[[^\]]*\] \);/m;
 
 /** Programs of three.js's own materials that the page draws with. */
 const PROGRAMS = ["meshbasic_vert", "meshbasic_frag", "sprite_vert", "sprite_frag"];
+
+/**
+ * Parts of three.js's renderer that are made or called for what the page doesn't have, as lights, rough metal, shadows
+ * and shapes that morph, and what stands in their place.
+ */
+const STANDINS: Readonly<Record<string, string>> = {
+  "class PMREMGenerator": "class PMREMGenerator {}",
+  "class WebGLCubeRenderTarget": "class WebGLCubeRenderTarget {}",
+  "function WebGLMorphtargets": "function WebGLMorphtargets() { return { update() {} }; }",
+  "function WebGLShadowMap":
+    "function WebGLShadowMap() { this.enabled = false; this.autoUpdate = true; this.needsUpdate = false; this.type = PCFShadowMap; this.render = () => {}; }",
+};
+
+/** uPlot asks for numbers as the navigator's language writes them, and throws where that is none, as "C" is. The page is English. */
+export function leanPlot(code: string): string {
+  const asked = "new Intl.NumberFormat(domEnv ? nav.language : 'en-US')";
+  if (!code.includes(asked)) throw new Error("uPlot asks for the language elsewhere than it is looked for");
+  return code.replace(asked, "new Intl.NumberFormat('en-GB')");
+}
 
 /** A stretch of GLSL: without comments, without space that separates nothing. */
 function leanText(text: string): string {
@@ -74,7 +93,7 @@ export function leanShaders(code: string): string {
 
 /**
  * @param code  three.js's module of its WebGL renderer
- * @returns it without TABLE, and with an error in place of each shader that no program of PROGRAMS includes
+ * @returns it without TABLE, with STANDINS, and with an error in place of each shader that no program of PROGRAMS includes
  */
 export function leanThree(code: string): string {
   const table = code.match(/^const ShaderChunk = \{([^}]*)\}/m)?.[1];
@@ -101,6 +120,11 @@ export function leanThree(code: string): string {
   for (const [name, text] of texts) {
     if (!used.has(name)) lean = lean.replace(` = ${text};`, () => ` = "#error ${name} was left out";`);
   }
+  for (const [head, standin] of Object.entries(STANDINS)) {
+    const whole = new RegExp(`^${head}\\b[^]*?^}`, "m");
+    if (!whole.test(lean)) throw new Error(`three.js has no ${head} where it is looked for`);
+    lean = lean.replace(whole, () => standin);
+  }
   if (!TABLE.test(lean)) throw new Error("three.js has no table of reflections where it is looked for");
   return lean.replace(TABLE, "const DATA = new Uint16Array( 0 );");
 }
@@ -112,6 +136,7 @@ export const lean: Plugin = {
   apply: "build",
   transform(code, id) {
     if (id.endsWith("/three/build/three.module.js")) return leanShaders(leanThree(code));
+    if (id.endsWith("/uplot/dist/uPlot.esm.js")) return leanPlot(code);
     return /\/src\/[^?]*\.ts$/.test(id) && code.includes("/* glsl */") ? leanShaders(code) : null;
   },
 };

@@ -1,6 +1,7 @@
 // What the page says of the state of things, in plain words: how the connection fares, what the tank waits for, and
 // what went wrong in passing.
 
+import { beside } from "./net/here.js";
 import type { EndReason } from "./protocol/conversation.js";
 import { isAboutField, sentence } from "./protocol/live.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
@@ -17,7 +18,7 @@ const QUIET_MS = 1500;
 export const RELOAD = { label: "Reload", run: () => window.location.reload() };
 const ALL_TANKS = {
   label: "All tanks",
-  run: () => window.location.assign(new URL("./", document.baseURI)),
+  run: () => window.location.assign(beside("./")),
 };
 
 export class Announcer {
@@ -73,7 +74,7 @@ export class Announcer {
       notices.say(["Paused", ...(motion ? [motion.toLowerCase()] : [])].join(" · "));
     else if (now - latest.arrivedMs > QUIET_MS + stepsMs) notices.say("Waiting for the simulation…", "warn");
     else if ((model.state?.replayUntil ?? 0) > 0)
-      notices.say("This is what happened before, once more. Touch the water to go on from here.");
+      notices.say("This is what happened before, once more. Touch the tank to go on from here.");
     else notices.say(motion);
   }
 

@@ -59,6 +59,6 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
       app.instruments.listen("headset", worn);
     },
   });
-  entry.offer(navigator.xr ?? null, document.body);
+  entry.offer(navigator.xr ?? null, document.getElementById("title") ?? document.body);
   return entry;
 }

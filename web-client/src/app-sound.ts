@@ -1,7 +1,9 @@
 // The sound of the water: off until somebody asks for it, and fetched then. What it is made of is sound/'s; here is where
 // it comes from, the frames, and where it goes, the place of whoever looks.
+
 import * as THREE from "three";
 import type { App } from "./app.js";
+import { PlainError, plainly } from "./net/plain.js";
 import type { Stage } from "./render/stage.js";
 import type { Splashes } from "./sound/splashes.js";
 import type { WaterSound } from "./sound/water-sound.js";
@@ -9,6 +11,9 @@ import type { DecodedFrame } from "./state/frame-stream.js";
 
 /** Of the tank's diagonal, up to where it is as loud as at its place. */
 const REACH = 0.75;
+
+/** A device that is there has begun by then. */
+const START_MS = 3000;
 
 export interface SoundHost {
   stage: Stage;
@@ -57,13 +62,13 @@ export class Sound {
       const [{ WaterSound }, { Splashes }] = await Promise.all([
         import("./sound/water-sound.js"),
         import("./sound/splashes.js"),
-        context.resume(),
+        started(context),
       ]);
       this.playing = { context, sound: new WaterSound(context), splashes: new Splashes(Math.random) };
       this.host.changed(true);
-    } catch {
+    } catch (error) {
       void context?.close(); // a browser has few of them
-      this.host.say("This browser can't play the water's sound.");
+      this.host.say(plainly(error, "This browser can't play the water's sound."));
     }
     this.asking = false;
   }
@@ -104,6 +109,16 @@ export class Sound {
     up.toArray(ear[2]);
     this.playing.sound.listen(ear[0], ear[1], ear[2]);
   }
+}
+
+/** Has it begin to sound. @throws where it doesn't: some browsers then say nothing at all */
+async function started(context: AudioContext): Promise<void> {
+  const isLate = new Promise((resolve) => setTimeout(resolve, START_MS));
+  await Promise.race([context.resume(), isLate]);
+  if (context.state !== "running")
+    throw new PlainError(
+      "There is no sound: this machine has no audio device, or the browser lets this page have none.",
+    );
 }
 
 export function createSound(app: App, changed: (on: boolean) => void, say: (text: string) => void): Sound {

@@ -1,6 +1,6 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
+
 import { Announcer, RELOAD } from "./announcer.js";
-import { createHeadset } from "./app-headset.js";
 import { createSound, type Sound } from "./app-sound.js";
 import { createWebcam } from "./app-webcam.js";
 import type { Arrival } from "./arrival.js";
@@ -8,9 +8,11 @@ import { Controls } from "./controls.js";
 import type { Graphics } from "./graphics.js";
 import { Instruments } from "./instruments.js";
 import { Keeping } from "./keeping.js";
+import { later } from "./later.js";
 import { Lessons } from "./lessons.js";
 import { measure, noMeasurements } from "./measuring.js";
 import type { Link } from "./net/link.js";
+import { partOf } from "./net/plain.js";
 import { pageCovers } from "./page-covers.js";
 import { Pictures } from "./pictures.js";
 import type { Conversation, EndReason } from "./protocol/conversation.js";
@@ -23,7 +25,7 @@ import { SceneLoader } from "./scene-loader.js";
 import type { LightName } from "./shader/lights.js";
 import { readAdded } from "./state/added-solids.js";
 import { OWN, vorticityScale } from "./state/colour-by.js";
-import { drawingOf, drawingsOf } from "./state/drawing.js";
+import { drawingOf, drawingsOf, wordOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { IdleStir } from "./state/idle-stir.js";
 import { LightShelf, lightOf } from "./state/light.js";
@@ -44,17 +46,39 @@ import { Together } from "./together.js";
 import { Help } from "./ui/help.js";
 import { Legend } from "./ui/legend.js";
 import { Notices } from "./ui/notices.js";
-import { Panel } from "./ui/panel.js";
+import type { Panel, PanelActions } from "./ui/panel.js";
 import { Readout } from "./ui/readout.js";
-import { Webcam } from "./webcam.js";
+import { type Webcam, whyNoCamera } from "./webcam.js";
 import type { HeadsetEntry } from "./xr/entry.js";
 
 const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
+/** A mark of the page's time: what is loaded from here on isn't needed to see the tank. */
+const FIRST_PICTURE = "tarn first picture";
+/** The panel waits for the first picture, but no longer than this, ms of the page. */
+const PANEL_MS = 15_000;
 /** A thumbstick that multiplies can't get beyond nothing. */
 const STRENGTH_MIN = 0.05;
 /** So many refused frames in a row mean that this page and the server don't understand each other. */
 const REFUSED_MAX = 5;
+
+/** What the panel is told of how things are. */
+const PANEL_SHOWS = [
+  "showScenes",
+  "showSound",
+  "showState",
+  "showDrawings",
+  "showLooks",
+  "showLight",
+  "showChannels",
+  "showFields",
+  "showTool",
+  "showKept",
+  "showCamera",
+  "showCount",
+  "showRole",
+] as const;
+type PanelShows = Pick<Panel, (typeof PANEL_SHOWS)[number]>;
 
 export interface AppParts {
   canvas: HTMLCanvasElement;
@@ -82,18 +106,25 @@ export class App {
 
   private readonly scenes: SceneLoader;
   private readonly texts: SceneTexts;
-  private readonly lessons = new Lessons();
+  private readonly lessons = new Lessons((text) => this.announcer.say(text));
   readonly link: Link;
   private readonly orbit = new Orbit();
   private readonly settings: Settings;
   readonly controls: Controls;
-  private readonly panel: Panel;
+  private readonly panelDoor = later<PanelShows>(PANEL_SHOWS, true);
+  private readonly panel = this.panelDoor.events;
+  private panelAsked = false;
+  /** There was a picture of the tank. */
+  private isSeen = false;
   private readonly readout: Readout;
   private readonly legend: Legend;
   private readonly notices: Notices;
   private readonly announcer: Announcer;
+  /** Where the list of people goes, in the panel. */
+  private readonly people = document.createElement("div");
   private readonly help: Help;
-  readonly headset: HeadsetEntry;
+  /** Null: the browser knows none, or hasn't said yet. */
+  headset: HeadsetEntry | null = null;
   readonly webcam: Webcam;
   readonly sound: Sound;
   private cameraIsDue: boolean;
@@ -137,7 +168,8 @@ export class App {
     const isDisplay = new URLSearchParams(window.location.search).get("display") === "1";
     this.idle = isDisplay ? new IdleStir() : null;
     this.wallWish.isDisplay = isDisplay;
-    const covers = pageCovers(values.panel && !isDisplay, values.tools && !isDisplay);
+    const header = parts.title.parentElement ?? parts.panel;
+    const covers = pageCovers(header, values.panel && !isDisplay, values.tools && !isDisplay);
     this.stage = new Stage(parts.canvas, fullDetail || !software, covers);
     if (isDisplay || values.view !== null) this.stage.standAlone(values.view);
     document.body.classList.toggle("no-corner", values.view !== null && !hasCorner(values.view));
@@ -152,7 +184,7 @@ export class App {
     this.legend = new Legend(parts.legend);
     this.colourBy(values.channel);
     Object.assign(this.pictures.fieldView, { slice: values.slice, name: values.field });
-    this.help = new Help(parts.help, values.help);
+    this.help = new Help(parts.help, values.help, (text) => this.announcer.say(text));
     parts.readout.hidden = !values.readout;
     parts.panel.hidden = !values.panel;
     parts.tools.hidden = !values.tools;
@@ -183,16 +215,16 @@ export class App {
       (text) => this.announcer.say(text),
     );
     this.cameraIsDue = this.settings.values.camera;
-    this.panel = new Panel(parts.panel, this.panelActions(), this.controls.tool);
-    const header = parts.title.parentElement ?? parts.panel;
     this.together = new Together(this.conversation, {
-      list: this.panel.people,
+      list: this.people,
       canvas: parts.canvas,
       header,
       view: this.stage,
       tools: () => this.model.state?.tools ?? [],
       scene: () => this.model.state?.scene ?? "",
       replayLeftS: () => replayLeftS(this.model.state, this.stream.latest?.info.step ?? null),
+      say: (text) => this.announcer.say(text),
+      code: values.code,
       pressing: (id, at) => this.stage.touch(id, at),
     });
     this.stage.add(this.together.markers.group);
@@ -201,16 +233,7 @@ export class App {
     this.readout = new Readout(parts.readout, nav, () => this.toggleReadout());
     this.lightBy(lightOf(values.light, this.lights.kept));
     this.carryField();
-    this.headset = createHeadset(this, this.controls.tool, {
-      nextTool: () => this.controls.chooseNext(1),
-      resizeTool: (factor) => this.controls.setRadius(this.controls.tool.radiusM * factor),
-      strengthenTool: (factor) =>
-        this.controls.setStrength(Math.min(1, Math.max(STRENGTH_MIN, this.controls.tool.strength * factor))),
-      colour: (colour) => this.controls.setColour(colour),
-      togglePause: () => this.togglePause(),
-      changed: (worn) => this.headsetChanged(worn),
-      say: (text) => this.announcer.say(sentence(text)),
-    });
+    void this.seekHeadset(navigator.xr);
     this.listen();
   }
 
@@ -358,6 +381,9 @@ export class App {
     this.sayMisfits();
     this.stage.solids.add(readAdded(state.added));
     this.offerTools();
+    const fluid = wordOf(state.model);
+    this.help.showFluid(fluid);
+    this.parts.canvas.ariaLabel = `The tank of ${fluid}. Drag on the ${fluid} to push it, drag beside it to look around; H lists the keys.`;
     this.panel.showState(state);
     // Guests hear of what changes while they are there.
     const { role } = this.conversation;
@@ -479,6 +505,7 @@ export class App {
   // ---- time ----
 
   private beat(): void {
+    if (performance.now() > PANEL_MS) this.openPanel(); // without a picture, too
     if (document.hidden || this.link.state !== "open") return;
     this.link.watch();
     this.conversation.ping();
@@ -486,19 +513,24 @@ export class App {
 
   private readonly animate = (timeMs: number): void => {
     const { pictures, keeping } = this;
-    const isWorn = this.headset.mode !== null;
+    const isWorn = this.isWorn;
     this.model.displayRate.add(1, timeMs);
     keeping.tick(timeMs);
     const frame = keeping.catchingUp ? null : this.stream.latest;
     const isNew = pictures.begin(timeMs, frame, isWorn ? null : this.orbit);
     if (isNew && this.controls.tilt.on) this.stage.standUpright();
-    this.headset.tick(timeMs);
+    this.headset?.tick(timeMs);
     this.controls.tick(pictures.elapsedS);
     this.sound.tick();
     this.instruments.tick(timeMs);
     const idle = this.idle?.tick(pictures.elapsedS, this.together.idleMs()) ?? 0;
     this.stage.stir(pictures.elapsedS, idle, Date.now() / 1000);
     pictures.end(!isWorn);
+    if (pictures.shown !== null && !this.isSeen) {
+      this.isSeen = true;
+      performance.mark(FIRST_PICTURE);
+      this.openPanel();
+    }
     this.stream.secondaryRoom = this.stage.secondaryRoom;
     keeping.drawn();
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
@@ -507,6 +539,61 @@ export class App {
       this.measure(timeMs);
     }
   };
+
+  /** A headset shows the picture. */
+  private get isWorn(): boolean {
+    return (this.headset?.mode ?? null) !== null;
+  }
+
+  /** Fetches the panel, once there is something to control, and what headsets need, once the browser knows of one. */
+  private openPanel(): void {
+    if (this.panelAsked) return;
+    this.panelAsked = true;
+    if (this.parts.panel.hidden || this.wallWish.isDisplay) return;
+    const { panel } = this.parts;
+    const fetched = partOf(
+      () => import("./ui/panel.js"),
+      (text) => this.announcer.say(text),
+    );
+    void fetched.then((part) => {
+      const again = document.createElement("button");
+      again.type = "button";
+      again.textContent = "Load the controls again";
+      again.addEventListener("click", () => {
+        this.panelAsked = false;
+        this.openPanel();
+      });
+      panel.replaceChildren(...(part === null ? [again] : []));
+      if (part !== null)
+        this.panelDoor.attach(new part.Panel(panel, this.panelActions(), this.controls.tool, this.people));
+    });
+  }
+
+  private async seekHeadset(device: XRSystem | undefined): Promise<void> {
+    if (device === undefined) return;
+    const supports = (mode: XRSessionMode): Promise<boolean> =>
+      device.isSessionSupported(mode).catch(() => false);
+    const isThere = await Promise.all([supports("immersive-vr"), supports("immersive-ar")]);
+    if (!isThere.includes(true)) {
+      device.addEventListener?.("devicechange", () => void this.seekHeadset(device), { once: true });
+      return;
+    }
+    const part = await partOf(
+      () => import("./app-headset.js"),
+      (text) => this.announcer.say(text),
+    );
+    if (part === null || this.headset !== null) return;
+    this.headset = part.createHeadset(this, this.controls.tool, {
+      nextTool: () => this.controls.chooseNext(1),
+      resizeTool: (factor) => this.controls.setRadius(this.controls.tool.radiusM * factor),
+      strengthenTool: (factor) =>
+        this.controls.setStrength(Math.min(1, Math.max(STRENGTH_MIN, this.controls.tool.strength * factor))),
+      colour: (colour) => this.controls.setColour(colour),
+      togglePause: () => this.togglePause(),
+      changed: (worn) => this.headsetChanged(worn),
+      say: (text) => this.announcer.say(sentence(text)),
+    });
+  }
 
   private headsetChanged(worn: boolean): void {
     this.controls.cancel();
@@ -545,7 +632,7 @@ export class App {
       onRefused: (why, position) => this.refused(why, position),
       onUnreferenced: (position) => this.unreferenced(position),
       onGivenUp: (position) => this.settled(position),
-      onFailed: (why) => this.notices.stop("The frames can't be decoded", `${why}.`, RELOAD),
+      onFailed: (why) => this.notices.stop("The frames can't be decoded", sentence(why), RELOAD),
     });
   }
 
@@ -557,7 +644,7 @@ export class App {
       showState: (state) => this.showState(state),
       instruments: () => this.instruments,
       push: (bytes) => this.stream.push(bytes, performance.now()),
-      drawFinest: (take) => (this.headset.mode === null ? this.pictures.tiers.drawFinest(take) : take()),
+      drawFinest: (take) => (this.isWorn ? take() : this.pictures.tiers.drawFinest(take)),
       pace: (speed) => {
         this.pictures.clock.speed = speed;
       },
@@ -586,11 +673,9 @@ export class App {
   private beginCamera(): void {
     if (!this.cameraIsDue) return;
     this.cameraIsDue = false;
-    if (Webcam.canRun) this.webcam.begin();
-    else
-      this.announcer.say(
-        "The address has camera=1, but a page gets a camera only over https, or of its own machine.",
-      );
+    const why = whyNoCamera();
+    if (why === "") this.webcam.begin();
+    else this.announcer.say(`The address has camera=1. ${why}`);
   }
 
   private createControls(): Controls {
@@ -602,7 +687,7 @@ export class App {
       orbit: this.orbit,
       settings: this.settings,
       latest: () => this.stream.latest,
-      isLive: () => this.model.connection === "connected" && this.headset.mode === null,
+      isLive: () => this.model.connection === "connected" && !this.isWorn,
       mayAct: () => mayAct(this.conversation.standing),
       pointer: (input) => this.sent(this.conversation.pointer(input)),
       cursorShown: (at, pressed, tool) => this.together.tick(performance.now(), at, pressed, tool),
@@ -620,7 +705,7 @@ export class App {
     });
   }
 
-  private panelActions(): ConstructorParameters<typeof Panel>[1] {
+  private panelActions(): PanelActions {
     return {
       load: (scene) => this.conversation.control("load", scene),
       togglePause: () => this.togglePause(),
@@ -658,7 +743,8 @@ export class App {
         this.lightBy(name);
       },
       tilt: Controls.canTilt ? () => this.controls.toggleTilt() : null,
-      camera: Webcam.canRun ? () => this.webcam.toggle() : null,
+      camera: () => this.webcam.toggle(),
+      whyNoCamera: whyNoCamera(),
       sound: () => void this.sound.toggle(),
       picture: () => this.keeping.picture(),
       clip: () => this.keeping.toggleClip(),
@@ -777,13 +863,19 @@ export class App {
   }
 
   private listen(): void {
-    this.parts.canvas.addEventListener("webglcontextlost", (event) => {
-      event.preventDefault();
+    const { canvas } = this.parts;
+    canvas.addEventListener("webglcontextlost", (event) => {
+      event.preventDefault(); // or it never comes back
       this.notices.stop(
         "The graphics card stopped drawing",
-        "The browser took the drawing surface away.",
+        "The browser took the drawing surface away. The page goes on as soon as it gives it back.",
         RELOAD,
       );
+    });
+    // All that was on the card is gone; the address has how the tank is looked at.
+    canvas.addEventListener("webglcontextrestored", () => {
+      this.settings.flush();
+      window.location.reload();
     });
     window.addEventListener("pagehide", () => this.webcam.stop());
     window.addEventListener("resize", () => this.pictures.tiers.resize());

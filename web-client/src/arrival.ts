@@ -3,11 +3,14 @@
 //
 //     start ─┬─ arrive: socket ─ hello ─ join ─ first key frame ─ decoded ─┐
 //            └─ main.js ─ App ─ programs ──────────────────────────────────┴─ first picture
+
 import wasmUrl from "./codec/codec.wasm?url";
 import DecodeWorker from "./codec/decode-worker.js?worker";
 import { type Later, later } from "./later.js";
+import { bare, beside, here } from "./net/here.js";
+import { PlainError, plainly } from "./net/plain.js";
 import type { ConversationEvents } from "./protocol/conversation.js";
-import { createLive, type Live, socketUrlBeside } from "./protocol/live.js";
+import { createLive, explainSilence, type Live, socketUrlBeside } from "./protocol/live.js";
 import { type Ceilings, NO_CEILINGS } from "./protocol/messages.js";
 import { FrameStream, type FrameStreamEvents } from "./state/frame-stream.js";
 import { IdentityShelf, introductionOf } from "./state/identity.js";
@@ -61,23 +64,25 @@ export function arrive(): Arrival {
     streamEvents,
     missing: wasm.then(
       () => "",
-      (error: unknown) => String((error as Error).message),
+      (error: unknown) => plainly(error, "The frame codec could not be loaded."),
     ),
   };
 }
 
 /** Goes to the server's tank, unless the address leads to a recording. */
 function connect(values: SettingValues, events: ConversationEvents): Live {
+  const socketUrl = socketUrlBeside(beside("./"));
   const live = createLive(
     {
-      socketUrl: socketUrlBeside(document.baseURI),
+      socketUrl,
       session: values.session,
       viewer: values.name,
+      explain: () => explainSilence(fetch, socketUrl),
     },
     events,
   );
   const { conversation, link } = live;
-  const address = new URL(window.location.href);
+  const address = new URL(here());
   conversation.introduction = introductionOf(address, new IdentityShelf(() => window.localStorage));
   conversation.view(document.hidden, ceilings(values));
   if (values.recording === "") link.start();
@@ -90,7 +95,7 @@ function ceilings({ mbit, fps, particles }: SettingValues): Ceilings {
 }
 
 async function fetchCodec(): Promise<ArrayBuffer> {
-  const response = await fetch(wasmUrl);
-  if (!response.ok) throw new Error(`The frame codec could not be loaded (${response.status}).`);
+  const response = await fetch(bare(wasmUrl));
+  if (!response.ok) throw new PlainError(`The frame codec could not be loaded (${response.status}).`);
   return response.arrayBuffer();
 }

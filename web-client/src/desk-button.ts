@@ -1,4 +1,5 @@
 // A button of something that measures, which is fetched when somebody presses it.
+import { partOf } from "./net/plain.js";
 
 /** What takes presses in the tool's place. */
 export interface Grip {
@@ -20,7 +21,7 @@ export class DeskButton<D extends Desk> {
   /** Null: it wasn't fetched yet. */
   desk: D | null = null;
   private readonly button = document.createElement("button");
-  private asked: Promise<D> | null = null;
+  private asked: Promise<D | null> | null = null;
 
   /**
    * @param header  where the button goes
@@ -33,6 +34,7 @@ export class DeskButton<D extends Desk> {
     text: string,
     title: string,
     private readonly load: (opened: (open: boolean) => void) => Promise<D>,
+    private readonly say: (text: string) => void,
   ) {
     const { button } = this;
     button.type = "button";
@@ -46,16 +48,17 @@ export class DeskButton<D extends Desk> {
   }
 
   async toggle(): Promise<void> {
-    await (await this.fetch()).toggle();
+    await (await this.fetch())?.toggle();
   }
 
-  fetch(): Promise<D> {
-    this.asked ??= this.load((open) => this.button.setAttribute("aria-expanded", String(open))).then(
-      (desk) => {
-        this.desk = desk;
-        return desk;
-      },
-    );
+  /** @returns null: it could not be had, which was said */
+  fetch(): Promise<D | null> {
+    const opened = (open: boolean): void => this.button.setAttribute("aria-expanded", String(open));
+    this.asked ??= partOf(() => this.load(opened), this.say).then((desk) => {
+      this.desk = desk;
+      if (desk === null) this.asked = null;
+      return desk;
+    });
     return this.asked;
   }
 }

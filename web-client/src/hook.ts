@@ -324,7 +324,7 @@ export function installHook(app: App): void {
 }
 
 function headsetSample(app: App): HeadsetSample | null {
-  const { headset, mode } = app.headset;
+  const { headset = null, mode = null } = app.headset ?? {};
   if (headset === null || mode === null) return null;
   const { position, yaw, scale, tilt } = headset.tank.stand;
   return {

@@ -18,14 +18,22 @@ export class Instruments implements Grip {
   private readonly listens = { headset: false, recording: false };
 
   constructor(app: App, canvas: HTMLCanvasElement, header: HTMLElement, say: (text: string) => void) {
-    this.probes = new DeskButton(header, "measure", "Measure", "Probes (0)", async (opened) => {
+    const probeDesk = async (opened: (open: boolean) => void): Promise<ProbeDesk> => {
       const desk = (await import("./app-probes.js")).createProbeDesk(app, canvas, say, opened);
       desk.listen(this.isListening);
       if (this.list !== null) desk.show(this.list);
       return desk;
-    });
-    this.insight = new DeskButton(header, "insight-button", "Flow", "See the flow (I)", async (opened) =>
-      (await import("./app-insight.js")).createInsightDesk(app, () => this.sceneFile, say, opened),
+    };
+    const insightDesk = async (opened: (open: boolean) => void): Promise<InsightDesk> =>
+      (await import("./app-insight.js")).createInsightDesk(app, () => this.sceneFile, say, opened);
+    this.probes = new DeskButton(header, "measure", "Measure", "Measure, with probes (0)", probeDesk, say);
+    this.insight = new DeskButton(
+      header,
+      "insight-button",
+      "Flow",
+      "Flow: see what a fluid hides (I)",
+      insightDesk,
+      say,
     );
   }
 

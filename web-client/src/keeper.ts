@@ -91,13 +91,12 @@ export class Keeper {
 
   private startClip(): void {
     const { canvas, host } = this;
-    const type = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"].find(
-      (name) => "MediaRecorder" in window && MediaRecorder.isTypeSupported(name),
-    );
-    if (type === undefined || !("captureStream" in canvas)) {
-      host.say("This browser can't film the picture as WebM; a recording of the tank works everywhere.");
+    const type = clipType((name) => "MediaRecorder" in window && MediaRecorder.isTypeSupported(name));
+    if (type === null || !("captureStream" in canvas)) {
+      host.say("This browser can't film the picture; a recording of the tank works everywhere.");
       return;
     }
+    const [kind] = type.split(";") as [string];
     const stream = canvas.captureStream(CLIP_FPS);
     const recorder = new MediaRecorder(stream, { mimeType: type, videoBitsPerSecond: CLIP_BITS_PER_S });
     const parts: Blob[] = [];
@@ -118,7 +117,7 @@ export class Keeper {
       this.recorder = null;
       host.changed();
       if (bytes === 0) host.say("The clip is empty: nothing was drawn in the meantime.");
-      else this.download(new Blob(parts, { type: "video/webm" }), "webm");
+      else this.download(new Blob(parts, { type: kind }), kind.slice(kind.indexOf("/") + 1));
     };
     recorder.start(1000);
     this.recorder = recorder;
@@ -136,6 +135,12 @@ export class Keeper {
     link.click();
     window.setTimeout(() => URL.revokeObjectURL(link.href), REVOKE_MS);
   }
+}
+
+/** The best that a browser can film in: WebM, or MP4 where there is nothing else, as in Safari. @returns null: none */
+export function clipType(isSupported: (type: string) => boolean): string | null {
+  const types = ["webm;codecs=vp9", "webm;codecs=vp8", "webm", "mp4;codecs=avc1", "mp4"];
+  return types.map((type) => `video/${type}`).find(isSupported) ?? null;
 }
 
 /** tarn-SCENE-YEAR-MONTH-DAY-HOUR-MINUTE-SECOND, local time. */

@@ -1,5 +1,8 @@
 // The page's side of keeping and playing: everything behind it is loaded when it is first used.
+
 import type { Keeper } from "./keeper.js";
+import { here } from "./net/here.js";
+import { plainly } from "./net/plain.js";
 import type { Playback } from "./playback.js";
 import type { ProbeList, ServerMessage, SessionState } from "./protocol/messages.js";
 import type { MeasuredSink } from "./state/measured-track.js";
@@ -127,7 +130,7 @@ export class Keeping {
     const { settings } = this.host;
     const link = (): string => {
       settings.flush();
-      return window.location.href;
+      return here();
     };
     await this.open("The recording", link, atS, async () =>
       (await import("./playback.js")).fetchRecording(address),
@@ -169,7 +172,7 @@ export class Keeping {
       if (link === null) host.settings.set("recording", "");
       this.playback = playback;
     } catch (error) {
-      const text = `${name} can't be opened: ${(error as Error).message}.`;
+      const text = `${name} can't be opened: ${plainly(error, "a part of the page that plays it could not be loaded; try again")}.`;
       // The tank that is shown stays.
       if (link === null) host.say(text);
       else host.stop("There is nothing to play", text, close);

@@ -1,4 +1,4 @@
-// Events for a listener who comes later.
+// Calls for somebody who comes later.
 
 /** Kept for the listener, at most; what comes beyond is forgotten. */
 const KEPT_MAX = 1000;
@@ -12,21 +12,26 @@ export interface Later<E> {
   attach(listener: E): void;
 }
 
-/** @param names  of all events */
-export function later<E extends Handlers<E>>(names: readonly (keyof E)[]): Later<E> {
-  const kept: ((listener: E) => void)[] = [];
+/**
+ * @param names   of all events
+ * @param newest  each says how things are: only the last of each name is kept
+ */
+export function later<E extends Handlers<E>>(names: readonly (keyof E)[], newest = false): Later<E> {
+  let kept: { name: keyof E; tell: (listener: E) => void }[] = [];
   const events = {} as E;
   for (const name of names) {
     const keep = (...args: never[]): void => {
-      if (kept.length < KEPT_MAX) kept.push((listener) => listener[name](...args));
+      if (newest) kept = kept.filter((one) => one.name !== name);
+      if (kept.length < KEPT_MAX) kept.push({ name, tell: (listener) => listener[name](...args) });
     };
     events[name] = keep as E[typeof name];
   }
   return {
     events,
     attach: (listener) => {
-      Object.assign(events, listener);
-      for (const tell of kept.splice(0)) tell(listener);
+      for (const name of names)
+        events[name] = ((...args: never[]) => listener[name](...args)) as E[typeof name];
+      for (const { tell } of kept.splice(0)) tell(listener);
     },
   };
 }

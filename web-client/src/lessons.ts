@@ -1,4 +1,5 @@
 // The lesson of the scene that is shown, where it has one: its pane is fetched then.
+import { partOf } from "./net/plain.js";
 import { lessonOf } from "./state/lesson.js";
 
 export class Lessons {
@@ -6,6 +7,8 @@ export class Lessons {
   private shown = "";
   /** The scene that is shown. */
   private scene = "";
+
+  constructor(private readonly say: (text: string) => void) {}
 
   /** The tank has this scene. */
   use(scene: string): void {
@@ -22,16 +25,16 @@ export class Lessons {
       return;
     }
     this.shown = scene;
-    void import("./ui/lesson-pane.js").then(({ showLesson }) => {
-      if (this.shown === scene) showLesson(lesson);
+    void partOf(() => import("./ui/lesson-pane.js"), this.say).then((part) => {
+      if (this.shown === scene) part?.showLesson(lesson);
     });
   }
 
   private clear(): void {
     if (this.shown === "") return;
     this.shown = "";
-    void import("./ui/lesson-pane.js").then(({ removeLesson }) => {
-      if (this.shown === "") removeLesson();
+    void partOf(() => import("./ui/lesson-pane.js"), this.say).then((part) => {
+      if (this.shown === "") part?.removeLesson();
     });
   }
 }

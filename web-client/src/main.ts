@@ -1,8 +1,11 @@
 // The page of a tank: finds its parts and starts, with what has been begun already.
+
 import { App, type AppParts } from "./app.js";
 import type { Arrival } from "./arrival.js";
 import type { Graphics } from "./graphics.js";
 import { installHook } from "./hook.js";
+import { fetchBeside } from "./net/here.js";
+import { plainly } from "./net/plain.js";
 import { Notices } from "./ui/notices.js";
 
 function element(id: string): HTMLElement {
@@ -28,14 +31,18 @@ export async function openTank(arrival: Arrival, graphics: Graphics): Promise<vo
     return;
   }
   try {
-    const app = new App(parts(), arrival, graphics, (path) =>
-      fetch(new URL(`scenes/${path}`, document.baseURI)),
-    );
+    const app = new App(parts(), arrival, graphics, (path) => fetchBeside(`scenes/${path}`));
     installHook(app);
     app.start(arrival);
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    stop("The page could not start", `${text}.`, reload);
+    stop(
+      "The page could not start",
+      plainly(
+        error,
+        "This browser lacks something that the page needs, or a part of the page doesn't fit the others.",
+      ),
+      reload,
+    );
     return;
   }
   const missing = await arrival.missing;

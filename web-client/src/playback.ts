@@ -1,4 +1,6 @@
 // Plays a recording in the page's place of a server. Loaded when the first recording is opened.
+import { beside } from "./net/here.js";
+import { PlainError } from "./net/plain.js";
 import type { SessionState } from "./protocol/messages.js";
 import { type MeasuredSink, MeasuredTrack } from "./state/measured-track.js";
 import { Player, SPEEDS } from "./state/player.js";
@@ -128,13 +130,15 @@ export class Playback {
 export async function fetchRecording(address: string): Promise<ArrayBuffer> {
   let url: URL;
   try {
-    url = new URL(address, document.baseURI);
+    url = new URL(beside(address));
   } catch {
-    throw new Error("its address is none");
+    throw new PlainError("its address is none");
   }
-  if (url.origin !== window.location.origin) throw new Error("it lies on another server than this page");
-  const response = await fetch(url);
-  if (!response.ok || response.body === null) throw new Error(`the server answers ${response.status}`);
+  if (url.origin !== window.location.origin) throw new PlainError("it lies on another server than this page");
+  const response = await fetch(url).catch(() => {
+    throw new PlainError("the server doesn't answer");
+  });
+  if (!response.ok || response.body === null) throw new PlainError(`the server answers ${response.status}`);
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
   const reader = response.body.getReader();
@@ -144,7 +148,7 @@ export async function fetchRecording(address: string): Promise<ArrayBuffer> {
     bytes += value.byteLength;
     if (bytes > RECORDING_BYTES_MAX) {
       await reader.cancel();
-      throw new Error(`it is larger than ${RECORDING_BYTES_MAX} bytes`);
+      throw new PlainError(`it is larger than ${RECORDING_BYTES_MAX} bytes`);
     }
     parts.push(value);
   }
@@ -153,6 +157,6 @@ export async function fetchRecording(address: string): Promise<ArrayBuffer> {
 
 /** @throws with a sentence about what is wrong */
 export function readFile(file: File): Promise<ArrayBuffer> {
-  if (file.size > RECORDING_BYTES_MAX) throw new Error(`it is larger than ${RECORDING_BYTES_MAX} bytes`);
+  if (file.size > RECORDING_BYTES_MAX) throw new PlainError(`it is larger than ${RECORDING_BYTES_MAX} bytes`);
   return file.arrayBuffer();
 }

@@ -81,6 +81,7 @@ export class ProbeDesk implements Desk, Grip {
   ) {
     const labels = document.createElement("div");
     labels.id = "probe-names";
+    labels.ariaHidden = "true"; // the panel has them as text
     host.canvas.after(labels);
     this.marks = new ProbeMarks(labels, host.view);
     host.view.add(this.marks.group);

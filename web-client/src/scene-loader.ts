@@ -1,6 +1,7 @@
 // Fetches what the picture needs of a scene: its file, and the files that its solids name. A newer scene makes an older
 // one's answers worthless, however late they come. A tank that begins anew may have another scene of the same name, as
 // one that is gone back with has: it is fetched again, and what is the same stays.
+import { PlainError, plainly } from "./net/plain.js";
 import type { SolidFile } from "./render/solids.js";
 import { readSolids, type Solid } from "./state/scene-solids.js";
 import { readPgm } from "./state/solid-files.js";
@@ -65,7 +66,9 @@ export class SceneLoader {
       this.events.onSolids(solids, new Map([...kept].map(([path, { file }]) => [path, file])));
     } catch (error) {
       if (turn === this.turn)
-        this.events.onProblem(`What stands in the tank can't be shown: ${(error as Error).message}`);
+        this.events.onProblem(
+          `What stands in the tank can't be shown: ${plainly(error, "its scene can't be read")}`,
+        );
     }
   }
 
@@ -87,7 +90,7 @@ export class SceneLoader {
 
   private async get(path: string): Promise<Response> {
     const response = await this.fetchFile(path);
-    if (!response.ok) throw new Error(`${path}: the server answers ${response.status}`);
+    if (!response.ok) throw new PlainError(`${path}: the server answers ${response.status}`);
     return response;
   }
 }
@@ -98,6 +101,6 @@ async function read(response: Response, file: string, white: number): Promise<So
     if (file.endsWith(".pgm")) return { rows: readPgm(bytes, white) };
     return (await import("./state/mesh-files.js")).readMesh(file, bytes);
   } catch (error) {
-    throw new Error(`${file}: ${(error as Error).message}`);
+    throw new PlainError(`${file}: ${plainly(error, "it can't be read")}`);
   }
 }

@@ -1,6 +1,9 @@
 // An owner's scenes: the server's list of them on one side, the dialog on the other. Fetched when somebody opens it, or
 // drops a scene on the page.
+
 import { ScenesClient } from "./lobby/scenes-client.js";
+import { fetchBeside } from "./net/here.js";
+import { FAILED, PlainError, plainly } from "./net/plain.js";
 import { archiveOf, isArchive } from "./state/scene-archive.js";
 import { ScenesSheet } from "./ui/scenes-sheet.js";
 
@@ -19,11 +22,7 @@ export class SceneShelf {
     private readonly scene: () => string,
     load: (scene: string) => void,
   ) {
-    this.client = new ScenesClient(
-      (path, init) => fetch(new URL(path, document.baseURI), init),
-      session,
-      key,
-    );
+    this.client = new ScenesClient(fetchBeside, session, key);
     this.sheet = new ScenesSheet({
       load,
       upload: (files) => this.upload(files),
@@ -34,7 +33,7 @@ export class SceneShelf {
       },
       download: () => this.download(),
     });
-    this.look().catch((error: unknown) => this.sheet.say((error as Error).message));
+    this.look().catch((error: unknown) => this.sheet.say(plainly(error, FAILED)));
   }
 
   get isOpen(): boolean {
@@ -57,7 +56,7 @@ export class SceneShelf {
     if (most === 0) return; // which it says
     const archive = makeArchive(files);
     if (archive.size > most)
-      throw new Error(`The files have ${archive.size} bytes together; allowed are ${most}.`);
+      throw new PlainError(`The files have ${archive.size} bytes together; allowed are ${most}.`);
     const title = await this.client.upload(archive);
     await this.look();
     this.sheet.say(`"${title}" is here. Load has this tank be made from it.`);

@@ -1,11 +1,18 @@
 // The page's entry: which of its two halves the address asks for. Each loads without the other.
 //
 //     ?session=NAME [#key=KEY]   a tank            otherwise   the start page with all of them
+
 import { type Arrival, arrive } from "./arrival.js";
 import { findGraphics } from "./graphics.js";
+import { bare } from "./net/here.js";
 import { keyIn, withHiddenKey } from "./state/links.js";
 
-hideKey();
+const wholeAddress = document.URL; // browsers leave the password out of `location`
+// With a password in it a browser takes the page's modules for two pages' and refuses to ask for anything. It has sent the
+// password by now, and knows it from here on.
+const isBare = bare(wholeAddress) === wholeAddress;
+if (isBare) hideKey();
+else window.location.replace(bare(wholeAddress));
 const query = new URLSearchParams(window.location.search);
 const TANK = ["session", "recording", "display"];
 let arrival: Arrival | null = null;
@@ -39,10 +46,11 @@ async function start(): Promise<void> {
   openLobby();
 }
 
-start().catch(() => {
-  arrival?.live.link.stop();
-  const status = document.getElementById("status");
-  if (status === null) return;
-  status.textContent = "The page is incomplete: a part of it could not be loaded. Reload it to try again.";
-  status.hidden = false;
-});
+if (isBare)
+  start().catch(() => {
+    arrival?.live.link.stop();
+    const status = document.getElementById("status");
+    if (status === null) return;
+    status.textContent = "The page is incomplete: a part of it could not be loaded. Reload it to try again.";
+    status.hidden = false;
+  });

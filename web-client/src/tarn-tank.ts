@@ -2,11 +2,14 @@
 // quality, channel, light and sky as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
 // scenes' files, where they lie elsewhere than at the server. It gives off the events `tankstate` and `tankproblem`, whose
 // details are the session's state and a sentence.
+
 import { Gestures } from "./input/gestures.js";
 import { lookKey } from "./input/keys.js";
 import { listenToPointers } from "./input/listeners.js";
 import { fittingRadiusM, PushTool } from "./input/push-tool.js";
 import { join, type Tank } from "./join.js";
+import { bare } from "./net/here.js";
+import { plainly } from "./net/plain.js";
 import { Pictures } from "./pictures.js";
 import type { Channel, SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
@@ -241,14 +244,17 @@ export class TarnTank extends HTMLElement {
       this.applyLight();
     } catch (error) {
       this.end();
-      this.say(`The tank can't be shown: ${(error as Error).message}.`);
+      this.say(
+        `The tank can't be shown: ${plainly(error, "its address is none, or this browser lacks what drawing takes")}.`,
+      );
     }
   }
 
   /** Another server gives its scenes out to the pages that may connect to it. */
   private createScenes(address: URL): SceneLoader {
     const named = this.getAttribute("scenes");
-    const base = named === null ? new URL("scenes/", address) : new URL(named, document.baseURI);
+    const base =
+      named === null ? new URL("scenes/", bare(address.href)) : new URL(named, bare(document.baseURI));
     return new SceneLoader((path) => fetch(new URL(path, base)), {
       onSolids: (solids, files) => this.showing?.stage.solids.show(solids, files),
       onProblem: (text) => this.say(text),

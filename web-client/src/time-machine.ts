@@ -1,7 +1,10 @@
 // An owner's way through the tank's time: the server's past on one side, the bar on the other. Fetched when somebody
 // opens it, or came by a link to a moment.
+
 import { PastClient, patiently } from "./lobby/past-client.js";
 import type { MadeSession } from "./lobby/sessions.js";
+import { fetchBeside, here } from "./net/here.js";
+import { FAILED, plainly } from "./net/plain.js";
 import { linkTo } from "./state/links.js";
 import { TimeLine } from "./ui/time-line.js";
 
@@ -28,11 +31,7 @@ export class TimeMachine {
     setSpeed: (speed: number) => void,
     private readonly closed: () => void,
   ) {
-    this.past = new PastClient(
-      (path, init) => fetch(new URL(path, document.baseURI), init),
-      session,
-      keys.past,
-    );
+    this.past = new PastClient(fetchBeside, session, keys.past);
     this.bar = new TimeLine({
       goBack: (t) => this.do(() => this.goBack(t)),
       playAgain: (t) => this.do(() => this.playAgain(t)),
@@ -77,19 +76,19 @@ export class TimeMachine {
   private async playAgain(t: number): Promise<void> {
     await this.past.playAgain(t);
     this.bar.moveTo(null);
-    this.bar.say("What happened from there on happens again, until it ends or somebody touches the water.");
+    this.bar.say("What happened from there on happens again, until it ends or somebody touches the tank.");
   }
 
   private async copy(t: number): Promise<void> {
     const made: MadeSession = await this.past.fork(t, "");
     this.bar.say(
       "Your copy goes on from there; this tank stays as it is.",
-      linkTo(window.location.href, made.session, made.ownKey),
+      linkTo(here(), made.session, made.ownKey),
     );
   }
 
   private async copyLink(t: number): Promise<void> {
-    const link = linkTo(window.location.href, this.session, this.keys.link, t);
+    const link = linkTo(here(), this.session, this.keys.link, t);
     try {
       await navigator.clipboard.writeText(link);
       const what = this.keys.link === "" ? "owners alone can follow it" : "it has the owners' key";
@@ -103,7 +102,7 @@ export class TimeMachine {
     const wait = (ms: number): Promise<void> => new Promise((done) => window.setTimeout(done, ms));
     patiently(act, wait)
       .then(() => this.look())
-      .catch((error: unknown) => this.bar.say((error as Error).message));
+      .catch((error: unknown) => this.bar.say(plainly(error, FAILED)));
   }
 
   private async look(): Promise<void> {
@@ -111,7 +110,7 @@ export class TimeMachine {
     try {
       this.bar.show(await this.past.look(), this.leftS());
     } catch (error) {
-      this.bar.say((error as Error).message);
+      this.bar.say(plainly(error, FAILED));
     }
   }
 }

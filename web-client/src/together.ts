@@ -1,7 +1,8 @@
+import { partOf } from "./net/plain.js";
 import "./ui/together.css";
 // Everything about the others in a tank: who they are, where they are, what one may do oneself, links for more.
 import { endSession, LASTING_SESSION } from "./lobby/sessions.js";
-import { ownFingerprint } from "./net/certificate.js";
+import { beside, fetchBeside, here, ownFingerprint } from "./net/here.js";
 import type { Conversation } from "./protocol/conversation.js";
 import type {
   Joined,
@@ -36,6 +37,9 @@ export interface TogetherParts {
   replayLeftS(): number | null;
   /** What the tank was made from; "": nobody knows yet. */
   scene(): string;
+  say(text: string): void;
+  /** A display may show a code to scan. */
+  code: boolean;
   /** Once per picture for each who presses at a place of the tank. @param id  whose */
   pressing(id: number, at: readonly number[]): void;
 }
@@ -72,6 +76,7 @@ export class Together {
     this.sender = new PresenceSender((points) => conversation.presence(points));
     const labels = document.createElement("div");
     labels.id = "people";
+    labels.ariaHidden = "true"; // the panel has them as text
     parts.canvas.after(labels);
     this.markers = new PeopleMarkers(labels, parts.view);
     parts.header.append(this.links());
@@ -99,7 +104,7 @@ export class Together {
     this.sender.reset();
     this.tracks.clear();
     document.body.dataset.role = message.role;
-    this.all.href = startPage(new URL("./", document.baseURI).href, message.ownKey);
+    this.all.href = startPage(beside("./"), message.ownKey);
     this.ending.hidden = message.ownKey === "" || message.session === LASTING_SESSION;
     this.stand(message.role);
     if (this.query.get("display") === "1") void this.display();
@@ -116,7 +121,7 @@ export class Together {
 
   /** Leads to the moment that the page's address names, once. @return why that can't be; "": it can, or there is none */
   followMoment(): string {
-    const moment = momentIn(new URL(window.location.href));
+    const moment = momentIn(new URL(here()));
     if (moment === null || this.momentSaid || this.joined === null) return "";
     this.momentSaid = true;
     if (this.joined.past) {
@@ -187,7 +192,7 @@ export class Together {
     this.ending.type = "button";
     this.ending.id = "end";
     this.ending.hidden = true;
-    this.ending.textContent = "End";
+    this.ending.textContent = "End tank";
     this.ending.addEventListener("click", () => void this.end());
     this.timing.type = "button";
     this.timing.id = "past";
@@ -201,7 +206,7 @@ export class Together {
     this.shelving.type = "button";
     this.shelving.id = "scenes";
     this.shelving.hidden = true;
-    this.shelving.textContent = "Scenes";
+    this.shelving.textContent = "Own scenes";
     this.shelving.addEventListener("click", () => void this.openScenes([]));
     links.append(all, share, this.timing, this.shelving, this.ending);
     return links;
@@ -214,25 +219,21 @@ export class Together {
 
   private async share(): Promise<void> {
     if (this.joined === null) return;
-    const { openShare } = await import("./ui/share.js");
-    const here = window.location.href;
-    openShare(
-      this.joined,
-      here,
-      ownFingerprint((path) => fetch(new URL(path, document.baseURI)), here),
-    );
+    const part = await partOf(() => import("./ui/share.js"), this.parts.say);
+    if (part === null || this.joined === null) return;
+    part.openShare(this.joined, here(), ownFingerprint(fetchBeside, here()));
   }
 
   private async moderate(viewer: ViewerInfo, offered: readonly Moderation[]): Promise<void> {
-    const { openModerate } = await import("./ui/moderate.js");
-    openModerate(viewer, viewer.viewerId === this.ownId, offered, (action) =>
+    const part = await partOf(() => import("./ui/moderate.js"), this.parts.say);
+    part?.openModerate(viewer, viewer.viewerId === this.ownId, offered, (action) =>
       this.conversation.moderate(viewer.viewerId, action),
     );
   }
 
   private async lock(): Promise<void> {
-    const { openLocks } = await import("./ui/moderate.js");
-    openLocks(
+    const part = await partOf(() => import("./ui/moderate.js"), this.parts.say);
+    part?.openLocks(
       [...this.parts.tools(), "tilt", "camera", "probe"],
       this.conversation.standing,
       (locked, open) => this.conversation.lock(locked, open),
@@ -240,13 +241,13 @@ export class Together {
   }
 
   private async openTime(moment: number | null): Promise<void> {
-    const { TimeMachine } = await import("./time-machine.js");
+    const part = await partOf(() => import("./time-machine.js"), this.parts.say);
     const { joined } = this;
-    if (joined === null || this.time !== null) return;
+    if (part === null || joined === null || this.time !== null) return;
     const keys = { past: this.ownersKey(), link: this.lastingKey() };
     this.timing.setAttribute("aria-expanded", "true");
     const setSpeed = (speed: number): void => void this.conversation.speed(speed);
-    this.time = new TimeMachine(joined.session, keys, moment, this.parts.replayLeftS, setSpeed, () => {
+    this.time = new part.TimeMachine(joined.session, keys, moment, this.parts.replayLeftS, setSpeed, () => {
       this.time = null;
       this.timing.setAttribute("aria-expanded", "false");
     });
@@ -274,11 +275,11 @@ export class Together {
 
   /** @param files  to be uploaded */
   private async openScenes(files: readonly File[]): Promise<void> {
-    const { SceneShelf } = await import("./scene-shelf.js");
+    const part = await partOf(() => import("./scene-shelf.js"), this.parts.say);
     const { joined } = this;
-    if (joined === null) return;
+    if (part === null || joined === null) return;
     if (this.scenes === null || !this.scenes.isOpen)
-      this.scenes = new SceneShelf(
+      this.scenes = new part.SceneShelf(
         joined.session,
         this.ownersKey(),
         () => this.parts.scene(),
@@ -290,19 +291,17 @@ export class Together {
   private async end(): Promise<void> {
     const { joined } = this;
     if (joined === null) return;
-    const { openEndTank } = await import("./ui/end-tank.js");
-    const inPage = (path: string, init?: RequestInit): Promise<Response> =>
-      fetch(new URL(path, document.baseURI), init);
-    openEndTank(joined.title, async () => {
-      await endSession(inPage, joined.session, joined.ownKey);
-      window.location.assign(new URL("./", document.baseURI));
+    const part = await partOf(() => import("./ui/end-tank.js"), this.parts.say);
+    part?.openEndTank(joined.title, async () => {
+      await endSession(fetchBeside, joined.session, joined.ownKey);
+      window.location.assign(beside("./"));
     });
   }
 
   private async display(): Promise<void> {
-    const { showDisplay } = await import("./ui/display.js");
-    if (this.joined === null) return;
-    showDisplay(this.joined, this.tankName, window.location.href, {
+    const part = await partOf(() => import("./ui/display.js"), this.parts.say);
+    if (part === null || this.joined === null) return;
+    part.showDisplay(this.joined, this.tankName, here(), this.parts.code, {
       idleMs: () => this.idleMs(),
       restart: () => {
         this.acted();

@@ -1,8 +1,10 @@
 // The viewer's own camera as an input: what it sees move, moves the tank's fluid, as in a mirror. It runs from a press of
 // the panel's button until another press, and no longer than somebody looks and may play.
-import { askForCamera, Camera, CameraError, canUseCamera } from "./camera/camera.js";
+
+import type { Camera } from "./camera/camera.js";
 import { aspectFor } from "./camera/camera-framing.js";
 import type { MotionCells } from "./camera/motion-cells.js";
+import { partOf, plainly } from "./net/plain.js";
 import type { MotionInput } from "./protocol/messages.js";
 import { CameraView } from "./ui/camera-view.js";
 
@@ -20,6 +22,17 @@ interface Running {
   view: CameraView;
 }
 
+/** Why there can be no camera here, in a sentence; "": there can. */
+export function whyNoCamera(): string {
+  if (navigator.mediaDevices?.getUserMedia === undefined)
+    return window.isSecureContext
+      ? "This browser has no camera for pages."
+      : "A page gets a camera only over https, or of its own machine.";
+  return "OffscreenCanvas" in window && "transferControlToOffscreen" in HTMLCanvasElement.prototype
+    ? ""
+    : "This browser can't look at a camera's pictures beside the page: Chrome, Edge, Firefox from 105 and Safari from 16.4 can.";
+}
+
 export class Webcam {
   private running: Running | null = null;
   /** Somebody is being asked; an answer to an earlier question than this one is too late. */
@@ -28,10 +41,6 @@ export class Webcam {
   private shown = "";
 
   constructor(private readonly host: WebcamHost) {}
-
-  static get canRun(): boolean {
-    return canUseCamera();
-  }
 
   get camera(): Camera | null {
     return this.running?.camera ?? null;
@@ -74,22 +83,25 @@ export class Webcam {
     const question = ++this.question;
     this.asking = true;
     try {
-      const stream = await askForCamera();
-      if (question === this.question) this.run(stream);
+      // Fetched with the first press.
+      const part = await partOf(() => import("./camera/camera.js"), this.host.say);
+      if (part === null) return;
+      const stream = await part.askForCamera();
+      if (question === this.question) this.run(part, stream);
       else for (const track of stream.getTracks()) track.stop();
     } catch (error) {
-      if (!(error instanceof CameraError)) throw error;
-      if (question === this.question) this.host.say(error.message);
+      if (question === this.question)
+        this.host.say(plainly(error, "The camera can't be used: this browser can't look at its pictures."));
     } finally {
       if (question === this.question) this.asking = false;
     }
   }
 
-  private run(stream: MediaStream): void {
+  private run(part: typeof import("./camera/camera.js"), stream: MediaStream): void {
     const view = new CameraView(() => this.stop());
     const [width, height] = this.host.sizeM();
     try {
-      const camera = new Camera(stream, view.canvas, width, height, {
+      const camera = new part.Camera(stream, view.canvas, width, height, {
         onMotion: (motion) => this.send(motion),
         onEnded: (why) => this.stop(why),
         onSilent: (silent) => view.silent(silent),

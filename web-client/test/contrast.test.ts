@@ -2,7 +2,6 @@
 // them, 4.5 or more.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { LIGHTS } from "../src/shader/lights.js";
 
 type Colour = readonly number[];
 
@@ -74,23 +73,3 @@ for (const [scheme, variables] of Object.entries({ dark, light }))
       for (const name of ["--ink", "--quiet", "--accent", "--number", "--warn", "--bad"])
         expect(contrast(named(name), ground), `${name} on the ${where}`).toBeGreaterThanOrEqual(4.5);
   });
-
-test("what is written on the picture itself has contrast with what stands around the tank", () => {
-  const bright = variablesAfter('body:is([data-light="day"]');
-  const night = variablesAfter('body[data-light="night"]');
-  const shown = (colour: Colour) =>
-    [...colour.map((c) => 255 * (c / (1 + 0.22 * c)) ** (1 / 2.2)), 1].slice(0, 3) as Colour;
-  const grounds: Colour[] = [LIGHTS.day, LIGHTS.studio].flatMap(({ values }) => [
-    shown(values.roomGround),
-    shown(values.roomHorizon),
-    values.tableColour.map((c) => 255 * c),
-  ]);
-  for (const name of ["--over", "--over-quiet"]) {
-    for (const ground of grounds)
-      expect(contrast(colourOf(bright.get(name)), ground), `${name} on ${ground}`).toBeGreaterThanOrEqual(
-        4.5,
-      );
-    for (const ground of [BLACK, NIGHT])
-      expect(contrast(colourOf(night.get(name)), ground), `${name} on ${ground}`).toBeGreaterThanOrEqual(4.5);
-  }
-});

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { distanceOf, type Framing, framingOf, homeOf, withPane } from "../src/state/framing.js";
+import { distanceOf, type Framing, framingOf, homeOf, isHigh, withPane } from "../src/state/framing.js";
 
 const TANGENT = Math.tan((17 * Math.PI) / 180);
 const COVERS = { rightPx: 280, bottomPx: 68 };
 
 /** Of the free part of the canvas, which share a flat tank's front takes. */
 function filled(size: readonly number[], width: number, height: number): [number, number] {
-  const framing = framingOf(width, height, COVERS, true);
+  const framing = framingOf(width, height, COVERS, true, true);
   const front = distanceOf(size, framing, TANGENT, true) - 0.5 * (size[2] as number);
   const heightM = 2 * TANGENT * front; // that the canvas shows
   return [
@@ -26,39 +26,64 @@ test.each([
   expect(Math.min(across, up)).toBeGreaterThan(0);
 });
 
+test.each([
+  ["flat", [2, 1, 0.02], true],
+  ["tall", [1.5, 2.5, 1], false],
+])("a tank that is %s ends below the header and above the line over the bar", (_, size, flat) => {
+  const covers = { ...COVERS, headPx: 84, hintPx: 26 };
+  const framing = framingOf(1280, 800, covers, flat, isHigh(size, flat));
+  expect(framing.freeHeight).toBeCloseTo((800 - 84 - 68 - 26) / 800, 5);
+  expect(framing.upPx).toBeCloseTo(0.5 * (68 + 26 - 84), 5);
+  // One that is neither has room at its sides for what is written there.
+  expect(isHigh([2, 1, 1], false)).toBe(false);
+  expect(framingOf(1280, 800, covers, false, false)).toEqual(framingOf(1280, 800, COVERS, false, false));
+});
+
 test("a flat tank stands in the middle of what is free, seen from the front", () => {
-  expect(framingOf(1280, 800, COVERS, true)).toMatchObject({ leftPx: 140, upPx: 34 });
-  expect(framingOf(480, 270, COVERS, true)).toMatchObject({ leftPx: 0, upPx: 0 });
+  expect(framingOf(1280, 800, COVERS, true, true)).toMatchObject({ leftPx: 140, upPx: 34 });
+  expect(framingOf(480, 270, COVERS, true, true)).toMatchObject({ leftPx: 0, upPx: 0 });
   expect(homeOf(true)).toEqual([0, 0]);
 });
 
 test("beside what covers the left a tank stands in the middle of the rest, all of it, unless there is no room", () => {
   const covers = { leftPx: 346, ...COVERS };
   for (const flat of [false, true]) {
-    expect(framingOf(1180, 660, covers, flat)).toMatchObject({ leftPx: -33, freeWidth: (1180 - 626) / 660 });
-    expect(framingOf(800, 660, covers, flat)).toEqual(framingOf(800, 660, COVERS, flat));
+    expect(framingOf(1180, 660, covers, flat, flat)).toMatchObject({
+      leftPx: -33,
+      freeWidth: (1180 - 626) / 660,
+    });
+    expect(framingOf(800, 660, covers, flat, flat)).toEqual(framingOf(800, 660, COVERS, flat, flat));
   }
-  const [beside, alone] = [covers, COVERS].map((c) => framingOf(1180, 660, c, false));
+  const [beside, alone] = [covers, COVERS].map((c) => framingOf(1180, 660, c, false, false));
   const distances = [beside, alone].map((f) => distanceOf([2, 1, 1], f as Framing, TANGENT, false));
   expect(distances[0]).toBeGreaterThan(distances[1] as number);
 });
 
 test("on a phone a tank stands between the header and the sheet in which one measures, or beside the pane", () => {
   const phone = { rightPx: 0, bottomPx: 68 };
-  const tall = framingOf(390, 844, withPane(390, 844, phone), false);
+  const tall = framingOf(390, 844, withPane(390, 844, phone), false, false);
   const sheetPx = 134 + 0.4 * 844;
   expect(tall.upPx).toBeCloseTo(0.5 * (sheetPx - 112));
   expect(tall.freeHeight).toBeCloseTo((844 - sheetPx - 112) / 844);
-  expect(framingOf(844, 390, withPane(844, 390, phone), false)).toMatchObject({ leftPx: -182, upPx: 0 });
+  expect(framingOf(844, 390, withPane(844, 390, phone), false, false)).toMatchObject({
+    leftPx: -182,
+    upPx: 0,
+  });
   // A smaller one has a narrower pane.
-  expect(framingOf(568, 320, withPane(568, 320, phone), false).leftPx).toBeCloseTo(-0.5 * (64 + 0.45 * 568));
-  expect(withPane(1180, 660, COVERS)).toEqual({ leftPx: 346, ...COVERS });
+  expect(framingOf(568, 320, withPane(568, 320, phone), false, false).leftPx).toBeCloseTo(
+    -0.5 * (64 + 0.45 * 568),
+  );
+  expect(withPane(1180, 660, COVERS)).toEqual({ leftPx: 346, topPx: 0, ...COVERS });
+  // Below a lesson.
+  expect(
+    framingOf(1180, 660, withPane(1180, 660, { ...COVERS, lessonPx: 250 }), false, false).freeHeight,
+  ).toBeCloseTo((660 - 68 - 250) / 660);
 });
 
 test("a deep tank moves aside no farther than it has to, and its distance fits all of it from every side", () => {
-  expect(framingOf(1280, 800, COVERS, false)).toMatchObject({ leftPx: 96, upPx: 34 });
-  expect(framingOf(1000, 800, COVERS, false).leftPx).toBe(140);
-  const framing = framingOf(1280, 800, COVERS, false);
+  expect(framingOf(1280, 800, COVERS, false, false)).toMatchObject({ leftPx: 96, upPx: 34 });
+  expect(framingOf(1000, 800, COVERS, false, false).leftPx).toBe(140);
+  const framing = framingOf(1280, 800, COVERS, false, false);
   for (const size of [
     [4, 1, 1],
     [3, 0.5, 2],

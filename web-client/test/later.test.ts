@@ -30,3 +30,13 @@ test("events that nobody ever takes don't pile up without end", () => {
   attach(listener(log));
   expect(log).toHaveLength(1000);
 });
+
+test("of what says how things are only the newest of each kind is told, in the order of the newest", () => {
+  const log: unknown[][] = [];
+  const { events, attach } = later<Events>(["onNumber", "onPair"], true);
+  events.onNumber(1);
+  events.onPair("a", 2);
+  events.onNumber(3);
+  attach(listener(log));
+  expect(log).toEqual([["a", 2], [3]]);
+});

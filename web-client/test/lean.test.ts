@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { leanShaders, leanThree } from "../build/lean.js";
+import { leanPlot, leanShaders, leanThree } from "../build/lean.js";
 
 test("of shaders goes what their compiler doesn't read, of other code nothing", () => {
   const code = [
@@ -48,5 +48,22 @@ test("three.js keeps the shaders that the page's materials include", () => {
   for (const kept of ["meshbasic_vert", "map_fragment", "colorspace_pars_fragment", "common"])
     expect(lean).not.toContain(`#error ${kept} `);
   expect(lean).toContain("const DATA = new Uint16Array( 0 );");
+  for (const [gone, standin] of [
+    ["_getBlurMaterial(", "class PMREMGenerator {}"],
+    ["class WebGLCubeRenderTarget extends", "class WebGLCubeRenderTarget {}"],
+  ]) {
+    expect(whole).toContain(gone);
+    expect(lean).toContain(standin);
+  }
+  expect(lean).not.toContain("class WebGLCubeRenderTarget extends");
   expect(() => leanThree("const Chunks = {}")).toThrow("no table");
+});
+
+test("uPlot loads where the browser's language is none", () => {
+  const path = createRequire(import.meta.url)
+    .resolve("uplot")
+    .replace("uPlot.cjs.js", "uPlot.esm.js");
+  const lean = leanPlot(readFileSync(path, "utf8"));
+  expect(lean).not.toContain("nav.language");
+  expect(() => leanPlot("const numFormatter = null;")).toThrow("language");
 });

@@ -123,3 +123,17 @@ test("a page that was hidden for long measured nothing", () => {
   }
   expect(quality.tier).toBe("water");
 });
+
+test("where even cheaper water takes long the processor draws, whatever the browser calls it: spheres, and never points", () => {
+  const quality = new Quality();
+  quality.measure((tier) => (tier === "water" ? 662 : 549));
+  expect(quality.tier).toBe("spheres");
+  for (let t = 0; t < 200_000; t += 400) quality.tick(t); // 2.5 pictures a second
+  expect(quality.tier).toBe("spheres");
+  // A card that is a little too slow for it may get there yet, and may have to take points.
+  const card = new Quality();
+  card.measure(() => 30);
+  expect(card.tier).toBe("spheres");
+  for (let t = 0; t < 200_000; t += 400) card.tick(t);
+  expect(card.tier).toBe("points");
+});

@@ -20,7 +20,7 @@ const SCENE = {
 };
 
 const openScenes = async (page) => {
-  await page.getByRole("button", { name: "Scenes", exact: true }).click();
+  await page.getByRole("button", { name: "Own scenes", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Scenes of your own" });
   await dialog.waitFor();
   return dialog;

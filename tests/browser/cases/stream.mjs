@@ -1,5 +1,6 @@
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { assert, assertEqual, settled, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
 import { bare, cheap, look } from "../world.mjs";
@@ -9,6 +10,8 @@ export const SMALL_SMOKE = join(HERE, "scenes", "small-smoke.json");
 export const SMALL_DYE = join(HERE, "scenes", "small-dye.json");
 /** Of all that a server has sent when water is seen first, heads of answers and frames included, bytes. */
 const FIRST_VISIT_MAX = 300_000;
+/** Of the files alone that a first picture needs, by gzip. */
+const FIRST_LOAD_MAX = 250_000;
 /** 16 x 4 x 8 cells of water with 8 particles each. */
 const SMALL_POOL_PARTICLES = 4096;
 
@@ -31,6 +34,47 @@ test("the page connects and decodes every particle of a scene", { core: true }, 
     },
     "what the page knows",
   );
+});
+
+test("the first picture needs less than 250 kB of files, and the panel comes later", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const loads = [];
+  const page = await world.watch(server.url, {
+    prepare: async (blank) => {
+      blank.on("response", (response) => {
+        const size = response.body().then(
+          (body) => gzipSync(body).length,
+          () => 0,
+        );
+        loads.push({ url: response.url(), size });
+      });
+    },
+  });
+  await page.locator("#panel .lil-gui").first().waitFor({ state: "attached" });
+  // Of the page's own time: what was asked for before its first picture.
+  const early = await page.evaluate(() => {
+    const [{ startTime }] = performance.getEntriesByName("tarn first picture");
+    const entries = [
+      ...performance.getEntriesByType("resource"),
+      ...performance.getEntriesByType("navigation"),
+    ];
+    return entries.filter((entry) => entry.startTime < startTime).map(({ name }) => name);
+  });
+  const files = await Promise.all(
+    loads
+      .filter(({ url }) => early.includes(url) || /decode-worker|\.wasm/.test(url)) // a worker's are its own
+      .map(async ({ url, size }) => [new URL(url).pathname, await size]),
+  );
+  const bytes = files.reduce((sum, [, size]) => sum + size, 0);
+  const listed = `${bytes} bytes: ${files.map((file) => file.join(" ")).join(", ")}`;
+  for (const part of [".wasm", "/assets/main", "decode-worker"])
+    assert(
+      files.some(([path]) => path.includes(part)),
+      `no ${part}: ${listed}`,
+    );
+  assert(!files.some(([path]) => /panel|camera|headset/.test(path)), listed);
+  assert(bytes < FIRST_LOAD_MAX, listed);
+  console.log(`     ${listed}`);
 });
 
 /** Passes on what comes to a port of its own, and counts what a server sends until water is seen. */

@@ -1,7 +1,11 @@
 // Several people in a tank, links by role, and the start page with several tanks.
 import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
+import { freePort } from "../tank-server.mjs";
 import { cheap, look } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
+
+/** Of this machine, as others know it. */
+const ELSEWHERE = "tank.example";
 
 /** Puts the mouse over a point of the tank. */
 async function pointAt(page, at) {
@@ -313,8 +317,13 @@ test("an owner ends a tank after being asked, and everybody hears of it", async 
 });
 
 test("a display shows a code to scan and starts an idle tank afresh", async (world) => {
-  const server = await world.tank({ scene: SMALL_POOL });
-  const page = await world.watch(`${server.url}?session=main&display=1&idle=5`, {
+  const port = await freePort();
+  const there = `http://${ELSEWHERE}:${port}`; // where others come to
+  const server = await world.tank({ scene: SMALL_POOL, port, args: ["--origin", there] });
+  await world.useFlags(`--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1`);
+  // The browser ignores headers that count over TLS only, and says so.
+  world.expected.push(/Cross-Origin-(Opener|Embedder)-Policy/);
+  const page = await world.watch(`${there}/?session=main&display=1&idle=5`, {
     prepare: (blank) =>
       blank.route(/\/scenes?\/[^/]*\.json$/, async (route) => {
         await sleep(1500); // the code is there before
@@ -328,7 +337,15 @@ test("a display shows a code to scan and starts an idle tank afresh", async (wor
     async () => (await page.locator("#display strong").textContent()) === "A pond of its own",
     "the scene's title stands for the tank's name",
   );
-  await page.locator("#display").getByText("works on this machine only").waitFor();
+  await page.locator("#display").getByText("Scan to play").waitFor();
+  // Where there is no code that leads anywhere, or none is wanted, nothing is said of one.
+  for (const address of [`${there}/?session=main&display=1&code=0`, `${server.url}?session=main&display=1`]) {
+    const other = await world.watch(cheap(address));
+    await other.locator("#display strong").waitFor();
+    assertEqual(await other.locator("#display").textContent(), "Small pool", "all that a display says");
+    assertEqual(await other.locator("#display svg").count(), 0, "codes");
+    await other.close();
+  }
   const epoch = await page.evaluate(() => window.tarn.epoch);
   await until(
     async () => (await page.evaluate(() => window.tarn.epoch)) !== epoch,

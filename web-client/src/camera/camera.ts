@@ -2,6 +2,7 @@
 // browser can, a stream of pictures is handed over once; elsewhere each picture is, as a bitmap, when the worker has
 // done with the one before.
 
+import { PlainError } from "../net/plain.js";
 import { Pace } from "./camera-framing.js";
 import type { FromMotionWorker, ToMotionWorker } from "./camera-messages.js";
 import type { MotionCells } from "./motion-cells.js";
@@ -32,7 +33,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   AbortError: "The camera can't be used at the moment: another program may have it.",
 };
 
-export class CameraError extends Error {}
+export class CameraError extends PlainError {}
 
 export interface CameraEvents {
   onMotion(motion: MotionCells): void;
@@ -48,23 +49,15 @@ interface Processor {
 
 type ProcessorMaker = new (init: { track: MediaStreamTrack }) => Processor;
 
-/** Whether this browser may have a camera, and all that looking at its pictures takes. */
-export function canUseCamera(): boolean {
-  return (
-    navigator.mediaDevices?.getUserMedia !== undefined &&
-    "OffscreenCanvas" in window &&
-    "transferControlToOffscreen" in HTMLCanvasElement.prototype &&
-    ("MediaStreamTrackProcessor" in window || "requestVideoFrameCallback" in HTMLVideoElement.prototype)
-  );
-}
-
 /** Asks for a camera. @throws CameraError with a sentence for people */
 export async function askForCamera(): Promise<MediaStream> {
   try {
     return await navigator.mediaDevices.getUserMedia(WANTED);
   } catch (error) {
     const name = error instanceof DOMException ? error.name : "";
-    throw new CameraError(REFUSALS[name] ?? `The camera can't be used: ${(error as Error).message}.`);
+    throw new CameraError(
+      REFUSALS[name] ?? "The camera can't be used: the browser gives none, and doesn't say why.",
+    );
   }
 }
 
@@ -173,9 +166,13 @@ export class Camera {
     video.playsInline = true;
     video.srcObject = this.stream;
     const pace = new Pace(PER_SECOND_MAX);
-    const give = (nowMs: number, { captureTime }: VideoFrameCallbackMetadata): void => {
+    const next = (): void => {
+      if ("requestVideoFrameCallback" in video) video.requestVideoFrameCallback(give);
+      else window.setTimeout(() => give(performance.now(), {}), 1000 / PER_SECOND_MAX);
+    };
+    const give = (nowMs: number, { captureTime }: Partial<VideoFrameCallbackMetadata>): void => {
       if (this.ending.signal.aborted) return;
-      video.requestVideoFrameCallback(give);
+      next();
       const timeS = (captureTime ?? nowMs) / 1000;
       if (this.busy || !pace.takes(timeS)) return;
       const began = performance.now();
@@ -188,10 +185,10 @@ export class Camera {
       );
       this.givenMs = performance.now() - began;
     };
-    video.requestVideoFrameCallback(give);
+    next();
     await video
       .play()
-      .catch((error: Error) => this.end(`The camera's pictures can't be shown: ${error.message}.`));
+      .catch(() => this.end("The camera's pictures can't be shown: the browser plays no video here."));
   }
 
   private tell(message: ToMotionWorker, transfer: Transferable[]): void {

@@ -1,4 +1,5 @@
 // The small live view: the camera's picture, dark and as in a mirror, and over it what moves, coloured by where to.
+import { PlainError } from "../net/plain.js";
 import type { GreyPicture } from "./flow.js";
 import type { MotionFinder } from "./motion-finder.js";
 
@@ -20,7 +21,7 @@ export class MotionView {
     view.width = width;
     view.height = height;
     const context = view.getContext("2d");
-    if (context === null) throw new Error("the browser gives no canvas to draw on");
+    if (context === null) throw new PlainError("the browser gives no canvas to draw on");
     this.context = context;
     this.image = context.createImageData(width, height);
   }

@@ -1,6 +1,7 @@
 // The Web Worker that looks at the camera's pictures: small, grey and as in a mirror, then what moves in them, then the
 // bytes of a message. A picture ends here: nothing that goes back to the page can be seen.
 
+import { PlainError, plainly } from "../net/plain.js";
 import { aspectFor, cutFor, Pace } from "./camera-framing.js";
 import type { FromMotionWorker, ToMotionWorker } from "./camera-messages.js";
 import type { GreyPicture } from "./flow.js";
@@ -33,7 +34,7 @@ class Watcher {
 
   constructor(view: OffscreenCanvas) {
     const small = new OffscreenCanvas(WIDTH, HEIGHT).getContext("2d", { willReadFrequently: true });
-    if (small === null) throw new Error("the browser gives no canvas to read from");
+    if (small === null) throw new PlainError("the browser gives no canvas to read from");
     this.small = small;
     this.view = new MotionView(view, WIDTH, HEIGHT);
   }
@@ -114,5 +115,5 @@ async function readAll(taker: Watcher, pictures: ReadableStream<VideoFrame>): Pr
 }
 
 function fail(error: unknown): void {
-  port.postMessage({ kind: "failed", why: error instanceof Error ? error.message : String(error) }, []);
+  port.postMessage({ kind: "failed", why: plainly(error, "the part that looks for motion has failed") }, []);
 }

@@ -1,7 +1,7 @@
 // The Web Worker that turns frames into arrays ready for the GPU, so that decoding never costs the display a frame.
 import { byteHash } from "./byte-hash.js";
 import { copyFrame, lightFrame } from "./fill-slot.js";
-import { FrameCodec } from "./frame-codec.js";
+import { FrameCodec, FrameError } from "./frame-codec.js";
 import { LightVolume } from "./light-volume.js";
 import type { Obstacle } from "./obstacles.js";
 import { SecondaryParticles } from "./secondary-particles.js";
@@ -11,6 +11,11 @@ const port = self as unknown as {
   postMessage(message: FromWorker, transfer: Transferable[]): void;
   onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
 };
+
+/** What is behind it is an engine's own error, in its own words. */
+const NO_WASM =
+  "this browser can't run the decoder, which needs WebAssembly with SIMD: Chrome and Edge from 91, Firefox from 89 and " +
+  "Safari from 16.4 have it, unless it is switched off, as Apple's Lockdown Mode does";
 
 type FrameMessage = Extract<ToWorker, { kind: "frame" }>;
 
@@ -28,7 +33,7 @@ port.onmessage = (event) => {
         codec = created;
         port.postMessage({ kind: "ready" }, []);
       },
-      (error: unknown) => port.postMessage({ kind: "failed", why: String(error) }, []),
+      (error: unknown) => port.postMessage({ kind: "failed", why: told(error, NO_WASM) }, []),
     );
     return;
   }
@@ -38,13 +43,19 @@ port.onmessage = (event) => {
     return;
   }
   try {
-    if (codec === null) throw new Error("the frame codec is not ready");
+    if (codec === null) throw new FrameError("the frame codec is not ready");
     decode(codec, message);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = told(error, "the decoder has failed");
     port.postMessage({ kind: "refused", slot: message.slot, why }, [message.slot]);
   }
 };
+
+function told(error: unknown, otherwise: string): string {
+  if (error instanceof FrameError) return error.message;
+  console.debug(error);
+  return otherwise;
+}
 
 function decode(c: FrameCodec, message: FrameMessage): void {
   const { bytes, slot: offered, viewerId, hash, curl, secondaryRoom, slice, sliceAxis, plane } = message;

@@ -1,4 +1,4 @@
-// Keys: P pause, S step, < slower, > faster, R reset, H help, F full screen, M measurements, 0 probes, I the flow, V view, 1 to 9 tools, space pours while it is
+// Keys: P pause, S step, < slower, > faster, R reset, H help, F full screen, M performance, 0 measure, I flow, V view, 1 to 9 tools, space pours while it is
 // held, arrows turn, + and - zoom, [ and ] size the tool. They act wherever the focus is, but in what is written or chosen in
 // and in a dialog; the space bar and Enter press a button that has the focus.
 

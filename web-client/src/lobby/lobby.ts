@@ -1,3 +1,5 @@
+import { bare, beside, fetchBeside, here } from "../net/here.js";
+import { FAILED, plainly } from "../net/plain.js";
 import "./lobby.css";
 // The start page: the tanks that run, each with a live thumbnail, and the scenes that a new one can be made from.
 import wasmUrl from "../codec/codec.wasm?url";
@@ -10,7 +12,7 @@ import { NAME_BYTES_MAX } from "../tables/protocol-tables.js";
 import { Glimpse, type GlimpseEnvironment } from "./glimpse.js";
 import { MadeHere } from "./made-here.js";
 import { pictureOf } from "./scene-pictures.js";
-import { listSessions, makeSession, type SessionInfo, type SessionList } from "./sessions.js";
+import { listSessions, makeSession, type SessionInfo, type SessionList, withKey } from "./sessions.js";
 
 const LIST_EVERY_MS = 4000;
 /** Thumbnails that live at once. */
@@ -27,9 +29,6 @@ interface Card {
   visible: boolean;
   glimpse: Glimpse | null;
 }
-
-const inPage = (path: string, init?: RequestInit): Promise<Response> =>
-  fetch(new URL(path, document.baseURI), init);
 
 export function openLobby(): void {
   document.body.classList.add("lobby");
@@ -54,9 +53,9 @@ class Lobby {
   private readonly watcher = new IntersectionObserver((entries) => this.seen(entries));
   private environment: GlimpseEnvironment | null = null;
   private scenesShown = "";
-  private readonly key = keyIn(new URL(window.location.href));
+  private readonly key = keyIn(new URL(here()));
   private readonly made = new MadeHere(() => window.sessionStorage);
-  private readonly texts = new SceneTexts((path) => inPage(`scenes/${path}`));
+  private readonly texts = new SceneTexts((path) => fetchBeside(`scenes/${path}`));
 
   constructor(page: HTMLElement) {
     this.list.className = "cards";
@@ -75,11 +74,11 @@ class Lobby {
       if (!document.hidden) void this.refresh();
       this.chooseGlimpses();
     });
-    fetch(wasmUrl)
+    fetch(bare(wasmUrl))
       .then((response) => response.arrayBuffer())
       .then((wasm) => {
         this.environment = {
-          socketUrl: socketUrlBeside(document.baseURI),
+          socketUrl: socketUrlBeside(beside("./")),
           decoder: () => new DecodeWorker(),
           wasm,
         };
@@ -106,13 +105,25 @@ class Lobby {
 
   private async refresh(): Promise<void> {
     try {
-      const found = await listSessions(inPage, this.key);
-      await this.texts.read(found.sessions.map(({ scene }) => scene));
+      const found = await listSessions(fetchBeside, this.key);
+      await this.readTitles(found);
       this.show(found);
       this.say("");
     } catch (error) {
-      this.say((error as Error).message);
+      this.say(plainly(error, FAILED));
     }
+  }
+
+  /** What was uploaded to a tank lies with it, and not with the scenes that all tanks can be made from. */
+  private async readTitles({ sessions, scenes }: SessionList): Promise<void> {
+    const shared = sessions.filter(({ scene }) => scenes.includes(scene));
+    const own = sessions.filter(({ scene }) => !scenes.includes(scene));
+    const readOwn = ({ session, scene }: SessionInfo): Promise<void> => {
+      const headers = withKey(this.made.keyOf(session) || this.key);
+      const folder = `sessions/${encodeURIComponent(session)}/scene/`;
+      return this.texts.read([scene], (path) => fetchBeside(folder + path, { headers }));
+    };
+    await Promise.all([this.texts.read(shared.map(({ scene }) => scene)), ...own.map(readOwn)]);
   }
 
   private say(text: string): void {
@@ -139,7 +150,7 @@ class Lobby {
   private add(session: string): Card {
     const item = document.createElement("li");
     const link = document.createElement("a");
-    link.href = linkTo(new URL("./", document.baseURI).href, session, this.made.keyOf(session));
+    link.href = linkTo(beside("./"), session, this.made.keyOf(session));
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = PICTURE;
     canvas.setAttribute("aria-hidden", "true");
@@ -226,12 +237,12 @@ class Lobby {
     this.refusal.textContent = "";
     try {
       const title = clipName(this.name.value);
-      const { session, ownKey } = await makeSession(inPage, scene, title, this.key);
+      const { session, ownKey } = await makeSession(fetchBeside, scene, title, this.key);
       this.made.add(session, ownKey);
       const { link } = this.showMade(session, title || this.texts.of(scene).title);
       window.location.assign(link.href);
     } catch (error) {
-      this.refusal.textContent = (error as Error).message;
+      this.refusal.textContent = plainly(error, FAILED);
       this.refusal.scrollIntoView({ block: "nearest" });
       button.disabled = false;
     }

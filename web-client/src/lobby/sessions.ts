@@ -1,4 +1,5 @@
 // The server's tanks over HTTP: what there is, and making a new one. What comes is read defensively.
+import { PlainError } from "../net/plain.js";
 
 export interface SessionInfo {
   session: string;
@@ -29,7 +30,7 @@ export interface MadeSession {
 const SESSIONS_MAX = 512;
 
 /** Text for people says why it failed. */
-export class SessionsError extends Error {}
+export class SessionsError extends PlainError {}
 
 export type Fetch = (path: string, init?: RequestInit) => Promise<Response>;
 

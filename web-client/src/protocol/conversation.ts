@@ -1,6 +1,8 @@
 // The conversation with a server over a link: hello, join, then frames and messages both ways. Numbers the inputs,
 // keeps the round trip measured, and tells a failure that passes from one that doesn't.
+
 import type { Link } from "../net/link.js";
+import { plainly } from "../net/plain.js";
 import { CLOSE_BASE, CLOSING_ERRORS, COORDINATE_M_MAX, ERROR, VERSION } from "../tables/protocol-tables.js";
 import type { ControllerInput, HandInput } from "./headset-inputs.js";
 import {
@@ -82,6 +84,9 @@ export class Conversation {
   /** Of the newest input or control sent. */
   sequence = 0;
 
+  /** What is told while no connection comes about. */
+  noAnswer = NO_ANSWER;
+
   private link: Link | null = null;
   private pingId = 0;
   private viewerId = 0;
@@ -123,7 +128,8 @@ export class Conversation {
     try {
       message = readMessage(bytes);
     } catch (error) {
-      this.events.onProblem(`The server sent a message that can't be read: ${(error as Error).message}.`);
+      const why = plainly(error, "its bytes say nothing");
+      this.events.onProblem(`The server sent a message that can't be read: ${why}.`);
       return;
     }
     if (message !== null) this.hear(message);
@@ -147,7 +153,7 @@ export class Conversation {
     this.opened = false;
     if (end !== undefined) this.end(end, text);
     else if (!opened)
-      this.events.onLost(refused === ERROR.shutdown ? "The server has shut down" : NO_ANSWER, retryMs);
+      this.events.onLost(refused === ERROR.shutdown ? "The server has shut down" : this.noAnswer, retryMs);
     else if (refused === ERROR.shutdown) this.events.onLost("The server is shutting down", retryMs);
     else this.events.onLost(text || "The connection was lost", retryMs);
   }

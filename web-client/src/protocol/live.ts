@@ -1,13 +1,16 @@
 // A conversation over a socket that comes back, put together.
 import { Backoff } from "../net/backoff.js";
+import { bare } from "../net/here.js";
 import { Link, type SocketLike } from "../net/link.js";
 import { SUBPROTOCOL } from "../tables/protocol-tables.js";
-import { Conversation, type ConversationEvents, OWN_VERSIONS } from "./conversation.js";
+import { Conversation, type ConversationEvents, NO_ANSWER, OWN_VERSIONS } from "./conversation.js";
 
 export interface LiveOptions {
   socketUrl: string;
   session: string;
   viewer: string;
+  /** Finds out in the course of things why no connection comes about, in a sentence; absent: nobody asks. */
+  explain?: () => Promise<string>;
 }
 
 export interface Live {
@@ -29,10 +32,25 @@ export function createLive(options: LiveOptions, events: ConversationEvents): Li
     setTimer: (callback: () => void, delayMs: number) => window.setTimeout(callback, delayMs),
     clearTimer: (id: number) => window.clearTimeout(id),
   };
+  // Only the first connection is explained: where one came about, nothing on the way is against it.
+  let explain = options.explain;
+  let isAsking = false;
   const link = new Link(environment, new Backoff(), {
-    onOpen: () => conversation.linkOpened(),
+    onOpen: () => {
+      explain = undefined;
+      conversation.noAnswer = NO_ANSWER;
+      conversation.linkOpened();
+    },
     onBinary: (bytes) => conversation.linkBinary(bytes),
-    onDown: (code, reason, retryMs) => conversation.linkDown(code, reason, retryMs),
+    onDown: (code, reason, retryMs) => {
+      conversation.linkDown(code, reason, retryMs);
+      if (explain === undefined || isAsking) return;
+      isAsking = true;
+      void explain().then((why) => {
+        isAsking = false;
+        if (explain !== undefined) conversation.noAnswer = why;
+      });
+    },
   });
   conversation.attach(link);
   return { conversation, link };
@@ -40,11 +58,48 @@ export function createLive(options: LiveOptions, events: ConversationEvents): Li
 
 /** The socket beside an address, whatever path it is served under. */
 export function socketUrlBeside(address: string): string {
-  const url = new URL("ws", address);
+  const url = new URL("ws", bare(address));
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   url.search = "";
   url.hash = "";
   return url.href;
+}
+
+/** Longer than this nobody is asked, ms. */
+const EXPLAIN_MS = 8000;
+
+/**
+ * Why no WebSocket comes about, which browsers keep to themselves: from what the socket's own address answers to a plain
+ * request. A server answers it with 426; anything else comes from what stands before it.
+ */
+export async function explainSilence(
+  fetch: (address: string, init: RequestInit) => Promise<Response>,
+  socketUrl: string,
+): Promise<string> {
+  const leaving = new AbortController();
+  const timer = setTimeout(() => leaving.abort(), EXPLAIN_MS);
+  // Without the browser's own passwords, as the WebSockets of some browsers are.
+  const init: RequestInit = { credentials: "omit", cache: "no-store", signal: leaving.signal };
+  const status = await fetch(socketUrl.replace(/^ws/, "http"), init).then(
+    (response) => response.status,
+    () => 0,
+  );
+  clearTimeout(timer);
+  if (status === 0) return NO_ANSWER;
+  if (status === 401 || status === 407)
+    return (
+      "This server is behind a password, which this browser doesn't send when it opens a WebSocket: Safari never " +
+      "does. The proxy before the server can let the path /ws in without it"
+    );
+  if (status === 426)
+    return (
+      "The server is there, but a proxy before it lets no WebSocket through: it has to pass the fields Upgrade and " +
+      "Connection on, over HTTP/1.1, as Tarn's deploy/README.md shows"
+    );
+  return (
+    `A proxy answers in the server's place (status ${status}): it has to pass the path /ws on to the server, with the ` +
+    "fields Upgrade and Connection, as Tarn's deploy/README.md shows"
+  );
 }
 
 /** The field of a message that a refusal is about: people know nothing of it. */

@@ -2,7 +2,9 @@
 //
 // What comes from the server is read defensively: a message that lacks something is refused as a whole, unknown kinds
 // and unknown fields are ignored.
+
 import { decode, Encoder } from "@msgpack/msgpack";
+import { PlainError } from "../net/plain.js";
 import {
   type ACTIONS,
   ADDED_MAX,
@@ -433,7 +435,7 @@ export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
   }
 }
 
-export class MessageError extends Error {}
+export class MessageError extends PlainError {}
 
 type Fields = Record<string, unknown>;
 

@@ -10,7 +10,7 @@ import { Room } from "../shader/room.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Drawing } from "../state/drawing.js";
 import type { FrameStream } from "../state/frame-stream.js";
-import { type Covers, distanceOf, framingOf, MARGIN, withPane } from "../state/framing.js";
+import { type Covers, distanceOf, framingOf, isHigh, MARGIN, withPane } from "../state/framing.js";
 import type { Orbit } from "../state/orbit.js";
 import { isWater, SECONDARY_ROOM, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
@@ -93,6 +93,8 @@ export class Stage {
   private part: WallPart | null = null;
   /** Somebody measures. */
   private hasPane = false;
+  /** As it was framed last. */
+  private topPx = 0;
   /** Nothing but a flat tank is to be shown. */
   private wantsAlone = false;
   private isWorn = false;
@@ -226,10 +228,13 @@ export class Stage {
     this.frame();
   }
 
-  /** Whether the pane in which one measures is there: the tank is seen beside it. For each picture. */
+  /** Whether the pane in which one measures is there: the tank is seen beside it, and below the header. For each picture. */
   standBeside(pane: boolean): void {
-    if (pane === this.hasPane) return;
+    const { headPx = 0, lessonPx = 0 } = this.covers;
+    const topPx = pane ? headPx + lessonPx : headPx;
+    if (pane === this.hasPane && topPx === this.topPx) return;
     this.hasPane = pane;
+    this.topPx = topPx;
     this.frame();
   }
 
@@ -251,7 +256,7 @@ export class Stage {
   private frame(): void {
     const { width, height } = this;
     const covers = this.hasPane ? withPane(width, height, this.covers) : this.covers;
-    const framing = framingOf(width, height, covers, this.flat);
+    const framing = framingOf(width, height, covers, this.flat, isHigh(this.sizeM, this.flat));
     this.wholeM = distanceOf(this.sizeM, framing, FOV_TANGENT, this.flat, this.alone ? 0 : MARGIN);
     this.box.group.visible = !this.alone;
     this.surround();

@@ -12,6 +12,11 @@ const BY_MODEL: ReadonlyMap<string, readonly Drawing[]> = new Map([
 /** What of a model alone makes sense. */
 const OWN: readonly Drawing[] = ["arrows"];
 
+/** What a model's tank is full of, or has in it, for people. */
+export function wordOf(model: string): string {
+  return model === "smoke" ? "smoke" : model === "vortons" ? "dye" : "water";
+}
+
 /** What there is to choose from: as the model says first. */
 export function drawingsOf(model: string): readonly Drawing[] {
   return BY_MODEL.get(model) ?? ["water"];

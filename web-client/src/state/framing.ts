@@ -10,6 +10,11 @@ export interface Covers {
   topPx?: number;
   rightPx: number;
   bottomPx: number;
+  /** What is written at the top, and over what covers the bottom: a tank that would reach so far leaves room for it. */
+  headPx?: number;
+  hintPx?: number;
+  /** Where a lesson ends that stands beside the pane in which one measures; 0: none does. */
+  lessonPx?: number;
 }
 
 /** A window of a phone, however it is held: its panel is folded until somebody opens it. */
@@ -47,6 +52,14 @@ export function homeOf(flat: boolean): Home {
   return flat ? FRONT : HOME;
 }
 
+/** Beyond this, in widths of its wider side, a tank is so high that it reaches from the top to the bottom. */
+const TALL = 1.2;
+
+/** Whether a tank comes near to the top of what is free. */
+export function isHigh([x, y, z]: readonly number[], flat: boolean): boolean {
+  return flat || (y as number) > TALL * Math.max(x as number, z as number);
+}
+
 export interface Framing {
   /** Of the canvas without what is covered, in heights of the canvas. */
   freeWidth: number;
@@ -56,12 +69,19 @@ export interface Framing {
   upPx: number;
 }
 
-/** @param width, height  of the canvas, CSS pixels */
-export function framingOf(width: number, height: number, covers: Covers, flat: boolean): Framing {
+/** @param width, height  of the canvas, CSS pixels @param high  isHigh, of the tank */
+export function framingOf(
+  width: number,
+  height: number,
+  covers: Covers,
+  flat: boolean,
+  high: boolean,
+): Framing {
   const right = width > WIDE_PX ? covers.rightPx : 0;
-  const isHigh = height > HIGH_PX;
-  const bottom = isHigh ? covers.bottomPx : 0;
-  const top = isHigh ? (covers.topPx ?? 0) : 0;
+  const isRoomy = height > HIGH_PX;
+  const { topPx = 0, headPx = 0, hintPx = 0 } = covers;
+  const bottom = isRoomy ? covers.bottomPx + (high ? hintPx : 0) : 0;
+  const top = isRoomy ? Math.max(topPx, high ? headPx : 0) : 0;
   const covered = covers.leftPx ?? 0;
   const left = width - right - covered >= FREE_PX ? covered : 0;
   // The tank moves out of the way of what covers it, and farther off where that isn't enough.
@@ -78,7 +98,7 @@ export function framingOf(width: number, height: number, covers: Covers, flat: b
 export function withPane(width: number, height: number, covers: Covers): Covers {
   if (height <= HIGH_PX)
     return { ...covers, leftPx: RAIL_PX + Math.min(LOW_PANE_PX, LOW_PANE_SHARE * width) };
-  if (width > WIDE_PX) return { ...covers, leftPx: PANE_PX };
+  if (width > WIDE_PX) return { ...covers, leftPx: PANE_PX, topPx: covers.lessonPx ?? 0 };
   const bar = width > TWO_ROWS_WIDTH_PX ? BAR_PX : TWO_ROWS_PX;
   return { ...covers, topPx: HEADER_PX, bottomPx: bar + SHEET_SHARE * height };
 }

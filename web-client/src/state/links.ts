@@ -1,5 +1,6 @@
 // Links to a tank: the page's own address with a session and, for what guests may not do, a key. The key is behind the
 // '#', which browsers keep to themselves: servers and proxies on the way log what is before it.
+import { bare } from "../net/here.js";
 import type { Joined, Role } from "../protocol/messages.js";
 import { PASS_BYTES_MAX } from "../tables/protocol-tables.js";
 
@@ -9,7 +10,7 @@ import { PASS_BYTES_MAX } from "../tables/protocol-tables.js";
  * @param momentS  of the tank's time, to which owners are led; null: none
  */
 export function linkTo(here: string, session: string, key: string, momentS: number | null = null): string {
-  const url = new URL(here);
+  const url = new URL(bare(here));
   url.search = "";
   url.hash = "";
   url.searchParams.set("session", session);
@@ -28,7 +29,7 @@ export function momentIn(address: URL): number | null {
 
 /** The start page, where an owner's key lets make more tanks. @param base  its address, without a query */
 export function startPage(base: string, ownKey: string): string {
-  const url = new URL(base);
+  const url = new URL(bare(base));
   if (ownKey !== "") url.hash = new URLSearchParams({ key: ownKey }).toString();
   return url.href;
 }

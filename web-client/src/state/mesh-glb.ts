@@ -1,5 +1,6 @@
 // Triangles from binary glTF 2.0: those of a scene's nodes where they stand, and nothing of how they look. What the
 // server takes of such a file (server/common/mesh_glb.c), which has checked it before it simulates it.
+import { PlainError } from "../net/plain.js";
 import type { Triangles } from "./mesh-surface.js";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -38,21 +39,21 @@ export function readGlb(bytes: Uint8Array): Triangles {
   const { json, bin } = readChunks(bytes);
   const file = new GlbFile(json, bin);
   const { positions, indices } = file.read();
-  if (indices.length === 0) throw new Error("it has no triangles");
-  if (!positions.every(Number.isFinite)) throw new Error("a corner isn't three numbers");
+  if (indices.length === 0) throw new PlainError("it has no triangles");
+  if (!positions.every(Number.isFinite)) throw new PlainError("a corner isn't three numbers");
   return { positions: new Float32Array(positions), indices: new Uint32Array(indices) };
 }
 
 function readChunks(bytes: Uint8Array): { json: Json; bin: DataView } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.byteLength < 20 || view.getUint32(0, true) !== MAGIC || view.getUint32(4, true) !== 2)
-    throw new Error("it is no binary glTF 2.0");
+    throw new PlainError("it is no binary glTF 2.0");
   let json: unknown = null;
   let bin: DataView = new DataView(new ArrayBuffer(0));
   for (let at = 12; at + 8 <= view.byteLength; ) {
     const length = view.getUint32(at, true);
     const kind = view.getUint32(at + 4, true);
-    if (length > view.byteLength - at - 8) throw new Error("it ends early");
+    if (length > view.byteLength - at - 8) throw new PlainError("it ends early");
     const chunk = bytes.subarray(at + 8, at + 8 + length);
     if (kind === JSON_CHUNK) json = JSON.parse(new TextDecoder().decode(chunk));
     if (kind === BIN_CHUNK) bin = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -76,7 +77,7 @@ class GlbFile {
   read(): Mesh {
     const { json, nodes } = this;
     const required = list(json.extensionsRequired).find((name) => !READ.test(String(name)));
-    if (required !== undefined) throw new Error(`it needs ${String(required)}, which isn't known here`);
+    if (required !== undefined) throw new PlainError(`it needs ${String(required)}, which isn't known here`);
     const scene = list(json.scenes)[Number(json.scene ?? 0)];
     const children = new Set(nodes.flatMap((node) => list(object(node).children)));
     const roots =
@@ -86,15 +87,15 @@ class GlbFile {
   }
 
   private addNode(number: number, outer: Place, depth: number): void {
-    if (depth > DEEP_MAX) throw new Error("its nodes are too many in each other");
-    if (this.seen.has(number)) throw new Error("a node is there twice");
+    if (depth > DEEP_MAX) throw new PlainError("its nodes are too many in each other");
+    if (this.seen.has(number)) throw new PlainError("a node is there twice");
     this.seen.add(number);
     const node = object(this.nodes[number]);
     const extensions = object(node.extensions ?? {});
     if (object(extensions.KHR_node_visibility ?? {}).visible === false) return;
     const place = within(outer, placeOf(node));
     if (node.mesh !== undefined) {
-      if (node.skin !== undefined) throw new Error("bones bend its mesh");
+      if (node.skin !== undefined) throw new PlainError("bones bend its mesh");
       const mesh = object(list(this.json.meshes)[Number(node.mesh)]);
       const many = extensions.EXT_mesh_gpu_instancing;
       for (const at of many === undefined ? [place] : this.instancesOf(object(many), place))
@@ -121,7 +122,7 @@ class GlbFile {
   private addPrimitive(primitive: Json, place: Place): void {
     const { positions, indices } = this.mesh;
     const mode = Number(primitive.mode ?? 4);
-    if (mode !== 4 && mode !== 5 && mode !== 6) throw new Error("it has something else than triangles");
+    if (mode !== 4 && mode !== 5 && mode !== 6) throw new PlainError("it has something else than triangles");
     const points = this.items(object(primitive.attributes).POSITION, 3);
     const corners = primitive.indices === undefined ? null : this.items(primitive.indices, 1);
     const first = positions.length / 3;
@@ -146,7 +147,8 @@ class GlbFile {
       for (let c = 0; c < 3; c++) {
         const number = at(triangle, isMirrored ? 2 - c : c);
         const index = corners === null ? number : at(corners.item(number), 0);
-        if (index >= points.count) throw new Error(`a triangle names corner ${index} of ${points.count}`);
+        if (index >= points.count)
+          throw new PlainError(`a triangle names corner ${index} of ${points.count}`);
         indices.push(first + index);
       }
     }
@@ -162,7 +164,7 @@ class GlbFile {
     const start = Number(view.byteOffset ?? 0) + Number(accessor.byteOffset ?? 0);
     const count = Number(accessor.count);
     const { bin } = this;
-    if (accessor.sparse !== undefined) throw new Error("it has sparse values");
+    if (accessor.sparse !== undefined) throw new PlainError("it has sparse values");
     if (
       !(
         Number.isInteger(count) &&
@@ -174,9 +176,9 @@ class GlbFile {
         start + stride * (count - 1) + components * size <= bin.byteLength
       )
     )
-      throw new Error("it ends early");
+      throw new PlainError("it ends early");
     if (components === 1 ? ![5121, 5123, 5125].includes(type) : type === 5125 || !(type in TYPES))
-      throw new Error("its numbers are of an unknown type");
+      throw new PlainError("its numbers are of an unknown type");
     const share = accessor.normalized === true ? one : 1;
     const item = (i: number): number[] =>
       Array.from({ length: components }, (_, c) => {
@@ -246,7 +248,7 @@ function numbers(value: unknown, otherwise: number[]): number[] {
 }
 
 function object(value: unknown): Json {
-  if (typeof value !== "object" || value === null) throw new Error("something in it is missing");
+  if (typeof value !== "object" || value === null) throw new PlainError("something in it is missing");
   return value as Json;
 }
 

@@ -1,5 +1,6 @@
 // Triangles from PLY, as text and as bytes in either order: what the server takes of such a file
 // (server/common/mesh_ply.c), which has checked it before it simulates it.
+import { PlainError } from "../net/plain.js";
 import { addPolygon, type Triangles } from "./mesh-surface.js";
 import { withoutMark } from "./solid-files.js";
 
@@ -59,7 +60,7 @@ export function readPly(whole: Uint8Array): Triangles {
   const number = (type: string): number => {
     if (take !== null) return take();
     const size = BYTES[type] as number;
-    if (at + size > view.byteLength) throw new Error("it ends early");
+    if (at + size > view.byteLength) throw new PlainError("it ends early");
     at += size;
     return valueAt(view, at - size, type, little);
   };
@@ -68,12 +69,12 @@ export function readPly(whole: Uint8Array): Triangles {
   for (const element of head.elements) {
     const axes = ["x", "y", "z"].map((axis) => element.properties.findIndex(({ name }) => name === axis));
     if (element.name === "vertex" && axes.some((axis) => axis < 0))
-      throw new Error("a vertex has no x, y or z");
+      throw new PlainError("a vertex has no x, y or z");
     for (let i = 0; i < element.count; i++) {
       const values = element.properties.map((property) => {
         if (property.countType === "") return number(property.type);
         const count = number(property.countType);
-        if (!(Number.isInteger(count) && count >= 0)) throw new Error("a list has no length");
+        if (!(Number.isInteger(count) && count >= 0)) throw new PlainError("a list has no length");
         const isFace = element.name === "face" && /^vertex_ind(ices|ex)$/.test(property.name);
         const items: number[] = [];
         for (let k = 0; k < count; k++) items.push(number(property.type));
@@ -84,12 +85,12 @@ export function readPly(whole: Uint8Array): Triangles {
     }
   }
   const count = positions.length / 3;
-  if (!polygons.some((corners) => corners.length > 2)) throw new Error("it has no faces");
-  if (!positions.every(Number.isFinite)) throw new Error("a corner isn't three numbers");
+  if (!polygons.some((corners) => corners.length > 2)) throw new PlainError("it has no faces");
+  if (!positions.every(Number.isFinite)) throw new PlainError("a corner isn't three numbers");
   const indices: number[] = [];
   for (const corners of polygons) {
     const beyond = corners.find((corner) => !(Number.isInteger(corner) && corner >= 0 && corner < count));
-    if (beyond !== undefined) throw new Error(`a face names corner ${beyond} of ${count}`);
+    if (beyond !== undefined) throw new PlainError(`a face names corner ${beyond} of ${count}`);
     addPolygon(indices, positions, corners);
   }
   return { positions: new Float32Array(positions), indices: new Uint32Array(indices) };
@@ -98,7 +99,7 @@ export function readPly(whole: Uint8Array): Triangles {
 function readHead(bytes: Uint8Array): Head {
   const text = new TextDecoder("latin1").decode(bytes.subarray(0, HEAD_BYTES_MAX));
   const end = /(^|[\r\n])end_header(\r\n|\n|\r|$)/.exec(text);
-  if (!/^ply[\r\n]/.test(text) || end === null) throw new Error("it is no PLY file");
+  if (!/^ply[\r\n]/.test(text) || end === null) throw new PlainError("it is no PLY file");
   const head: Head = { form: "", elements: [], end: end.index + end[0].length };
   for (const line of text.slice(0, end.index).split(/[\r\n]+/)) {
     const words = line.trim().split(/\s+/);
@@ -113,7 +114,7 @@ function readHead(bytes: Uint8Array): Head {
       Number.isInteger(count) && count >= 0 && (count === 0 || properties.length > 0),
   );
   if (!sound || !["ascii", "binary_little_endian", "binary_big_endian"].includes(head.form))
-    throw new Error("its head can't be understood");
+    throw new PlainError("its head can't be understood");
   return head;
 }
 
@@ -125,7 +126,7 @@ function readProperty(words: string[]): Property {
 
 function typeOf(word = ""): string {
   const type = Object.hasOwn(SAME, word) ? (SAME[word] as string) : word;
-  if (!Object.hasOwn(BYTES, type)) throw new Error(`it has values of an unknown type, ${word}`);
+  if (!Object.hasOwn(BYTES, type)) throw new PlainError(`it has values of an unknown type, ${word}`);
   return type;
 }
 
@@ -135,7 +136,7 @@ function takeWords(bytes: Uint8Array, start: number): Take {
   let at = 0;
   return () => {
     const word = words[at++];
-    if (word === undefined) throw new Error("it ends early");
+    if (word === undefined) throw new PlainError("it ends early");
     return Number(word);
   };
 }

@@ -26,6 +26,8 @@ export const QUALITIES: Readonly<Record<string, Tier>> = {
 
 /** A picture of the measurement may take so long, milliseconds: there is more to do between two pictures. */
 const MEASURED_MS = 9;
+/** No graphics card needs so long for water of the cheaper kind: the processor does its work, whatever the browser calls it. */
+const BY_PROCESSOR_MS = 120;
 /** Below this it gets cheaper, above that it may get finer, pictures per second. */
 const SLOW = 38;
 const QUICK = 55;
@@ -54,8 +56,8 @@ export interface QualityOptions {
 export class Quality {
   tier: Tier = "spheres";
   private detail = new Detail();
-  private readonly cheapest: number;
-  private readonly finest: number;
+  private cheapest: number;
+  private finest: number;
   private readonly fullDetail: boolean;
   private pinned: Tier | null;
   private isMeasured = false;
@@ -116,7 +118,15 @@ export class Quality {
   measure(costMs: (tier: Tier) => number): void {
     const from = this.isDoubted ? TIERS.indexOf(this.tier) : this.finest;
     let chosen = from;
-    while (chosen > SPHERES && costMs(TIERS[chosen] as Tier) > MEASURED_MS) chosen--;
+    let cost = 0;
+    while (chosen > SPHERES) {
+      cost = costMs(TIERS[chosen] as Tier);
+      if (cost <= MEASURED_MS) break;
+      chosen--;
+    }
+    // Points aren't cheaper there, and water is out of reach.
+    if (chosen === SPHERES && cost > BY_PROCESSOR_MS)
+      this.finest = this.cheapest = Math.max(SPHERES, this.cheapest);
     if (this.isDoubted) this.doubt = chosen === from ? Math.min(PATIENCE_MAX, 2 * this.doubt) : SLOW_WINDOWS;
     if (chosen < from) this.regret();
     this.isMeasured = true;

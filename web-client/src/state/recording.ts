@@ -1,6 +1,7 @@
 // Recordings of what a viewer received: protocol/RECORDING.md. Writes them from frames as they come, and reads them
 // whatever is in the file: what is no recording is refused, one that breaks off is read up to there.
 
+import { PlainError, plainly } from "../net/plain.js";
 import { frameKind, isFrame, type ProbeList, readMessage, type SessionState } from "../protocol/messages.js";
 import { type Measured, writeMeasured, writeState } from "../protocol/recorded-messages.js";
 import { FRAME_HEADER_BYTES, FRAME_KIND } from "../tables/protocol-tables.js";
@@ -23,7 +24,7 @@ const KEYS_MS = 1000;
 
 const RECORD = { frame: 1, message: 2, index: 3 } as const;
 
-export class RecordingError extends Error {}
+export class RecordingError extends PlainError {}
 
 export interface WriterLimits {
   bytes: number;
@@ -253,7 +254,7 @@ class Reader {
         this.recording.measured.push({ atMs, message });
       return "";
     } catch (error) {
-      return `a message in it can't be read: ${(error as Error).message}`;
+      return `a message in it can't be read: ${plainly(error, "its bytes say nothing")}`;
     }
   }
 

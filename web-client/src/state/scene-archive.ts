@@ -1,5 +1,6 @@
 // A scene and its meshes as one tar archive, as the server takes them (server/common/scene_archive.h): POSIX ustar,
 // heads of 512 bytes, contents filled up to that. Contents aren't touched here: they may be files on a disk.
+import { PlainError } from "../net/plain.js";
 
 const BLOCK = 512;
 const NAME_BYTES = 100;
@@ -43,7 +44,7 @@ function endingOf(name: string): string {
 
 function headOf(file: ChosenFile): Uint8Array<ArrayBuffer> {
   if (!/^[\w.-]+(\/[\w.-]+)*$/.test(file.name) || file.name.length > NAME_BYTES)
-    throw new Error(
+    throw new PlainError(
       `The file name "${file.name}" can't be used; allowed are up to ${NAME_BYTES} letters, digits, '.', '_' and '-'.`,
     );
   const head = new Uint8Array(BLOCK);

@@ -70,6 +70,7 @@ export const SETTINGS = {
   readout: { kind: "switch", default: false },
   help: { kind: "switch", default: true },
   keys: { kind: "switch", default: true },
+  code: { kind: "switch", default: true },
   detail: { kind: "word", words: ["auto", "full"], default: "auto" },
   draw: { kind: "word", words: ["auto", ...DRAWINGS], default: "auto" },
   look: { kind: "word", words: LOOK_WORDS, default: "auto" },

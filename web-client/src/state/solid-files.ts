@@ -1,4 +1,5 @@
 // Heights from PGM pictures that scenes name.
+import { PlainError } from "../net/plain.js";
 
 /** Files without the byte-order mark that editors on Windows begin texts with. */
 export function withoutMark(bytes: Uint8Array): Uint8Array {
@@ -10,15 +11,15 @@ export function readPgm(whole: Uint8Array, white: number): number[][] {
   const bytes = withoutMark(whole);
   const reader = { bytes, at: 0 };
   const magic = word(reader);
-  if (magic !== "P2" && magic !== "P5") throw new Error("it is no PGM picture");
+  if (magic !== "P2" && magic !== "P5") throw new PlainError("it is no PGM picture");
   const [columns, rows, brightest] = [Number(word(reader)), Number(word(reader)), Number(word(reader))];
   const sound =
     columns > 1 && rows > 1 && columns <= 4096 && rows <= 4096 && brightest > 0 && brightest < 65536;
-  if (!sound) throw new Error("its size or brightest shade is out of range");
+  if (!sound) throw new PlainError("its size or brightest shade is out of range");
   const wide = brightest > 255;
   reader.at++;
   if (magic === "P5" && bytes.length - reader.at < columns * rows * (wide ? 2 : 1))
-    throw new Error("it ends early");
+    throw new PlainError("it ends early");
   const shade = (): number => {
     if (magic === "P2") return Number(word(reader));
     const high = wide ? (bytes[reader.at++] as number) * 256 : 0;
@@ -27,7 +28,7 @@ export function readPgm(whole: Uint8Array, white: number): number[][] {
   return Array.from({ length: rows }, () =>
     Array.from({ length: columns }, () => {
       const height = (shade() / brightest) * white;
-      if (!Number.isFinite(height)) throw new Error("a shade isn't a number");
+      if (!Number.isFinite(height)) throw new PlainError("a shade isn't a number");
       return height;
     }),
   );

@@ -1,8 +1,9 @@
 import "./display.css";
-// The display mode, for projectors and kiosks (?display=1): nothing but the water, the tank's name and a code to scan.
+// The display mode, for projectors and kiosks (?display=1): nothing but the tank, its name and a code to scan, unless
+// code=0 wants none or it would lead nowhere.
 // With ?idle=SECONDS a tank that nobody touches starts afresh.
 import type { Joined } from "../protocol/messages.js";
-import { isOfThisMachine, linkTo, ONLY_HERE } from "../state/links.js";
+import { isOfThisMachine, linkTo } from "../state/links.js";
 import { qrCode } from "./qr.js";
 
 export interface DisplayActions {
@@ -18,18 +19,28 @@ const IDLE_S_MAX = 86400;
 
 let timer = 0;
 
-/** May be called again, as after a new connection. @param tank  what it is called */
-export function showDisplay(joined: Joined, tank: string, here: string, actions: DisplayActions): void {
+/** May be called again, as after a new connection. @param tank  what it is called @param code  there may be one to scan */
+export function showDisplay(
+  joined: Joined,
+  tank: string,
+  here: string,
+  code: boolean,
+  actions: DisplayActions,
+): void {
   document.getElementById("display")?.remove();
   document.body.classList.add("display");
   const corner = document.createElement("aside");
   corner.id = "display";
   const name = document.createElement("strong");
   name.textContent = tank;
-  const text = document.createElement("p");
-  text.textContent = isOfThisMachine(here) ? ONLY_HERE : "Scan to play";
-  text.classList.toggle("only-here", isOfThisMachine(here));
-  corner.append(qrCode(linkTo(here, joined.session, joined.playKey)), name, text);
+  corner.append(name);
+  // A code that nobody can follow is none: the public can't do anything about it.
+  if (code && !isOfThisMachine(here)) {
+    const text = document.createElement("p");
+    text.textContent = "Scan to play";
+    corner.prepend(qrCode(linkTo(here, joined.session, joined.playKey)));
+    corner.append(text);
+  }
   document.body.append(corner);
   window.clearInterval(timer);
   const idleS = idleSeconds(here);

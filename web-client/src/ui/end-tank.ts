@@ -1,4 +1,5 @@
 // Asks whether a tank is to be ended, and says what comes of it. Escape keeps the tank.
+import { FAILED, plainly } from "../net/plain.js";
 import { makeSheet, sheetButton, showSheet } from "./sheet.js";
 
 /** @param end  ends it; what it throws is shown */
@@ -7,14 +8,14 @@ export function openEndTank(title: string, end: () => Promise<void>): void {
   const text = document.createElement("p");
   text.className = "hint";
   text.setAttribute("role", "status");
-  text.textContent = "Everybody in it is sent away, and its water is gone.";
+  text.textContent = "Everybody in it is sent away, and what is in it is gone.";
   const row = document.createElement("div");
   row.className = "row";
   const keep = sheetButton("Keep it", () => sheet.close());
   const go = sheetButton("End it", () => {
     go.disabled = true;
     end().catch((error: unknown) => {
-      text.textContent = (error as Error).message;
+      text.textContent = plainly(error, FAILED);
       go.disabled = false;
     });
   });

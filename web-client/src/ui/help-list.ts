@@ -7,7 +7,7 @@ import { ROLES } from "../tables/protocol-tables.js";
 type Row = readonly [what: string, does: string, role?: Role];
 
 const MOUSE: readonly Row[] = [
-  ["Drag on the water", "use the tool", "play"],
+  ["Drag in the tank", "use the tool", "play"],
   ["Drag beside it, right button", "look around"],
   ["Wheel", "zoom"],
   ["Shift + wheel", "size of the tool", "play"],
@@ -18,13 +18,13 @@ const MOUSE: readonly Row[] = [
   ["<  >", "slower, faster: slow motion", "own"],
   ["Arrows, +, −, V", "turn, zoom, centre the view"],
   ["F", "full screen"],
-  ["M", "measurements"],
-  ["0", "probes: measure in the tank"],
-  ["I", "see the flow: slices, streamlines, energy"],
+  ["M", "performance: figures of page and server"],
+  ["0", "measure in the tank, with probes"],
+  ["I", "flow: slices, streamlines, energy"],
   ["H, Esc", "this list"],
 ];
 const TOUCH: readonly Row[] = [
-  ["One finger on the water", "use the tool", "play"],
+  ["One finger in the tank", "use the tool", "play"],
   ["One finger beside it, or two", "look around"],
   ["Pinch", "zoom"],
   ["Pinch on the bar of tools", "size of the tool", "play"],

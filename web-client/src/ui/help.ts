@@ -1,4 +1,5 @@
 // A line that says how to begin, until somebody has begun; and when the list of everything is there (help-list.ts).
+import { partOf } from "../net/plain.js";
 import type { Role } from "../protocol/messages.js";
 
 export class Help {
@@ -8,10 +9,12 @@ export class Help {
   private returnTo: Element | null = null;
   private readonly touch = matchMedia("(pointer: coarse)").matches;
   private role: Role = "own";
+  private fluid = "water";
 
   constructor(
     private readonly line: HTMLElement,
     shown: boolean,
+    private readonly say: (text: string) => void,
   ) {
     line.hidden = !shown;
     this.showRole("own");
@@ -20,10 +23,22 @@ export class Help {
   /** Says what the role may do only. */
   showRole(role: Role): void {
     this.role = role;
+    this.write();
+  }
+
+  /** @param fluid  what one pushes */
+  showFluid(fluid: string): void {
+    if (fluid === this.fluid) return;
+    this.fluid = fluid;
+    this.write();
+  }
+
+  private write(): void {
+    const { fluid, role } = this;
     const watching = `You are watching · ${this.touch ? "a finger looks" : "drag to look"} around`;
     const acting = this.touch
-      ? "One finger pushes the water · two look around"
-      : "Drag the water to push it · H shows all keys";
+      ? `One finger pushes the ${fluid} · two look around`
+      : `Drag the ${fluid} to push it · H shows all keys`;
     this.line.textContent = role === "watch" ? watching : acting;
   }
 
@@ -41,8 +56,9 @@ export class Help {
     this.begun();
     this.isOpen = true;
     this.returnTo = document.activeElement;
-    const { openHelpList } = await import("./help-list.js");
-    if (this.isOpen) this.list ??= openHelpList(this.role, this.touch, () => this.close());
+    const part = await partOf(() => import("./help-list.js"), this.say);
+    if (part === null) this.isOpen = false;
+    else if (this.isOpen) this.list ??= part.openHelpList(this.role, this.touch, () => this.close());
   }
 
   private close(): void {

@@ -22,11 +22,14 @@ export function showLesson({ text, task, answer }: Lesson): void {
   pane.addEventListener("keydown", (event) => {
     if (/^( |Enter|Arrow.*)$/.test(event.key)) event.stopPropagation();
   });
-  document.getElementById("title")?.after(pane);
+  const region = document.createElement("aside");
+  region.setAttribute("aria-label", "Lesson");
+  region.append(pane);
+  document.getElementById("title")?.after(region);
 }
 
 export function removeLesson(): void {
-  document.getElementById("lesson")?.remove();
+  document.getElementById("lesson")?.parentElement?.remove();
 }
 
 function summary(text: string): HTMLElement {

@@ -53,8 +53,9 @@ export interface PanelActions {
   light(name: LightName): void;
   /** Null where the device can't be tilted. @return whether it is on now */
   tilt: (() => Promise<boolean>) | null;
-  /** Null where there can't be a camera. */
-  camera: (() => void) | null;
+  camera(): void;
+  /** Why there can be no camera, in a sentence; "": there can. */
+  whyNoCamera: string;
   sound(): void;
   picture(): void;
   clip(): void;
@@ -75,8 +76,6 @@ export class Panel {
   private readonly viewerFolder: GUI;
   /** What acts otherwise than it was asked for. */
   private readonly remarks = document.createElement("ul");
-  /** Where the list of people goes. */
-  readonly people = document.createElement("div");
   private readonly pauseButton: Controller;
   private readonly speedChoice: Controller;
   private readonly stepButton: Controller;
@@ -115,13 +114,14 @@ export class Panel {
     host: HTMLElement,
     private readonly actions: PanelActions,
     private readonly tool: PanelTool,
+    people: HTMLElement,
   ) {
     this.gui = new GUI({ container: host, title: "Controls", injectStyles: false });
     // A button that is clicked leaves the focus, and with it the keys, where they are.
     host.addEventListener("mousedown", (event) => {
       if ((event.target as Element).closest("button") !== null) event.preventDefault();
     });
-    this.sceneFolder = this.gui.addFolder("Scene");
+    this.sceneFolder = this.gui.addFolder("Tank");
     this.remarks.className = "remarks";
     const buttons = {
       pause: () => actions.togglePause(),
@@ -148,7 +148,7 @@ export class Panel {
     this.createKeepFolder();
     this.parameterFolder = this.gui.addFolder("Parameters").close();
     this.viewerFolder = this.gui.addFolder("People").close();
-    this.viewerFolder.$children.append(this.people);
+    this.viewerFolder.$children.append(people);
     if (matchMedia(PHONE).matches) this.gui.close();
   }
 
@@ -186,6 +186,7 @@ export class Panel {
     this.chosen.speed = state.speed;
     this.speedChoice.updateDisplay();
     this.stepButton.enable(state.paused);
+    this.soundButton.show(state.model === "liquid"); // nothing else splashes
     this.showRadius(Math.max(...state.sizeM));
     this.showParameters(state.parameters);
     this.showRemarks(state.remarks);
@@ -290,7 +291,7 @@ export class Panel {
 
   /** What is being kept: the buttons say what they would do. */
   showKept(clip: boolean, recording: boolean): void {
-    this.clipButton?.name(clip ? "Stop the clip" : "Film a clip (WebM)");
+    this.clipButton?.name(clip ? "Stop the clip" : "Film a clip (video)");
     this.recordButton?.name(recording ? "Stop the recording" : "Record the tank (.tarn)");
   }
 
@@ -311,16 +312,15 @@ export class Panel {
       const button = folder.add({ tilt: () => void tilt().then((on) => button.name(name(on))) }, "tilt");
       button.name(name(false));
     }
-    if (actions.camera !== null) {
-      this.cameraButton = folder.add(actions, "camera");
-      const promise = document.createElement("p");
-      promise.className = "promise";
-      promise.id = "camera-promise";
-      promise.textContent = CAMERA_PROMISE;
-      folder.$children.append(promise);
-      this.cameraButton.$widget.querySelector("button")?.setAttribute("aria-describedby", promise.id);
-      this.showCamera(false);
-    }
+    this.cameraButton = folder.add(actions, "camera");
+    const promise = document.createElement("p");
+    promise.className = "promise";
+    promise.id = "camera-promise";
+    promise.textContent = actions.whyNoCamera || CAMERA_PROMISE;
+    folder.$children.append(promise);
+    this.cameraButton.$widget.querySelector("button")?.setAttribute("aria-describedby", promise.id);
+    this.cameraButton.enable(actions.whyNoCamera === "");
+    this.showCamera(false);
     return folder;
   }
 

@@ -10,7 +10,7 @@ const MAY: Readonly<Record<Role, string>> = { watch: "watches", play: "plays", o
 const MUTED = "An owner has muted you: what you do here has no effect.";
 const YOU_MAY: Readonly<Record<Role, string>> = {
   watch: "You watch this tank. For playing you need another link.",
-  play: "You may push the water. Pausing and scenes are the owners' business.",
+  play: "You may use the tools. Pausing and scenes are the owners' business.",
   own: "You may do everything in this tank.",
 };
 

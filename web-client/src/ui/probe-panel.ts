@@ -15,10 +15,10 @@ import { button, coordinateInput, group, SidePane, saveTable, spanChoice } from 
 
 const KINDS: readonly (readonly [kind: ProbeKind, words: string, hint: string])[] = [
   ["point", "Point", "pressure, velocity and what is there"],
-  ["gauge", "Rod", "how deep the water is along it"],
+  ["gauge", "Rod", "how deep the liquid is along it"],
   ["flux", "Rectangle", "how much flows through it"],
-  ["force", "Solid", "force and torque of the water on the nearest solid"],
-  ["wall", "Wall", "force and torque of the water on the nearest wall of the tank"],
+  ["force", "Solid", "force and torque on the nearest solid"],
+  ["wall", "Wall", "force and torque on the nearest wall of the tank"],
 ];
 const AXES = ["x", "y", "z"] as const;
 
@@ -56,7 +56,7 @@ export class ProbePanel {
     private readonly track: ProbeTrack,
     private readonly host: ProbePanelHost,
   ) {
-    this.pane = new SidePane("probes", "Probes", () => host.close());
+    this.pane = new SidePane("probes", "Measure", () => host.close());
     const pane = this.pane.element;
     this.plots = new ProbePlots(track, () => host.channels());
     this.stopwatch = this.createStopwatch();

@@ -1,4 +1,4 @@
-// The measurements in the corner, for those who want figures, and a button that opens them, for everybody, as long as the
+// The performance in the corner, for those who want figures, and a button that opens them, for everybody, as long as the
 // tank is slower than it is to be. Text is written a few times a second, and only where it changed.
 
 export interface Measurements {

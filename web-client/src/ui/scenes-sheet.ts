@@ -1,5 +1,6 @@
 // The dialog of an owner's scenes: those that were uploaded, a place for more, and the tank's own as a file. Escape
 // closes it.
+import { FAILED, plainly } from "../net/plain.js";
 import { makeSheet, sheetButton, showSheet } from "./sheet.js";
 
 /** What the dialog may do. What these throw is shown. */
@@ -81,7 +82,7 @@ export class ScenesSheet {
   private do(act: () => Promise<void>): void {
     this.choose.disabled = true;
     act()
-      .catch((error: unknown) => this.say((error as Error).message))
+      .catch((error: unknown) => this.say(plainly(error, FAILED)))
       .finally(() => {
         this.choose.disabled = false;
       });

@@ -7,7 +7,7 @@ import { makeSheet, sheetButton, showSheet } from "./sheet.js";
 const LABELS: Readonly<Record<Role, string>> = { watch: "Watch", play: "Watch and play", own: "Own" };
 const HINTS: Readonly<Record<Role, string>> = {
   watch: "Who opens this link sees the tank.",
-  play: "Who opens this link sees the tank and may push the water.",
+  play: "Who opens this link sees the tank and may use the tools.",
   own: "Who opens this link may do everything: pause, change the scene, end the tank.",
 };
 
@@ -85,9 +85,15 @@ class LinkView {
       // Pages without TLS have no clipboard: the link is there to be copied by hand.
       this.link.focus();
       this.link.select();
-      this.copy.textContent = "Press Ctrl+C";
+      this.copy.textContent = byHand();
     }
   }
+}
+
+/** How this machine copies what is selected. */
+function byHand(): string {
+  if (matchMedia("(pointer: coarse)").matches) return "Hold the link, Copy";
+  return /Mac/.test(navigator.platform) ? "Press ⌘C" : "Press Ctrl+C";
 }
 
 function choice(joined: Joined, here: string, roles: [Role, string][], view: LinkView): HTMLElement {

@@ -50,8 +50,7 @@ export class TimeLine {
     this.slider.addEventListener("input", () => this.slid());
     this.back = button("Go back", () => actions.goBack(this.moment));
     this.again = button("Play again", () => actions.playAgain(this.moment));
-    this.again.title =
-      "Everybody watches what happened from this moment on, until somebody touches the water";
+    this.again.title = "Everybody watches what happened from this moment on, until somebody touches the tank";
     this.copy = button("Make my own copy", () => actions.copy(this.moment));
     this.copy.title = "Another tank, which is yours, goes on from this moment; this one stays as it is";
     this.name.type = "text";

@@ -83,11 +83,23 @@ export class TimePlot {
       scales: { x: { time: false } },
       axes: [
         { ...axis, values: (_, ticks) => ticks.map((seconds) => `${seconds} s`), size: 28 },
-        { ...axis, values: (_, ticks) => ticks.map((value) => readable(value, this.unit)), size: 62 },
+        { ...axis, values: (_, ticks) => ticks.map((value) => readable(value, this.unit)), size: labelRoom },
       ],
       series: [{}, ...series],
     };
   }
+}
+
+/** As wide as the widest of an axis's labels, with what lies between it and the plot. */
+function labelRoom(plot: uPlot, labels: string[], at: number, cycle: number): number {
+  const axis = plot.axes[at] as uPlot.Axis & { _size: number; font: string[] };
+  if (cycle > 1) return axis._size; // or one width would ask for another and that for the first
+  plot.ctx.save();
+  plot.ctx.font = axis.font[0] as string;
+  const widths = (labels ?? []).map((label) => plot.ctx.measureText(label).width);
+  plot.ctx.restore();
+  const { size = 0 } = axis.ticks ?? {};
+  return Math.ceil(Math.max(0, ...widths) / uPlot.pxRatio) + (size as number) + (axis.gap ?? 0);
 }
 
 function nameList(names: readonly Pick<PlotCurve, "label" | "colour">[]): HTMLElement {

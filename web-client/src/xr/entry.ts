@@ -1,5 +1,6 @@
 // The way into a headset: a button for each kind of session that this browser and this machine can have. What the session
 // needs is loaded with the first press.
+import { plainly } from "../net/plain.js";
 import "./entry.css";
 import type { Headset } from "./headset.js";
 import type { XrHost, XrMode } from "./host.js";
@@ -61,7 +62,8 @@ export class HeadsetEntry {
       this.buttons.set(mode, button);
       nav.append(button);
     }
-    parent.append(nav, this.overlay.root);
+    parent.append(nav);
+    document.body.append(this.overlay.root);
     const look = (): void => void this.look(device, nav);
     device.addEventListener?.("devicechange", look);
     look();
@@ -120,6 +122,8 @@ function refusal(error: unknown): string {
     return "The browser doesn't let this page use the headset. Its permissions, and an https:// address, decide that";
   if (name === "NotSupportedError") return "The headset isn't there, or can't show this";
   if (name === "InvalidStateError") return "The headset is busy with something else";
-  const text = error instanceof Error ? error.message : String(error);
-  return `The headset could not be entered: ${text}`;
+  return plainly(
+    error,
+    "The headset could not be entered, or a part of the page that it needs could not be loaded; try again",
+  );
 }

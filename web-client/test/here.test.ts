@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ownFingerprint } from "../src/net/certificate.js";
+import { ownFingerprint } from "../src/net/here.js";
 
 const SHA256 = Array.from({ length: 32 }, (_, i) => (i + 100).toString(16).toUpperCase()).join(":");
 const HERE = "https://tank.example/?session=main";
