@@ -30,3 +30,29 @@ if(TARN_SANITIZE)
     target_compile_options(tarn_options INTERFACE -fsanitize=${TARN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(tarn_options INTERFACE -fsanitize=${TARN_SANITIZE})
 endif()
+
+# For what reads other people's bytes: all of server/ and protocol/, and the kernels' host code. Kernels themselves read
+# and write arrays whose sizes they are given, and every microsecond of a step is theirs. Sanitizers have checks of their
+# own, and refuse to go with some of these.
+add_library(tarn_hardened INTERFACE)
+if(NOT TARN_SANITIZE)
+    include(CheckCCompilerFlag)
+    include(CheckCSourceCompiles)
+    check_c_source_compiles("#if !__has_builtin(__builtin_dynamic_object_size)\n#error\n#endif\nint main(void) { return 0; }"
+        TARN_HAS_FORTIFY_3)
+    check_c_compiler_flag(-fcf-protection=full TARN_HAS_CF_PROTECTION) # of x86: CET
+    check_c_compiler_flag(-fstack-clash-protection TARN_HAS_STACK_CLASH)
+    set(fortify 2)
+    if(TARN_HAS_FORTIFY_3)
+        set(fortify 3)
+    endif()
+    target_compile_options(tarn_hardened INTERFACE
+        $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${fortify}>
+        $<$<AND:$<COMPILE_LANGUAGE:C>,$<BOOL:${TARN_HAS_CF_PROTECTION}>>:-fcf-protection=full>
+        $<$<AND:$<COMPILE_LANGUAGE:C>,$<BOOL:${TARN_HAS_STACK_CLASH}>>:-fstack-clash-protection>)
+endif()
+# Programs lie anywhere (PIE), and nothing that is written to when they start stays writable: full RELRO takes BIND_NOW. No
+# stack is code.
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES C)
+target_link_options(tarn_options INTERFACE LINKER:-z,relro,-z,now,-z,noexecstack)

@@ -8,11 +8,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <libwebsockets.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char LINK_FILE[] = "owner-link";
+
+enum { LWS_MENDED_SINCE = 4003005 }; // Debian 13's
 
 enum { LINK_BYTES = 512, LINK_PATH_BYTES = 4200, ADDRESSES_SAID_MAX = 4 };
 
@@ -79,6 +82,17 @@ static void say_addresses(const tarn_gateway *gateway, const char *session)
     }
 }
 
+/// Debian 12's libwebsockets is mended no more; what others reach shouldn't stand on it.
+static void warn_of_library(const tarn_gateway_options *options)
+{
+    if (!options->is_local && LWS_LIBRARY_VERSION_NUMBER < LWS_MENDED_SINCE) {
+        tarn_log_warn(
+            "this machine's libwebsockets, %d.%d.%d, gets no security fixes, as Debian 12 has it: where others "
+            "reach the server, run it on Debian 13, or on 127.0.0.1 behind a proxy (deploy/README.md, TLS)",
+            LWS_LIBRARY_VERSION_MAJOR, LWS_LIBRARY_VERSION_MINOR, LWS_LIBRARY_VERSION_PATCH);
+    }
+}
+
 void tarn_announce(tarn_gateway *gateway)
 {
     const tarn_session *session = tarn_session_find(&gateway->sessions, "");
@@ -98,6 +112,7 @@ void tarn_announce(tarn_gateway *gateway)
         say_addresses(gateway, session->name);
     }
     say_rights(&gateway->options);
+    warn_of_library(&gateway->options);
     say_link(gateway, first, session->keys.keys[TARN_ROLE_OWN]);
     if (gateway->options.redirect_port >= 0) {
         printf("who comes to port %u without TLS is sent there\n", gateway->redirects.port);

@@ -460,7 +460,7 @@ static void connect_parts(void)
     gateway.viewers.workers = &gateway.workers;
     gateway.viewers.metrics = &gateway.metrics;
     // Other than those of a program before this one, whose inputs are in the tanks that come back.
-    (void)getrandom(&gateway.viewers.id_last, sizeof gateway.viewers.id_last, 0);
+    (void)!getrandom(&gateway.viewers.id_last, sizeof gateway.viewers.id_last, 0);
 }
 
 /// Sessions that are kept, and the secret that their keys are made from; or a secret for this time.

@@ -158,7 +158,8 @@ static bool write_fingerprint(tarn_tls_pair *pair)
         return false;
     }
     for (unsigned int i = 0; i < count; i++) {
-        snprintf(pair->fingerprint + (size_t)3 * i, 4, "%02X%s", digest[i], i + 1 < count ? ":" : "");
+        snprintf(pair->fingerprint + (size_t)3 * i, sizeof pair->fingerprint - (size_t)3 * i, "%02X%s", digest[i],
+                 i + 1 < count ? ":" : "");
     }
     return true;
 }

@@ -115,6 +115,26 @@ gateway_without_cuda() {
         print "'"$program"' holds the symbol " $NF ", allowed is that the worker does"; if (++n == 5) exit }'
 }
 
+# What cmake/options.cmake asks the compiler and the linker for, as the programs have it.
+hardened() {
+    for program in tarnd tarn-worker tarn; do
+        file=build/release/bin/$program
+        found=$(readelf -W -h -l -d --dyn-syms "$file")
+        lacks() {
+            printf '%s\n' "$found" | grep -qE "$1" || echo "$program lacks $2"
+        }
+        lacks 'Type: +DYN' 'a place that changes (PIE)'
+        lacks 'GNU_STACK .* RW ' 'a stack that is no code'
+        lacks 'GNU_RELRO' 'RELRO'
+        lacks 'FLAGS\) +BIND_NOW' 'BIND_NOW, which makes RELRO full'
+        lacks '__stack_chk_fail@' 'stack protectors'
+        lacks '__(snprintf|memcpy|vsnprintf)_chk@' '_FORTIFY_SOURCE'
+        # Debian's start files aren't made for CET, so that no program says it is: what is ours is looked at.
+        [ "$(uname -m)" != x86_64 ] || objdump -d --disassemble=main --no-show-raw-insn "$file" |
+            grep -A 1 '<main>:' | grep -q endbr64 || echo "$program lacks CET"
+    done
+}
+
 # Files that call each other, however indirectly, by their objects' symbols: whoever uses nothing that is left goes.
 gateway_circles() {
     for object in build/release/server/gateway/CMakeFiles/*/*.c.o; do
@@ -160,6 +180,7 @@ readmes | verdict "folders have a README"
 machine_paths | verdict "no paths or hosts of a machine"
 unfinished | verdict "nothing is marked as unfinished"
 if [ -x build/release/bin/tarnd ]; then
+    hardened | verdict "programs are hardened by each flag that cmake/options.cmake names"
     gateway_without_cuda | verdict "the gateway links no CUDA"
     gateway_circles | verdict "the gateway's files call each other in no circle"
 else
