@@ -19,8 +19,8 @@ mutations() {
     cat <<'END'
 a key's first 8 digits are compared|server/gateway/role.c|s/i <= TARN_KEY_BYTES; i++/i < 8; i++/|secret_test
 a key may go on behind its end|server/gateway/role.c|s/i <= TARN_KEY_BYTES; i++/i < TARN_KEY_BYTES; i++/|secret_test
-the last key of all opens|server/gateway/role.c|s/if (difference == 0)/if (difference == 0 || r == TARN_ROLE_OWN)/|secret_test
-a key is any other|server/gateway/role.c|s/difference |= /difference \&= /|secret_test
+the last key of all opens|server/gateway/role.c|s/if (difference == 0)/if (difference == 0 \x7c\x7c r == TARN_ROLE_OWN)/|secret_test
+a key is any other|server/gateway/role.c|s/difference \x7c= /difference \&= /|secret_test
 who watches may what players may|server/gateway/role.c|s/return role >= needed\[act\]/return role + 1 >= needed[act]/|server_roles_test together_parts_test
 all tanks have one key|server/gateway/secret.c|s/memcpy(message, salt, salt_bytes);/memset(message, 0, salt_bytes);/|secret_test
 all roles have one key|server/gateway/secret.c|s/memcpy(message + salt_bytes, text, text_bytes);.*/memset(message + salt_bytes, 0, text_bytes);/|secret_test
@@ -45,6 +45,17 @@ an IPv6 address is one by all its bits|server/gateway/client_address.c|s/is_v4 ?
 all of IPv4 is one address|server/gateway/client_address.c|s/is_v4 ? sizeof \*a : NETWORK_BYTES/NETWORK_BYTES/|owners_parts_test server_edges_test
 whoever was removed comes back at once|server/gateway/barred.c|s/until_ns > now_ns \&\& until_ns - now_ns > longest_ns/false/|owners_parts_test
 connections from one address have no limit|server/gateway/listener.c|s/return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX .. is_free ? free_place : NULL/return free_place/|server_edges_test server_flood_test
+players may set parameters|server/gateway/role.h|s/X(PARAMETER, OWN)/X(PARAMETER, PLAY)/|server_roles_test
+a signature may go on behind its end|server/common/token.c|s/found_bytes != MAC_BYTES/found_bytes < MAC_BYTES/|token_test
+a token is written in several ways|server/common/token.c|s/(held \& ((1u << held_bits) - 1)) == 0/true/|token_test
+an address has one turn more|server/gateway/turn_taking.c|s/(burst - 1) \* every_ns/burst * every_ns/|owners_parts_test
+who was removed comes back by another address|server/gateway/barred.c|s/return strcmp(known->token, comer->token) == 0/return false/|owners_parts_test
+a whole school is removed with one|server/gateway/barred.c|s/(barred->entries\[i\].all_of_address .. /(true \x7c\x7c /|owners_parts_test
+files in use go by age|server/gateway/store_limit.c|s/!file->is_used \&\& file->age_s > 0/file->age_s > 0/|store_limit_test
+a head has as many fields as it likes|server/gateway/http_head.c|s/++found->count > TARN_GATEWAY_FIELDS_MAX/++found->count > 10 * TARN_GATEWAY_FIELDS_MAX/|gate_test
+a head is as long as it likes|server/gateway/gate.c|s/gate->byte_count >= TARN_GATEWAY_HEAD_BYTES_MAX/gate->byte_count >= ROOM_BYTES/|gate_test
+two servers take one store|server/gateway/store_rounds.c|s/flock(fd, LOCK_EX . LOCK_NB) != 0/false/|server_store_test
+files that vanish go unnoticed|server/gateway/store_rounds.c|s/now_ns < store->there_due_ns/true/|server_store_test
 END
 }
 

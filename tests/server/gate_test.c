@@ -125,6 +125,31 @@ static void test_fields_are_passed_on_up_to_their_limits(void **state)
     tarn_gate_close(&gate);
 }
 
+/// A head has so many fields, and so many bytes, and not one more.
+static void test_heads_have_limits(void **state)
+{
+    (void)state;
+    static char text[2 * TARN_GATEWAY_HEAD_BYTES_MAX];
+    for (int more = 0; more < 2; more++) {
+        size_t used = (size_t)snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: a\r\n");
+        for (int i = 1; i < TARN_GATEWAY_FIELDS_MAX + more; i++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "A: b\r\n");
+        }
+        snprintf(text + used, sizeof text - used, "\r\n");
+        begin();
+        assert_true(give_text(text) > 0);
+        assert_int_equal(gate.head.status, more ? 431 : 0);
+    }
+    size_t used = (size_t)snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: a\r\nA: ");
+    memset(text + used, 'a', sizeof text - used);
+    begin();
+    assert_int_equal(give(text, TARN_GATEWAY_HEAD_BYTES_MAX - 1, SIZE_MAX), -1);
+    assert_int_equal(errno, EAGAIN);
+    assert_true(give(text + TARN_GATEWAY_HEAD_BYTES_MAX - 1, 1, SIZE_MAX) > 0);
+    assert_int_equal(gate.head.status, 431);
+    tarn_gate_close(&gate);
+}
+
 /// What a file that comes as br, as gzip and as it is is sent as; and one that comes as gzip and as it is.
 static void test_codings_are_chosen_by_what_is_liked_best(void **state)
 {
@@ -491,6 +516,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_request_is_passed_on_whole_and_anew),
         cmocka_unit_test(test_fields_are_passed_on_up_to_their_limits),
+        cmocka_unit_test(test_heads_have_limits),
         cmocka_unit_test(test_codings_are_chosen_by_what_is_liked_best),
         cmocka_unit_test(test_nothing_passes_before_the_answer),
         cmocka_unit_test(test_a_refused_request_is_passed_on_as_another),

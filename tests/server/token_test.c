@@ -227,6 +227,32 @@ static void test_right_tokens_are_read(void **state)
     assert_int_equal(tarn_token_write(&longest, &keys.keys[0], written), TARN_E_LIMIT);
 }
 
+/// A signature that begins as the right one does is none.
+static void test_a_signature_is_compared_whole(void **state)
+{
+    (void)state;
+    const tarn_token made = {"a1", "main", TARN_ROLE_OWN, NOW_S, 0, 0};
+    tarn_token token;
+    tarn_text why;
+    tarn_pass written;
+    assert_int_equal(tarn_token_write(&made, &keys.keys[0], written), TARN_OK);
+    const size_t bytes = strlen(written);
+    const char *mac = strrchr(written, '.') + 1;
+    for (const char *at = mac; at < written + bytes; at++) {
+        char *letter = written + (at - written);
+        const char before = *letter;
+        *letter = before == 'A' ? 'E' : 'A'; // both end in zeros, which the last one must
+        assert_int_equal(tarn_token_read(written, bytes, &keys, NOW_S, &token, why), TARN_E_MALFORMED);
+        *letter = before;
+    }
+    written[bytes] = 'A'; // a 33rd byte, of zeros
+    written[bytes + 1] = 0;
+    assert_int_equal(tarn_token_read(written, bytes + 1, &keys, NOW_S, &token, why), TARN_E_MALFORMED);
+    assert_string_equal(why, "the token's signature is wrong");
+    assert_int_equal(tarn_token_read(written, bytes - 3, &keys, NOW_S, &token, why), TARN_E_MALFORMED);
+    assert_int_equal(tarn_token_read(written, bytes, &keys, NOW_S, &token, why), TARN_OK);
+}
+
 static void test_base64url_has_one_way_to_write_bytes(void **state)
 {
     (void)state;
@@ -471,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_a_signed_token_with_wrong_parts_says_what_is_wrong),
         cmocka_unit_test(test_what_is_no_token_says_what_is_wrong),
         cmocka_unit_test(test_right_tokens_are_read),
+        cmocka_unit_test(test_a_signature_is_compared_whole),
         cmocka_unit_test(test_base64url_has_one_way_to_write_bytes),
         cmocka_unit_test(test_files_of_keys),
         cmocka_unit_test(test_what_is_revoked_and_issued_is_kept_line_by_line),
