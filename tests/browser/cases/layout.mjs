@@ -89,12 +89,12 @@ for (const [width, height] of SIZES)
   });
 
 /** In a page: how well a text is to be read on each pixel of a picture that it stands on; the least. */
-async function leastContrast([colour, shot]) {
+async function leastContrast([colour, shot, clip]) {
   const image = await createImageBitmap(await (await fetch(shot)).blob());
   const canvas = new OffscreenCanvas(image.width, image.height);
   const context = canvas.getContext("2d");
   context.drawImage(image, 0, 0);
-  const { data } = context.getImageData(0, 0, image.width, image.height);
+  const { data } = context.getImageData(...clip);
   const luminance = (rgb) =>
     rgb
       .map((part) => part / 255)
@@ -117,19 +117,22 @@ for (const name of LOOKS)
     });
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
-      for (const part of ["#heading", "#help"]) {
-        const colour = await page.locator(part).evaluate((element) => {
-          const { color } = getComputedStyle(element);
-          element.style.setProperty("-webkit-text-fill-color", "transparent");
-          return color;
-        });
-        const box = await page.locator(part).boundingBox();
-        // Within its round corners.
-        const clip = { x: box.x + 6, y: box.y + 2, width: box.width - 12, height: box.height - 4 };
-        await drawn(page);
-        const shot = `data:image/png;base64,${(await page.screenshot({ clip })).toString("base64")}`;
-        const least = await page.evaluate(leastContrast, [colour, shot]);
-        assert(least >= CONTRAST, `${part}, ${colorScheme}: ${least.toFixed(2)}`);
+      const parts = page.locator("#heading, #help");
+      const texts = await parts.evaluateAll((all) =>
+        all.map((part) => {
+          const { color } = getComputedStyle(part);
+          const { x, y, width, height } = part.getBoundingClientRect();
+          part.style.setProperty("-webkit-text-fill-color", "transparent");
+          // Within its round corners.
+          return { colour: color, clip: [x + 6, y + 2, width - 12, height - 4].map(Math.round) };
+        }),
+      );
+      assertEqual(texts.length, 2, "texts");
+      await drawn(page);
+      const shot = `data:image/png;base64,${(await page.screenshot()).toString("base64")}`;
+      for (const { colour, clip } of texts) {
+        const least = await page.evaluate(leastContrast, [colour, shot, clip]);
+        assert(least >= CONTRAST, `${colour} at ${clip}, ${colorScheme}: ${least.toFixed(2)}`);
       }
     }
   });
