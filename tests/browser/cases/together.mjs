@@ -4,9 +4,6 @@ import { freePort } from "../tank-server.mjs";
 import { cheap, look } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
-/** Of this machine, as others know it. */
-const ELSEWHERE = "tank.example";
-
 /** Puts the mouse over a point of the tank. */
 async function pointAt(page, at) {
   const [x, y] = await page.evaluate((point) => window.tarn.project(point), at);
@@ -318,9 +315,9 @@ test("an owner ends a tank after being asked, and everybody hears of it", async 
 
 test("a display shows a code to scan and starts an idle tank afresh", async (world) => {
   const port = await freePort();
-  const there = `http://${ELSEWHERE}:${port}`; // where others come to
+  const there = `http://${world.engine.host}:${port}`; // where others come to
   const server = await world.tank({ scene: SMALL_POOL, port, args: ["--origin", there] });
-  await world.useFlags(`--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1`);
+  await world.useBrowser({});
   // The browser ignores headers that count over TLS only, and says so.
   world.expected.push(/Cross-Origin-(Opener|Embedder)-Policy/);
   const page = await world.watch(`${there}/?session=main&display=1&idle=5`, {
