@@ -147,7 +147,7 @@ tarn_status tarn_voxelize_heights(const tarn_height_map *heights, float bottom_m
         require(heights->heights_m[i] > bottom_m);
         sum += heights->heights_m[i];
     }
-    *field = (tarn_distance_field){{2, 2, 2}, spacing_m, {0, 0, 0}, malloc(8 * sizeof(float))};
+    *field = (tarn_distance_field){{2, 2, 2}, spacing_m, {0, 0, 0}, malloc(8 * sizeof(float)), 0.0f};
     for (int i = 0; i < 8 && field->distance_m != NULL; i++) {
         field->distance_m[i] = sum;
     }

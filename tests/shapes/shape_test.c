@@ -40,7 +40,7 @@ static void assert_near(double found, double wanted, double tolerance)
 static tarn_distance_field sample(const tarn_shape *shape, uint32_t n, double half)
 {
     tarn_distance_field field = {
-        {n, n, n}, (float)(2.0 * half / (n - 1)), {(float)-half, (float)-half, (float)-half}, NULL};
+        {n, n, n}, (float)(2.0 * half / (n - 1)), {(float)-half, (float)-half, (float)-half}, NULL, 0.0f};
     field.distance_m = malloc((size_t)n * n * n * sizeof(float));
     assert_non_null(field.distance_m);
     for (uint32_t i = 0; i < n * n * n; i++) {
@@ -164,7 +164,7 @@ static void fields_are_trilinear_and_go_on_outside(void **state)
     for (int i = 0; i < 60; i++) {
         values[i] = (float)(i % 3) * 0.5f + 2.0f * 0.5f * (float)(i / 3 % 4) + 4.0f * 0.5f * (float)(i / 12);
     }
-    const tarn_distance_field field = {{3, 4, 5}, 0.5f, {0.0f, 0.0f, 0.0f}, values};
+    const tarn_distance_field field = {{3, 4, 5}, 0.5f, {0.0f, 0.0f, 0.0f}, values, 0.0f};
     const double inside[3] = {0.3, 0.7, 1.9}, corner[3] = {1.0, 1.5, 2.0}, beyond[3] = {1.0 + 0.3, 1.5 + 0.4, 1.0};
     assert_near(tarn_distance_field_at_m(&field, inside), 0.3 + 1.4 + 7.6, 1e-6);
     assert_near(tarn_distance_field_at_m(&field, corner), 12.0, 1e-6);
@@ -187,7 +187,7 @@ static void no_field_is_steeper_than_its_slope(void **state)
 {
     (void)state;
     float values[3 * 4 * 5];
-    tarn_distance_field field = {{3, 4, 5}, 0.5f, {0.0f, 0.0f, 0.0f}, values};
+    tarn_distance_field field = {{3, 4, 5}, 0.5f, {0.0f, 0.0f, 0.0f}, values, 0.0f};
     uint64_t random = 5;
     double nearest = 0.0;
     for (int i = 0; i < 40000; i++) {
@@ -354,7 +354,7 @@ static void wrong_shapes_are_refused_with_a_sentence(void **state)
 {
     (void)state;
     float value[8] = {0};
-    tarn_distance_field fields[2] = {{{2, 2, 2}, 1.0f, {0, 0, 0}, value}, {{2, 1, 2}, 1.0f, {0, 0, 0}, value}};
+    tarn_distance_field fields[2] = {{{2, 2, 2}, 1.0f, {0, 0, 0}, value, 0.0f}, {{2, 1, 2}, 1.0f, {0, 0, 0}, value, 0.0f}};
     const struct {
         tarn_shape shape;
         const char *part;

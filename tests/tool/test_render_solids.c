@@ -29,7 +29,7 @@ static uint32_t ids[PARTICLES];
 
 /// A ball of radius 0.2 m as a sampled distance; main fills it.
 static float ball_m[NODES * NODES * NODES];
-static const tarn_distance_field ball_field = {{NODES, NODES, NODES}, 0.02F, {-0.24F, -0.24F, -0.24F}, ball_m};
+static const tarn_distance_field ball_field = {{NODES, NODES, NODES}, 0.02F, {-0.24F, -0.24F, -0.24F}, ball_m, 0.0F};
 
 static void fill_ball(void)
 {
