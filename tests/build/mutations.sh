@@ -4,7 +4,7 @@
 # minutes, and isn't a part of tests/run.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-copy=$(mktemp -d) || exit 1
+copy=$(mktemp -d -t tarn-mutations-XXXXXX) || exit 1
 trap 'rm -rf "$copy"' EXIT
 git clone --quiet --shared "$root" "$copy/tree" || exit 1
 git -C "$root" diff HEAD | git -C "$copy/tree" apply --allow-empty 2>/dev/null # what isn't committed yet counts, too

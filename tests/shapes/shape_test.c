@@ -354,7 +354,8 @@ static void wrong_shapes_are_refused_with_a_sentence(void **state)
 {
     (void)state;
     float value[8] = {0};
-    tarn_distance_field fields[2] = {{{2, 2, 2}, 1.0f, {0, 0, 0}, value, 0.0f}, {{2, 1, 2}, 1.0f, {0, 0, 0}, value, 0.0f}};
+    tarn_distance_field fields[2] = {{{2, 2, 2}, 1.0f, {0, 0, 0}, value, 0.0f},
+                                     {{2, 1, 2}, 1.0f, {0, 0, 0}, value, 0.0f}};
     const struct {
         tarn_shape shape;
         const char *part;
