@@ -170,6 +170,7 @@ TILE_KERNEL(grid_bodies_begin, BODY_LANES, grid_args, tile_no_scratch)
     const grid_memory *m = &args->m;
     grid_bodies *bodies = m->bodies;
     const float frac = m->control->frac, kick = m->control->kick;
+    const uint32_t balances = m->control->balances; // a state may be of a tank that did
     FOR_RANGE (b, 0, bodies->count) {
         grid_body_state *state = &bodies->state[b];
         bodies->hold[b] = 1.0f;
@@ -181,8 +182,9 @@ TILE_KERNEL(grid_bodies_begin, BODY_LANES, grid_args, tile_no_scratch)
             turn_with_room(m->control, state);
         }
         for (int a = 0; a < 3; a++) {
-            state->velocity[a] += (m->control->gravity[a] + (state->contact[a] + state->balance[a])) * kick;
-            state->spin[a] += (state->contact[3 + a] + state->balance[3 + a]) * kick;
+            const float held = balances ? state->balance[a] : 0.0f, turned = balances ? state->balance[3 + a] : 0.0f;
+            state->velocity[a] += (m->control->gravity[a] + (state->contact[a] + held)) * kick;
+            state->spin[a] += (state->contact[3 + a] + turned) * kick;
         }
         set_turn(state);
     }
@@ -730,9 +732,9 @@ TILE_KERNEL(grid_bodies_end, BODY_LANES, grid_args, contacts_scratch)
     const float frac = m->control->frac, kick = m->control->kick;
     FOR_RANGE (b, 0, bodies->count) {
         grid_body_state *state = &bodies->state[b];
-        for (int a = 0; a < 6 && m->control->balances; a++) {
+        for (int a = 0; a < 6; a++) {
             const float change = (a < 3 ? state->velocity[a] : state->spin[a - 3]) - state->balance[a];
-            state->balance[a] = bodies->body[b].is_free ? change / kick : 0.0f;
+            state->balance[a] = m->control->balances && bodies->body[b].is_free ? change / kick : 0.0f;
         }
     }
     // What stood in for the contacts goes, and becomes the velocity before them.

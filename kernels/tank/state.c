@@ -444,14 +444,7 @@ static bool tiles_fit(const tarn_tank *tank, const tank_state *state, const uint
         }
         last = dense;
     }
-    for (size_t i = 0; i < values; i++) {
-        float u;
-        memcpy(&u, tiles + (size_t)state->tile_count * 4 + i * 4, sizeof u);
-        if (!(fabsf(u) <= SPEED_MAX)) {
-            return false;
-        }
-    }
-    return true;
+    return values_fit(tank, tiles + (size_t)state->tile_count * 4, values, SPEED_MAX);
 }
 
 /// Brings what is kept to the tiles, which are listed.

@@ -239,7 +239,8 @@ uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
     return tank_model_of(desc)->particles(desc);
 }
 
-/// With how many particles the tank is full of liquid, beside the solids that it begins with; at most the capacity.
+/// With how many particles the tank is full of liquid, beside the solids that stay where they are; at most the
+/// capacity.
 static void find_filled(tarn_tank *tank)
 {
     const tarn_tank_desc *desc = &tank->grid.desc;
@@ -255,7 +256,12 @@ static void find_filled(tarn_tank *tank)
     tarn_tank_desc *full = desc->emitter_count > 0 && desc->solid_count > 0 ? malloc(sizeof *full) : NULL;
     if (full != NULL) {
         *full = *desc;
-        full->particle_count = full->fluid_count = 0;
+        full->particle_count = full->fluid_count = full->solid_count = 0;
+        for (uint32_t i = 0; i < desc->solid_count; i++) {
+            if (desc->solids[i].motion == TARN_MOTION_STATIC) {
+                full->solids[full->solid_count++] = desc->solids[i];
+            }
+        }
         full->block_count = 1;
         full->blocks[0] = (tarn_fluid_block){.liquid = 0};
         for (int a = 0; a < 3; a++) {

@@ -221,6 +221,16 @@ static void tap_stops_where_it_is_full(void **state)
     desc.blocks[0] = (tarn_fluid_block){.min_m = {0.625f, 0.0f, 0.0f}, .max_m = {1.0f, 0.25f, 1.0f}};
     desc.emitters[0].pose.position_m[0] = 0.1875f;
     expect_to_fill(&desc, 6 * 16 * 16 + 6 * 4 * 16, 1.05); // by what bubbles let in
+    // A plunger that takes a quarter of the tank, and leaves it.
+    box_with_tap(&desc, 0.0f);
+    desc.solid_count = 1;
+    desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.125f, 0.6f, 0.6f}},
+                                  .motion = TARN_MOTION_KEYFRAMES,
+                                  .keyframe_count = 2};
+    desc.keyframe_count = 2;
+    desc.keyframes[0] = (tarn_keyframe){.pose = {{0.875f, 0.5f, 0.5f}, {0, 0, 0, 1}}};
+    desc.keyframes[1] = (tarn_keyframe){.time_s = 0.5f, .pose = {{1.25f, 0.5f, 0.5f}, {0, 0, 0, 1}}};
+    expect_to_fill(&desc, 16 * 16 * 16, 1.0);
 }
 
 /// With a way out it goes on.

@@ -293,6 +293,39 @@ static void sections_may_come_and_go(void **state)
     tarn_device_destroy(device);
 }
 
+/// What balanced bodies where there was viscosity drives none where there isn't.
+static void a_balance_is_of_tanks_that_keep_one(void **state)
+{
+    (void)state;
+    enum { BODIES = 2, SIZE = 16 + 2 + BODIES * 6 * 4 };
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank *tank = open_small(device);
+    live(tank, 4);
+    const size_t most = tarn_tank_save_bytes_max(tank);
+    uint8_t *bytes = malloc(most), *other = malloc(most + SIZE);
+    size_t count = 0;
+    assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
+    uint8_t section[SIZE] = {'B', 'A', 'L', 'N', 1, 0, 0, 0, SIZE - 16, 0, 0, 0, 0, 0, 0, 0, BODIES};
+    for (int i = 0; i < BODIES * 6; i++) {
+        const float push = 0.1f;
+        memcpy(section + 18 + 4 * i, &push, sizeof push);
+    }
+    const size_t size = put_in(bytes, count, section_at(bytes, count, "ADDD"), section, SIZE, other);
+    tarn_tank_hash hash[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tarn_tank_load(tank, i == 0 ? bytes : other, i == 0 ? count : size), TARN_OK);
+        for (int step = 0; step < 3; step++) {
+            assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+        }
+        assert_int_equal(tarn_tank_hash_get(tank, &hash[i]), TARN_OK);
+    }
+    assert_memory_equal(&hash[0], &hash[1], sizeof hash[0]);
+    free(bytes);
+    free(other);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 /// Loads a stored state; what is saved of it then is in `again`. @return how many bytes
 static size_t save_again(tarn_tank *tank, const char *path, uint8_t *bytes, size_t most, size_t *count, uint8_t *again)
 {
@@ -348,6 +381,7 @@ int main(void)
         cmocka_unit_test(damaged_states_do_no_harm),
         cmocka_unit_test(states_out_of_all_bounds_are_refused),
         cmocka_unit_test(sections_may_come_and_go),
+        cmocka_unit_test(a_balance_is_of_tanks_that_keep_one),
         cmocka_unit_test(old_states_are_read),
     };
     return cmocka_run_group_tests_name("states", tests, NULL, NULL);
