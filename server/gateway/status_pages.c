@@ -88,12 +88,11 @@ unsigned tarn_status_health(const tarn_workers *workers, const tarn_sessions *se
     if (sessions->store != NULL && used < text_bytes) {
         tarn_store_counts kept;
         tarn_store_count(sessions->store, &kept);
-        used +=
-            (size_t)snprintf(text + used, text_bytes - used, "store: %s%s\n",
-                             kept.failing > 0    ? "some tanks can't be kept just now"
-                             : kept.vanished > 0 ? "ok, but files were removed or moved while they were written"
-                                                 : "ok",
-                             kept.failing > 0 ? "; nothing is served worse for that, but an end would lose them" : "");
+        (void)snprintf(text + used, text_bytes - used, "store: %s%s\n",
+                       kept.failing > 0    ? "some tanks can't be kept just now"
+                       : kept.vanished > 0 ? "ok, but files were removed or moved while they were written"
+                                           : "ok",
+                       kept.failing > 0 ? "; nothing is served worse for that, but an end would lose them" : "");
     }
     return is_well ? 200 : 503;
 }
