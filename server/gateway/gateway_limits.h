@@ -224,6 +224,7 @@ enum {
     // ending
     TARN_GATEWAY_TICK_MS = 50,
     TARN_GATEWAY_STANDSTILL_MS = 300,         ///< without a turn of the loop, which nobody is held to account for
+    TARN_GATEWAY_STOOD_TOLD_MS = 2000,        ///< from which on that is told to who reads the log
     TARN_GATEWAY_STANDSTILL_CLOCKS_MS = 100,  ///< between two looks at the clocks that tell why
     TARN_GATEWAY_DRAIN_S_MAX = 20,            ///< that SIGTERM leaves until the end; --drain
     TARN_GATEWAY_DRAIN_VIEWERS_MS_MAX = 2500, ///< longer, where viewers haven't taken their last message
