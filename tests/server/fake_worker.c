@@ -1,4 +1,4 @@
-// A worker that is up to no good, for `tarnd --worker`: what TARN_FAKE_WORKER names is wrong with it.
+// A worker that is up to no good, for `tarnd --worker`: what TARN_TEST_FAKE_WORKER names is wrong with it.
 //
 //     hello   a name that is no UTF-8
 //     state   a tank with a cell of a thousand metres
@@ -144,7 +144,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
 int main(void)
 {
     static tarn_ipc_reader reader;
-    char *named = getenv("TARN_FAKE_WORKER"), none[] = "", *what = named != NULL ? named : none;
+    char *named = getenv("TARN_TEST_FAKE_WORKER"), none[] = "", *what = named != NULL ? named : none;
     tarn_ipc_sink sink = {.user = what, .message = take_message};
     tarn_ipc_reader_init(&reader, &sink);
     say_hello(strcmp(what, "hello") == 0);

@@ -1,5 +1,5 @@
 // tarn-worker for which taking a tank over goes wrong, for `tarnd --worker`: the linker puts these functions in
-// front of the real ones (--wrap). TARN_MOVING says how:
+// front of the real ones (--wrap). TARN_TEST_MOVING says how:
 //
 //     refuse   the state is none of the tank's
 //     die      the worker ends
@@ -27,7 +27,7 @@ tarn_status __wrap_tarn_worker_move_head(tarn_worker_tank *tank, const tarn_ipc_
 
 tarn_status __wrap_tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_count)
 {
-    const char *named = getenv("TARN_MOVING"), *what = named != NULL ? named : "";
+    const char *named = getenv("TARN_TEST_MOVING"), *what = named != NULL ? named : "";
     if (strcmp(what, "refuse") == 0) {
         return TARN_E_MALFORMED;
     }
@@ -45,7 +45,7 @@ tarn_status __wrap_tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t 
 
 tarn_status __wrap_tarn_worker_move_head(tarn_worker_tank *tank, const tarn_ipc_state_head *head, tarn_text why)
 {
-    const char *what = getenv("TARN_MOVING");
+    const char *what = getenv("TARN_TEST_MOVING");
     if (what != NULL && strcmp(what, "deaf") == 0) {
         usleep(50000);
     }
@@ -55,7 +55,7 @@ tarn_status __wrap_tarn_worker_move_head(tarn_worker_tank *tank, const tarn_ipc_
 tarn_status __wrap_tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, tarn_tank **tank, char *why,
                                     size_t why_bytes)
 {
-    const char *what = getenv("TARN_MOVING");
+    const char *what = getenv("TARN_TEST_MOVING");
     const bool is_failing = what != NULL && what[0] == '/' && access(what, F_OK) == 0;
     return is_failing ? TARN_E_MEMORY : __real_tarn_tank_create(device, desc, tank, why, why_bytes);
 }

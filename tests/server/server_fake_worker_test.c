@@ -14,9 +14,9 @@ static void test_a_frame_of_a_tank_that_will_be_made_is_not_believed(void **stat
                                             "--worker", TARN_TEST_FAKE_WORKER, NULL};
     static server_process server;
     static char answer[4096];
-    setenv("TARN_FAKE_WORKER", "ahead", 1);
+    setenv("TARN_TEST_FAKE_WORKER", "ahead", 1);
     server_start(&server, arguments);
-    unsetenv("TARN_FAKE_WORKER");
+    unsetenv("TARN_TEST_FAKE_WORKER");
     assert_int_equal(server_request(server.port, "POST", "/sessions", "Content-Type: application/json\r\n",
                                     "{\"scene\":\"small-pool\"}", answer, sizeof answer),
                      201);
@@ -33,9 +33,9 @@ static void test_viewers_are_told_what_no_text_says(void **state)
     static server_process server;
     ws_client client;
     tarn_message message;
-    setenv("TARN_FAKE_WORKER", "words", 1);
+    setenv("TARN_TEST_FAKE_WORKER", "words", 1);
     server_start(&server, (const char *[]){"--scenes", TARN_TEST_SCENES, "--worker", TARN_TEST_FAKE_WORKER, NULL});
-    unsetenv("TARN_FAKE_WORKER");
+    unsetenv("TARN_TEST_FAKE_WORKER");
     ws_client_enter(&client, server.port);
     assert_true(ws_client_wait(&client, TARN_MESSAGE_ERROR, &message));
     assert_int_equal(message.error.code, TARN_ERROR_WORKER);
@@ -50,11 +50,11 @@ static void test_a_worker_may_take_its_time_to_make_a_tank(void **state)
     (void)state;
     static server_process server;
     static const char *const arguments[] = {"--worker", TARN_TEST_FAKE_WORKER, NULL};
-    setenv("TARN_FAKE_WORKER", "busy", 1);
+    setenv("TARN_TEST_FAKE_WORKER", "busy", 1);
     server_start(&server, arguments);
     usleep(4000000);
     assert_true(server_metric(server.port, "tarn_worker_starts_total{worker=\"0\"}") == 1);
-    unsetenv("TARN_FAKE_WORKER");
+    unsetenv("TARN_TEST_FAKE_WORKER");
     server_stop(&server);
 }
 

@@ -440,11 +440,11 @@ static void test_a_worker_that_leaves_the_protocol_is_not_believed(void **state)
     (void)state;
     static const char *const what[] = {"hello", "state"};
     for (int i = 0; i < 2; i++) {
-        setenv("TARN_FAKE_WORKER", what[i], 1);
+        setenv("TARN_TEST_FAKE_WORKER", what[i], 1);
         expect_refusal((const char *[]){"--port", "0", "--worker", TARN_TEST_FAKE_WORKER, NULL},
                        "the worker's messages cannot be read", "tarnd: ");
     }
-    unsetenv("TARN_FAKE_WORKER");
+    unsetenv("TARN_TEST_FAKE_WORKER");
 }
 
 static void expect_notice(ws_client *client, const char *part, ws_frame *frame, tarn_text text)
@@ -476,9 +476,9 @@ static void test_a_failing_step_sets_the_tank_back(void **state)
     // Snapshots are kept at every 60th step. Call 30 comes before the first of them: the tank starts afresh, at step 0.
     // Call 30 + 75 fails at step 75: back to 60. Call 105 + 20 fails at step 80, too soon after: afresh once more. From
     // there on, call 125 + 190 fails at step 190: back to 180, and then 125 more steps are fine.
-    setenv("TARN_UNSTABLE_CALLS", "30,105,125,315", 1);
+    setenv("TARN_TEST_UNSTABLE_CALLS", "30,105,125,315", 1);
     server_start(&server, arguments);
-    unsetenv("TARN_UNSTABLE_CALLS");
+    unsetenv("TARN_TEST_UNSTABLE_CALLS");
     ws_client_enter(&client, server.port);
     assert_true(ws_client_wait_frame(&client, &frame));
     assert_true(frame.step < 30);

@@ -260,7 +260,7 @@ static void a_wrong_frame_is_found(void **state)
     (void)state;
     static server_process server;
     static const char *const fake[] = {"--worker", TARN_TEST_FAKE_WORKER, NULL};
-    setenv("TARN_FAKE_WORKER", "frames", 1);
+    setenv("TARN_TEST_FAKE_WORKER", "frames", 1);
     server_start(&server, fake);
     json_t *report = load(&server, "--viewers 1 --pushers 0 --seconds 1 --check 1", EXIT_FAILURE);
     assert_true(number(report, "checks.wrong") > 0);

@@ -35,7 +35,7 @@ static void start_with(const char *moving, const char *scenes, const char *scene
                                      "--worker-timeout",
                                      "30",
                                      NULL};
-    setenv("TARN_MOVING", moving, 1);
+    setenv("TARN_TEST_MOVING", moving, 1);
     server_start(&server, arguments);
 }
 

@@ -23,7 +23,7 @@ static int make_dir(void **state)
     (void)state;
     snprintf(dir, sizeof dir, "/tmp/tarn-older-XXXXXX");
     assert_non_null(mkdtemp(dir));
-    unsetenv("TARN_DEADLY_STEP");
+    unsetenv("TARN_TEST_DEADLY_STEP");
     return 0;
 }
 
@@ -125,7 +125,7 @@ static void set_deadly(uint64_t step)
 {
     char text[32];
     snprintf(text, sizeof text, "%llu", (unsigned long long)step);
-    assert_int_equal(setenv("TARN_DEADLY_STEP", text, 1), 0);
+    assert_int_equal(setenv("TARN_TEST_DEADLY_STEP", text, 1), 0);
 }
 
 /// Now, or before the frames that were waited for.
@@ -175,7 +175,7 @@ static void test_a_state_that_kills_is_set_aside(void **state)
     assert_int_equal(aside[0], newest);
 
     // It isn't taken again: the state that was put since is another one, of the same step.
-    assert_int_equal(unsetenv("TARN_DEADLY_STEP"), 0);
+    assert_int_equal(unsetenv("TARN_TEST_DEADLY_STEP"), 0);
     start();
     stream_client_enter(&client, server.port);
     stream_client_see(&client);

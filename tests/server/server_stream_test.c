@@ -179,9 +179,9 @@ static void test_a_tank_that_is_set_back_begins_with_a_key_frame(void **state)
     stream_client client;
     static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES,          "--scene", "small-pool",
                                             "--worker", TARN_TEST_UNSTABLE_WORKER, NULL};
-    setenv("TARN_UNSTABLE_CALLS", "40,130", 1);
+    setenv("TARN_TEST_UNSTABLE_CALLS", "40,130", 1);
     server_start(&unstable, arguments);
-    unsetenv("TARN_UNSTABLE_CALLS");
+    unsetenv("TARN_TEST_UNSTABLE_CALLS");
     stream_client_enter(&client, unstable.port);
     stream_client_see(&client);
     see_fresh_start(&client); // afresh

@@ -1,5 +1,5 @@
 // tarn-worker with a simulation that fails, for `tarnd --worker`: the linker puts this tarn_tank_step in front of the
-// kernels' own (--wrap). TARN_UNSTABLE_CALLS names the calls that fail, ascending: "150,170". Made again they fail
+// kernels' own (--wrap). TARN_TEST_UNSTABLE_CALLS names the calls that fail, ascending: "150,170". Made again they fail
 // again.
 #include "kernels/step_input.h"
 #include "server/worker/worker_resume.h"
@@ -14,7 +14,7 @@ tarn_status __wrap_tarn_tank_step(tarn_tank *tank, const tarn_step_input *input)
     static const char *calls;
     static unsigned long call;
     call++;
-    if (calls == NULL && (calls = getenv("TARN_UNSTABLE_CALLS")) == NULL) {
+    if (calls == NULL && (calls = getenv("TARN_TEST_UNSTABLE_CALLS")) == NULL) {
         calls = "";
     }
     // What comes out of a step that fails is not to be relied upon: some of it may have happened.
