@@ -9,7 +9,7 @@ const RADIUS_M = 0.25;
 
 for (const [what, way, scene, from, to, direction] of [
   ["water", "right", SMALL_POOL, [0.3, 0.2, 0.25], [0.75, 0.2, 0.25], [1, 0, 0]],
-  ["water", "left", SMALL_POOL, [0.75, 0.2, 0.25], [0.3, 0.2, 0.25], [-1, 0, 0]],
+  ["water", "left", SMALL_POOL, [0.75, 0.2, 0.4], [0.3, 0.2, 0.4], [-1, 0, 0]],
   ["smoke", "right", SMALL_SMOKE, [0.3, 0.2, 0.25], [0.75, 0.2, 0.25], [1, 0, 0]],
   ["dye", "right", SMALL_DYE, [0.3, 0.2, 0.25], [0.75, 0.2, 0.25], [1, 0, 0]],
 ]) {
