@@ -301,13 +301,18 @@ function testKinds() {
   equal(hashes, Array(4).fill(hashes[0]), "tanks with one solid in four formats");
   equal(check("cube.glb", "check", "-q").stderr, "", "nothing is doubted about a closed mesh");
   expect(
-    /solids\[0\].shape.mesh.file: open.glb isn.t closed: \d+ of its edges/.test(check("open.glb", "check", "-q").stderr),
+    /solids\[0\].shape.mesh.file: open.glb isn.t closed: \d+ of its edges/.test(
+      check("open.glb", "check", "-q").stderr,
+    ),
     "an open one is refused",
   );
   const liquid = check("run-000018.ply", "check", "-q");
   equal(liquid.status, 0, "a surface as a solid");
   // Drops and sheets are thinner than the cells of a tank that is so coarse.
-  expect(/^[^\n]*: warning: solids\[0\] is 0\.0\d+ m thin in places[^\n]*\n$/.test(liquid.stderr), `thin drops: ${liquid.stderr}`);
+  expect(
+    /^[^\n]*: warning: solids\[0\] is 0\.0\d+ m thin in places[^\n]*\n$/.test(liquid.stderr),
+    `thin drops: ${liquid.stderr}`,
+  );
   const [whole, { triangles: faces }] = [
     readFileSync(at("run-000018.ply")),
     readPlyMesh(at("run-000018.ply")),
