@@ -21,3 +21,13 @@ test("each lesson that comes with Tarn names probes that its scene has", () => {
       expect(new RegExp(`\\b${probe.name}\\b`).test(lesson?.task ?? ""), `${name}: ${probe.name}`).toBe(true);
   }
 });
+
+test("what scenes tell people has the sign for times, and raised digits", () => {
+  const names = readdirSync(SCENES).filter((name) => name.endsWith(".json") && name !== "scene.schema.json");
+  expect(names.length).toBeGreaterThan(20);
+  for (const name of names) {
+    const { title, description, lesson } = JSON.parse(readFileSync(new URL(name, SCENES), "utf8"));
+    const told = [title, description, ...Object.values(lesson ?? {})].join(" ");
+    expect(told.match(/[\w)] x [\w(]|\bk?m[23]\b|s2\b/g), name).toBe(null);
+  }
+});

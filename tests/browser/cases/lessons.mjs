@@ -10,7 +10,7 @@ test("a lesson stands beside its tank, its answer hidden, and goes with its scen
   const server = await world.tank({ scene: "lesson-pressure" });
   const page = await world.watch(cheap(server.url), WIDE);
   const lesson = page.locator("#lesson");
-  await lesson.getByText(/p = density x gravity x depth/).waitFor();
+  await lesson.getByText(/p = density × gravity × depth/).waitFor();
   assert(await lesson.getByText(/Read the pressure/).isVisible(), "the task is seen");
   const answer = lesson.getByText(/9810 Pa for each metre/);
   assertEqual(await answer.isVisible(), false, "whether the answer is seen at once");
