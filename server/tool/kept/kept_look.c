@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { RANGE_BYTES = 64 };
+
 size_t kept_name_bytes(const char *file_name, bool *is_aside)
 {
     static const char *const endings[] = {".tank", ".damaged"};
@@ -122,12 +124,24 @@ static void take_about(look *l)
     }
 }
 
+/// "state 3 is" or "states 3 to 5 are".
+static const char *range_text(char text[RANGE_BYTES], const char *what, const char *ending, int64_t first, int64_t last)
+{
+    if (first == last) {
+        snprintf(text, RANGE_BYTES, "%s %" PRId64 " is", what, first);
+    } else {
+        snprintf(text, RANGE_BYTES, "%s%s %" PRId64 " to %" PRId64 " are", what, ending, first, last);
+    }
+    return text;
+}
+
 static void take_state(look *l, const tarn_session_row *row)
 {
+    char range[RANGE_BYTES];
     l->summary->state_count++;
     if (l->last_state != 0 && row->id != l->last_state + 1 &&
         !tarn_session_aside_has(l->file, false, l->last_state + 1, row->id - 1)) {
-        damage(l, "states %" PRId64 " to %" PRId64 " are missing and lost", l->last_state + 1, row->id - 1);
+        damage(l, "%s missing and lost", range_text(range, "state", "s", l->last_state + 1, row->id - 1));
     }
     l->first_state = l->first_state == 0 ? row->id : l->first_state;
     l->last_state = row->id;
@@ -142,13 +156,14 @@ static void take_state(look *l, const tarn_session_row *row)
 
 static void take_batch(look *l, const tarn_session_row *row)
 {
+    char range[RANGE_BYTES];
     uint64_t steps = 0;
     l->summary->batch_count++;
     if (l->last_batch != 0 && row->id != l->last_batch + 1 &&
         !tarn_session_aside_has(l->file, true, l->last_batch + 1, row->id - 1)) {
-        damage(l,
-               "log batches %" PRId64 " to %" PRId64 ", before one behind state %" PRId64 ", are missing and lost; %s",
-               l->last_batch + 1, row->id - 1, row->state, loss_of_log(l, row->state));
+        damage(l, "%s missing and lost before one behind state %" PRId64 "; %s",
+               range_text(range, "log batch", "es", l->last_batch + 1, row->id - 1), row->state,
+               loss_of_log(l, row->state));
     }
     l->last_batch = row->id;
     if (row->state < l->first_state || row->state > l->last_state) {

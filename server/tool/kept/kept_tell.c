@@ -240,6 +240,13 @@ bool kept_show(const char *command, const char *path, const char *scenes_dir)
 
 // ---- what is damaged ----
 
+static void print_counts(const kept_summary *summary)
+{
+    printf("%u state%s, %u log batch%s, until step %" PRIu64, summary->state_count,
+           summary->state_count == 1 ? "" : "s", summary->batch_count, summary->batch_count == 1 ? "" : "es",
+           summary->end_step);
+}
+
 static bool verify_one(const char *command, const char *path)
 {
     static const kept_sink sink = {.on_damage = show_damage};
@@ -254,8 +261,9 @@ static bool verify_one(const char *command, const char *path)
         char shown[PATH_MAX];
         snprintf(shown, sizeof shown, "%s", path);
         tarn_make_printable(shown);
-        printf("%s: whole: %u states, %u log batches, until step %" PRIu64 "\n", shown, summary.state_count,
-               summary.batch_count, summary.end_step);
+        printf("%s: whole: ", shown);
+        print_counts(&summary);
+        putchar('\n');
     }
     tell_of_shrinking(path, &summary);
     return summary.damage_count == 0;
@@ -341,8 +349,9 @@ bool kept_backup(const char *command, const char *dir, const char *name, const c
     }
     snprintf(shown, sizeof shown, "%s", to);
     tarn_make_printable(shown);
-    printf("%s: %u states, %u log batches, until step %" PRIu64 ", %s\n", shown, summary.state_count,
-           summary.batch_count, summary.end_step, size_text(summary.file_bytes, size));
+    printf("%s: ", shown);
+    print_counts(&summary);
+    printf(", %s\n", size_text(summary.file_bytes, size));
     if (lacks_log) {
         char sentence[2 * sizeof(tarn_text)];
         snprintf(sentence, sizeof sentence,
