@@ -10,7 +10,7 @@ import { TankServer } from "../browser/tank-server.mjs";
 
 const TANKS_MAX = 16;
 const SECONDS_MAX = 600;
-const tool = join(process.env.TARN_BUILD ?? join(ROOT, "build", "release"), "bin/tarn");
+const tool = join(process.env.TARN_TEST_BUILD ?? join(ROOT, "build", "release"), "bin/tarn");
 
 function wholeNumber(text, most, what) {
   const number = Number(text);

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { Skip, until } from "./harness.mjs";
 import { ROOT } from "./places.mjs";
 
-const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
+const build = process.env.TARN_TEST_BUILD ?? join(ROOT, "build", "release");
 
 /** Folders of recordings, each made once for all cases. */
 const recorded = new Map();

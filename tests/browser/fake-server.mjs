@@ -45,7 +45,7 @@ export async function startFakeServer(options = {}) {
   const { port = 0, particles = 20000, base = "/", behave = () => false, spoil = () => {} } = options;
   const { cells = [64, 32, 32], cellM = 0.03125, recording = null } = options;
   const { files = {}, bodies = () => [], colour = () => undefined, path = waterAt, byHand = false } = options;
-  const { model = {}, client = process.env.TARN_PAGE ?? join(web, "dist") } = options;
+  const { model = {}, client = process.env.TARN_TEST_PAGE ?? join(web, "dist") } = options;
   const tank = {
     orientation: options.orientation,
     bodies,

@@ -6,7 +6,7 @@
 // Foam, spray and bubbles come from what went before: a page sees the last frames that lead to the moment.
 // With --headset the pictures are those of an emulated headset's two eyes. --kept makes the small ones that the start page
 // and server/scenes/README.md show.
-// Needs the built page and the tests' build (TARN_BUILD). What was recorded stays in the folder, beside the pictures,
+// Needs the built page and the tests' build (TARN_TEST_BUILD). What was recorded stays in the folder, beside the pictures,
 // and is used again: removed, it is recorded anew.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -5,7 +5,7 @@
 //     node tests/browser/measure.mjs puffs [TIER ...]
 //     node tests/browser/measure.mjs decode
 //
-// TARN_BUILD   a build with tarnd and, for all but the first, the tests' record_stream (default: build/release)
+// TARN_TEST_BUILD   a build with tarnd and, for all but the first, the tests' record_stream (default: build/release)
 // CHROMIUM     the browser (default: /usr/bin/chromium)
 
 import { chromium } from "./engines.mjs";

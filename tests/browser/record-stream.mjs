@@ -7,7 +7,7 @@ import { ROOT } from "./places.mjs";
 
 /** The program and its arguments. @param options  of the program: {"--frames": 30, ...} */
 export function streamCommand(scene, into, options) {
-  const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
+  const build = process.env.TARN_TEST_BUILD ?? join(ROOT, "build", "release");
   const program = join(build, "tests", "stream", "record_stream");
   if (!existsSync(program))
     throw new Missing(

@@ -5,8 +5,8 @@
 //         [--before DIST] [--rendered] [--drawn]
 //
 // Prints the similarity of each tier's picture (compare.mjs) and the mean colour of the water in it, and writes a sheet of
-// all. --before adds what another built page draws of the first tier. Needs the built page (or TARN_PAGE), the tests' build
-// (TARN_BUILD) and Blender 3.4 or newer with numpy (BLENDER; default: blender). What was rendered stays in the folder and is
+// all. --before adds what another built page draws of the first tier. Needs the built page (or TARN_TEST_PAGE), the tests' build
+// (TARN_TEST_BUILD) and Blender 3.4 or newer with numpy (BLENDER; default: blender). What was rendered stays in the folder and is
 // used again, with --rendered nothing else is shown; the page's pictures stay, too, and are used again with --drawn.
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -224,7 +224,7 @@ function leastSquares(rows, count) {
 async function surfaceOf(scene, step, into) {
   const file = join(into, `${scene}-${step}.usda`);
   if (!existsSync(file)) {
-    const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
+    const build = process.env.TARN_TEST_BUILD ?? join(ROOT, "build", "release");
     const options = ["-q", "--steps", step, "--every", step, "--surface", file];
     await run(join(build, "bin", "tarn"), ["run", scene, ...options.map(String)]);
   }
@@ -275,8 +275,8 @@ const colourText = ({ mean, white }) =>
 
 /** Fake servers serve a column's page from now on. */
 function usePage({ page }) {
-  if (page === undefined) delete process.env.TARN_PAGE;
-  else process.env.TARN_PAGE = page;
+  if (page === undefined) delete process.env.TARN_TEST_PAGE;
+  else process.env.TARN_TEST_PAGE = page;
 }
 
 async function takePage(browser, scene, step, column, into) {
@@ -405,7 +405,7 @@ async function main() {
     ({ name }) => !values.rendered || existsSync(join(into, `${name}-${samples}.f32`)),
   );
   const tiers = values.tiers.split(",");
-  const columns = tiers.map((tier) => ({ title: tier, tier, page: process.env.TARN_PAGE }));
+  const columns = tiers.map((tier) => ({ title: tier, tier, page: process.env.TARN_TEST_PAGE }));
   if (values.before !== undefined)
     columns.unshift({ title: "before", tier: tiers[0], page: resolve(values.before) });
   mkdirSync(into, { recursive: true });

@@ -4,7 +4,7 @@
 //     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls | --flow]
 //     node tests/browser/run.mjs --in firefox,webkit [--all] [WORDS OF A CASE'S NAME]
 //
-// TARN_BUILD   the build with tarnd (default: build/release)
+// TARN_TEST_BUILD   the build with tarnd (default: build/release)
 // CHROMIUM, FIREFOX, MINIBROWSER   the browsers (default: Debian's)
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";

@@ -10,11 +10,12 @@ const STOP_MS = 8000;
 const CLIENT = join(WEB, "dist");
 
 function program() {
-  const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
+  const build = process.env.TARN_TEST_BUILD ?? join(ROOT, "build", "release");
   const found = ["bin/tarnd", "tarnd", "server/gateway/tarnd", "server/tarnd"].find((path) =>
     existsSync(join(build, path)),
   );
-  if (found === undefined) throw new Error(`there is no tarnd in ${build}; TARN_BUILD names another build`);
+  if (found === undefined)
+    throw new Error(`there is no tarnd in ${build}; TARN_TEST_BUILD names another build`);
   return join(build, found);
 }
 

@@ -44,7 +44,7 @@ test("an engine that isn't known is refused, one that isn't there is skipped wit
 test("without record_stream a program says how to get it", async () => {
   const into = mkdtempSync(join(tmpdir(), "tarn-programs-"));
   try {
-    const { status, said } = await run("gallery.mjs", ["maze", "--into", into], { TARN_BUILD: into });
+    const { status, said } = await run("gallery.mjs", ["maze", "--into", into], { TARN_TEST_BUILD: into });
     assertEqual([status, said.split("\n").length], [1, 1], `status and lines of ${said}`);
     assert(said.includes("cmake --preset release -DTARN_TESTS=ON"), `it says: ${said}`);
   } finally {

@@ -86,8 +86,8 @@ test("the finest tier draws a splash as it should look", async (world) => {
   const seen = await see(world, recorded("small-splash", 14, 3));
   assertEqual(seen.tier, "water", "tier");
   const file = join(HERE, "pictures", "water-splash.png");
-  if (process.env.TARN_RENEW_PICTURES === "1") writeFileSync(file, seen.file);
-  assert(existsSync(file), `there is no ${file} to compare with: TARN_RENEW_PICTURES=1 takes it`);
+  if (process.env.TARN_TEST_RENEW_PICTURES === "1") writeFileSync(file, seen.file);
+  assert(existsSync(file), `there is no ${file} to compare with: TARN_TEST_RENEW_PICTURES=1 takes it`);
   const empty = brightness(await seeEmpty(world));
   const wanted = brightness(readPng(readFileSync(file)));
   const found = brightness(seen.picture);
