@@ -17,7 +17,7 @@
 
 enum {
     TARN_BLACK_BOX_MAGIC = 0x42425254,
-    TARN_BLACK_BOX_VERSION = 8,
+    TARN_BLACK_BOX_VERSION = 9,
     TARN_BLACK_BOX_RECORDS = 5,     ///< version of what lies in a log, and so in sessions' files
     TARN_BLACK_BOX_RECORDS_OLD = 4, ///< of one without hashes, which is read too
     TARN_BLACK_BOX_PAGE_BYTES = 4096,
@@ -45,11 +45,13 @@ typedef struct tarn_black_box_half {
 } tarn_black_box_half;
 
 enum {
-    TARN_BLACK_BOX_DEATHS_FULL = 3, ///< at one place, after which the log is left out
-    TARN_BLACK_BOX_DEATHS_OLD = 4,  ///< and then, wherever it dies, the newest state
-    TARN_BLACK_BOX_DEATHS_MAX = 5,  ///< and then all of it
-    TARN_BLACK_BOX_TRIES_MAX = 12,  ///< deaths at any places, without getting past them, after which it is the same
-    TARN_BLACK_BOX_FILLED_TURN = 1, ///< of a box that no worker has put a state into yet
+    TARN_BLACK_BOX_DEATHS_FULL = 3,    ///< at one place, after which the log is left out
+    TARN_BLACK_BOX_DEATHS_OLD = 4,     ///< and then, wherever it dies, the newest state
+    TARN_BLACK_BOX_DEATHS_MAX = 5,     ///< and then all of it
+    TARN_BLACK_BOX_TRIES_MAX = 12,     ///< deaths at any places, without getting past them, after which it is the same
+    TARN_BLACK_BOX_KILLS_MAX = 12,     ///< SIGKILLs at the very same place, with which it is the same: see blame_of
+    TARN_BLACK_BOX_KILL_BY_KERNEL = 3, ///< as many of these is one of which the kernel says that memory ran out
+    TARN_BLACK_BOX_FILLED_TURN = 1,    ///< of a box that no worker has put a state into yet
 };
 
 /// Where the scene lies, which isn't mapped and takes no memory but its own.
@@ -64,11 +66,13 @@ typedef struct tarn_black_box_head {
     uint32_t turn;      ///< the newest
     atomic_uint counts; ///< 0: nothing; else the half in the lowest bit, the turn above
     atomic_uint epoch, number;
-    atomic_uint deaths;           ///< amid work and at one place, since the tank got past it
-    atomic_uint tries;            ///< the same at any
-    atomic_uint is_busy;          ///< an end now is the tank's, unless whoever saw it knows better
-    atomic_uint_fast64_t place;   ///< what is worked on (tarn_black_box_place)
-    atomic_uint_fast64_t died_at; ///< the place of the newest death that counts
+    atomic_uint deaths;             ///< amid work and at one place, since the tank got past it
+    atomic_uint tries;              ///< the same at any
+    atomic_uint kills;              ///< from outside, amid work and at one place
+    atomic_uint is_busy;            ///< an end now is the tank's, unless whoever saw it knows better
+    atomic_uint_fast64_t place;     ///< what is worked on (tarn_black_box_place)
+    atomic_uint_fast64_t died_at;   ///< the place of the newest death that counts
+    atomic_uint_fast64_t killed_at; ///< and of the newest kill
     tarn_black_box_half halves[2];
     atomic_uint dt_ns;                 ///< of the tank's time, in a step; 0: not known
     atomic_uint step_ns;               ///< that a step took of late; 0: not known
@@ -93,7 +97,9 @@ typedef struct tarn_black_box_blame {
 
 /// The same with the newest end, where it came amid work. A replay comes to the same each time: what kills it does so
 /// at the same step again. Frames and readings aren't replayed: of those that are never done each end counts. Once a
-/// tank was set back, so does any.
+/// tank was set back, so does any. A kill from outside is nobody's fault and isn't counted here, until the same place
+/// has had TARN_BLACK_BOX_KILLS_MAX of them in a row (tarn_box_killed): whoever kills workers at will doesn't meet
+/// one place so often, a step that takes all memory does.
 static inline tarn_black_box_blame tarn_black_box_blame_of(const tarn_black_box_head *head)
 {
     tarn_black_box_blame blame = {head->deaths, head->tries, head->died_at};

@@ -385,10 +385,42 @@ tarn_status tarn_box_fill(int fd, const tarn_box_state *state, uint32_t epoch, u
     return status == TARN_OK ? write_at(fd, 0, &head, sizeof head) : status;
 }
 
+static tarn_status put_number(int fd, size_t at, uint32_t number)
+{
+    const atomic_uint put = number;
+    return write_at(fd, at, &put, sizeof put);
+}
+
+static tarn_status put_place(int fd, size_t at, uint64_t place)
+{
+    const atomic_uint_fast64_t put = place;
+    return write_at(fd, at, &put, sizeof put);
+}
+
 void tarn_box_excuse(int fd)
 {
-    const atomic_uint is_busy = 0;
-    (void)write_at(fd, offsetof(tarn_black_box_head, is_busy), &is_busy, sizeof is_busy);
+    (void)put_number(fd, offsetof(tarn_black_box_head, is_busy), 0);
+}
+
+void tarn_box_killed(int fd, uint32_t weight)
+{
+    tarn_black_box_head head;
+    // Where a state is loaded, at place 0, any tank spends much of its time, and takes no memory but its own.
+    if (look(fd, &head) != TARN_OK || head.is_busy == 0 || head.place == 0) {
+        tarn_box_excuse(fd);
+        return;
+    }
+    const uint32_t kills = (head.place == head.killed_at ? head.kills : 0) + weight;
+    (void)put_number(fd, offsetof(tarn_black_box_head, kills), kills);
+    (void)put_place(fd, offsetof(tarn_black_box_head, killed_at), head.place);
+    if (kills < TARN_BLACK_BOX_KILLS_MAX) {
+        tarn_box_excuse(fd);
+        return;
+    }
+    (void)put_place(fd, offsetof(tarn_black_box_head, died_at), head.place);
+    if (head.deaths < TARN_BLACK_BOX_DEATHS_FULL) { // this one comes on top
+        (void)put_number(fd, offsetof(tarn_black_box_head, deaths), TARN_BLACK_BOX_DEATHS_FULL);
+    }
 }
 
 tarn_status tarn_box_set_epoch(int fd, uint32_t epoch)

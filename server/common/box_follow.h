@@ -60,6 +60,10 @@ bool tarn_box_is_unproven(int fd);
 /// The end of the worker that had the box, which is no more, was none of its tank's doing.
 void tarn_box_excuse(int fd);
 
+/// The same of one that was killed: it counts all the same once the very same place has had TARN_BLACK_BOX_KILLS_MAX
+/// kills in a row. @param weight  how many this one is: TARN_BLACK_BOX_KILL_BY_KERNEL where the kernel says why
+void tarn_box_killed(int fd, uint32_t weight);
+
 /// Whether so many processes in a row ended amid the tank's work that it may be what they ended by.
 bool tarn_box_is_suspect(int fd);
 

@@ -211,7 +211,8 @@ enum {
     TARN_GATEWAY_WORKER_HANGS_MS = 800, ///< and so many steps of its slowest tank
     TARN_GATEWAY_WORKER_HANGS_STEPS = 8,
     TARN_GATEWAY_WORKER_HANGS_STEP_S_MAX = 2, ///< that one is taken to last, whatever the worker says
-    TARN_GATEWAY_WORKER_BACKOFF_MS = 100,     ///< before the second restart in a row; doubles. Before the first: none
+    TARN_GATEWAY_WORKER_CLOSED_MS = 2000, ///< from its socket's end to its own, which is told late on a busy machine
+    TARN_GATEWAY_WORKER_BACKOFF_MS = 100, ///< before the second restart in a row; doubles. Before the first: none
     TARN_GATEWAY_WORKER_BACKOFF_MS_MAX = 5000,
     TARN_GATEWAY_WORKER_KILLED_MS_MAX = 1000, ///< the same where it was ended from outside
     TARN_GATEWAY_WORKER_FAILURES_MAX = 8,     ///< in a row before it is given up

@@ -174,7 +174,8 @@ static tarn_status on_worker_ready(void *user, tarn_worker_process *worker)
 static void on_worker_lost(void *user, tarn_worker_process *worker, const char *sentence, bool given_up)
 {
     tarn_gateway *self = user;
-    const bool is_tried_again = worker->is_excused && worker->kills < TARN_GATEWAY_WORKER_FAILURES_MAX;
+    const bool is_tried_again =
+        worker->last_end != TARN_WORKER_END_OWN && worker->kills < TARN_GATEWAY_WORKER_FAILURES_MAX;
     if (!self->serving && !is_tried_again && (given_up || !tarn_session_begins_again(&self->sessions))) {
         fail_start(sentence);
         return;

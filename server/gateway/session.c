@@ -2,6 +2,7 @@
 // tarn_session_join for viewers, at tarn_session_worker_message for workers.
 #include "server/gateway/session.h"
 #include "protocol/assert.h"
+#include "server/common/black_box_layout.h"
 #include "server/common/box_follow.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
@@ -422,18 +423,36 @@ void tarn_session_place_all(tarn_sessions *all)
     }
 }
 
+/// What its worker's end says of a tank.
+static void judge_box(int fd, tarn_worker_end end)
+{
+    switch (end) {
+    case TARN_WORKER_END_OWN: // the box counts by itself
+        break;
+    case TARN_WORKER_END_OUTSIDE:
+        tarn_box_excuse(fd);
+        break;
+    case TARN_WORKER_END_KILLED:
+        tarn_box_killed(fd, 1);
+        break;
+    case TARN_WORKER_END_NO_MEMORY:
+        tarn_box_killed(fd, TARN_BLACK_BOX_KILL_BY_KERNEL);
+        break;
+    }
+}
+
 void tarn_session_worker_ready(tarn_sessions *all, tarn_worker_process *worker)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &all->sessions[i];
         if (session->id != 0 && session->worker == worker) {
-            if (worker->is_work_excused && session->box_fd > 0) { // the process that was at work on it is gone by now
-                tarn_box_excuse(session->box_fd);
+            if (session->box_fd > 0) { // the process that was at work on it is gone by now
+                judge_box(session->box_fd, worker->work_end);
             }
             tarn_session_make_tank(session);
         }
     }
-    worker->is_work_excused = false;
+    worker->work_end = TARN_WORKER_END_OWN;
     tarn_session_place_all(all);
 }
 

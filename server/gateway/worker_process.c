@@ -67,10 +67,11 @@ static void note_queue(tarn_worker_process *worker)
 /// Before the next start: people wait for the first. One that was given up is tried again, too, ever more rarely.
 static uint64_t pause_ms(const tarn_worker_process *worker, bool is_given_up)
 {
-    const uint32_t failures = worker->is_excused ? worker->kills : worker->failures, doublings_max = 16;
-    const uint64_t most_ms = is_given_up          ? TARN_GATEWAY_WORKER_REST_MS_MAX
-                             : worker->is_excused ? TARN_GATEWAY_WORKER_KILLED_MS_MAX
-                                                  : TARN_GATEWAY_WORKER_BACKOFF_MS_MAX,
+    const bool is_own = worker->last_end == TARN_WORKER_END_OWN;
+    const uint32_t failures = is_own ? worker->failures : worker->kills, doublings_max = 16;
+    const uint64_t most_ms = is_given_up ? TARN_GATEWAY_WORKER_REST_MS_MAX
+                             : is_own    ? TARN_GATEWAY_WORKER_BACKOFF_MS_MAX
+                                         : TARN_GATEWAY_WORKER_KILLED_MS_MAX,
                    first_ms = is_given_up ? TARN_GATEWAY_WORKER_REST_MS : TARN_GATEWAY_WORKER_BACKOFF_MS;
     const uint32_t before = is_given_up ? TARN_GATEWAY_WORKER_FAILURES_MAX : 2; // that have the first pause
     if (failures < before) {
@@ -81,14 +82,14 @@ static uint64_t pause_ms(const tarn_worker_process *worker, bool is_given_up)
 }
 
 /// Counts the end. One that came from outside says nothing about the worker, nor about what it was told.
-static void count_end(tarn_worker_process *worker, uint64_t now_ns, bool is_excused)
+static void count_end(tarn_worker_process *worker, uint64_t now_ns, tarn_worker_end end)
 {
     if (worker->phase == TARN_WORKER_READY && now_ns - worker->phase_since_ns >= ms(TARN_GATEWAY_WORKER_STABLE_MS)) {
         worker->failures = worker->kills = 0;
     }
-    worker->is_excused = is_excused;
-    worker->is_work_excused = worker->phase == TARN_WORKER_READY ? is_excused : worker->is_work_excused;
-    if (is_excused) {
+    worker->last_end = end;
+    worker->work_end = worker->phase == TARN_WORKER_READY ? end : worker->work_end;
+    if (end != TARN_WORKER_END_OWN) {
         tarn_worker_sent_excuse(&worker->sent);
         worker->kills++;
     } else {
@@ -98,8 +99,7 @@ static void count_end(tarn_worker_process *worker, uint64_t now_ns, bool is_excu
 }
 
 /// Ends what is left of the worker and tells why; `sentence` is kept if the worker gave none itself.
-/// @param is_excused  it ended for a reason outside itself
-static void lose(tarn_worker_process *worker, const char *sentence, bool is_excused)
+static void lose(tarn_worker_process *worker, const char *sentence, tarn_worker_end end)
 {
     bool ending = worker->phase == TARN_WORKER_ENDING;
     if (worker->phase != TARN_WORKER_GREETING && worker->phase != TARN_WORKER_READY && !ending) {
@@ -115,8 +115,9 @@ static void lose(tarn_worker_process *worker, const char *sentence, bool is_excu
         return;
     }
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    count_end(worker, now_ns, is_excused && worker->sentence[0] == 0);
-    const bool given_up = !worker->is_excused && worker->failures >= TARN_GATEWAY_WORKER_FAILURES_MAX;
+    count_end(worker, now_ns, worker->sentence[0] == 0 ? end : TARN_WORKER_END_OWN);
+    const bool given_up =
+        worker->last_end == TARN_WORKER_END_OWN && worker->failures >= TARN_GATEWAY_WORKER_FAILURES_MAX;
     enter(worker, given_up ? TARN_WORKER_GIVEN_UP : TARN_WORKER_WAITING);
     worker->was_given_up |= given_up;
     worker->retry_ns = now_ns + ms(pause_ms(worker, given_up));
@@ -134,11 +135,12 @@ static bool is_fault(int term_signal)
            term_signal == SIGABRT || term_signal == SIGTRAP || term_signal == SIGSYS;
 }
 
-/// How the process ended, for people. @return whether that came from outside: it catches no other signals, and sends
-/// itself none
-static bool tell_end(const tarn_worker_process *worker, int64_t status, int term_signal, tarn_text sentence)
+/// How the process ended, for people. It catches no signals but those of faults, and sends itself none: any other came
+/// from outside.
+static tarn_worker_end tell_end(const tarn_worker_process *worker, int64_t status, int term_signal, tarn_text sentence)
 {
-    if (term_signal == SIGKILL && tarn_process_oom_kills() > worker->oom_kills) {
+    const bool lacked_memory = term_signal == SIGKILL && tarn_process_oom_kills() > worker->oom_kills;
+    if (lacked_memory) {
         snprintf(sentence, sizeof(tarn_text), "the kernel ended the worker for want of memory (signal %d)",
                  term_signal);
     } else if (term_signal != 0 && !is_fault(term_signal)) {
@@ -156,7 +158,10 @@ static bool tell_end(const tarn_worker_process *worker, int64_t status, int term
     } else {
         snprintf(sentence, sizeof(tarn_text), "the worker ended with exit status %d", (int)status);
     }
-    return term_signal != 0 && !is_fault(term_signal);
+    return term_signal == 0 || is_fault(term_signal) ? TARN_WORKER_END_OWN
+           : lacked_memory                           ? TARN_WORKER_END_NO_MEMORY
+           : term_signal == SIGKILL                  ? TARN_WORKER_END_KILLED
+                                                     : TARN_WORKER_END_OUTSIDE;
 }
 
 static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
@@ -168,9 +173,9 @@ static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
         receive(worker);
     }
     tarn_text sentence;
-    const bool is_excused = tell_end(worker, status, term_signal, sentence);
+    const tarn_worker_end end = tell_end(worker, status, term_signal, sentence);
     uv_close((uv_handle_t *)process, on_process_closed);
-    lose(worker, sentence, is_excused);
+    lose(worker, sentence, end);
 }
 
 static void note_load(tarn_worker_process *worker, uint32_t tank, uint32_t epoch)
@@ -402,15 +407,14 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         read = TARN_E_IO;
     }
     if (read == TARN_E_IO) {
-        // The exit status says more than a closed socket: leave it a moment to arrive.
         close_poll(worker);
-        worker->answered_ns = 0;
+        worker->closed_ns = tarn_clock_monotonic_ns();
         return;
     }
     if (read != TARN_OK) {
         tarn_text sentence;
         snprintf(sentence, sizeof sentence, "the worker's messages cannot be read: %s", tarn_status_text(read));
-        lose(worker, sentence, false);
+        lose(worker, sentence, TARN_WORKER_END_OWN);
         return;
     }
     if (events & UV_WRITABLE) {
@@ -554,6 +558,7 @@ static int spawn(tarn_worker_process *worker)
     worker->polled = 0;
     worker->loads_open = 0;
     worker->step_s = 0;
+    worker->closed_ns = 0;
     worker->sentence[0] = 0;
     worker->starts_total++;
     worker->was_given_up = false;
@@ -729,12 +734,18 @@ static bool end_silence(tarn_worker_process *worker, uint64_t now_ns, uint64_t l
     }
     snprintf(sentence, sizeof sentence, "the worker did not answer for %.1f s and was killed; %s",
              1e-9 * (double)silent_ns, causes[cause]);
-    lose(worker, worker->answered_ns != 0 ? sentence : "the worker closed its socket", cause != SILENCE_OWN);
+    lose(worker, sentence, cause == SILENCE_OWN ? TARN_WORKER_END_OWN : TARN_WORKER_END_OUTSIDE);
     return true;
 }
 
 static void check_answers(tarn_worker_process *worker, uint64_t now_ns)
 {
+    if (worker->closed_ns != 0) { // how it ended says more, and whose doing it was
+        if (now_ns > worker->closed_ns + ms(TARN_GATEWAY_WORKER_CLOSED_MS)) {
+            lose(worker, "the worker closed its socket and did not end", TARN_WORKER_END_OWN);
+        }
+        return;
+    }
     send_unloads(worker);
     const uint64_t limit_ns = answer_ns_max(worker),
                    silent_ns = now_ns > worker->answered_ns ? now_ns - worker->answered_ns : 0;
@@ -764,7 +775,7 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
     switch (worker->phase) {
     case TARN_WORKER_GREETING:
         if (now_ns - worker->phase_since_ns > ms(TARN_GATEWAY_WORKER_HELLO_MS_MAX)) {
-            lose(worker, "the worker did not say hello in time", false);
+            lose(worker, "the worker did not say hello in time", TARN_WORKER_END_OWN);
         }
         break;
     case TARN_WORKER_READY:
@@ -779,7 +790,7 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
         if (error) {
             snprintf(worker->sentence, sizeof worker->sentence, "the worker cannot be started: %s", uv_strerror(error));
             enter(worker, TARN_WORKER_GREETING);
-            lose(worker, "", false);
+            lose(worker, "", TARN_WORKER_END_OWN);
         }
         break;
     }
@@ -796,6 +807,7 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
 void tarn_worker_process_stood(tarn_worker_process *worker, const tarn_standstill *stood)
 {
     tarn_standstill_move(stood, &worker->answered_ns);
+    tarn_standstill_move(stood, &worker->closed_ns);
     tarn_standstill_move(stood, &worker->phase_since_ns);
 }
 

@@ -70,6 +70,14 @@ typedef enum tarn_worker_phase {
     TARN_WORKER_ENDING = 5,
 } tarn_worker_phase;
 
+/// Whose doing an end was, as far as anybody knows.
+typedef enum tarn_worker_end {
+    TARN_WORKER_END_OWN = 0,
+    TARN_WORKER_END_OUTSIDE = 1,   ///< stopped, starved, or a signal that asks for it
+    TARN_WORKER_END_KILLED = 2,    ///< SIGKILL, by somebody
+    TARN_WORKER_END_NO_MEMORY = 3, ///< the same by the kernel, which says why
+} tarn_worker_end;
+
 /// What a worker that doesn't answer was seen to do halfway to its limit.
 typedef struct tarn_worker_silence {
     uint64_t since_ns, looked_ns; ///< its last answer, and when it was looked at; 0: it wasn't
@@ -90,6 +98,7 @@ typedef struct tarn_worker_process {
     tarn_worker_phase phase;
     uint64_t phase_since_ns, retry_ns;
     uint64_t ping_ns, answered_ns;
+    uint64_t closed_ns; ///< the socket's end came, and the process' should; 0: it didn't
     uint32_t ping_id;
     uint32_t loads_open; ///< tanks that it was told to make and hasn't answered for
     struct {
@@ -100,12 +109,12 @@ typedef struct tarn_worker_process {
     uint32_t unload_count;
     double step_s; ///< the longest that a tank's steps took lately
     tarn_worker_silence silence;
-    uint32_t failures;    ///< in a row, that were its own
-    uint32_t kills;       ///< in a row, that came from outside
-    bool is_excused;      ///< the newest end came from outside
-    bool is_work_excused; ///< the same of the newest that may have found it at work on tanks
-    bool was_given_up;    ///< since it was started last
-    uint64_t oom_kills;   ///< of the kernel, as it was seen a moment ago
+    uint32_t failures;        ///< in a row, that were its own
+    uint32_t kills;           ///< in a row, that came from outside
+    tarn_worker_end last_end; ///< the newest
+    tarn_worker_end work_end; ///< the newest that may have found it at work on tanks
+    bool was_given_up;        ///< since it was started last
+    uint64_t oom_kills;       ///< of the kernel, as it was seen a moment ago
     uint64_t starts_total, failures_total;
     tarn_text sentence;          ///< the worker's own, why it ends
     tarn_ipc_worker_hello hello; ///< its newest, of this process or of the one before

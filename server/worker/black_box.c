@@ -286,7 +286,15 @@ uint64_t tarn_black_box_replay(const tarn_black_box *box)
 
 void tarn_black_box_set_busy(tarn_black_box *box, bool is_busy)
 {
+    box->is_busy = is_busy;
     atomic_store(&box->head->is_busy, is_busy);
+}
+
+void tarn_black_box_stand(tarn_black_box *box, bool stands)
+{
+    if (box->is_busy) { // else what a dead worker left may not have been looked at yet
+        atomic_store(&box->head->is_busy, !stands);
+    }
 }
 
 void tarn_black_box_set_replayed(tarn_black_box *box, size_t log_at)
@@ -304,6 +312,8 @@ void tarn_black_box_passed(tarn_black_box *box)
     atomic_store(&box->head->deaths, 0);
     atomic_store(&box->head->tries, 0);
     atomic_store(&box->head->died_at, 0);
+    atomic_store(&box->head->kills, 0);
+    atomic_store(&box->head->killed_at, 0);
 }
 
 // ------------------------------------------------------------------------------------------------- after a process'

@@ -29,6 +29,7 @@ typedef struct tarn_black_box {
     uint64_t state_bytes_max;
     size_t presses_at;      ///< in the mapping: the newest of what viewers hold
     uint32_t presses_bytes; ///< 0: nothing
+    bool is_busy;           ///< being worked on, were it not that it stands
 } tarn_black_box;
 
 /// What there is to go on from.
@@ -109,6 +110,10 @@ uint64_t tarn_black_box_replay(const tarn_black_box *box);
 
 /// The tank is being worked on, or isn't: an end of the process amid that may be its fault.
 void tarn_black_box_set_busy(tarn_black_box *box, bool is_busy);
+
+/// The work stands, since it is another tank's turn, or goes on: an end of the process meanwhile is none of this one's
+/// fault. Takes a box that isn't open.
+void tarn_black_box_stand(tarn_black_box *box, bool stands);
 
 /// What is worked on: a record of the log that is taken again, by where it ends, 0: the state; or, behind the newest
 /// record, what is shown of it. A record that is appended is what is worked on from then on.

@@ -480,7 +480,10 @@ tarn_status tarn_places_turn(tarn_places *places)
     const uint64_t slice_ns = tarn_turns_slice_ns(&places->turns, picked);
     const bool is_alone = slice_ns == UINT64_MAX;
     const uint64_t until_ns = is_alone || next_ns < now_ns + slice_ns ? next_ns : now_ns + slice_ns;
+    tarn_black_box_stand(&place->tank.snapshot.box, false);
     const uint64_t used_ns = tarn_job_resume(&place->job, until_ns, !is_alone);
+    // A GPU goes on with what it was given, and fails by it in whoever's turn.
+    tarn_black_box_stand(&place->tank.snapshot.box, place->job.in_progress && places->lane_count > 0);
     place->tank.cost_ns += place->task == TARN_PLACE_RUNS ? used_ns : 0;
     tarn_turns_use(&places->turns, picked, used_ns, place->job.in_progress && place->job.is_waiting,
                    tarn_clock_monotonic_ns());

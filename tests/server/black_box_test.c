@@ -401,6 +401,52 @@ static void test_who_may_have_killed_its_workers_is_told(void **state)
     assert_false(tarn_box_is_suspect(two->fd));
 }
 
+/// The worker is killed from outside amid the replay, at the record that ends there. @return whether it is left out
+static bool is_left_out_once_killed(two_workers *two, size_t log_at, uint32_t weight)
+{
+    tarn_black_box_rest rest;
+    tarn_black_box_set_busy(&two->box, true);
+    tarn_black_box_set_replayed(&two->box, log_at);
+    tarn_box_killed(two->fd, weight);
+    assert_true(next_worker(two, &rest));
+    assert_false(rest.is_old);
+    tarn_black_box_settle(&two->box, &rest);
+    return rest.is_log_left_out;
+}
+
+/// A step that takes all memory is killed from outside, too: at one place each time. Anybody else kills anywhere.
+static void test_who_is_killed_at_one_place_again_and_again_is_to_blame(void **state)
+{
+    enum { RECORDS = 3 };
+    two_workers *two = *state;
+    tarn_black_box_rest rest;
+    size_t ends[RECORDS];
+    for (int round = 0; round < 2; round++) {
+        const uint32_t weight = round == 0 ? 1 : TARN_BLACK_BOX_KILL_BY_KERNEL,
+                       kills = TARN_BLACK_BOX_KILLS_MAX / weight;
+        tarn_black_box_begin(&two->box, scene);
+        keep(two, 1, 10, 60);
+        for (int i = 0; i < RECORDS; i++) {
+            log_parameter(two, (float)i);
+        }
+        find_ends(two, ends, RECORDS);
+        for (int i = 0; i < 66 * RECORDS; i++) { // here and there
+            assert_false(is_left_out_once_killed(two, ends[i % RECORDS], weight));
+            assert_false(is_left_out_once_killed(two, 0, weight)); // where the state is loaded it proves nothing
+        }
+        for (uint32_t i = 1; i < kills; i++) {
+            assert_false(is_left_out_once_killed(two, ends[1], weight));
+        }
+        tarn_black_box_passed(&two->box); // it got past it
+        for (uint32_t i = 1; i < kills; i++) {
+            assert_false(is_left_out_once_killed(two, ends[1], weight));
+            assert_true(next_worker(two, &rest)); // that had it stand is no proof of anything
+        }
+        assert_true(is_left_out_once_killed(two, ends[1], weight));
+        assert_int_equal(count_records(two, 0), 0);
+    }
+}
+
 /// A worker may have gone wild before it ended: whatever its box says, reading it does no harm.
 static void test_damage_is_harmless(void **state)
 {
@@ -450,6 +496,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_getting_past_the_place_clears_the_tank, begin, end),
         cmocka_unit_test_setup_teardown(test_a_tank_that_dies_of_being_shown_is_to_blame, begin, end),
         cmocka_unit_test_setup_teardown(test_who_may_have_killed_its_workers_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(test_who_is_killed_at_one_place_again_and_again_is_to_blame, begin, end),
         cmocka_unit_test_setup_teardown(test_damage_is_harmless, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,29 @@ static void test_another_worker_goes_on_at_the_very_step(void **state)
     close(box_fd);
 }
 
+/// A worker that ends between two turns ends by none of the tanks that have work begun: it isn't theirs to do then.
+static void test_whose_work_stands_is_not_to_blame(void **state)
+{
+    (void)state;
+    int stood = 0;
+    const int box_fd = tarn_black_box_make();
+    const tarn_place *place = &worker->places.of[0];
+    load_with_box(1, box_fd, false);
+    say((tarn_ipc_message){
+        .kind = TARN_IPC_LOAD, .tank = 2, .load = {.epoch = FIRST_EPOCH, .scene = "small-pool", .box = 0}});
+    for (uint32_t tank = 1; tank <= 2; tank++) {
+        say((tarn_ipc_message){.kind = TARN_IPC_AUDIENCE, .tank = tank, .audience = {.viewer_count = 1}});
+    }
+    for (int i = 0; i < TURNS_MAX && (stood < 20 || worker->frames[1] < 20); i++) {
+        turn();
+        const tarn_black_box *box = &place->tank.snapshot.box;
+        stood += place->job.in_progress && box->is_busy;
+        assert_true(box->head == NULL || box->head->is_busy == 0);
+    }
+    assert_true(stood >= 20);
+    close(box_fd);
+}
+
 static uint32_t count_presses(void)
 {
     uint32_t count = 0;
@@ -605,6 +628,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_another_worker_goes_on_at_the_very_step, begin, end),
+        cmocka_unit_test_setup_teardown(test_whose_work_stands_is_not_to_blame, begin, end),
         cmocka_unit_test_setup_teardown(test_presses_of_those_who_left_are_let_go, begin, end),
         cmocka_unit_test_setup_teardown(test_another_worker_knows_of_a_reset, begin, end),
         cmocka_unit_test_setup_teardown(test_a_tank_goes_back_or_stays, begin, end),

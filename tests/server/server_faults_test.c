@@ -1,4 +1,5 @@
 // What goes wrong around the server: its worker dies or hangs, it is started wrongly, it is told to end.
+#include "server/common/black_box_layout.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
@@ -506,6 +507,36 @@ static void test_a_failing_step_sets_the_tank_back(void **state)
     server_stop(&server);
 }
 
+/// The kernel kills who takes all memory, and nobody else knows why: what does so each time is left out in the end.
+static void test_a_step_that_is_killed_again_and_again_is_left_out(void **state)
+{
+    (void)state;
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES,          "--scene", "small-pool",
+                                            "--worker", TARN_TEST_UNSTABLE_WORKER, NULL};
+    static server_process server;
+    ws_client client;
+    ws_frame frame;
+    tarn_message message;
+    setenv("TARN_TEST_GREEDY", "7.5", 1);
+    server_start(&server, arguments);
+    unsetenv("TARN_TEST_GREEDY");
+    ws_client_enter(&client, server.port);
+    assert_true(ws_client_wait_frame(&client, &frame));
+    ws_client_parameter(&client, "gravity_m_s2", 4);
+    ws_client_parameter(&client, "gravity_m_s2", 7.5f);
+    do { // others tell of its workers' ends
+        assert_true(ws_client_wait(&client, TARN_MESSAGE_ERROR, &message));
+    } while (strstr(message.error.text, "ended its process again and again") == NULL);
+    assert_true(ws_client_wait_frame(&client, &frame));
+    assert_in_range(server_metric(server.port, "tarn_worker_failures_total{worker=\"0\"}"), TARN_BLACK_BOX_KILLS_MAX,
+                    TARN_BLACK_BOX_KILLS_MAX + 2);
+    for (const uint64_t step = frame.step; frame.step < step + 60;) { // and nobody does it once more
+        assert_true(ws_client_wait_frame(&client, &frame));
+    }
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
 static void test_a_port_in_use_is_named_and_the_other_server_goes_on(void **state)
 {
     (void)state;
@@ -744,6 +775,7 @@ int main(void)
         cmocka_unit_test(test_wrong_options_of_a_worker_have_the_same_status),
         cmocka_unit_test(test_a_worker_that_leaves_the_protocol_is_not_believed),
         cmocka_unit_test(test_a_failing_step_sets_the_tank_back),
+        cmocka_unit_test(test_a_step_that_is_killed_again_and_again_is_left_out),
         cmocka_unit_test(test_a_port_in_use_is_named_and_the_other_server_goes_on),
         cmocka_unit_test(test_signals_end_it_cleanly_and_viewers_are_told),
         cmocka_unit_test(test_a_closed_terminal_does_not_end_it_under_nohup),

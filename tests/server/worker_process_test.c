@@ -237,18 +237,42 @@ static void test_ends_from_outside_are_no_failures(void **state)
 {
     static const uint64_t pauses_ms[] = {0, 100, 200, 400, 800, 1000, 1000, 1000, 1000, 1000};
     static const int kills[] = {SIGKILL, SIGTERM, SIGUSR1};
+    int how = SIGKILL;
     (void)state;
     start_mortal(SIGKILL);
     for (size_t i = 0; i < sizeof pauses_ms / sizeof pauses_ms[0]; i++) {
         assert_int_equal(pause_ms(), pauses_ms[i]);
         assert_int_equal(worker->failures, 0);
-        assert_true(worker->is_excused);
+        assert_int_equal(worker->last_end, how == SIGKILL ? TARN_WORKER_END_KILLED : TARN_WORKER_END_OUTSIDE);
         assert_non_null(strstr(said, "somebody ended the worker by signal "));
-        lose_next(kills[i % 3]);
+        how = kills[i % 3];
+        lose_next(how);
     }
     assert_int_equal(givings_up, 0);
     assert_int_equal(worker->failures_total, sizeof pauses_ms / sizeof pauses_ms[0] + 1);
     end_mortal();
+}
+
+/// A socket's end is told before its process': until that is, nobody knows whose doing it is.
+static void test_a_closed_socket_leaves_the_exit_time_to_come(void **state)
+{
+    (void)state;
+    losses = 0;
+    worker->events.lost = on_lost;
+    fill(); // so that it is looked at
+    assert_int_equal(close(other_fd), 0);
+    other_fd = dup(worker->fd); // for the end
+    while (worker->closed_ns == 0) {
+        uv_run(&loop, UV_RUN_ONCE);
+    }
+    const uint64_t longest_ns = TARN_GATEWAY_WORKER_CLOSED_MS * (uint64_t)1000000;
+    tarn_worker_process_tick(worker, worker->closed_ns + longest_ns);
+    assert_int_equal(losses, 0);
+    tarn_worker_process_tick(worker, worker->closed_ns + longest_ns + 1);
+    assert_int_equal(losses, 1);
+    assert_int_equal(worker->last_end, TARN_WORKER_END_OWN);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(worker->fd, -1);
 }
 
 static void pin(void)
@@ -321,6 +345,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_full_queue_loses_no_end_of_a_tank, begin, end),
         cmocka_unit_test_setup_teardown(test_what_is_owed_has_a_limit_and_ends_with_the_worker, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_closed_socket_leaves_the_exit_time_to_come, begin, end),
         cmocka_unit_test(test_one_that_was_given_up_is_tried_again),
         cmocka_unit_test(test_ends_from_outside_are_no_failures),
         cmocka_unit_test(test_what_a_process_does_is_told),
