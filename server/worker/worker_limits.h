@@ -9,7 +9,9 @@ enum {
     TARN_WORKER_TANKS_MAX = 256,
     TARN_WORKER_PLACES_MAX = 2 * TARN_WORKER_TANKS_MAX, ///< of tanks, and of those that end with what they are doing
     TARN_WORKER_OUT_BYTES_MAX = 256 * 1024,             ///< messages waiting for the gateway; frames wait elsewhere
-    TARN_WORKER_REFUSALS_BYTES_MAX = 64 * 1024,         ///< above this much waiting, refusals of inputs are dropped
+    TARN_WORKER_READS_BYTES_MAX = 64 * 1024,  ///< above this much waiting, nothing is read that would be answered
+    TARN_WORKER_PIECE_BYTES = 4096,           ///< read at once: 256 messages that may be refused, in 140 KiB
+    TARN_WORKER_ANSWERS_BYTES = 32 * 1024,    ///< of what may wait, for what isn't a refusal of inputs
     TARN_WORKER_CHUNKS_BYTES_MAX = 32 * 1024, ///< above this much waiting, no more of a tank's state is put there
     TARN_WORKER_FPS_MIN = 1,
     TARN_WORKER_FPS_MAX = 120,

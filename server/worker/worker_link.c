@@ -50,13 +50,13 @@ void tarn_worker_link_close(tarn_worker_link *link)
 tarn_status tarn_worker_link_put(tarn_worker_link *link, const tarn_ipc_message *message)
 {
     // Others answer a load or a move, which the gateway waits for.
-    const bool may_go = message->kind == TARN_IPC_REFUSED && message->refused.code == TARN_ERROR_INPUT;
-    if (may_go && link->out_bytes > TARN_WORKER_REFUSALS_BYTES_MAX) {
+    const bool is_last = message->kind == TARN_IPC_REFUSED && message->refused.code == TARN_ERROR_INPUT;
+    const size_t out_bytes_max = sizeof link->out - (is_last ? TARN_WORKER_ANSWERS_BYTES : 0);
+    if (link->out_bytes > out_bytes_max) {
         return TARN_E_SPACE;
     }
     size_t bytes;
-    tarn_status status =
-        tarn_ipc_write(message, link->out + link->out_bytes, sizeof link->out - link->out_bytes, &bytes);
+    tarn_status status = tarn_ipc_write(message, link->out + link->out_bytes, out_bytes_max - link->out_bytes, &bytes);
     TARN_ASSERT(link->out_bytes <= sizeof link->out);
     if (status == TARN_OK) {
         link->out_bytes += bytes;
@@ -266,12 +266,22 @@ static ssize_t receive(tarn_worker_link *link, uint8_t *bytes, size_t bytes_max)
     return got;
 }
 
+bool tarn_worker_link_reads(const tarn_worker_link *link)
+{
+    return link->out_bytes <= TARN_WORKER_READS_BYTES_MAX;
+}
+
+_Static_assert(TARN_WORKER_READS_BYTES_MAX + (TARN_WORKER_PIECE_BYTES / TARN_IPC_HEADER_BYTES + 1) *
+                                                 (TARN_IPC_HEADER_BYTES + 16 + TARN_TEXT_BYTES_MAX) <
+                   TARN_WORKER_OUT_BYTES_MAX - TARN_WORKER_ANSWERS_BYTES,
+               "what one piece says may all be refused");
+
 tarn_status tarn_worker_link_read(tarn_worker_link *link)
 {
-    for (size_t total = 0; total < TARN_WORKER_READ_BYTES_MAX;) {
+    for (size_t total = 0; total < TARN_WORKER_READ_BYTES_MAX && tarn_worker_link_reads(link);) {
         size_t room;
         uint8_t *space = tarn_ipc_reader_space(&link->reader, &room);
-        ssize_t got = receive(link, space, room);
+        ssize_t got = receive(link, space, room < TARN_WORKER_PIECE_BYTES ? room : TARN_WORKER_PIECE_BYTES);
         if (got < 0 && errno == EINTR) {
             continue;
         }

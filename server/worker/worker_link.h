@@ -1,6 +1,6 @@
 /// The worker's end of the socketpair: messages out through a bounded buffer, frames out through two buffers per tank
 /// of which the newest wins, messages in through the reader. The socket never blocks; a gateway that does not read
-/// costs frames, never steps.
+/// costs frames, never steps; what it says isn't read then, so that there is room for every answer.
 ///
 /// A tank's frame is encoded into the buffer that is not being sent; what waits there gives way, unless others refer to
 /// it: then there is no room until it is on its way. Messages go before frames, and a frame that was
@@ -71,7 +71,10 @@ bool tarn_worker_link_waiting(const tarn_worker_link *link);
 /// Sends what the socket takes. @return TARN_OK or TARN_E_IO: the gateway is gone
 tarn_status tarn_worker_link_flush(tarn_worker_link *link);
 
-/// Reads what is there, at most TARN_WORKER_READ_BYTES_MAX.
+/// Whether there is room for what answers the next messages.
+bool tarn_worker_link_reads(const tarn_worker_link *link);
+
+/// Reads what is there, at most TARN_WORKER_READ_BYTES_MAX, and nothing while there is no room for answers.
 /// @return TARN_OK, TARN_E_IO (the gateway is gone), or what the reader or the sink returned
 tarn_status tarn_worker_link_read(tarn_worker_link *link);
 

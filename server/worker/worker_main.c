@@ -161,7 +161,7 @@ static void tell_refused(worker *self)
 
 static struct pollfd what_to_wait_for(const worker *self)
 {
-    struct pollfd pollfd = {.fd = self->link.fd, .events = POLLIN};
+    struct pollfd pollfd = {.fd = self->link.fd, .events = tarn_worker_link_reads(&self->link) ? POLLIN : 0};
     if (tarn_worker_link_waiting(&self->link)) {
         pollfd.events |= POLLOUT;
     }

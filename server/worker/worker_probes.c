@@ -214,7 +214,7 @@ void tarn_worker_probes_send(tarn_worker_tank *tank, tarn_worker_link *link)
 {
     tarn_worker_probes *probes = &tank->probes;
     tarn_worker_readings *batch = &probes->batch;
-    if (batch->row_count > 0 && link->out_bytes < TARN_WORKER_REFUSALS_BYTES_MAX) {
+    if (batch->row_count > 0 && tarn_worker_link_reads(link)) {
         const tarn_ipc_message message = {.kind = TARN_IPC_READINGS,
                                           .tank = tank->id,
                                           .readings = {.revision = probes->revision,

@@ -436,8 +436,31 @@ static void fill_solids(const tarn_tank_desc *desc, const tarn_step_tools *tools
     memcpy(input->erases, tools->erases, tools->erase_count * sizeof *tools->erases);
 }
 
+/// Tells a viewer, or all, why one of its tools does nothing; where there is no room, as soon as there is some.
+static void refuse_tool(tarn_worker_tank *tank, tarn_worker_link *link, uint32_t viewer_id, const char *why)
+{
+    if (tarn_worker_link_refuse(link, tank->id, viewer_id, 0, TARN_ERROR_INPUT, why) != TARN_OK) {
+        tank->untold.viewer_id = tank->untold.count > 0 && tank->untold.viewer_id != viewer_id ? 0 : viewer_id;
+        tank->untold.count++;
+        snprintf(tank->untold.why, sizeof tank->untold.why, "%s", why);
+    }
+}
+
+static void tell_untold(tarn_worker_tank *tank, tarn_worker_link *link)
+{
+    tarn_text why;
+    if (tank->untold.count == 0) {
+        return;
+    }
+    snprintf(why, sizeof why, "%.440s%s", tank->untold.why,
+             tank->untold.count > 1 ? "; others before it were refused, too" : "");
+    if (tarn_worker_link_refuse(link, tank->id, tank->untold.viewer_id, 0, TARN_ERROR_INPUT, why) == TARN_OK) {
+        tank->untold.count = 0;
+    }
+}
+
 /// Tells the viewers whose tools these were that they can't do what they want.
-static void tell_refused(const tarn_worker_tank *tank, tarn_worker_link *link, const tarn_step_tools *tools,
+static void tell_refused(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_step_tools *tools,
                          const tarn_step_refusals *refusals)
 {
     for (uint32_t i = 0; i < refusals->count; i++) {
@@ -446,7 +469,7 @@ static void tell_refused(const tarn_worker_tank *tank, tarn_worker_link *link, c
             refusal->is_wall ? tools->walls[refusal->index].viewer_id : tools->throws[refusal->index].viewer_id;
         tarn_text why;
         snprintf(why, sizeof why, "input.tool: %s", refusal->why);
-        tarn_worker_link_refuse(link, tank->id, viewer_id, 0, TARN_ERROR_INPUT, why);
+        refuse_tool(tank, link, viewer_id, why);
     }
 }
 
@@ -779,7 +802,8 @@ uint64_t tarn_worker_tank_tell_ns(const tarn_worker_tank *tank)
         return UINT64_MAX;
     }
     if (tank->pause_asked != TARN_STEP_PAUSE_KEEPS || (tank->paused && tank->next.parameter_count > 0) ||
-        tank->state_changed || tank->notice[0] || tank->telling.is_told || tank->handover.phase != TARN_HANDOVER_NONE) {
+        tank->state_changed || tank->notice[0] || tank->untold.count > 0 || tank->telling.is_told ||
+        tank->handover.phase != TARN_HANDOVER_NONE) {
         return 0;
     }
     const uint64_t probes_ns = tarn_worker_probes_tell_ns(tank), replay_ns = tarn_worker_replay_tell_ns(tank);
@@ -800,6 +824,7 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
         tank->state_changed |= look_for_remarks(tank);
     }
     tell_state(tank, link);
+    tell_untold(tank, link);
     tarn_worker_replay_ask(tank, link, now_ns);
     tarn_worker_probes_tell(tank, link, now_ns);
     tarn_worker_telling_tell(tank, link);

@@ -74,7 +74,11 @@ typedef struct tarn_worker_tank {
     int box_fd;              ///< owned, of the snapshot's memory; 0: none yet
     int next_box_fd;         ///< owned: of the load that is asked for, where it goes on from that; 0: none
     tarn_snapshot snapshot;
-    tarn_text notice;                      ///< for all viewers, until the gateway has it
+    tarn_text notice; ///< for all viewers, until the gateway has it
+    struct {
+        uint32_t viewer_id, count;         ///< 0: all; nothing
+        tarn_text why;                     ///< of the last
+    } untold;                              ///< refusals of tools that found no room
     tarn_remark remarks[TARN_REMARKS_MAX]; ///< as they were last told; those behind the last are empty
     tarn_step_pause pause_asked;
     bool paused;          ///< as the tank says

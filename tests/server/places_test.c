@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 enum { TANKS_MAX = 16, MANY = 12 };
 
@@ -69,6 +70,65 @@ static void test_a_refused_load_is_answered_behind_refused_inputs(void **state)
     assert_int_equal(worker->refused.code, TARN_ERROR_SESSION);
 }
 
+static tarn_worker_link flooded, flooding;
+static uint32_t refused_count, told_count, answered_count;
+
+static tarn_status on_flood(void *user, const tarn_ipc_message *message)
+{
+    static char why[TARN_TEXT_BYTES_MAX + 1];
+    (void)user;
+    memset(why, 'x', sizeof why - 1);
+    assert_int_equal(message->kind, TARN_IPC_PING);
+    assert_int_equal(tarn_worker_link_refuse(&flooded, 1, 7, 1, TARN_ERROR_INPUT, why), TARN_OK);
+    refused_count++;
+    return TARN_OK;
+}
+
+static tarn_status on_told(void *user, const tarn_ipc_message *message)
+{
+    (void)user;
+    assert_int_equal(message->kind, TARN_IPC_REFUSED);
+    told_count += message->refused.code == TARN_ERROR_INPUT;
+    answered_count += message->refused.code == TARN_ERROR_SCENE;
+    return TARN_OK;
+}
+
+/// However much is refused while the gateway doesn't read: each is told, since what would be refused waits as well.
+static void test_no_refusal_is_lost_where_nobody_reads(void **state)
+{
+    enum { MESSAGES = 100000, TURNS = 2000 };
+    int ends[2];
+    const tarn_ipc_sink worker_sink = {.message = on_flood}, gateway_sink = {.message = on_told};
+    uint32_t said = 0;
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(tarn_worker_link_open(&flooded, ends[0], &worker_sink), TARN_OK);
+    assert_int_equal(tarn_worker_link_open(&flooding, ends[1], &gateway_sink), TARN_OK);
+    for (int i = 0; i < 2 * TURNS; i++) {
+        const tarn_ipc_message ping = {.kind = TARN_IPC_PING};
+        while (said < MESSAGES && flooding.out_bytes < 1000 && tarn_worker_link_put(&flooding, &ping) == TARN_OK) {
+            said++;
+        }
+        assert_int_equal(tarn_worker_link_flush(&flooding), TARN_OK);
+        assert_int_equal(tarn_worker_link_read(&flooded), TARN_OK);
+        assert_int_equal(tarn_worker_link_flush(&flooded), TARN_OK);
+        if (i >= TURNS) { // it reads again
+            assert_int_equal(tarn_worker_link_read(&flooding), TARN_OK);
+        } else if (i == TURNS - 1) {
+            assert_true(refused_count > 100 && refused_count < MESSAGES / 2);
+            assert_false(tarn_worker_link_reads(&flooded));
+            // What isn't a refusal of inputs has room all the same.
+            assert_int_equal(tarn_worker_link_refuse(&flooded, 1, 7, 1, TARN_ERROR_SCENE, "no"), TARN_OK);
+        }
+    }
+    assert_int_equal(said, MESSAGES);
+    assert_int_equal(refused_count, MESSAGES);
+    assert_int_equal(told_count, MESSAGES);
+    assert_int_equal(answered_count, 1);
+    tarn_worker_link_close(&flooded);
+    tarn_worker_link_close(&flooding);
+}
+
 /// That frames don't fit is no answer to a scene that somebody loads meanwhile.
 static void test_frames_that_dont_fit_are_no_refused_load(void **state)
 {
@@ -123,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_tank_comes_while_another_of_a_full_worker_ends, begin_with_lanes, end),
         cmocka_unit_test_setup_teardown(test_a_refused_load_is_answered_behind_refused_inputs, begin, end),
+        cmocka_unit_test(test_no_refusal_is_lost_where_nobody_reads),
         cmocka_unit_test_setup_teardown(test_frames_that_dont_fit_are_no_refused_load, begin, end),
         cmocka_unit_test_setup_teardown(test_many_tanks_run_beside_each_other, begin_with_lanes, end),
     };
