@@ -34,8 +34,7 @@ bool tarn_listener_is_loopback(const struct in6_addr *address)
     return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
 
-/// A place for a connection from this address; NULL where a limit is reached.
-static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr *address)
+tarn_connection *tarn_listener_place(tarn_listener *listener, const struct in6_addr *address)
 {
     tarn_connection *free_place = NULL;
     uint32_t same = 0, used = 0;
@@ -158,7 +157,7 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
         }
         struct in6_addr address;
         normalise(&from, &address);
-        tarn_connection *connection = place_for(listener, &address);
+        tarn_connection *connection = tarn_listener_place(listener, &address);
         if (connection == NULL) {
             listener->refused_total++;
             refuse(listener, fd);

@@ -69,6 +69,9 @@ bool tarn_listener_is_loopback(const struct in6_addr *address);
 /// What one address may have of so many places.
 uint32_t tarn_listener_share(uint32_t places);
 
+/// A place for a connection from this address; NULL where a limit is reached.
+tarn_connection *tarn_listener_place(tarn_listener *listener, const struct in6_addr *address);
+
 void tarn_listener_release(tarn_connection *connection);
 
 /// Something happened in it that a connection is for.

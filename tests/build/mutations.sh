@@ -44,7 +44,7 @@ any name of this machine is taken|server/gateway/reach.c|s/if (!take_host(text, 
 an IPv6 address is one by all its bits|server/gateway/client_address.c|s/is_v4 ? sizeof \*a : NETWORK_BYTES/sizeof *a/|owners_parts_test server_edges_test
 all of IPv4 is one address|server/gateway/client_address.c|s/is_v4 ? sizeof \*a : NETWORK_BYTES/NETWORK_BYTES/|owners_parts_test server_edges_test
 whoever was removed comes back at once|server/gateway/barred.c|s/until_ns > now_ns \&\& until_ns - now_ns > longest_ns/false/|owners_parts_test
-connections from one address have no limit|server/gateway/listener.c|s/return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX .. is_free ? free_place : NULL/return free_place/|server_edges_test server_flood_test
+connections from one address have no limit|server/gateway/listener.c|s/return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX .. is_free ? free_place : NULL/return free_place/|owners_parts_test
 players may set parameters|server/gateway/role.h|s/X(PARAMETER, OWN)/X(PARAMETER, PLAY)/|server_roles_test
 a signature may go on behind its end|server/common/token.c|s/found_bytes != MAC_BYTES/found_bytes < MAC_BYTES/|token_test
 a token is written in several ways|server/common/token.c|s/(held \& ((1u << held_bits) - 1)) == 0/true/|token_test

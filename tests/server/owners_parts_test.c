@@ -3,6 +3,7 @@
 #include "server/common/session_frame.h"
 #include "server/gateway/barred.h"
 #include "server/gateway/client_address.h"
+#include "server/gateway/listener.h"
 #include "server/gateway/visits.h"
 #include "tests/server/test_cmocka.h"
 
@@ -53,6 +54,40 @@ static void test_of_ipv6_the_network_counts(void **state)
     assert_int_equal(out_for(&barred, "2001:db8:1:2:ffff::8", "", ""), 50);
     assert_int_equal(out_for(&barred, "2001:db8:1:3::7", "p", ""), 0);
     assert_int_equal(out_for(&barred, "::ffff:32.1.13.184", "p", ""), 0);
+}
+
+/// Takes places for an address until it gets none. @return how many
+static uint32_t fill_places(tarn_listener *listener, const char *text)
+{
+    const struct in6_addr address = comer(text, "", "").address;
+    uint32_t count = 0;
+    for (tarn_connection *place; (place = tarn_listener_place(listener, &address)) != NULL; count++) {
+        assert_false(place->used);
+        place->used = true;
+        place->address = address;
+    }
+    return count;
+}
+
+/// A proxy that is trusted is many people, and so may be this machine.
+static void test_one_address_has_so_many_connections(void **state)
+{
+    (void)state;
+    static tarn_listener listener;
+    tarn_proxies proxies = {0};
+    tarn_text why;
+    listener.connections_max = TARN_GATEWAY_CONNECTIONS_MAX;
+    listener.proxies = &proxies;
+    assert_int_equal(tarn_proxies_add(&proxies, "192.0.2.9", why), TARN_OK);
+    assert_int_equal(fill_places(&listener, "::ffff:192.0.2.1"), TARN_GATEWAY_CONNECTIONS_PER_IP_MAX);
+    assert_int_equal(fill_places(&listener, "2001:db8:1:2::7"), TARN_GATEWAY_CONNECTIONS_PER_IP_MAX);
+    assert_int_equal(fill_places(&listener, "2001:db8:1:2:ffff::8"), 0); // which is as near as the other end of a room
+    assert_int_equal(fill_places(&listener, "::ffff:192.0.2.2"), TARN_GATEWAY_CONNECTIONS_PER_IP_MAX);
+    listener.connections_max = 200;
+    assert_int_equal(fill_places(&listener, "::ffff:192.0.2.9"), 200 - 3 * TARN_GATEWAY_CONNECTIONS_PER_IP_MAX);
+    listener.connections_max = 300;
+    assert_int_equal(fill_places(&listener, "::ffff:127.0.0.1"), 100);
+    assert_int_equal(fill_places(&listener, "::ffff:192.0.2.3"), 0);
 }
 
 static void test_a_token_is_kept_out_wherever_it_comes_from(void **state)
@@ -215,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_at_a_shared_address_the_browser_counts_alone_the_address),
         cmocka_unit_test(test_of_ipv6_the_network_counts),
+        cmocka_unit_test(test_one_address_has_so_many_connections),
         cmocka_unit_test(test_a_token_is_kept_out_wherever_it_comes_from),
         cmocka_unit_test(test_leaving_a_token_away_lets_nobody_in),
         cmocka_unit_test(test_muting_lasts_until_it_is_taken_back_and_removing_does_not),
