@@ -22,6 +22,7 @@ enum {
     OPTION_CHECK,
     OPTION_PID,
     OPTION_SESSION,
+    OPTION_KEY,
     OPTION_SEED,
     OPTION_JSON,
     OPTION_REMOTE,
@@ -60,6 +61,10 @@ static const struct argp_option option_list[] = {
      2},
     {"server-pid", OPTION_PID, "PID", 0, "Measure processor time and memory of this tarnd and the tank's worker", 2},
     {"session", OPTION_SESSION, "NAME", 0, "The session to join (default: the server's default session)", 2},
+    {"key", OPTION_KEY, "KEY", 0,
+     "The key of a link, or a token, to join with; an owner's for a tarnd with --metrics owners. Without it a guest's "
+     "role counts",
+     2},
     {"seed", OPTION_SEED, "N", 0, "Of everything random, 0 to 2147483647 (default 1)", 2},
     {"json", OPTION_JSON, NULL, 0, "Print one JSON object instead of tables", 3},
     {"quiet", 'q', NULL, 0, "No progress on standard error", 3},
@@ -120,6 +125,14 @@ static void read_session(struct argp_state *state, const char *text, load_option
         argp_error(state, "--session: found \"%s\", allowed are 1 to %d bytes", text, TARN_NAME_BYTES_MAX);
     }
     snprintf(options->session, sizeof options->session, "%s", text);
+}
+
+static void read_key(struct argp_state *state, const char *text, load_options *options)
+{
+    if (text[0] == '\0' || strlen(text) >= sizeof options->key || text[strcspn(text, " \t\r\n")] != '\0') {
+        argp_error(state, "--key: allowed are 1 to %zu characters without blanks", sizeof options->key - 1);
+    }
+    snprintf(options->key, sizeof options->key, "%s", text);
 }
 
 /// Divides the viewers among the kinds.
@@ -194,6 +207,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_SESSION:
         read_session(state, text, options);
+        return 0;
+    case OPTION_KEY:
+        read_key(state, text, options);
         return 0;
     case OPTION_SEED:
         options->seed = (uint32_t)tarn_option_number(state, "seed", text, 0, INT32_MAX);

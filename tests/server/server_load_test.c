@@ -334,6 +334,35 @@ static void a_server_that_is_not_there_is_one_sentence(void **state)
     assert_string_equal(text, "tarn load: nothing listens on 127.0.0.1:1; start it with deploy/run --port 1\n");
 }
 
+/// Who loads a tank that guests may only watch pushes by a key of it, as with a link.
+static void a_key_joins_as_its_link_does(void **state)
+{
+    (void)state;
+    static server_process server;
+    char dir[] = "/tmp/tarn-load-XXXXXX", key[64], options[256], text[4096];
+    assert_non_null(mkdtemp(dir));
+    const char *const watched[] = {"--scene",   "small-pool", "--scenes", TARN_TEST_SCENES, "--guests",
+                                   "watch",     "--store",    dir,        "--metrics",      "owners",
+                                   "--threads", "1",          NULL};
+    server_start(&server, watched);
+    server_owners_key(dir, key, sizeof key);
+    json_t *report = load(&server, "--viewers 1 --seconds 1 --check 0", 1);
+    assert_true(number(report, "inputs.refused") > 0);
+    json_decref(report);
+    snprintf(options, sizeof options, "--viewers 1 --seconds 1 --check 0 --key %s", key);
+    report = load(&server, options, 0);
+    assert_int_equal(number(report, "inputs.refused"), 0);
+    assert_true(number(report, "server.metrics.viewers") > 0);
+    json_decref(report);
+    key[31] = key[31] == '0' ? '1' : '0';
+    snprintf(options, sizeof options, "--viewers 1 --seconds 1 --key %s 127.0.0.1:%u", key, server.port);
+    assert_int_equal(run(options, true, text, sizeof text), 1);
+    assert_int_equal(run("--key 'a b'", true, text, sizeof text), 2);
+    assert_non_null(strstr(text, "--key: allowed are 1 to 512 characters without blanks"));
+    server_stop(&server);
+    server_remove_store(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +370,7 @@ int main(void)
         cmocka_unit_test(the_server_is_looked_at),
         cmocka_unit_test(a_server_with_tls_is_loaded_by_https),
         cmocka_unit_test(the_session_that_is_joined_is_reported),
+        cmocka_unit_test(a_key_joins_as_its_link_does),
         cmocka_unit_test(viewers_misbehave_as_they_are_told),
         cmocka_unit_test(a_server_that_ends_is_a_failure),
         cmocka_unit_test(a_wrong_frame_is_found),

@@ -620,7 +620,7 @@ static bool is_reached(const char *host)
     assert_true(load_target_find(text, &target, why));
     target.loopback = false; // as on the way to another machine
     snprintf(target.host, sizeof target.host, "%s", host);
-    return load_metrics_fetch(&target, "main", &metrics);
+    return load_metrics_fetch(&target, "main", "", &metrics);
 }
 
 static void test_the_tool_trusts_only_the_server_that_it_is_told_to(void **state)

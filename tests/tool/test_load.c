@@ -4,6 +4,7 @@
 #include "server/tool/load/load_check.h"
 #include "server/tool/load/load_frame_log.h"
 #include "server/tool/load/load_histogram.h"
+#include "server/tool/load/load_server.h"
 #include "server/tool/load/load_socket.h"
 #include "server/tool/load/load_target.h"
 #include "tests/protocol/golden_streams.h"
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -578,6 +580,66 @@ static void what_a_full_connection_does_not_take_is_refused(void **state)
     close_pair(p);
 }
 
+// ---- the metrics page ----
+
+/// A server that answers one request, and shows the page to whoever shows this key.
+static void serve_metrics(int listener, const char *key)
+{
+    static const char page[] = "HTTP/1.1 200 OK\r\n\r\n\ntarn_viewers 1\n",
+                      refusal[] = "HTTP/1.1 403 Forbidden\r\n\r\n";
+    char request[2048], wanted[1024];
+    size_t have = 0;
+    const int fd = accept(listener, NULL, NULL);
+    while (have < sizeof request - 1 && (have < 4 || memcmp(request + have - 4, "\r\n\r\n", 4) != 0)) {
+        const ssize_t got = recv(fd, request + have, sizeof request - 1 - have, 0);
+        if (got <= 0) {
+            break;
+        }
+        have += (size_t)got;
+    }
+    request[have] = 0;
+    snprintf(wanted, sizeof wanted, "\r\nAuthorization: Bearer %s\r\n", key);
+    const bool is_shown = strstr(request, wanted) != NULL;
+    (void)!send(fd, is_shown ? page : refusal, is_shown ? sizeof page - 1 : sizeof refusal - 1, MSG_NOSIGNAL);
+    close(fd);
+}
+
+static bool shows_metrics(const char *key, const char *shown)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof address;
+    load_target target;
+    load_metrics metrics;
+    char text[32], why[LOAD_TARGET_WHY_BYTES];
+    const int listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, bytes), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        serve_metrics(listener, key);
+        _exit(0);
+    }
+    close(listener);
+    snprintf(text, sizeof text, "127.0.0.1:%u", ntohs(address.sin_port));
+    assert_true(load_target_find(text, &target, why));
+    const bool is_shown = load_metrics_fetch(&target, "main", shown, &metrics);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return is_shown;
+}
+
+static void the_key_opens_the_metrics_page(void **state)
+{
+    (void)state;
+    char longest[TARN_PASS_BYTES_MAX + 1];
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    assert_true(shows_metrics("0123456789abcdef", "0123456789abcdef"));
+    assert_true(shows_metrics(longest, longest));
+    assert_false(shows_metrics("0123456789abcdef", "0123456789abcdee"));
+    assert_false(shows_metrics("", ""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -591,6 +653,7 @@ int main(void)
         cmocka_unit_test(messages_and_frames_are_told_apart_in_any_pieces),
         cmocka_unit_test(what_is_no_websocket_of_ours_is_refused),
         cmocka_unit_test(what_a_full_connection_does_not_take_is_refused),
+        cmocka_unit_test(the_key_opens_the_metrics_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,7 @@ typedef struct load_options {
     const char *command; ///< its name, for messages
     load_target target;
     tarn_name session;
+    tarn_pass key;                    ///< to join with, and for the metrics page; empty: none
     uint32_t counts[LOAD_KIND_COUNT]; ///< connections of each kind
     uint32_t seconds;
     uint32_t inputs_per_s; ///< of each pusher

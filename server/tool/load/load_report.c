@@ -147,7 +147,8 @@ static void print_server(const load_options *options, const load_results *result
     const load_metrics *m = results->metrics;
     printf("\nserver, tank \"%s\"\n", results->session);
     if (m[0].at_ns == 0 || m[1].at_ns == 0) {
-        printf("  it has no page /metrics\n");
+        printf("  it shows no page /metrics%s\n",
+               options->key[0] != 0 ? "" : "; one that is kept to owners needs --key");
     } else if (!metrics_seen(results)) {
         printf("  its page /metrics tells nothing of this tank by name: it isn't listed\n");
     } else {

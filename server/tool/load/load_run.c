@@ -112,7 +112,8 @@ static void finish(load_runner *runner, uint64_t now_ns)
         results->inputs_unseen += load_viewer_inputs_unseen(viewer, now_ns);
     }
     runner->crowd.measuring = false;
-    load_metrics_fetch(&runner->crowd.options->target, results->session, &results->metrics[1]);
+    load_metrics_fetch(&runner->crowd.options->target, results->session, runner->crowd.options->key,
+                       &results->metrics[1]);
 }
 
 static void leave(load_runner *runner, uint64_t now_ns)
@@ -176,7 +177,8 @@ static void advance(load_runner *runner, uint64_t now_ns)
     case RUN_SETTLING:
         if (since_ms >= LOAD_SETTLE_MS) {
             load_results *results = runner->crowd.results;
-            load_metrics_fetch(&runner->crowd.options->target, results->session, &results->metrics[0]);
+            load_metrics_fetch(&runner->crowd.options->target, results->session, runner->crowd.options->key,
+                               &results->metrics[0]);
             enter(runner, RUN_STARTING, tarn_clock_monotonic_ns());
         }
         break;

@@ -65,13 +65,14 @@ bool load_server_refuses(const load_target *target)
 }
 
 /// @return the length of the answer, which is terminated
-static size_t ask(load_channel *channel, const load_target *target, uint64_t until_ns, char *answer,
+static size_t ask(load_channel *channel, const load_target *target, const char *key, uint64_t until_ns, char *answer,
                   size_t answer_bytes)
 {
-    char request[LOAD_TARGET_HOST_BYTES + 128];
+    char request[LOAD_TARGET_HOST_BYTES + TARN_PASS_BYTES_MAX + 160];
     size_t have = 0;
-    int length = snprintf(request, sizeof request, "GET /metrics HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
-                          target->authority);
+    int length =
+        snprintf(request, sizeof request, "GET /metrics HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s%s%s\r\n",
+                 target->authority, key[0] != 0 ? "Authorization: Bearer " : "", key, key[0] != 0 ? "\r\n" : "");
     for (ssize_t sent; (sent = load_channel_send(channel, request, (size_t)length)) != length;) {
         if (sent >= 0 || errno != EAGAIN ||
             !wait_for(channel->fd, channel->waits_for_peer ? POLLIN : POLLOUT, until_ns)) {
@@ -142,7 +143,7 @@ void load_metrics_read(const char *page, const char *session, load_metrics *metr
     metrics->particles = value_of(page, "particles", session);
 }
 
-bool load_metrics_fetch(const load_target *target, const char *session, load_metrics *metrics)
+bool load_metrics_fetch(const load_target *target, const char *session, const char *key, load_metrics *metrics)
 {
     *metrics = (load_metrics){0};
     char *page = malloc(PAGE_BYTES_MAX);
@@ -151,7 +152,7 @@ bool load_metrics_fetch(const load_target *target, const char *session, load_met
     load_channel channel = {0};
     if (fd >= 0) {
         size_t have = load_channel_open(&channel, fd, target) == TARN_OK
-                          ? ask(&channel, target, until_ns, page, PAGE_BYTES_MAX)
+                          ? ask(&channel, target, key, until_ns, page, PAGE_BYTES_MAX)
                           : 0;
         load_channel_close(&channel);
         close(fd);

@@ -2,6 +2,7 @@
 #ifndef TARN_SERVER_TOOL_LOAD_SERVER_H
 #define TARN_SERVER_TOOL_LOAD_SERVER_H
 
+#include "protocol/message.h"
 #include "server/tool/load/load_target.h"
 
 #include <stdbool.h>
@@ -27,8 +28,8 @@ typedef struct load_metrics {
 bool load_server_refuses(const load_target *target);
 
 /// Fetches the page and waits at most LOAD_SERVER_WAIT_MS for all of it. Any thread.
-/// @return whether the server has such a page
-bool load_metrics_fetch(const load_target *target, const char *session, load_metrics *metrics);
+/// @param key  shown with the request; empty: none  @return whether the server has such a page, and shows it
+bool load_metrics_fetch(const load_target *target, const char *session, const char *key, load_metrics *metrics);
 
 /// Reads the page. Pure.
 void load_metrics_read(const char *page, const char *session, load_metrics *metrics);

@@ -284,6 +284,7 @@ static void join(load_viewer *viewer)
 {
     tarn_message message = {.kind = TARN_MESSAGE_JOIN};
     memcpy(message.join.session, viewer->crowd->options->session, sizeof message.join.session);
+    memcpy(message.join.key, viewer->crowd->options->key, sizeof message.join.key);
     snprintf(message.join.viewer, sizeof message.join.viewer, "load, %s", load_kind_name(viewer->kind));
     viewer->phase = LOAD_JOINING;
     tell(viewer, &message);
