@@ -1,6 +1,7 @@
 // The names come from deploy/tarnd.schema.json, which a test keeps as tarnd's table of options is; so the other
 // programs needn't have that table.
 #include "server/common/environment.h"
+#include "server/common/near_name.h"
 #include "server/common/printable.h"
 
 #include <ctype.h>
@@ -14,44 +15,6 @@ static const char *const options[] = {"config", TARN_ENVIRONMENT_OPTIONS}; // th
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
 
 extern char **environ;
-
-/// How many letters must be put in, taken out or changed to get from one word to another.
-static uint32_t distance(const char *from, const char *to)
-{
-    enum { WORD_BYTES = 32 };
-    uint32_t row[WORD_BYTES + 1];
-    const size_t length = strlen(to);
-    if (length > WORD_BYTES || strlen(from) > WORD_BYTES) {
-        return WORD_BYTES;
-    }
-    for (size_t i = 0; i <= length; i++) {
-        row[i] = (uint32_t)i;
-    }
-    for (size_t f = 0; from[f] != 0; f++) {
-        uint32_t before = row[0]++;
-        for (size_t i = 1; i <= length; i++) {
-            const uint32_t changed = before + (from[f] != to[i - 1]);
-            const uint32_t least = row[i] < row[i - 1] ? row[i] + 1 : row[i - 1] + 1;
-            before = row[i];
-            row[i] = changed < least ? changed : least;
-        }
-    }
-    return row[length];
-}
-
-const char *tarn_nearest_name(const char *word, const char *const *names, uint32_t count)
-{
-    uint32_t least = 3;
-    const char *near = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t found = distance(word, names[i]);
-        if (found < least) {
-            least = found;
-            near = names[i];
-        }
-    }
-    return near;
-}
 
 /// "SESSIONS_MAX" and "sessions-max": each from the other.
 static void turn(const char *from, char to[NAME_BYTES], bool is_variable)

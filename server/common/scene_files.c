@@ -1,4 +1,5 @@
 // Where scenes lie: the shipped directory, its listing, and what a person's argument means.
+#include "server/common/near_name.h"
 #include "server/common/printable.h"
 #include "server/common/scene.h"
 
@@ -152,9 +153,17 @@ static void say_not_found(const char *argument, const char *directory, char *why
     if (names != NULL && directory != NULL) {
         tarn_scene_list(directory, names, TARN_SCENES_MAX, &count);
     }
+    const char *near = names != NULL ? tarn_near_name(argument, names[0], count, sizeof names[0]) : NULL;
+    if (near != NULL && used < why_bytes) {
+        bytes = snprintf(why + used, why_bytes - used, "; did you mean \"%s\"?", near);
+        used += bytes < 0 ? 0 : (size_t)bytes;
+    }
     for (uint32_t i = 0; i < count && used < why_bytes; i++) {
         bytes = snprintf(why + used, why_bytes - used, "%s%s",
-                         i == 0 ? "; allowed is a path to a .json file or one of: " : ", ", names[i]);
+                         i > 0          ? ", "
+                         : near != NULL ? " Allowed is a path to a .json file or one of: "
+                                        : "; allowed is a path to a .json file or one of: ",
+                         names[i]);
         used += bytes < 0 ? 0 : (size_t)bytes;
     }
     free(names);

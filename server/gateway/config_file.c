@@ -1,7 +1,7 @@
 // jansson reads; each member then goes the way of an option on the command line (option_value.h).
 #include "server/gateway/config_file.h"
-#include "server/common/environment.h"
 #include "server/common/file_bytes.h"
+#include "server/common/near_name.h"
 #include "server/common/printable.h"
 #include "server/common/text_cursor.h"
 #include "server/gateway/option_value.h"

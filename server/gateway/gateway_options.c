@@ -1,6 +1,7 @@
 // Where values come from, lowest first: defaults, the file of --config, the environment, the command line. Then what
 // they say together is checked. argp only gathers: a value is read where all are, and again at each reload.
 #include "server/gateway/gateway_options.h"
+#include "server/common/option_names.h"
 #include "server/common/option_number.h"
 #include "server/gateway/config_file.h"
 #include "server/gateway/gateway_help.h"
@@ -285,10 +286,15 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
 {
     static struct argp_option list[2 * TARN_OPTIONS_MAX + OWN_COUNT + 1];
     static struct argp argp = {list, parse_option, NULL, tarn_gateway_help, NULL, NULL, NULL};
+    // deploy/run passes on what isn't its own, under its own name where it only asks what is wrong with it.
+    static const char run[] = "deploy/run", *const of_run[] = {"build-only", "no-install", NULL},
+                      *const none[] = {NULL};
+    const bool is_run = argc > 0 && strcmp(argv[0], run) == 0;
     argp_program_version = "tarnd " TARN_VERSION;
     argp_err_exit_status = TARN_EXIT_USAGE;
     if (argc > 0) {
-        argv[0] = program_invocation_short_name; // the C library's sentences would begin with the whole path
+        argv[0] = is_run ? "tarnd"
+                         : program_invocation_short_name; // the C library's sentences would begin with the whole path
     }
     list_options(list);
     command_line.given = calloc((size_t)argc + 1, sizeof *command_line.given);
@@ -296,6 +302,7 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
         fprintf(stderr, "tarnd: out of memory\n");
         exit(1);
     }
+    tarn_options_check(&argp, argc, argv, 0, is_run ? run : program_invocation_short_name, is_run ? of_run : none);
     argp_parse(&argp, argc, argv, 0, NULL, options);
     if (command_line.prints_schema) {
         print(tarn_config_schema());

@@ -2,6 +2,7 @@
 #include "server/gateway/session_pages.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/common/near_name.h"
 #include "server/common/scene.h"
 #include "server/gateway/listener.h"
 #include "server/gateway/passes.h"
@@ -119,7 +120,10 @@ static bool check_request(tarn_sessions *all, tarn_client_turns *makers, const c
     } else if (!is_creator(all, pass)) {
         tarn_session_pages_refuse(answer, 403, tarn_role_refusal(TARN_ACT_HTTP_MAKE));
     } else if (scene != NULL && choose_scene(all, scene) == NULL) {
-        snprintf(why, sizeof why, "scene: there is no scene \"%s\"", scene);
+        const tarn_ipc_scenes *scenes = &all->workers->told.scenes;
+        const char *near = tarn_near_name(scene, scenes->names[0], scenes->count, sizeof scenes->names[0]);
+        snprintf(why, sizeof why, "scene: there is no scene \"%s\"%s%s%s", scene,
+                 near != NULL ? "; did you mean \"" : "", near != NULL ? near : "", near != NULL ? "\"?" : "");
         tarn_session_pages_refuse(answer, 400, why);
     } else if (tarn_session_count(all) >= all->options->sessions_max) {
         snprintf(why, sizeof why, "there are %u tanks, which is all this server takes; try again when one has ended",

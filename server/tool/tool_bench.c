@@ -2,6 +2,7 @@
 // plainly, once with a frame encoded after each step, once with that and the stages timed, so that the figures compare.
 #include "kernels/encoder.h"
 #include "server/common/ipc.h"
+#include "server/common/option_names.h"
 #include "server/common/option_number.h"
 #include "server/tool/tool.h"
 #include "server/tool/tool_inputs.h"
@@ -236,7 +237,7 @@ int tool_bench(int argc, char **argv)
         .children = children,
     };
     bench_arguments arguments = {.command = argv[0]};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&argp, argc, argv, 0, &arguments);
     tool_tank tank;
     tool_catch_interrupts();
     if (!tool_tank_open(&tank, arguments.command, arguments.scene, &arguments.settings, &arguments.device)) {

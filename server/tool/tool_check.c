@@ -1,5 +1,6 @@
 // `tarn check`: validates scene files, every one that is named.
 #include "protocol/message.h"
+#include "server/common/option_names.h"
 #include "server/common/printable.h"
 #include "server/tool/scene_doubts.h"
 #include "server/tool/tool.h"
@@ -289,7 +290,7 @@ int tool_check(int argc, char **argv)
                "describes the format to editors.",
     };
     check_arguments arguments = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&argp, argc, argv, 0, &arguments);
     bool right = true;
     for (int i = 0; i < arguments.scene_count; i++) {
         right = check_scene(argv[0], arguments.scenes[i], arguments.quiet) && right;

@@ -1,5 +1,6 @@
 // `tarn kinect`: its command line. The work is done in kinect/.
 #include "protocol/motion_code.h"
+#include "server/common/option_names.h"
 #include "server/common/option_number.h"
 #include "server/common/printable.h"
 #include "server/tool/kinect/kinect_calibration.h"
@@ -419,7 +420,7 @@ int tool_kinect(int argc, char **argv)
                     .interrupted = tool_interrupted},
         .url = "127.0.0.1:8080",
     };
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&argp, argc, argv, 0, &arguments);
     tool_catch_interrupts();
     signal(SIGPIPE, SIG_IGN);
     return kinect_run(&arguments.options);

@@ -1,4 +1,5 @@
 // `tarn load`: its command line. The work is done in load/.
+#include "server/common/option_names.h"
 #include "server/common/option_number.h"
 #include "server/tool/load/load.h"
 #include "server/tool/tool.h"
@@ -298,7 +299,7 @@ int tool_load(int argc, char **argv)
         .server = "127.0.0.1",
         .viewers = 8,
     };
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&argp, argc, argv, 0, &arguments);
     load_results *results = calloc(1, sizeof *results);
     if (results == NULL) {
         fprintf(stderr, "%s: out of memory\n", arguments.options.command);

@@ -1,5 +1,7 @@
 // `tarn`: the tool for people. Picks the subcommand; each parses its own options.
 #include "server/common/environment.h"
+#include "server/common/near_name.h"
+#include "server/common/option_names.h"
 #include "server/common/option_number.h"
 #include "server/common/standard_files.h"
 #include "server/tool/tool.h"
@@ -22,6 +24,15 @@ typedef struct tool_arguments {
     int first; // index of the subcommand's name in argv
 } tool_arguments;
 
+static const char *nearest_command(const char *word)
+{
+    const char *names[sizeof commands / sizeof commands[0]];
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        names[i] = commands[i].name;
+    }
+    return tarn_nearest_name(word, names, sizeof commands / sizeof commands[0]);
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     tool_arguments *arguments = state->input;
@@ -35,10 +46,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                 return 0;
             }
         }
+        const char *near = nearest_command(argument);
         argp_error(
             state,
-            "found the command \"%s\", allowed are run, bench, check, load, kinect, top, token, session and replay",
-            argument);
+            "found the command \"%s\"%s%s%s, allowed are run, bench, check, load, kinect, top, token, session and "
+            "replay",
+            argument, near != NULL ? " (did you mean " : "", near != NULL ? near : "", near != NULL ? "?)" : "");
         return 0;
     }
     if (key == ARGP_KEY_NO_ARGS) {
@@ -89,7 +102,7 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
 
     tool_arguments arguments = {0};
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+    tarn_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &arguments);
     char name[32];
     snprintf(name, sizeof name, "tarn %s", arguments.name);
     argv[arguments.first] = name;

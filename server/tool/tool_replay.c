@@ -3,6 +3,7 @@
 //
 //     state 1 + log 1 -> the bytes of state 2?   state 2 + log 2 -> the bytes of state 3?   ...
 #include "server/tool/tool_replay.h"
+#include "server/common/option_names.h"
 #include "server/common/printable.h"
 #include "server/tool/tool_kept.h"
 
@@ -297,7 +298,7 @@ int tool_replay(int argc, char **argv)
     };
     replay_arguments arguments = {.command = argv[0], .from_s = -1.0, .to_s = -1.0};
     static kept_copy copy;
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&argp, argc, argv, 0, &arguments);
     signal(SIGPIPE, SIG_IGN); // a write error, which is reported with the file's name
     tool_catch_interrupts();
     if (does_write(&arguments)) {

@@ -1,6 +1,7 @@
 // `tarn run`: steps a scene without a server.
 //
 //     scene -> tank -> step 1..N, by the scene or a file -> (where due: particles -> files) -> report -> hash
+#include "server/common/option_names.h"
 #include "server/common/option_number.h"
 #include "server/tool/progress.h"
 #include "server/tool/tool.h"
@@ -313,7 +314,7 @@ int tool_run(int argc, char **argv)
         .children = children,
     };
     run_arguments arguments = {.command = argv[0], .steps = TOOL_STEPS_RUN};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&argp, argc, argv, 0, &arguments);
     // Who reads a video may go away: that is a write error, which is reported with the file's name.
     signal(SIGPIPE, SIG_IGN);
 

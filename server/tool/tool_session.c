@@ -1,6 +1,8 @@
 // `tarn session`: picks what is done with kept sessions, and parses its options. What is told is in kept/, what is
 // simulated in tool_session_export.c.
 #include "server/tool/tool_session.h"
+#include "server/common/near_name.h"
+#include "server/common/option_names.h"
 #include "server/common/option_number.h"
 #include "server/tool/kept/kept_prune.h"
 #include "server/tool/kept/kept_tell.h"
@@ -103,7 +105,7 @@ static void usage(const struct argp *argp, char **argv, const char *sentence)
 static int run_list(int argc, char **argv)
 {
     session_arguments arguments = {0};
-    argp_parse(&list_argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&list_argp, argc, argv, 0, &arguments);
     if (arguments.path_count != 1) {
         usage(&list_argp, argv, "allowed is one folder");
     }
@@ -114,7 +116,7 @@ static int run_show(int argc, char **argv)
 {
     session_arguments arguments = {0};
     bool is_read = true;
-    argp_parse(&show_argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&show_argp, argc, argv, 0, &arguments);
     if (arguments.path_count == 0) {
         usage(&show_argp, argv, "the file of a kept session is missing");
     }
@@ -128,7 +130,7 @@ static int run_verify(int argc, char **argv)
 {
     session_arguments arguments = {0};
     bool is_whole = true;
-    argp_parse(&verify_argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&verify_argp, argc, argv, 0, &arguments);
     if (arguments.path_count == 0) {
         usage(&verify_argp, argv, "the file or the folder is missing");
     }
@@ -141,7 +143,7 @@ static int run_verify(int argc, char **argv)
 static int run_backup(int argc, char **argv)
 {
     session_arguments arguments = {0};
-    argp_parse(&backup_argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&backup_argp, argc, argv, 0, &arguments);
     if (arguments.path_count != 3) {
         usage(&backup_argp, argv, "allowed are a folder, the name of a session in it and a file that is to be made");
     }
@@ -153,7 +155,7 @@ static int run_prune(int argc, char **argv)
 {
     session_arguments arguments = {0};
     kept_prune_plan *plan = &arguments.plan;
-    argp_parse(&prune_argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&prune_argp, argc, argv, 0, &arguments);
     if (arguments.path_count == 0) {
         usage(&prune_argp, argv, "the folder is missing");
     }
@@ -189,7 +191,13 @@ static error_t choose(int key, char *argument, struct argp_state *state)
                 return 0;
             }
         }
-        argp_error(state, "found \"%s\", allowed are list, show, verify, export, backup and prune", argument);
+        const char *names[sizeof acts / sizeof acts[0]];
+        for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
+            names[i] = acts[i].name;
+        }
+        const char *near = tarn_nearest_name(argument, names, sizeof acts / sizeof acts[0]);
+        argp_error(state, "found \"%s\"%s%s%s, allowed are list, show, verify, export, backup and prune", argument,
+                   near != NULL ? " (did you mean " : "", near != NULL ? near : "", near != NULL ? "?)" : "");
     }
     if (key == ARGP_KEY_NO_ARGS) {
         argp_error(state, "allowed are list, show, verify, export, backup and prune");
@@ -215,7 +223,7 @@ int tool_session(int argc, char **argv)
     };
     session_choice choice = {0};
     char name[64];
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice);
+    tarn_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &choice);
     snprintf(name, sizeof name, "%s %s", argv[0], choice.name);
     argv[choice.first] = name;
     return choice.run(argc - choice.first, argv + choice.first);

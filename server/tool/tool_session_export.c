@@ -1,4 +1,5 @@
 // `tarn session export`: the newest state that is whole, the steps of its log, and what `tarn run` can write of them.
+#include "server/common/option_names.h"
 #include "server/common/printable.h"
 #include "server/tool/export/part_file.h"
 #include "server/tool/kept/kept_look.h"
@@ -262,7 +263,7 @@ int tool_session_export(int argc, char **argv)
     export_arguments arguments = {.command = argv[0]};
     static kept_copy copy;
     tarn_text why;
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&argp, argc, argv, 0, &arguments);
     signal(SIGPIPE, SIG_IGN); // a write error, which is reported with the file's name
     tool_catch_interrupts();
     if (kept_copy_read_newest(arguments.file, &copy, why) != TARN_OK) {

@@ -1,5 +1,6 @@
 // `tarn token`: mints, lists and revokes tokens, with no server. One command line for the three, told apart by its
 // first word.
+#include "server/common/option_names.h"
 #include "server/common/option_number.h"
 #include "server/common/printable.h"
 #include "server/common/role_word.h"
@@ -293,7 +294,7 @@ int tool_token(int argc, char **argv)
             "--store can't be revoked.",
     };
     token_arguments arguments = {.role = -1};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&argp, argc, argv, 0, &arguments);
     return strcmp(arguments.words[0], "mint") == 0   ? mint(&arguments)
            : strcmp(arguments.words[0], "list") == 0 ? list(&arguments)
                                                      : revoke_id(&arguments);

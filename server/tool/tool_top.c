@@ -1,5 +1,6 @@
 // `tarn top`: its command line, and a table a second. Reading and drawing are done in top/.
 #include "server/common/clock.h"
+#include "server/common/option_names.h"
 #include "server/common/printable.h"
 #include "server/tool/tool.h"
 #include "server/tool/top/top_fetch.h"
@@ -175,7 +176,7 @@ int tool_top(int argc, char **argv)
             "the server, 2 for wrong options, 130 after an interrupt.",
     };
     top_arguments arguments = {.command = argv[0], .server = "127.0.0.1", .key = ""};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tarn_options_parse(&argp, argc, argv, 0, &arguments);
     signal(SIGPIPE, SIG_IGN); // of connections by TLS
     if (arguments.once) {
         return run_once(&arguments);

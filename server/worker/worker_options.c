@@ -1,6 +1,7 @@
 // tarn-worker's options by argp: start at option_list.
 #include "server/worker/worker_options.h"
 #include "kernels/device/device.h"
+#include "server/common/option_names.h"
 #include "server/common/option_number.h"
 #include "server/worker/worker_limits.h"
 
@@ -117,5 +118,5 @@ void tarn_worker_options_parse(int argc, char **argv, tarn_worker_options *optio
     argp_program_version = "tarn-worker " TARN_VERSION;
     argp_err_exit_status = TARN_EXIT_USAGE;
     *options = (tarn_worker_options){.fd = -1, .index = -1, .log_level = TARN_LOG_INFO};
-    argp_parse(&argp, argc, argv, 0, NULL, options);
+    tarn_options_parse(&argp, argc, argv, 0, options);
 }

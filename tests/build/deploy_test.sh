@@ -66,6 +66,9 @@ serves deploy/run INT deploy/run --no-install --port 0
 deploy/run --no-install --no-such-option >"$folder/out" 2>&1
 [ $? != 0 ] && grep -q -- '--no-such-option' "$folder/out"
 verdict $? "deploy/run passes options on, and tarnd refuses a wrong one"
+deploy/run --no-install --no-instal >"$folder/out" 2>&1
+[ $? = 2 ] && grep -qF 'deploy/run: found "--no-instal", which is no option; did you mean --no-install?' "$folder/out"
+verdict $? "deploy/run names its own options where one of them was meant"
 
 # A ninja that finds everything to do, has tarnd at once, and works on the rest until it is interrupted.
 mkdir "$folder/bin"

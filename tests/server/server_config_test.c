@@ -195,6 +195,9 @@ static void test_variables_that_nothing_reads_are_named(void **state)
         {"TARN_PROT", "found the variable TARN_PROT in the environment, which nothing reads; did you mean TARN_PORT?"},
         {"TARN_port", "TARN_port in the environment, which nothing reads; did you mean TARN_PORT?"},
         {"TARN_SESSION_MAX", "did you mean TARN_SESSIONS_MAX?"},
+        {"TARN_SCENS", "did you mean TARN_SCENES?"},
+        {"TARN_SCEN", "did you mean TARN_SCENE?"},
+        {"TARN_FOO", "TARN_FOO in the environment, which nothing reads; `tarnd --help` lists"},
         {"TARN_ANYTHING_ELSE", "TARN_ANYTHING_ELSE in the environment, which nothing reads; `tarnd --help` lists"},
         {"TARN_\033[2J", "found the variable TARN_?[2J in"},
     };

@@ -387,7 +387,10 @@ static void test_wrong_starts_say_what_is_wrong(void **state)
     expect_usage((const char *[]){"--origin", "nowhere", NULL}, "nowhere", "scheme://host");
     expect_usage((const char *[]){"--log", "loud", NULL}, "loud", "debug");
     expect_usage((const char *[]){"stray", NULL}, "stray", "options");
-    expect_usage((const char *[]){"--frobnicate", NULL}, "unrecognized option", "--frobnicate");
+    expect_usage((const char *[]){"--frobnicate", NULL}, "which is no option\n", "--frobnicate");
+    expect_usage((const char *[]){"--prt", "80", NULL}, "--prt", "which is no option; did you mean --port?");
+    expect_refusal((const char *[]){"--port", "0", "--scenes", TARN_TEST_SCENES, "--scene", "smal-pool", NULL},
+                   "scene smal-pool: no such file", "did you mean \"small-pool\"?");
 }
 
 /// One line, of tarnd or of its worker, not one of each.
@@ -432,7 +435,7 @@ static void test_wrong_options_of_a_worker_have_the_same_status(void **state)
     setenv("TARN_TEST_SERVER", TARN_TEST_WORKER, 1);
     expect_usage((const char *[]){NULL}, "--fd is missing", "tarnd");
     expect_usage((const char *[]){"--fd", "3", "--fps", "0", NULL}, "\"0\"", "1 to 120");
-    expect_usage((const char *[]){"--frobnicate", NULL}, "unrecognized option", "--frobnicate");
+    expect_usage((const char *[]){"--frobnicate", NULL}, "which is no option", "--frobnicate");
     setenv("TARN_TEST_SERVER", kept, 1);
 }
 

@@ -56,6 +56,8 @@ static void test_a_scene_becomes_a_tank_and_comes_back_as_it_was(void **state)
     assert_int_equal(count_files(folder), 0);
     expect(ask("DELETE", target, own, NULL), 404, "no such scene");
     expect(ask("POST", "/sessions", own, body), 400, "there is no scene");
+    expect(ask("POST", "/sessions", own, "{\"scene\": \"smal-pool\"}"), 400,
+           "there is no scene \\\"smal-pool\\\"; did you mean \\\"small-pool\\\"?");
     ws_frame frame;
     assert_true(ws_client_wait_frame(&client, &frame));
     const uint32_t epoch = frame.epoch;

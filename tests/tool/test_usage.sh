@@ -27,7 +27,12 @@ while IFS='|' read -r want arguments sentence; do
 done <<'TABLE'
 2 |                                                      | a command is missing
 2 | walk                                                 | found the command "walk"
+2 | lod                                                  | found the command "lod" (did you mean load?)
 2 | --faster                                             | --faster
+2 | run pool.json --stps 3                               | found "--stps", which is no option; did you mean --steps?
+2 | run pool.json --setps=3                              | found "--setps", which is no option; did you mean --steps?
+2 | run pool.json --zzz                                  | found "--zzz", which is no option
+1 | run still-pol                                        | did you mean "still-pool"?
 2 | run                                                  | the scene is missing
 2 | run pool.json other.json                             | found a second scene
 2 | run pool.json --faster                               | --faster
