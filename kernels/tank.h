@@ -171,6 +171,8 @@ typedef struct tarn_tank_desc {
     tarn_pose start_pose; ///< where the tank is in the room at the start; a rotation of zeros: not turned, at its place
     float spin_rad_s[3];  ///< the tank turns at the start, and the liquid with it; poses have to go on from there
                           ///< (tarn_step_input.pose), or it brakes
+    float led_turn_rad_s, led_speed_m_s; ///< the fastest that poses are known to ask for; 0: none are. Of a tank that
+                                         ///< goes no faster than it may, as the remarks then say
     float wall_friction;  ///< 0..1, from free slip to no slip: of its velocity along a wall beside it, less the wall's,
                          ///< the share that liquid loses in a step, in a layer of one cell; besides what viscosity does
     tarn_transfer transfer;
@@ -360,6 +362,7 @@ void tarn_tank_pose(const tarn_tank *tank, tarn_pose *pose);
 
 #define TARN_TANK_TURN_MAX_RAD_S 6.3f
 #define TARN_TANK_SHAKE_MAX_M_S2 30.0f
+#define TARN_TANK_SPEED_MAX_M_S 5.0f
 
 #define TARN_TANK_WALL_CELLS_MAX 2048.0f ///< half of it along an axis; of thrown bodies too
 

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define TURN_ACCELERATION_MAX 60.0 ///< rad/s^2
-#define SHAKE_SPEED_MAX_M_S 5.0
 
 static double length3(const double *v)
 {
@@ -121,7 +120,7 @@ static void advance(tank_motion *motion, double dt, double *spin_change, double 
     for (int a = 0; a < 3; a++) {
         way[a] = motion->target_m[a] - motion->position_m[a];
     }
-    follow(way, dt, SHAKE_SPEED_MAX_M_S, (double)TARN_TANK_SHAKE_MAX_M_S2, motion->velocity_m_s, velocity);
+    follow(way, dt, (double)TARN_TANK_SPEED_MAX_M_S, (double)TARN_TANK_SHAKE_MAX_M_S2, motion->velocity_m_s, velocity);
     for (int a = 0; a < 3; a++) {
         spin_change[a] = (spin[a] - motion->spin[a]) / dt;
         speed_change[a] = (velocity[a] - motion->velocity_m_s[a]) / dt;

@@ -83,6 +83,16 @@ static void remark_speeds(const tarn_tank *tank, tank_remarks *to)
     }
 }
 
+/// Of the tank itself, where key frames lead it.
+static void remark_led(const tarn_tank_desc *desc, tank_remarks *to)
+{
+    const char *const remedy = "a tank follows its key frames no faster, and lags behind";
+    remark_limit(to, "tank_motion in rad/s", (double)desc->led_turn_rad_s,
+                 fmin((double)desc->led_turn_rad_s, (double)TARN_TANK_TURN_MAX_RAD_S), remedy);
+    remark_limit(to, "tank_motion in m/s", (double)desc->led_speed_m_s,
+                 fmin((double)desc->led_speed_m_s, (double)TARN_TANK_SPEED_MAX_M_S), remedy);
+}
+
 // ------------------------------------------------------------------------------------------------------------- regions
 
 static bool is_in_tank(const tarn_tank_desc *desc, const tarn_shape *shape, const tarn_pose *pose)
@@ -480,6 +490,7 @@ uint32_t tarn_tank_remarks(const tarn_tank *tank, tarn_remark *remarks, uint32_t
         tank->model->remark(tank, &to);
     }
     remark_speeds(tank, &to);
+    remark_led(&tank->grid.desc, &to);
     remark_drains(tank, &to);
     remark_fluids(tank, &to);
     remark_taps(tank, &to);

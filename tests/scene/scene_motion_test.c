@@ -152,6 +152,7 @@ static void test_the_tank_moves_evenly_and_rests_at_the_ends(void **state)
     expect_pose(3.5, 1.5, 675);
     expect_pose(4, 1.5, 630);
     expect_pose(400, 1.5, 630);
+    assert_true(fabsf(scene.tank.led_turn_rad_s - 6.2832f) < 1e-3f && scene.tank.led_speed_m_s == 0.5f);
     tarn_scene_free(&scene);
 }
 
@@ -165,6 +166,7 @@ static void test_a_loop_goes_on_and_on(void **state)
     expect_pose(200000.25, 0.1, 45);
     expect_pose(200000, 0, 0);
     expect_pose(1, 0.2 * 2 / 3, 180);
+    assert_true(fabsf(scene.tank.led_turn_rad_s - 3.1416f) < 1e-3f && scene.tank.led_speed_m_s == 0.4f);
     tarn_scene_free(&scene);
 }
 

@@ -99,6 +99,20 @@ static void speeds_that_a_step_cannot_carry(void **state)
     expect_of(&desc, "emitters[0].velocity_m_s along an axis: asked for is 40, but 30 is what acts");
 }
 
+static void a_tank_that_is_led_faster_than_it_goes(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    plain(&desc);
+    desc.led_turn_rad_s = 6.2f;
+    desc.led_speed_m_s = 5.0f;
+    expect_of(&desc, "");
+    desc.led_turn_rad_s = 12.5f;
+    expect_of(&desc, "tank_motion in rad/s: asked for is 12.5, but 6.3 is what acts: a tank follows");
+    desc.led_speed_m_s = 7.5f;
+    expect_of(&desc, "tank_motion in m/s: asked for is 7.5, but 5 is what acts");
+}
+
 static void regions_that_the_grid_cannot_see(void **state)
 {
     (void)state;
@@ -250,6 +264,7 @@ int main(void)
         cmocka_unit_test(what_is_as_it_was_meant_gets_no_remark),
         cmocka_unit_test(viscosity_over_its_cap),
         cmocka_unit_test(speeds_that_a_step_cannot_carry),
+        cmocka_unit_test(a_tank_that_is_led_faster_than_it_goes),
         cmocka_unit_test(regions_that_the_grid_cannot_see),
         cmocka_unit_test(solids_that_leap_over_liquid),
         cmocka_unit_test(thin_solids),

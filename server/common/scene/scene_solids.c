@@ -1,5 +1,6 @@
 // Solids, and how they and the tank itself move along key frames.
 #include "server/common/scene/scene_draft.h"
+#include "server/common/turn.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -333,6 +334,43 @@ bool scene_fit_solids(scene_reader *r, scene_draft *d)
     return true;
 }
 
+/// The angle between two rotations.
+static double angle_between(const double from_deg[3], const double to_deg[3])
+{
+    double from[4], to[4], cosine = 0.0;
+    tarn_turn_quaternion(from_deg, from);
+    tarn_turn_quaternion(to_deg, to);
+    for (int i = 0; i < 4; i++) {
+        cosine += from[i] * to[i];
+    }
+    return 2.0 * acos(fmin(fabs(cosine), 1.0));
+}
+
+/// The fastest that the tank's key frames ask it to turn and to move.
+static void find_fastest(const tarn_scene_motion *motion, tarn_tank_desc *tank)
+{
+    for (uint32_t i = 0; i + 1 < motion->keyframe_count; i++) {
+        const tarn_scene_keyframe *from = &motion->keyframes[i], *to = from + 1;
+        const double way_s = to->time_s - from->time_s;
+        double way_m = 0.0, turned_deg = 0.0, before[3];
+        memcpy(before, from->rotation_deg, sizeof before);
+        for (int axis = 0; axis < 3; axis++) {
+            way_m = hypot(way_m, to->position_m[axis] - from->position_m[axis]);
+            turned_deg = fmax(turned_deg, fabs(to->rotation_deg[axis] - from->rotation_deg[axis]));
+        }
+        const int parts = 1 + (int)(turned_deg / 15.0); // none of which is half a turn
+        for (int part = 1; part <= parts; part++) {
+            double now[3];
+            for (int axis = 0; axis < 3; axis++) {
+                now[axis] = from->rotation_deg[axis] + (to->rotation_deg[axis] - from->rotation_deg[axis]) * part / parts;
+            }
+            tank->led_turn_rad_s = fmaxf(tank->led_turn_rad_s, (float)(angle_between(before, now) * parts / way_s));
+            memcpy(before, now, sizeof before);
+        }
+        tank->led_speed_m_s = fmaxf(tank->led_speed_m_s, (float)(way_m / way_s));
+    }
+}
+
 bool scene_fit_tank_motion(scene_reader *r, scene_draft *d)
 {
     motion_draft *motion = &d->tank_motion;
@@ -352,5 +390,6 @@ bool scene_fit_tank_motion(scene_reader *r, scene_draft *d)
     if (fitted->keyframe_count > 0 && fitted->keyframes[0].time_s <= 0) { // it needn't get there first
         tarn_scene_tank_pose(&d->scene, 0, &d->scene.tank.start_pose);
     }
+    find_fastest(fitted, &d->scene.tank);
     return true;
 }
