@@ -545,10 +545,25 @@ static void an_openni_recording_is_played_to_its_end(void **state)
     }
 }
 
+/// Whatever a driver says: sums that an int can't hold are none that fit.
+static void rows_fit_into_their_bytes(void **state)
+{
+    (void)state;
+    assert_true(depth_rows_fit(640, 480, 1280, 1280 * 480));
+    assert_true(depth_rows_fit(640, 480, 1300, 1300 * 479 + 1280)); // behind the last row there need be nothing
+    assert_false(depth_rows_fit(640, 480, 1300, 1300 * 479 + 1279));
+    assert_false(depth_rows_fit(640, 480, 1279, 1280 * 480));
+    assert_false(depth_rows_fit(640, 480, -1280, 1280 * 480));
+    assert_false(depth_rows_fit(640, 480, 1 << 24, INT32_MAX)); // 2^24 * 479 is beyond 2^32
+    assert_false(depth_rows_fit(640, 513, 1 << 23, 1280));      // and 2^23 * 512 comes to 0 in an int
+    assert_true(depth_rows_fit(640, 1, INT32_MAX, 1280));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(raw_values_are_metres),
+        cmocka_unit_test(rows_fit_into_their_bytes),
         cmocka_unit_test(a_recording_is_played),
         cmocka_unit_test(frames_come_when_they_are_due),
         cmocka_unit_test(what_cannot_be_used_is_named_and_left_out),

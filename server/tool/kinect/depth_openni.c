@@ -4,6 +4,7 @@
 // The library is started with the first source and never ended: that would unload drivers, of which some have threads
 // that still run. Frames are stamped as they arrive: what drivers put into theirs differs.
 #include "server/common/clock.h"
+#include "server/tool/kinect/depth_raw.h"
 #include "server/tool/kinect/depth_source.h"
 
 #include <stdio.h>
@@ -193,13 +194,18 @@ static depth_result take(camera *c, const OniFrame *from, depth_frame *frame, ch
 {
     const int width = from->width, height = from->height;
     if (from->videoMode.pixelFormat != ONI_PIXEL_FORMAT_DEPTH_1_MM || width < DEPTH_SIDE_MIN ||
-        width > DEPTH_WIDTH_MAX || height < DEPTH_SIDE_MIN || height > DEPTH_HEIGHT_MAX || from->stride < 2 * width ||
-        from->dataSize < (height - 1) * from->stride + 2 * width) {
+        width > DEPTH_WIDTH_MAX || height < DEPTH_SIDE_MIN || height > DEPTH_HEIGHT_MAX) {
         snprintf(why, DEPTH_WHY_BYTES,
                  "OpenNI 2: found a frame of %d x %d pixels in format %d, allowed are millimetres (%d), %d x %d to "
                  "%d x %d",
                  width, height, (int)from->videoMode.pixelFormat, (int)ONI_PIXEL_FORMAT_DEPTH_1_MM, DEPTH_SIDE_MIN,
                  DEPTH_SIDE_MIN, DEPTH_WIDTH_MAX, DEPTH_HEIGHT_MAX);
+        return DEPTH_BAD;
+    }
+    if (!depth_rows_fit(width, height, from->stride, from->dataSize)) {
+        snprintf(why, DEPTH_WHY_BYTES,
+                 "OpenNI 2: found a frame of %d bytes with %d from row to row, which %d rows of %d pixels don't fit",
+                 from->dataSize, from->stride, height, width);
         return DEPTH_BAD;
     }
     for (int y = 0; y < height; y++) {

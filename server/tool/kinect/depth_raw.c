@@ -3,7 +3,12 @@
 #include "server/tool/kinect/depth_raw.h"
 
 #include <math.h>
-#include <stdbool.h>
+
+bool depth_rows_fit(int width, int height, int stride, int bytes)
+{
+    const int64_t row_bytes = 2 * (int64_t)width;
+    return stride >= row_bytes && bytes >= (height - (int64_t)1) * stride + row_bytes;
+}
 
 void depth_raw_table(uint16_t mm[DEPTH_RAW_VALUES])
 {

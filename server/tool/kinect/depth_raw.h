@@ -2,6 +2,7 @@
 #ifndef TARN_SERVER_TOOL_KINECT_DEPTH_RAW_H
 #define TARN_SERVER_TOOL_KINECT_DEPTH_RAW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,10 @@ depth_pixels depth_pixels_judge(const uint16_t *pixels, size_t count, depth_pixe
 
 /// Puts millimetres in their place; what is no measure becomes 0.
 void depth_pixels_convert(const uint16_t mm[DEPTH_RAW_VALUES], depth_pixels kind, uint16_t *pixels, size_t count);
+
+/// Whether so many bytes hold rows of two bytes a pixel, each `stride` bytes behind the one before, whatever a driver
+/// says of them. @param width, height  at least 1
+bool depth_rows_fit(int width, int height, int stride, int bytes);
 
 /// Fills a table with millimetres; 0 where nothing was measured, or farther than DEPTH_RAW_MM_MAX.
 void depth_raw_table(uint16_t mm[DEPTH_RAW_VALUES]);
