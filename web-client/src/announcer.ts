@@ -1,10 +1,11 @@
 // What the page says of the state of things, in plain words: how the connection fares, what the tank waits for, and
 // what went wrong in passing.
 
-import { beside } from "./net/here.js";
+import { beside, here } from "./net/here.js";
 import type { EndReason } from "./protocol/conversation.js";
 import { isAboutField, sentence } from "./protocol/live.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
+import { withoutKey } from "./state/links.js";
 import { speedWords } from "./state/speeds.js";
 import type { ViewModel } from "./state/view-model.js";
 import type { Notices } from "./ui/notices.js";
@@ -16,6 +17,11 @@ const CHARACTER_MS = 60;
 const QUIET_MS = 1500;
 
 export const RELOAD = { label: "Reload", run: () => window.location.reload() };
+/** The page loads anew with the other address (start.ts). */
+const WITHOUT_KEY = {
+  label: "Open it without the key",
+  run: () => window.location.assign(withoutKey(here())),
+};
 const ALL_TANKS = {
   label: "All tanks",
   run: () => window.location.assign(beside("./")),
@@ -91,7 +97,12 @@ export class Announcer {
         "Versions disagree",
         "This page and the server speak different versions of the protocol. Reload the page to get the one that fits.",
       );
-    else if (why === "key") say("This link doesn't fit", "Ask whoever gave it to you for a new one.");
+    else if (why === "key")
+      this.notices.stop(
+        "This link doesn't fit",
+        `${sentence(text)} Ask whoever gave it to you for a new one. Without it you may do in the tank what everybody may.`,
+        WITHOUT_KEY,
+      );
     else if (why === "removed") say("You were removed", "Others may go on.");
     else if (why === "session") this.gone(text);
     else say("The server refused the connection", "Reload the page to try again.");

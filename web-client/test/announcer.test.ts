@@ -28,6 +28,14 @@ test("a tank that ends under its viewers goes with the server's reason", () => {
   expect(stops).toEqual([["This tank is gone", "One of its owners ended this tank.", "All tanks"]]);
 });
 
+test("a key that opens nothing can be left behind", () => {
+  const { made, stops } = announcer("pond");
+  made.ended("key", "the key of this link opens nothing here");
+  expect(stops[0]?.[0]).toBe("This link doesn't fit");
+  expect(stops[0]?.[1]).toMatch(/^The key of this link opens nothing here\. Ask whoever gave it to you/);
+  expect(stops[0]?.[2]).toBe("Open it without the key");
+});
+
 test("a message's field doesn't reach people", () => {
   expect(sentence('control.scene: there is no scene "x"')).toBe('There is no scene "x".');
   expect(sentence("maze.json: it is no scene")).toBe("Maze.json: it is no scene.");

@@ -2,7 +2,15 @@ import { expect, test } from "vitest";
 import { endSession, listSessions, makeSession } from "../src/lobby/sessions.js";
 import type { Joined } from "../src/protocol/messages.js";
 import { IdentityShelf, readColour } from "../src/state/identity.js";
-import { isOfThisMachine, keyIn, keysOf, linkTo, startPage, withHiddenKey } from "../src/state/links.js";
+import {
+  isOfThisMachine,
+  keyIn,
+  keysOf,
+  linkTo,
+  startPage,
+  withHiddenKey,
+  withoutKey,
+} from "../src/state/links.js";
 
 const answering = (status: number, body: unknown) => async (): Promise<Response> =>
   new Response(typeof body === "string" ? body : JSON.stringify(body), { status });
@@ -142,4 +150,10 @@ test("an address of the loopback leads to one's own machine only", () => {
   ];
   expect(own.filter((address) => !isOfThisMachine(address))).toEqual([]);
   expect(others.filter(isOfThisMachine)).toEqual([]);
+});
+
+test("an address loses its key, and nothing else", () => {
+  const there = "http://host/?session=pond&quality=low";
+  expect(withoutKey(`${there}#key=abc`)).toBe(there);
+  expect(withoutKey(`${there}#key=abc&t=1.50`)).toBe(`${there}#t=1.50`);
 });

@@ -131,3 +131,49 @@ test("whoever plays has no scenes of their own, and a drop is nobody's", async (
     .waitFor();
   assertEqual(await page.getByRole("dialog").count(), 0, "dialogs");
 });
+
+test("a scene that was uploaded has its title everywhere, and nothing is asked for that isn't there", async (world) => {
+  const server = await world.tank({
+    ...TAKES,
+    args: [...TAKES.args, "--store", join(world.folder(), "store")],
+  });
+  const missing = [];
+  const prepare = async (blank) =>
+    blank.on("response", (response) => {
+      if (response.status() >= 400) missing.push(`${response.status()} ${response.url()}`);
+    });
+  const hills = {
+    shape: { heightfield: { spacing_m: 0.25, file: "hills.pgm", height_m: 0.2 } },
+    position_m: [0, 0, 0],
+  };
+  const owners = [];
+  for (const title of ["One pond", "Another pond"]) {
+    const made = await fetch(`${server.url}sessions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ scene: "small-pool" }),
+    }).then((response) => response.json());
+    const page = await world.watch(`${cheap(`${server.url}?session=${made.session}`)}#key=${made.keys.own}`, {
+      prepare,
+    });
+    await drop(page, [
+      { name: "pond.json", text: JSON.stringify({ ...SCENE, title, solids: [hills] }) },
+      { name: "hills.pgm", text: `P2 4 4 255 ${Array(16).fill(90).join(" ")}` },
+    ]);
+    const dialog = page.getByRole("dialog", { name: "Scenes of your own" });
+    await dialog.getByRole("button", { name: "Load pond" }).click();
+    await until(async () => (await page.locator("#heading").textContent()) === title, `${title} is shown`);
+    await until(() => page.evaluate(() => window.tarn.solids === 1), "its hills are drawn");
+    owners.push(page);
+  }
+  const guest = await world.watch(owners[1].url().split("#")[0], { prepare });
+  await until(
+    async () => (await guest.locator("#heading").textContent()) === "Another pond",
+    "a guest sees it",
+  );
+  const lobby = await world.open(server.url, { lobby: true, prepare });
+  const names = () => lobby.locator(".cards:not(.scenes) strong").allTextContents();
+  const all = ["Another pond", "One pond", "Small pool"];
+  await until(async () => JSON.stringify((await names()).sort()) === JSON.stringify(all), "titles of both");
+  assertEqual(missing, [], "what isn't there");
+});

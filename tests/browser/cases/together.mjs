@@ -161,6 +161,9 @@ test("a link with a wrong key says so", async (world) => {
     async () => (await page.locator("#notice").textContent()).includes("This link doesn't fit"),
     "the page says that the link is wrong",
   );
+  await page.getByRole("button", { name: "Open it without the key" }).click();
+  await until(() => page.evaluate(() => (window.tarn?.framesDecoded ?? 0) > 0), "the tank is seen", 30_000);
+  assertEqual(page.url(), `${server.url}?session=main`, "the address");
 });
 
 test("a link of old works, and its key goes where nobody logs it", async (world) => {
@@ -278,6 +281,17 @@ test("the start page loads pictures of scenes as they come into view", async (wo
     .locator(".scenes button:not(:has(img))")
     .evaluateAll((buttons) => buttons.map((button) => button.dataset.scene));
   assertEqual(without, ["small-pool"], "scenes without a picture: the server's own");
+  const listed = await lobby
+    .locator(".scenes button")
+    .evaluateAll((buttons) => buttons.map((button) => button.dataset.scene));
+  assertEqual(listed.slice(0, 3), ["small-pool", "dam-break", "double-dam-break"], "the first scenes");
+  assertEqual(
+    listed.slice(-3),
+    ["lesson-pressure", "lesson-buoyancy", "lesson-waves"],
+    "the last scenes: lessons",
+  );
+  const ground = () => lobby.locator("#heading").evaluate((title) => getComputedStyle(title).backgroundColor);
+  assertEqual(await ground(), "rgba(0, 0, 0, 0)", "what the title stands on, where no picture is behind it");
   const scenes = await lobby.locator(".scenes img").count();
   assert(pictures() < scenes, `${pictures()} of ${scenes} pictures are loaded at once`);
   for (let i = 0; i < scenes; i += 2) await lobby.locator(".scenes img").nth(i).scrollIntoViewIfNeeded();

@@ -7,6 +7,7 @@ import DecodeWorker from "../codec/decode-worker.js?worker";
 import { socketUrlBeside } from "../protocol/live.js";
 import { clipName } from "../protocol/messages.js";
 import { keyIn, linkTo } from "../state/links.js";
+import { inOrder } from "../state/scene-order.js";
 import { SceneTexts } from "../state/scene-texts.js";
 import { NAME_BYTES_MAX } from "../tables/protocol-tables.js";
 import { Glimpse, type GlimpseEnvironment } from "./glimpse.js";
@@ -56,6 +57,8 @@ class Lobby {
   private readonly key = keyIn(new URL(here()));
   private readonly made = new MadeHere(() => window.sessionStorage);
   private readonly texts = new SceneTexts((path) => fetchBeside(`scenes/${path}`));
+  /** Of scenes that were uploaded to a tank: another tank's may have the same name. */
+  private readonly ownTexts = new Map<string, SceneTexts>();
 
   constructor(page: HTMLElement) {
     this.list.className = "cards";
@@ -116,14 +119,25 @@ class Lobby {
 
   /** What was uploaded to a tank lies with it, and not with the scenes that all tanks can be made from. */
   private async readTitles({ sessions, scenes }: SessionList): Promise<void> {
-    const shared = sessions.filter(({ scene }) => scenes.includes(scene));
-    const own = sessions.filter(({ scene }) => !scenes.includes(scene));
-    const readOwn = ({ session, scene }: SessionInfo): Promise<void> => {
+    const isShared = ({ scene }: SessionInfo): boolean => scenes.includes(scene);
+    const shared = sessions.filter(isShared).map(({ scene }) => scene);
+    for (const { session } of sessions.filter(isShared)) this.ownTexts.delete(session);
+    const own = sessions.filter((info) => !isShared(info));
+    await Promise.all([
+      this.texts.read(shared),
+      ...own.map(({ session, scene }) => this.textsOf(session).read([scene])),
+    ]);
+  }
+
+  private textsOf(session: string): SceneTexts {
+    let texts = this.ownTexts.get(session);
+    if (texts === undefined) {
       const headers = withKey(this.made.keyOf(session) || this.key);
       const folder = `sessions/${encodeURIComponent(session)}/scene/`;
-      return this.texts.read([scene], (path) => fetchBeside(folder + path, { headers }));
-    };
-    await Promise.all([this.texts.read(shared.map(({ scene }) => scene)), ...own.map(readOwn)]);
+      texts = new SceneTexts((path) => fetchBeside(folder + path, { headers }));
+      this.ownTexts.set(session, texts);
+    }
+    return texts;
   }
 
   private say(text: string): void {
@@ -135,7 +149,7 @@ class Lobby {
     for (const [session, card] of this.cards) if (!there.has(session)) this.remove(session, card);
     for (const info of sessions) {
       const card = this.cards.get(info.session) ?? this.add(info.session);
-      const scene = this.texts.of(info.scene).title;
+      const scene = (this.ownTexts.get(info.session) ?? this.texts).of(info.scene).title;
       card.name.textContent = info.title || scene;
       card.facts.textContent = facts(info, scene, this.made.keyOf(info.session) !== "");
       card.facts.title = info.realtimeFactor === 0 ? "" : LOAD_WORDS;
@@ -168,6 +182,7 @@ class Lobby {
 
   private remove(session: string, card: Card): void {
     this.cards.delete(session);
+    this.ownTexts.delete(session);
     this.watcher.unobserve(card.item);
     card.glimpse?.close();
     card.item.remove();
@@ -202,7 +217,7 @@ class Lobby {
     this.scenesShown = key;
     await this.texts.read(scenes);
     if (key !== this.scenesShown) return; // a newer list came meanwhile
-    this.gallery.replaceChildren(...scenes.map((scene) => this.sceneCard(scene)));
+    this.gallery.replaceChildren(...inOrder(scenes).map((scene) => this.sceneCard(scene)));
   }
 
   private sceneCard(scene: string): HTMLElement {

@@ -54,6 +54,15 @@ export function withHiddenKey(address: string): string | null {
   return url.href;
 }
 
+/** An address without its key, which is behind the '#'. */
+export function withoutKey(address: string): string {
+  const url = new URL(address);
+  const hash = new URLSearchParams(url.hash.slice(1));
+  hash.delete("key");
+  url.hash = hash.toString();
+  return url.href;
+}
+
 /** Said of links that nobody else can follow. */
 export const ONLY_HERE =
   "This link works on this machine only. With deploy/run --host 0.0.0.0 others get in: open this page by the address that it prints for them.";

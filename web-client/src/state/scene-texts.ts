@@ -30,11 +30,11 @@ export class SceneTexts {
     this.changed();
   }
 
-  /** Reads the scenes' files, each once. What can't be read keeps its name. @param fetchFile  instead of its own */
-  async read(scenes: readonly string[], fetchFile = this.fetchFile): Promise<void> {
+  /** Reads the scenes' files, each once. What can't be read keeps its name. */
+  async read(scenes: readonly string[]): Promise<void> {
     if (scenes.every((scene) => this.known.has(scene))) return;
     const missing = scenes.filter((scene) => scene !== "" && !this.asked.has(scene));
-    for (const scene of missing) this.asked.set(scene, this.readOne(scene, fetchFile));
+    for (const scene of missing) this.asked.set(scene, this.readOne(scene));
     await Promise.all(scenes.map((scene) => this.asked.get(scene)));
     if (missing.length > 0) this.changed();
   }
@@ -48,8 +48,8 @@ export class SceneTexts {
     });
   }
 
-  private async readOne(scene: string, fetchFile: (path: string) => Promise<Response>): Promise<void> {
-    const response = await fetchFile(`${encodeURIComponent(scene)}.json`).catch(() => null);
+  private async readOne(scene: string): Promise<void> {
+    const response = await this.fetchFile(`${encodeURIComponent(scene)}.json`).catch(() => null);
     const file: unknown = response?.ok ? await response.json().catch(() => null) : null;
     if (file !== null) this.keep(scene, file);
   }

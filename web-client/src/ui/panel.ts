@@ -7,6 +7,7 @@ import type { Channel, ParameterInfo, Role, SessionState } from "../protocol/mes
 import type { LightName } from "../shader/lights.js";
 import type { Drawing } from "../state/drawing.js";
 import { PHONE } from "../state/framing.js";
+import { inOrder } from "../state/scene-order.js";
 import { SPEEDS, speedText } from "../state/speeds.js";
 import { WALL_LOOKS, type WallLook } from "../state/wall-look.js";
 import { CAMERA_PROMISE } from "./camera-view.js";
@@ -157,7 +158,7 @@ export class Panel {
   /** @param titleOf  what a scene is called */
   showScenes(scenes: readonly string[], current: string, titleOf: (scene: string) => string): void {
     // The server was started with a scene of its own: it is named while it runs, but can't be loaded again.
-    const listed = scenes.includes(current) ? scenes : [current, ...scenes];
+    const listed = inOrder(scenes.includes(current) ? scenes : [current, ...scenes]);
     const options: Record<string, string> = {};
     // Two may have one title.
     for (const scene of listed)
