@@ -171,6 +171,10 @@ export class World {
   async check() {
     // Some engines tell what a page complained of with an answer only.
     for (const page of this.pages) await page.evaluate(() => {}).catch(() => {});
+    // What the tests put into the environment is none of the server's.
+    for (const { log } of this.servers)
+      for (const [found] of log.join("").matchAll(/found the variable \S+/g))
+        this.complain(`tarnd: ${found}`);
     const complaints = this.complaints.filter((text) => !this.expected.some((pattern) => pattern.test(text)));
     if (complaints.length > 0) throw new Error(`the page complained:\n${complaints.join("\n")}`);
   }

@@ -138,6 +138,7 @@ export class App {
   private misfitsSaid = false;
   /** As it was shown last. */
   private standing: Standing = FREE;
+  private fluid = "";
   private inputs = 0;
   private refusedInARow = 0;
   private decodedMs = 0;
@@ -381,9 +382,6 @@ export class App {
     this.sayMisfits();
     this.stage.solids.add(readAdded(state.added));
     this.offerTools();
-    const fluid = wordOf(state.model);
-    this.help.showFluid(fluid);
-    this.parts.canvas.ariaLabel = `The tank of ${fluid}. Drag on the ${fluid} to push it, drag beside it to look around; H lists the keys.`;
     this.panel.showState(state);
     // Guests hear of what changes while they are there.
     const { role } = this.conversation;
@@ -425,6 +423,10 @@ export class App {
     this.controls.fit(size);
     this.webcam.fit();
     this.panel.showTool();
+    // A display's wall has black beside it (display.css).
+    const [width, height] = size as [number, number];
+    const isWhole = this.stage.isFlat && this.settings.values.view === null;
+    document.body.style.setProperty("--wall-aspect", isWhole ? String(width / height) : "");
   }
 
   private frame(bytes: ArrayBuffer): void {
@@ -611,6 +613,7 @@ export class App {
     this.readout.show(this.measurements);
     this.carryField();
     this.showChannel();
+    this.nameFluid();
     this.announcer.show(this.stream.latest, now);
     rememberView(this.orbit, this.settings);
   }
@@ -831,8 +834,18 @@ export class App {
     this.pictures.tiers.drawAs(drawing, look);
     this.panel.showDrawings(drawingsOf(model), drawing);
     this.panel.showLooks(canWall, look);
+    this.nameFluid();
     // Arrows are made of a frame that comes.
     if (paused && drawing === "arrows" && before !== drawing) this.conversation.lookAgain();
+  }
+
+  /** What of the tank is seen, in words: a wall's look as soon as the machine draws it. */
+  private nameFluid(): void {
+    const fluid = wordOf(this.stage.drawing, this.stage.drawsWall ? this.stage.wallLook : null);
+    if (fluid === this.fluid) return;
+    this.fluid = fluid;
+    this.help.showFluid(fluid);
+    this.parts.canvas.ariaLabel = `The tank of ${fluid}. Drag on the ${fluid} to push it, drag beside it to look around; H lists the keys.`;
   }
 
   private lightBy(name: LightName): void {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DRAWINGS, drawingOf, drawingsOf } from "../src/state/drawing.js";
+import { DRAWINGS, drawingOf, drawingsOf, wordOf } from "../src/state/drawing.js";
 
 test.each([
   ["liquid", "water"],
@@ -23,4 +23,10 @@ test("arrows are offered and drawn of vortons only", () => {
     expect(drawingsOf(model)).toHaveLength(1);
     expect(drawingOf(model, "arrows")).toBe(drawingOf(model, "auto"));
   }
+});
+
+test("people are told of what they see: a wall's look, or what is drawn", () => {
+  expect(wordOf("smoke", "lava")).toBe("lava");
+  expect(wordOf("smoke", null)).toBe("smoke");
+  expect(wordOf("arrows", null)).toBe("dye");
 });

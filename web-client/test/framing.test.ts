@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { distanceOf, type Framing, framingOf, homeOf, isHigh, withPane } from "../src/state/framing.js";
+import {
+  distanceOf,
+  type Framing,
+  framingOf,
+  homeOf,
+  isHigh,
+  withLesson,
+  withPane,
+} from "../src/state/framing.js";
 
 const TANGENT = Math.tan((17 * Math.PI) / 180);
 const COVERS = { rightPx: 280, bottomPx: 68 };
@@ -73,11 +81,33 @@ test("on a phone a tank stands between the header and the sheet in which one mea
   expect(framingOf(568, 320, withPane(568, 320, phone), false, false).leftPx).toBeCloseTo(
     -0.5 * (64 + 0.45 * 568),
   );
-  expect(withPane(1180, 660, COVERS)).toEqual({ leftPx: 346, topPx: 0, ...COVERS });
+  expect(withPane(1180, 660, COVERS)).toEqual({ leftPx: 346, ...COVERS });
   // Below a lesson.
   expect(
-    framingOf(1180, 660, withPane(1180, 660, { ...COVERS, lessonPx: 250 }), false, false).freeHeight,
+    framingOf(
+      1180,
+      660,
+      withPane(1180, 660, { ...COVERS, lessonRightPx: 700, lessonBottomPx: 250 }),
+      false,
+      false,
+    ).freeHeight,
   ).toBeCloseTo((660 - 68 - 250) / 660);
+});
+
+test("a tank stands beside a lesson, where there is no room below it, and over the time line", () => {
+  const lesson = { lessonRightPx: 296, lessonBottomPx: 384 };
+  const free = (width: number, height: number, more: object): Framing =>
+    framingOf(width, height, withLesson(width, height, { ...COVERS, ...lesson, ...more }), false, false);
+  expect(free(1280, 800, {})).toMatchObject({
+    freeWidth: (1280 - 280 - 306) / 800,
+    leftPx: 0.5 * (280 - 306),
+  });
+  expect(free(390, 844, {})).toMatchObject({ freeHeight: (844 - 68 - 384) / 844, upPx: 0.5 * (68 - 384) });
+  expect(free(1280, 800, { timePx: 198 }).freeHeight).toBeCloseTo((800 - 198) / 800);
+  // Where hardly anything is left below the lesson it is the lesson that is covered.
+  expect(free(390, 844, { timePx: 353 }).freeHeight).toBeCloseTo((844 - 353) / 844);
+  // A low window has its bar at the left, but the time line at its bottom.
+  expect(free(844, 390, { timePx: 130, lessonRightPx: 0 }).freeHeight).toBeCloseTo((390 - 130) / 390);
 });
 
 test("a deep tank moves aside no farther than it has to, and its distance fits all of it from every side", () => {

@@ -1,7 +1,10 @@
 // Where the page's parts are: nothing lies over anything that can be pressed, what is written on a picture can be read
 // whatever the picture, and labels of axes are whole.
-import { assert, assertEqual, settled, test } from "../harness.mjs";
-import { cheap, drawn, faultsOf } from "../world.mjs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { assert, assertEqual, settled, test, until } from "../harness.mjs";
+import { ROOT } from "../places.mjs";
+import { cheap, drawn, faultsOf, look } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 const SIZES = [
@@ -41,6 +44,33 @@ function covered() {
   return { count, faults };
 }
 
+/** In a page: corners of the tank that aren't seen: outside, or below something that can be pressed or read. */
+function hiddenCorners() {
+  const [x, y, z] = window.tarn.sizeM;
+  const corners = [0, x].flatMap((i) => [0, y].flatMap((j) => [0, z].map((k) => [i, j, k])));
+  return corners.flatMap((corner) => {
+    const [left, top] = window.tarn.project(corner);
+    const found = document.elementFromPoint(left, top);
+    return found?.id === "tank"
+      ? []
+      : [
+          `${corner} at ${Math.round(left)}, ${Math.round(top)} is below ${found?.closest("[id]")?.id ?? "nothing"}`,
+        ];
+  });
+}
+
+/** Of the tank on the page, CSS pixels. */
+const tankWidth = (page) =>
+  page.evaluate(() => {
+    const [x, , z] = window.tarn.sizeM;
+    return window.tarn.project([x, 0, z])[0] - window.tarn.project([0, 0, z])[0];
+  });
+
+async function assertSeen(page, what) {
+  await drawn(page);
+  assertEqual(await page.evaluate(hiddenCorners), [], `${what}: corners of the tank that aren't seen`);
+}
+
 async function assertFree(page, what, least) {
   await settled(
     () => page.evaluate(() => document.body.scrollHeight + document.getElementById("title").offsetHeight),
@@ -67,6 +97,7 @@ for (const [width, height] of SIZES)
     await page.locator("#lesson").waitFor();
     await page.locator("#panel .lil-gui").first().waitFor();
     await assertFree(page, "a lesson", 15);
+    if (height > 480) await assertSeen(page, "a lesson");
     if (!(await page.locator("#lesson").evaluate(({ open }) => open)))
       await page.locator("#lesson > summary").click();
     await page.locator("#measure").click();
@@ -87,6 +118,69 @@ for (const [width, height] of SIZES)
     await page.locator("#time").waitFor();
     await assertFree(page, "a lesson, Flow and Time", 25);
   });
+
+/** Of a wall that has a lesson and a probe. */
+const WALL_LESSON = {
+  ...JSON.parse(readFileSync(join(ROOT, "server", "scenes", "water-wall.json"), "utf8")),
+  lesson: { text: "What moves goes on.", task: "Press Measure, and stir.", answer: "It does." },
+  probes: [{ name: "middle", kind: "point", at_m: [2, 1.5, 0.0078125] }],
+};
+
+for (const [width, height] of SIZES.slice(0, 3)) {
+  const context = { viewport: { width, height }, hasTouch: width < 1000 };
+  const isPhone = width <= 640;
+
+  test(`a wall with a lesson and Measure open at ${width} x ${height} can be pressed in all looks`, async (world) => {
+    const scene = join(world.folder(), "wall-lesson.json");
+    writeFileSync(scene, JSON.stringify(WALL_LESSON));
+    const server = await world.tank({ scene });
+    // Points are drawn fast, and nothing but the picture is another with a wall.
+    const page = await world.watch(cheap(server.url), { context });
+    await page.locator("#lesson").waitFor();
+    await page.locator("#measure").click();
+    await page.locator("#probes canvas").first().waitFor();
+    const looks = page.locator("#panel .lil-controller", { hasText: "Look" }).locator("select");
+    for (const name of LOOKS) {
+      await looks.evaluate((select, word) => {
+        select.selectedIndex = [...select.options].findIndex(({ text }) => text.toLowerCase() === word);
+        select.dispatchEvent(new Event("change"));
+      }, name);
+      await until(async () => (await look(page, "look")).look === (name === "particles" ? "" : name), name);
+      await assertFree(page, name, 20);
+      if (isPhone) {
+        await page.locator("#lesson > summary").click();
+        await assertFree(page, `${name}, the lesson open`, 20);
+        await page.locator("#lesson > summary").click();
+      }
+      await assertSeen(page, name);
+    }
+  });
+
+  test(`at ${width} x ${height} the tank is seen beside a lesson, Measure and Time`, async (world) => {
+    const server = await world.tank({ scene: "lesson-buoyancy", args: ["--store", world.folder()] });
+    const page = await world.watch(cheap(server.url), { context });
+    await page.locator("#lesson").waitFor();
+    await page.locator("#panel .lil-gui").first().waitFor();
+    await page.locator("#past").waitFor();
+    if (isPhone) await page.locator("#lesson > summary").click();
+    await assertSeen(page, "a lesson");
+    const beside = await tankWidth(page);
+    // On a phone there is no room for both: it can be folded.
+    if (isPhone) await page.locator("#lesson > summary").click();
+    await page.locator("#past").click();
+    await page.locator("#time").waitFor();
+    await assertFree(page, "Time", 25);
+    await assertSeen(page, "Time");
+    await page.locator("#time").getByRole("button", { name: "Close" }).click();
+    await page.locator("#measure").click();
+    await page.locator("#probes canvas").first().waitFor();
+    await assertSeen(page, "Measure");
+    await page.locator("#probes").getByRole("button", { name: "Close" }).click();
+    if (!isPhone) await page.locator("#lesson > summary").click();
+    await drawn(page);
+    assert((await tankWidth(page)) > beside, "a folded lesson gives the tank its room back");
+  });
+}
 
 /** In a page: how well a text is to be read on each pixel of a picture that it stands on; the least. */
 async function leastContrast([colour, shot, clip]) {
@@ -136,3 +230,64 @@ for (const name of LOOKS)
       }
     }
   });
+
+test("on a phone nothing of the controls and of the help is cut or narrow", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(cheap(server.url), {
+    context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+  });
+  await page.getByRole("button", { name: "Controls" }).tap();
+  const colour = page.locator("#panel .lil-color input[type=text]");
+  await colour.waitFor();
+  const cut = await page
+    .locator("#panel input")
+    .evaluateAll((all) =>
+      all
+        .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth)
+        .map((one) => `${one.value}: ${one.scrollWidth} in ${one.clientWidth}`),
+    );
+  assertEqual(cut, [], "fields whose text is cut");
+  await page.getByRole("button", { name: "Controls" }).tap();
+  await page.getByRole("button", { name: "Help" }).tap();
+  const { width } = await page.locator("#keys").boundingBox();
+  assert(width > 320, `the help is ${width} pixels wide`);
+});
+
+test("a display's name stands in the picture or beside it, never over the edge", async (world) => {
+  const server = await world.tank({ scene: "water-wall" });
+  const page = await world.watch(`${cheap(server.url)}&session=main&display=1`);
+  await page.locator("#display strong").waitFor();
+  // Of a picture that is 4 by 3: with little beside it, below it, and much beside it.
+  for (const [width, height] of [
+    [1280, 800],
+    [600, 500],
+    [1600, 600],
+    [400, 800],
+  ]) {
+    await page.setViewportSize({ width, height });
+    const { x, y, width: wide, height: high } = await page.locator("#display").boundingBox();
+    const right = width / 2 + Math.min(width / 2, (height * 2) / 3);
+    const bottom = height / 2 + Math.min(height / 2, (width * 3) / 8);
+    const isIn = x + wide <= right + 1 && y + high <= bottom + 1;
+    const isBeside = x >= right - 1 || y >= bottom - 1;
+    assert(
+      isIn || isBeside,
+      `${width} x ${height}: ${x} to ${x + wide}, ${y} to ${y + high} of ${right}, ${bottom}`,
+    );
+    assert(x + wide <= width && y + high <= height, `${width} x ${height}: it is outside`);
+  }
+});
+
+test("the line that says how to begin names what is seen", async (world) => {
+  const server = await world.tank({ scene: "water-wall" });
+  for (const [name, word] of [
+    ["water", "water"],
+    ["lava", "lava"],
+    ["particles", "smoke"],
+  ]) {
+    const page = await world.watch(`${server.url}?session=main&look=${name}&quality=spheres`);
+    await page.locator("#help").getByText(`Drag the ${word} to push it`).waitFor({ state: "attached" });
+    assert((await page.locator("#tank").getAttribute("aria-label")).startsWith(`The tank of ${word}.`), word);
+    await page.close();
+  }
+});

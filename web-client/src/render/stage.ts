@@ -10,7 +10,15 @@ import { Room } from "../shader/room.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Drawing } from "../state/drawing.js";
 import type { FrameStream } from "../state/frame-stream.js";
-import { type Covers, distanceOf, framingOf, isHigh, MARGIN, withPane } from "../state/framing.js";
+import {
+  type Covers,
+  distanceOf,
+  framingOf,
+  isHigh,
+  MARGIN,
+  withLesson,
+  withPane,
+} from "../state/framing.js";
 import type { Orbit } from "../state/orbit.js";
 import { isWater, SECONDARY_ROOM, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
@@ -93,8 +101,8 @@ export class Stage {
   private part: WallPart | null = null;
   /** Somebody measures. */
   private hasPane = false;
-  /** As it was framed last. */
-  private topPx = 0;
+  /** What covers the canvas now and then, as it was framed last, CSS pixels. */
+  private readonly framed = { headPx: 0, bottomPx: 0, lessonRightPx: 0, lessonBottomPx: 0, timePx: 0 };
   /** Nothing but a flat tank is to be shown. */
   private wantsAlone = false;
   private isWorn = false;
@@ -228,13 +236,28 @@ export class Stage {
     this.frame();
   }
 
-  /** Whether the pane in which one measures is there: the tank is seen beside it, and below the header. For each picture. */
+  /**
+   * Keeps the tank beside what comes and goes on the page. For each picture.
+   * @param pane  the one in which one measures is there
+   */
   standBeside(pane: boolean): void {
-    const { headPx = 0, lessonPx = 0 } = this.covers;
-    const topPx = pane ? headPx + lessonPx : headPx;
-    if (pane === this.hasPane && topPx === this.topPx) return;
+    const { framed } = this;
+    const { headPx = 0, bottomPx, lessonRightPx = 0, lessonBottomPx = 0, timePx = 0 } = this.covers;
+    if (
+      pane === this.hasPane &&
+      headPx === framed.headPx &&
+      bottomPx === framed.bottomPx &&
+      lessonRightPx === framed.lessonRightPx &&
+      lessonBottomPx === framed.lessonBottomPx &&
+      timePx === framed.timePx
+    )
+      return;
     this.hasPane = pane;
-    this.topPx = topPx;
+    framed.headPx = headPx;
+    framed.bottomPx = bottomPx;
+    framed.lessonRightPx = lessonRightPx;
+    framed.lessonBottomPx = lessonBottomPx;
+    framed.timePx = timePx;
     this.frame();
   }
 
@@ -255,7 +278,9 @@ export class Stage {
 
   private frame(): void {
     const { width, height } = this;
-    const covers = this.hasPane ? withPane(width, height, this.covers) : this.covers;
+    const covers = this.hasPane
+      ? withPane(width, height, this.covers)
+      : withLesson(width, height, this.covers);
     const framing = framingOf(width, height, covers, this.flat, isHigh(this.sizeM, this.flat));
     this.wholeM = distanceOf(this.sizeM, framing, FOV_TANGENT, this.flat, this.alone ? 0 : MARGIN);
     this.box.group.visible = !this.alone;

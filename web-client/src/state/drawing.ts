@@ -1,4 +1,5 @@
 // What the particles of a tank are drawn as: by its model, unless somebody asks for something else.
+import type { WallLook } from "./wall-look.js";
 
 export const DRAWINGS = ["water", "smoke", "dye", "arrows"] as const;
 export type Drawing = (typeof DRAWINGS)[number];
@@ -12,9 +13,9 @@ const BY_MODEL: ReadonlyMap<string, readonly Drawing[]> = new Map([
 /** What of a model alone makes sense. */
 const OWN: readonly Drawing[] = ["arrows"];
 
-/** What a model's tank is full of, or has in it, for people. */
-export function wordOf(model: string): string {
-  return model === "smoke" ? "smoke" : model === "vortons" ? "dye" : "water";
+/** What of a tank is seen, for people: what its wall looks like, or where there is none what its particles are drawn as. */
+export function wordOf(drawing: Drawing, look: WallLook | null): string {
+  return look ?? (drawing === "arrows" ? "dye" : drawing);
 }
 
 /** What there is to choose from: as the model says first. */

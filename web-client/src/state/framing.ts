@@ -13,8 +13,11 @@ export interface Covers {
   /** What is written at the top, and over what covers the bottom: a tank that would reach so far leaves room for it. */
   headPx?: number;
   hintPx?: number;
-  /** Where a lesson ends that stands beside the pane in which one measures; 0: none does. */
-  lessonPx?: number;
+  /** Where a lesson ends at its bottom, and at its right if it is open; 0: there is none. */
+  lessonBottomPx?: number;
+  lessonRightPx?: number;
+  /** Of the bottom, up to where the time line reaches; 0: it isn't there. */
+  timePx?: number;
 }
 
 /** A window of a phone, however it is held: its panel is folded until somebody opens it. */
@@ -33,8 +36,12 @@ const HEADER_PX = 112;
 const BAR_PX = 84;
 const TWO_ROWS_PX = 134;
 const TWO_ROWS_WIDTH_PX = 500;
-/** What covers the left leaves so much free, or counts for nothing. */
+/** What covers the left leaves so much free, and a lesson at the top so much of the height, or it counts for nothing. */
 const FREE_PX = 240;
+const FREE_HEIGHT_PX = 160;
+const GAP_PX = 10;
+/** Of the folded panel of a phone, below the header. */
+const FOLDED_PX = 44;
 /** By so much the tank moves to the left of what covers the right, at least. */
 const SHIFT_PX = 96;
 /** Half the width of a long tank in the home view, in heights of the window. */
@@ -77,13 +84,12 @@ export function framingOf(
   flat: boolean,
   high: boolean,
 ): Framing {
-  const right = width > WIDE_PX ? covers.rightPx : 0;
+  const right = rightOf(width, covers);
   const isRoomy = height > HIGH_PX;
-  const { topPx = 0, headPx = 0, hintPx = 0 } = covers;
-  const bottom = isRoomy ? covers.bottomPx + (high ? hintPx : 0) : 0;
+  const { leftPx: covered = 0, topPx = 0, headPx = 0, hintPx = 0, timePx = 0 } = covers;
+  const bottom = Math.max(isRoomy ? covers.bottomPx + (high ? hintPx : 0) : 0, timePx);
   const top = isRoomy ? Math.max(topPx, high ? headPx : 0) : 0;
-  const covered = covers.leftPx ?? 0;
-  const left = width - right - covered >= FREE_PX ? covered : 0;
+  const left = isFreeBeside(width, covers, covered) ? covered : 0;
   // The tank moves out of the way of what covers it, and farther off where that isn't enough.
   const overlap = TANK_HALF_WIDTH * height + right - 0.5 * width;
   return {
@@ -94,13 +100,40 @@ export function framingOf(
   };
 }
 
+function rightOf(width: number, { rightPx }: Covers): number {
+  return width > WIDE_PX ? rightPx : 0;
+}
+
+function isFreeBeside(width: number, covers: Covers, leftPx: number): boolean {
+  return width - rightOf(width, covers) - leftPx >= FREE_PX;
+}
+
+/** What covers the canvas with a lesson: the tank is beside it, or where there is no room below it. */
+export function withLesson(width: number, height: number, covers: Covers): Covers {
+  const leftPx = (covers.lessonRightPx ?? 0) + GAP_PX;
+  if (leftPx === GAP_PX && width > WIDE_PX) return covers;
+  return leftPx > GAP_PX && isFreeBeside(width, covers, leftPx)
+    ? { ...covers, leftPx }
+    : belowLesson(height, covers);
+}
+
 /** What covers the canvas while the pane in which one measures does so, too. */
 export function withPane(width: number, height: number, covers: Covers): Covers {
   if (height <= HIGH_PX)
     return { ...covers, leftPx: RAIL_PX + Math.min(LOW_PANE_PX, LOW_PANE_SHARE * width) };
-  if (width > WIDE_PX) return { ...covers, leftPx: PANE_PX, topPx: covers.lessonPx ?? 0 };
+  if (width > WIDE_PX) {
+    const beside = { ...covers, leftPx: PANE_PX };
+    return (covers.lessonRightPx ?? 0) > PANE_PX ? belowLesson(height, beside) : beside;
+  }
   const bar = width > TWO_ROWS_WIDTH_PX ? BAR_PX : TWO_ROWS_PX;
-  return { ...covers, topPx: HEADER_PX, bottomPx: bar + SHEET_SHARE * height };
+  const topPx = Math.max(HEADER_PX, (covers.headPx ?? 0) + FOLDED_PX);
+  return belowLesson(height, { ...covers, topPx, bottomPx: bar + SHEET_SHARE * height });
+}
+
+function belowLesson(height: number, covers: Covers): Covers {
+  const { topPx = 0, lessonBottomPx = 0, bottomPx, timePx = 0 } = covers;
+  const isFree = height - Math.max(bottomPx, timePx) - lessonBottomPx >= FREE_HEIGHT_PX;
+  return isFree ? { ...covers, topPx: Math.max(topPx, lessonBottomPx) } : covers;
 }
 
 /**

@@ -28,7 +28,6 @@ export class Help {
 
   /** @param fluid  what one pushes */
   showFluid(fluid: string): void {
-    if (fluid === this.fluid) return;
     this.fluid = fluid;
     this.write();
   }

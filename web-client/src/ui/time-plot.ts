@@ -90,16 +90,19 @@ export class TimePlot {
   }
 }
 
-/** As wide as the widest of an axis's labels, with what lies between it and the plot. */
+/**
+ * As wide as the widest of an axis's labels, with what lies between it and the plot. Within a drawing it only gets wider:
+ * one width could ask for another and that for the first.
+ */
 function labelRoom(plot: uPlot, labels: string[], at: number, cycle: number): number {
   const axis = plot.axes[at] as uPlot.Axis & { _size: number; font: string[] };
-  if (cycle > 1) return axis._size; // or one width would ask for another and that for the first
   plot.ctx.save();
   plot.ctx.font = axis.font[0] as string;
   const widths = (labels ?? []).map((label) => plot.ctx.measureText(label).width);
   plot.ctx.restore();
   const { size = 0 } = axis.ticks ?? {};
-  return Math.ceil(Math.max(0, ...widths) / uPlot.pxRatio) + (size as number) + (axis.gap ?? 0);
+  const room = Math.ceil(Math.max(0, ...widths) / uPlot.pxRatio) + (size as number) + (axis.gap ?? 0);
+  return cycle > 1 ? Math.max(room, axis._size) : room;
 }
 
 function nameList(names: readonly Pick<PlotCurve, "label" | "colour">[]): HTMLElement {
