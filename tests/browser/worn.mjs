@@ -30,8 +30,9 @@ export async function enter(page, mode = "immersive-vr") {
   await page.evaluate((colour) => {
     document.body.style.background = `rgb(${colour})`;
   }, UNDER);
-  // Not with the mouse: after a session the emulation leaves the canvas on top of everything.
-  await page.locator("#headset").waitFor();
+  // Not with the mouse: after a session the emulation leaves the canvas on top of everything. It comes when the browser has
+  // told of its headset, and a case may have hidden all of the page by then.
+  await page.locator("#headset").waitFor({ state: "attached" });
   await page.evaluate(
     (word) => {
       [...document.querySelectorAll("#headset button")].find((one) => one.textContent.includes(word)).click();
