@@ -207,3 +207,26 @@ test("a tank without a room lets the page of another server show through, until 
   assert(/light=dusk; allowed are auto, day/.test(problems[0]), `problems: ${problems}`);
   await shows("bright");
 });
+
+test("a page that the server doesn't take learns by which option it would", async (world) => {
+  const host = await startHost(world);
+  const server = await world.tank({ scene: SMALL_POOL });
+  host.server = server;
+  expectServer(world, server);
+  world.expected.push(/WebSocket connection to .* failed/, /CORS policy/, /Failed to load resource/);
+  const page = await world.open(`${host.url}/embed.html?server=${encodeURIComponent(server.url)}`, {
+    prepare: (blank) =>
+      blank.addInitScript(() => {
+        window.problems = [];
+        document.addEventListener("tankproblem", ({ detail }) => window.problems.push(detail), true);
+      }),
+  });
+  await until(
+    () =>
+      page.evaluate(
+        (option) => window.problems.some((text) => text.includes(option)),
+        `tarnd --origin ${host.url}`,
+      ),
+    "it is told",
+  );
+});

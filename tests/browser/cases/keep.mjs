@@ -357,3 +357,34 @@ test("a clip is a film, in WebM or in MP4", { core: true }, async (world) => {
   assertEqual(bytes.toString("hex", at, at + 4), hex, "how the file begins");
   assert(bytes.length > 1000, `it has ${bytes.length} bytes`);
 });
+
+test("where a browser films in nothing but MP4, as Safari, a clip is one", async (world) => {
+  const server = await world.fake(TANK());
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`, {
+    ...WIDE,
+    prepare: (blank) =>
+      blank.addInitScript(() => {
+        window.MediaRecorder = class {
+          static isTypeSupported = (type) => type.startsWith("video/mp4");
+          constructor(_stream, { mimeType }) {
+            window.filmedIn = mimeType;
+            this.state = "inactive";
+          }
+          start() {
+            this.state = "recording";
+          }
+          stop() {
+            this.state = "inactive";
+            this.ondataavailable({ data: new Blob(["a film"]) });
+            this.onstop();
+          }
+        };
+      }),
+  });
+  await page.getByRole("button", { name: "Keep" }).click();
+  await button(page, "Film a clip").click();
+  await button(page, "Stop the clip").waitFor();
+  const { name } = await download(page, "Stop the clip");
+  assert(/^tarn-dam-break-.*\.mp4$/.test(name), `the file is called ${name}`);
+  assertEqual(await page.evaluate(() => window.filmedIn), "video/mp4;codecs=avc1", "what it is filmed in");
+});
