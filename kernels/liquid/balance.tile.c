@@ -10,7 +10,10 @@
 // with the tiles and is state. Faces that had no liquid begin without it.
 //
 // It stands for what comes in this substep. An impact's pressure doesn't come again, and is no multiple of the forces
-// as a pool's is: more than BALANCE_SHARE times the force at a face isn't kept.
+// as a pool's is: more than BALANCE_SHARE times the force at a face isn't kept. What is kept of a body
+// (grid_bodies_end) has no such bound: under a lid or in a hand a light one rests with as many times the force as the
+// liquid is denser, and no impact of a body reaches twice that for long. A ball of density 0.3 that falls in at 2.9 m/s
+// goes the same way with and without that bound, and within 0.02 cells with BALANCE_SHARE.
 #include "kernels/device/row.h"
 #include "kernels/grid/halo.h"
 #include "kernels/liquid/liquid.h"
