@@ -150,7 +150,7 @@ enum {
     TARN_GATEWAY_UPLOAD_CREDIT_MS_MAX = 30000,     ///< that what came faster gives
     TARN_GATEWAY_UPLOAD_QUEUE_BYTES = 262144,      ///< of it that wait for the process that reads it
     TARN_GATEWAY_UPLOAD_QUEUE_FULL_BYTES = 131072, ///< above which the client has to wait
-    TARN_GATEWAY_UPLOAD_CHECK_MS_MAX = 25000,      ///< from its last byte to what came of it
+    TARN_GATEWAY_UPLOAD_CHECK_MS_MAX = 50000,      ///< from its last byte to what came of it, on a busy machine
     TARN_GATEWAY_UPLOADING_MAX = 2,                ///< at once, each with a process of its own
     TARN_GATEWAY_UPLOADING_OWN_MAX = 1,            ///< of these of a token, or of all that have a session's key
     TARN_GATEWAY_UPLOADS_MAX = 256,                ///< that are kept

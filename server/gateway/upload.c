@@ -117,7 +117,13 @@ static void take_remarks(const json_t *object, tarn_upload_result *result)
 static void say_how_it_ended(tarn_upload *upload)
 {
     tarn_text why;
-    if (upload->is_late || upload->exit_signal == SIGXCPU || upload->exit_signal == SIGKILL) {
+    if (upload->is_late) { // its processor time has a limit of its own
+        snprintf(why, sizeof why, "the server was too busy to read the scene within %d s; try again in a moment",
+                 TARN_GATEWAY_UPLOAD_CHECK_MS_MAX / 1000);
+        fail(upload, 503, why);
+        return;
+    }
+    if (upload->exit_signal == SIGXCPU || upload->exit_signal == SIGKILL) {
         snprintf(why, sizeof why,
                  "reading the scene took longer, or more memory, than is allowed; simpler meshes would help");
     } else {

@@ -28,7 +28,7 @@ static bool limit(int resource, rlim_t most)
 /// What the process may have from here on. @return false: the system doesn't let it be limited
 static bool confine(int file_fd)
 {
-    (void)setpriority(PRIO_PROCESS, 0, TARN_SCENE_WATCH_NICE); // tanks come first
+    (void)setpriority(PRIO_PROCESS, 0, TARN_SCENE_INTAKE_NICE);
     const bool closed =
         (file_fd <= STDERR_FILENO + 1 || close_range(STDERR_FILENO + 1, (unsigned)file_fd - 1, 0) == 0) &&
         close_range((unsigned)file_fd + 1, UINT_MAX, 0) == 0;

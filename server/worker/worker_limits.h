@@ -52,7 +52,8 @@ enum {
     TARN_SCENE_WATCH_MS = 2000,               ///< between looks at the folder
     TARN_SCENE_WATCH_FRESH_MS = 1000,         ///< so long a file is left alone that has just been written
     TARN_SCENE_WATCH_AGAIN_MS = 30000,        ///< after which one that couldn't be read is tried again
-    TARN_SCENE_WATCH_NICE = 19,               ///< of whatever reads them beside tanks
+    TARN_SCENE_WATCH_NICE = 19,               ///< of the thread that reads them beside tanks
+    TARN_SCENE_INTAKE_NICE = 5,               ///< of the process that checks one: tanks come first, but somebody waits
     TARN_WORKER_READS_MAX = 2,                ///< folders besides the scenes' whose files may be read
     TARN_SCENE_INTAKE_MEMORY_BYTES = 1 << 30, ///< of the process that checks a scene which was uploaded
     TARN_SCENE_INTAKE_CPU_S = 20,             ///< of its processor time

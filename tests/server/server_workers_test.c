@@ -158,7 +158,7 @@ static void make_given_up(int index, ws_client *client)
             usleep(10000);
         }
         assert_true(worker > 0 && worker != killed);
-        kill(worker, SIGSEGV); // as if it had failed
+        kill(worker, SIGABRT); // as if an assertion of its own had failed
         do {
             assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
         } while (message.error.code != TARN_ERROR_WORKER);
