@@ -45,8 +45,9 @@ typedef struct tarn_step_input {
     tarn_step_pause pause;
     tarn_step_poser poser;
     tarn_pose pose; ///< where the tank is to be in the room at the end of the step. The liquid feels it as gravity's
-                    ///< direction and the fictitious forces. Rates are limited to TARN_TANK_TURN_MAX_RAD_S, TARN_TANK_SPEED_MAX_M_S and
-                    ///< TARN_TANK_SHAKE_MAX_M_S2: a tank that is told to jump gets there as fast as these allow
+                    ///< direction and the fictitious forces. Rates are limited to TARN_TANK_TURN_MAX_RAD_S,
+                    ///< TARN_TANK_SPEED_MAX_M_S and TARN_TANK_SHAKE_MAX_M_S2: a tank that is told to jump gets there as
+                    ///< fast as these allow
     uint32_t parameter_count;
     tarn_parameter_change parameters[TARN_STEP_PARAMETERS_MAX]; ///< from this step on
     uint32_t push_count;

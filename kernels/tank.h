@@ -173,7 +173,7 @@ typedef struct tarn_tank_desc {
                           ///< (tarn_step_input.pose), or it brakes
     float led_turn_rad_s, led_speed_m_s; ///< the fastest that poses are known to ask for; 0: none are. Of a tank that
                                          ///< goes no faster than it may, as the remarks then say
-    float wall_friction;  ///< 0..1, from free slip to no slip: of its velocity along a wall beside it, less the wall's,
+    float wall_friction; ///< 0..1, from free slip to no slip: of its velocity along a wall beside it, less the wall's,
                          ///< the share that liquid loses in a step, in a layer of one cell; besides what viscosity does
     tarn_transfer transfer;
     tarn_weights p2g_weights, g2p_weights; ///< particles to grid, grid to particles

@@ -362,7 +362,8 @@ static void find_fastest(const tarn_scene_motion *motion, tarn_tank_desc *tank)
         for (int part = 1; part <= parts; part++) {
             double now[3];
             for (int axis = 0; axis < 3; axis++) {
-                now[axis] = from->rotation_deg[axis] + (to->rotation_deg[axis] - from->rotation_deg[axis]) * part / parts;
+                now[axis] =
+                    from->rotation_deg[axis] + (to->rotation_deg[axis] - from->rotation_deg[axis]) * part / parts;
             }
             tank->led_turn_rad_s = fmaxf(tank->led_turn_rad_s, (float)(angle_between(before, now) * parts / way_s));
             memcpy(before, now, sizeof before);
