@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { inOrder } from "../src/state/scene-order.js";
+import { inOrder } from "../src/state/scene-texts.js";
 
 const SCENES = new URL("../../server/scenes/", import.meta.url);
 

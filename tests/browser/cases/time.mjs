@@ -113,14 +113,11 @@ test("an owner has what happened play again, everybody sees until when, and a to
     assert((await says(owner)).startsWith("Playing again"), "what is said while it is paused");
     await togglePause(owner);
     // Whoever acts goes on live.
-    const place = await owner.locator("canvas").first().boundingBox();
-    await owner.mouse.move(place.x + place.width / 2, place.y + place.height / 2);
+    const place = (x) => owner.evaluate((at) => window.tarn.project(at), [x, 0.2, 0.25]);
+    await owner.mouse.move(...(await place(0.4)));
     await owner.mouse.down();
     await until(async () => {
-      await owner.mouse.move(
-        place.x + place.width * (0.45 + 0.1 * Math.random()),
-        place.y + place.height / 2,
-      );
+      await owner.mouse.move(...(await place(0.3 + 0.4 * Math.random())));
       return (await says(owner)).startsWith("Now");
     }, "a touch ends it");
     await owner.mouse.up();

@@ -7,7 +7,7 @@ import type { Channel, ParameterInfo, Role, SessionState } from "../protocol/mes
 import type { LightName } from "../shader/lights.js";
 import type { Drawing } from "../state/drawing.js";
 import { PHONE } from "../state/framing.js";
-import { inOrder } from "../state/scene-order.js";
+import { inOrder } from "../state/scene-texts.js";
 import { SPEEDS, speedText } from "../state/speeds.js";
 import { WALL_LOOKS, type WallLook } from "../state/wall-look.js";
 import { CAMERA_PROMISE } from "./camera-view.js";
