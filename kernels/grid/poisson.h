@@ -78,20 +78,14 @@ TILE_FN float kind_of(uint8_t type)
 /// By what the difference of two cells' pressures is to be multiplied for the gradient on the face between them: 1 in
 /// the liquid; where the free surface crosses, one over the share of the way to the air cell's centre at which it does
 /// (ghost fluid method, Gibou et al. 2002); 0 where pressure moves nothing.
-///
-/// With the surface nearer than THETA_MIN the cell's pressure is that of THETA_MIN, and so is what the surface's rise
-/// towards the air cell is divided by: on every face of the cell it then drives what its slope would anywhere. A cell
-/// whose centre is in the air is of a drop or a sheet (grid_fringe): it has the air's pressure. All is positive
-/// and bounded, and so the matrix positive definite.
 TILE_FN float face_steepness(const cell_rim *cells, int a, int b)
 {
     const float kind = cells->kind[a] + cells->kind[b];
     const int a_is_liquid = cells->kind[a] > KIND_SURFACE;
     const float inside = tile_select_f32(a_is_liquid, cells->distance[a], cells->distance[b]);
     const float outside = tile_select_f32(a_is_liquid, cells->distance[b], cells->distance[a]);
-    const float rise = inside + tile_max2_f32(-outside, 0.0f), most = 1.0f / THETA_MIN;
-    const float crossed = rise / tile_max2_f32(inside, THETA_MIN);
-    const float steepness = tile_select_f32((inside > 0.0f) & (crossed < most), crossed, most);
+    const float deep = tile_max2_f32(inside, 1e-3f);
+    const float steepness = tile_clamp_f32(1.0f - outside / deep, 1.0f, 1.0f / THETA_MIN);
     return tile_select_f32(kind > KIND_INSIDE, 1.0f, tile_select_f32(kind > KIND_SURFACE, steepness, 0.0f));
 }
 
@@ -138,10 +132,10 @@ TILE_FN row_f32 row_steepness(const face_plan *plan, int axis, int x, int y, int
     const uint32_t liquid = plan->types.liquid[rim_row(y - (axis == 1), z - (axis == 2))];
     const row_i32 a_is_liquid = row_bits_mask((axis == 0 ? liquid << 1 : liquid) >> 1 >> x);
     const row_f32 in = row_select(a_is_liquid, a, b), out = row_select(a_is_liquid, b, a);
-    const row_f32 none = row_all(0.0f), most = row_all(1.0f / THETA_MIN), rise = in + row_max(-out, none);
-    const row_f32 crossed = rise / row_max(in, row_all(THETA_MIN));
-    const row_f32 steepness = row_select((in > none) & (crossed < most), crossed, most);
-    return row_select(row_bits_mask(inside >> x), one, row_keep(row_bits_mask(touching >> x), steepness));
+    const row_f32 deep = row_max(in, row_all(1e-3f));
+    const row_f32 steepness = row_clamp(1.0f - out / deep, 1.0f, 1.0f / THETA_MIN);
+    const row_f32 crossed = row_keep(row_bits_mask(touching >> x), steepness);
+    return row_select(row_bits_mask(inside >> x), one, crossed);
 }
 
 /// Active index of the next tile along an axis, or TILE_NONE.

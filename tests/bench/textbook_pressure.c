@@ -30,12 +30,8 @@ static float steepness(const textbook_flip *f, size_t cell, size_t before)
         return 1.0f;
     }
     const size_t liquid = f->type[cell] == LIQUID ? cell : before, air = f->type[cell] == LIQUID ? before : cell;
-    const float inside = surface_distance(f->density[liquid]), outside = surface_distance(f->density[air]);
-    if (!(inside > 0.0f)) {
-        return 1.0f / THETA_MIN;
-    }
-    const float rise = inside + max_of(-outside, 0.0f);
-    return min_of(rise / max_of(inside, THETA_MIN), 1.0f / THETA_MIN);
+    const float inside = max_of(surface_distance(f->density[liquid]), 1e-3f);
+    return min_of(max_of(1.0f - surface_distance(f->density[air]) / inside, 1.0f), 1.0f / THETA_MIN);
 }
 
 static bool is_fringe(const textbook_flip *f, size_t i)
