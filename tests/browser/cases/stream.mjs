@@ -125,8 +125,13 @@ for (const coding of ["gzip", "br"]) {
         context: { extraHTTPHeaders: { "Accept-Encoding": coding } },
         prepare: async (page) => {
           page.on("response", (response) => {
-            if (/\.(js|css|wasm)$/.test(new URL(response.url()).pathname))
-              codings.add(response.headers()["content-encoding"]);
+            const { "content-encoding": encoding, "content-length": bytes } = response.headers();
+            // Less than a packet comes as it is.
+            if (
+              /\.(js|css|wasm)$/.test(new URL(response.url()).pathname) &&
+              (encoding || !(Number(bytes) < 1024))
+            )
+              codings.add(encoding);
           });
         },
       });
