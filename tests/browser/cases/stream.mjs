@@ -120,11 +120,12 @@ for (const coding of ["gzip", "br"]) {
     const server = await world.tank({ scene: SMALL_POOL });
     const wire = await counted(server.port);
     const codings = new Set();
+    let page;
     try {
-      await world.watch(`http://127.0.0.1:${wire.port}/`, {
+      page = await world.watch(`http://127.0.0.1:${wire.port}/`, {
         context: { extraHTTPHeaders: { "Accept-Encoding": coding } },
-        prepare: async (page) => {
-          page.on("response", (response) => {
+        prepare: async (opened) => {
+          opened.on("response", (response) => {
             const { "content-encoding": encoding, "content-length": bytes } = response.headers();
             // Less than a packet comes as it is.
             if (
@@ -142,6 +143,7 @@ for (const coding of ["gzip", "br"]) {
       assert(http + stream < FIRST_VISIT_MAX, told);
       console.log(`     ${told}, by ${coding}`);
     } finally {
+      await page?.close(); // or it would complain that nobody is there
       wire.end();
     }
   });
