@@ -25,7 +25,8 @@ export function pageCovers(header: HTMLElement, panel: boolean, tools: boolean):
     if (bottom > 0) document.documentElement.style.setProperty("--head", `${Math.ceil(bottom)}px`);
     headPx = Math.ceil(bottom);
   };
-  new ResizeObserver(measure).observe(header);
+  measure();
+  nextPicture(measure).observe(header);
   window.addEventListener("resize", measure);
   const lesson = new Seen("lesson");
   const time = new Seen("time", (box) =>
@@ -57,11 +58,16 @@ export function pageCovers(header: HTMLElement, panel: boolean, tools: boolean):
   };
 }
 
+/** Looks at sizes once the page has been laid out: what follows from one changes others that are looked at, too. */
+function nextPicture(look: () => void): ResizeObserver {
+  return new ResizeObserver(() => requestAnimationFrame(look));
+}
+
 /** A part of the page that comes and goes, and is another one each time. */
 class Seen {
   private part: HTMLElement | null = null;
   private found: DOMRect | null = null;
-  private readonly sizes = new ResizeObserver(() => this.measure());
+  private readonly sizes = nextPicture(() => this.measure());
 
   /** @param measured  is told of each size */
   constructor(
