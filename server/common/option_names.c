@@ -42,12 +42,16 @@ static void add_all(option_names *names, const struct argp *argp)
 /// @param name  of `bytes` bytes; getopt takes the beginnings of names, too  @return its place; -1: there is none
 static int find(const option_names *names, const char *name, size_t bytes)
 {
+    int found = -1;
     for (uint32_t i = 0; i < names->count; i++) {
         if (strncmp(names->of[i], name, bytes) == 0) {
-            return (int)i;
+            if (names->of[i][bytes] == 0) {
+                return (int)i; // it may begin others, which take no value, or do
+            }
+            found = found < 0 ? (int)i : found;
         }
     }
-    return -1;
+    return found;
 }
 
 static void refuse(const char *program, const option_names *names, const char *name, size_t bytes)

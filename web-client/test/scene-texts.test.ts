@@ -1,5 +1,6 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { SceneTexts } from "../src/state/scene-texts.js";
+import { inOrder, SceneTexts } from "../src/state/scene-texts.js";
 
 function texts(files: Record<string, string>) {
   const asked: string[] = [];
@@ -39,4 +40,25 @@ test("a file that was read for something else is not asked for again", async () 
   await made.read(["maze", "duckscene", "odd"]);
   expect(asked).toEqual([]);
   expect(["maze", "duckscene", "odd"].map((scene) => made.of(scene).title)).toEqual(["Maze", "Duck", "Odd"]);
+});
+
+const SCENES = new URL("../../server/scenes/", import.meta.url);
+
+test("scenes are offered as their README lists them, a server's own before them", () => {
+  const scenes = readdirSync(SCENES)
+    .filter((name) => name.endsWith(".json") && name !== "scene.schema.json")
+    .map((name) => name.slice(0, -".json".length));
+  const text = readFileSync(new URL("README.md", SCENES), "utf8");
+  const listed = [...text.slice(text.indexOf("## The scenes")).matchAll(/^\| `([a-z0-9-]+)` \| /gm)].map(
+    ([, name]) => name as string,
+  );
+  expect(inOrder(scenes)).toEqual(listed);
+  expect(listed.slice(-3).every((name) => name.startsWith("lesson-"))).toBe(true);
+  expect(inOrder(["maze", "lesson-waves", "pond", "dam-break", "a-pool"])).toEqual([
+    "a-pool",
+    "pond",
+    "dam-break",
+    "maze",
+    "lesson-waves",
+  ]);
 });
