@@ -58,6 +58,7 @@ else
     chmod 755 "$folder"
     # bound CAPABILITIES: whether tarnd gets a port below 1024 so.
     bound() {
+        : >"$folder/out" # before the one that writes it is there, what the last one said would be read
         setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs --inh-caps="$1" --ambient-caps="$1" \
             --bounding-set="$1" "$folder/prefix/bin/tarnd" --port 443 --device cpu --scene still-pool >"$folder/out" 2>&1 &
         local tarnd=$! said=1
