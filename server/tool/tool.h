@@ -74,6 +74,10 @@ void tool_remarks_print(const tool_remarks *remarks, FILE *file, const char *bef
 /// Monotonic seconds.
 double tool_now_s(void);
 
+/// Whether standard output takes anything: to be asked before long work of which only its end is printed. @return false:
+/// a sentence went to stderr
+bool tool_output_is_open(const char *command);
+
 /// SIGINT and SIGTERM set a flag once; a second signal ends the process as usual.
 void tool_catch_interrupts(void);
 bool tool_interrupted(void);

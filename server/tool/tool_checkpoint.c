@@ -58,7 +58,15 @@ static bool say(const char *command, const char *path, const char *why)
 
 bool tool_checkpoint_prepare(const char *command, const char *path)
 {
-    return part_file_make_folder(path, false) || say(command, path, strerror(errno));
+    char why[EXPORT_WHY_BYTES];
+    if (!part_file_make_folder(path, false)) {
+        return say(command, path, strerror(errno));
+    }
+    if (part_file_try(path, why) != TARN_OK) {
+        fprintf(stderr, "%s: %s\n", command, why);
+        return false;
+    }
+    return true;
 }
 
 static bool write_bytes(const char *command, const char *path, const uint8_t *bytes, size_t byte_count)

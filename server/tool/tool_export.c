@@ -317,6 +317,18 @@ static export_info describe(const tool_export_options *from, const tool_exports 
     return info;
 }
 
+/// Asks where it would be late: the first of a replay's frames may come after many steps.
+static bool can_write_frames(const tool_output *out, char *why)
+{
+    if (!out->format->is_numbered || out->format == &export_ply) { // which knows the names in its folder
+        return true;
+    }
+    char path[PATH_MAX + 32]; // a name that is too long is refused by part_file_try
+    const char *ending = out->format->ending;
+    snprintf(path, sizeof path, "%.*s-%06u%s", (int)(strlen(out->path) - strlen(ending)), out->path, 0, ending);
+    return part_file_try(path, why) == TARN_OK;
+}
+
 static bool open_output(const tool_export_options *from, tool_exports *exports, tool_output *out, uint32_t threads)
 {
     const char *model = tarn_tank_model(exports->tank->tank)->name;
@@ -332,6 +344,10 @@ static bool open_output(const tool_export_options *from, tool_exports *exports, 
         return false;
     }
     char why[EXPORT_WHY_BYTES] = "";
+    if (!can_write_frames(out, why)) {
+        fprintf(stderr, "%s: %s\n", exports->command, why);
+        return false;
+    }
     export_info info = describe(from, exports, out, threads);
     if (out->format->kind == EXPORT_SURFACE && exports->mesher == NULL &&
         mesh_liquid_create(&info, from->surface_detail != 0 ? from->surface_detail : MESH_DETAIL, &exports->mesher) !=

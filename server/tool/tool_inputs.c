@@ -61,7 +61,9 @@ bool tool_inputs_open(tool_inputs *inputs, const char *command, const char *repl
         return say(inputs, why);
     }
     inputs->records = true;
-    return look_at_log(inputs, tarn_input_log_begin(&inputs->log, inputs->file.file, &head));
+    const tarn_status begun = tarn_input_log_begin(&inputs->log, inputs->file.file, &head);
+    // A full disk is found now, not when the first buffer is full.
+    return look_at_log(inputs, begun == TARN_OK && fflush(inputs->file.file) != 0 ? TARN_E_IO : begun);
 }
 
 bool tool_inputs_skip(tool_inputs *inputs, uint32_t steps)

@@ -140,7 +140,8 @@ static bool write_head(tool_probes *p)
         }
         p->columns += count;
     }
-    return fputc('\n', p->file.file) != EOF || fail_file(p);
+    // A full disk is found now, not when the first buffer is full.
+    return (fputc('\n', p->file.file) != EOF && fflush(p->file.file) == 0) || fail_file(p);
 }
 
 tool_probes *tool_probes_open(const char *command, const tool_probe_options *from, const tool_tank *tank)

@@ -301,6 +301,9 @@ int tool_replay(int argc, char **argv)
     tarn_options_parse(&argp, argc, argv, 0, &arguments);
     signal(SIGPIPE, SIG_IGN); // a write error, which is reported with the file's name
     tool_catch_interrupts();
+    if (arguments.hash && !tool_output_is_open(arguments.command)) {
+        return EXIT_FAILURE;
+    }
     if (does_write(&arguments)) {
         return tool_replay_export(&(tool_replay_span){
             .command = arguments.command,

@@ -320,7 +320,8 @@ int tool_run(int argc, char **argv)
 
     tool_tank tank;
     tool_catch_interrupts();
-    if (!tool_tank_open(&tank, arguments.command, arguments.scene, &arguments.settings, &arguments.device)) {
+    if ((arguments.hash && !tool_output_is_open(arguments.command)) ||
+        !tool_tank_open(&tank, arguments.command, arguments.scene, &arguments.settings, &arguments.device)) {
         return EXIT_FAILURE;
     }
     const int status = run(&arguments, &tank);

@@ -174,6 +174,19 @@ static int write_rest(const export_arguments *arguments, tarn_tank *tank, const 
     return EXIT_SUCCESS;
 }
 
+/// Asks before the steps are made: the states are written behind them. @param state_path  of --to, whose folder is
+/// there
+static bool can_write_states(const export_arguments *arguments, const char *state_path)
+{
+    char why[EXPORT_WHY_BYTES];
+    if ((arguments->state != NULL && part_file_try(arguments->state, why) != TARN_OK) ||
+        (arguments->to != NULL && part_file_try(state_path, why) != TARN_OK)) {
+        fprintf(stderr, "%s: %s\n", arguments->command, why);
+        return false;
+    }
+    return true;
+}
+
 /// --to is PLY files in a folder, and the state beside them.
 static bool settle_to(export_arguments *arguments, char state_path[PATH_MAX])
 {
@@ -219,7 +232,7 @@ static int run(export_arguments *arguments, const kept_copy *copy)
         arguments->exports.every = 1; // whichever step the last is
     }
     steps.exports = tool_exports_open(arguments->command, &arguments->exports, &tank, arguments->device.cpu.threads);
-    if (steps.exports != NULL) {
+    if (steps.exports != NULL && can_write_states(arguments, state_path)) {
         for (int i = first; i < copy->count; i++) {
             uint64_t more = 0;
             (void)kept_log_steps(copy->stretches[i].log.bytes, copy->stretches[i].log.count, &more);
@@ -266,6 +279,9 @@ int tool_session_export(int argc, char **argv)
     tarn_options_parse(&argp, argc, argv, 0, &arguments);
     signal(SIGPIPE, SIG_IGN); // a write error, which is reported with the file's name
     tool_catch_interrupts();
+    if (arguments.hash && !tool_output_is_open(arguments.command)) {
+        return EXIT_FAILURE;
+    }
     if (kept_copy_read_newest(arguments.file, &copy, why) != TARN_OK) {
         tarn_make_printable(why);
         fprintf(stderr, "%s: %s\n", arguments.command, why);

@@ -4,6 +4,7 @@
 #include "server/common/printable.h"
 #include "server/tool/tool.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static error_t parse_device(int key, char *argument, struct argp_state *state)
 {
@@ -185,6 +187,15 @@ void tool_catch_interrupts(void)
     if (sigaction(SIGHUP, NULL, &found) == 0 && found.sa_handler != SIG_IGN) {
         sigaction(SIGHUP, &action, NULL);
     }
+}
+
+bool tool_output_is_open(const char *command)
+{
+    const bool is_open = write(STDOUT_FILENO, "", 0) == 0; // which a full disk and a closed descriptor refuse
+    if (!is_open) {
+        fprintf(stderr, "%s: standard output: %s\n", command, strerror(errno));
+    }
+    return is_open;
 }
 
 bool tool_interrupted(void)

@@ -343,6 +343,16 @@ static void test_an_export_is_the_tank(void **state)
     expect("session export main.tank", 2, "nothing says what to write");
     expect("session export --hash main.tank", 1, "--scenes says where it is");
     expect("session export --state no/such/folder/file" SCENES "main.tank", 1, "no/such/folder/file");
+    // What can't be written is found before the steps are made.
+    assert_int_equal(mkdir(in_dir("taken"), 0700), 0);
+    expect("session export --state taken" SCENES "main.tank", 1, "taken: Is a directory");
+    assert_null(strstr(said, "step 34"));
+    assert_int_equal(mkdir(in_dir("aside"), 0700), 0);
+    assert_int_equal(mkdir(in_dir("aside/main.state"), 0700), 0);
+    expect("session export --to aside" SCENES "main.tank", 1, "main.state: Is a directory");
+    assert_null(strstr(said, "step 34"));
+    expect("session export --surface main.tank/water.obj" SCENES "main.tank", 1, "water-000000.obj: Not a directory");
+    assert_null(strstr(said, "step 34"));
 }
 
 /// A file that has its scene in it needs no folder.

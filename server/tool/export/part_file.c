@@ -89,6 +89,25 @@ tarn_status part_file_open(part_file *file, const char *path, char *why)
     return open_part(file, path, why);
 }
 
+tarn_status part_file_try(const char *path, char *why)
+{
+    struct stat found;
+    part_file file;
+    if (strcmp(path, "-") == 0 || (stat(path, &found) == 0 && S_ISFIFO(found.st_mode))) {
+        return TARN_OK;
+    }
+    const tarn_status status = part_file_open(&file, path, why);
+    if (status != TARN_OK) {
+        return status;
+    }
+    // A device gets nothing; one that is full refuses that, too.
+    if (write(fileno(file.file), "", file.part[0] != '\0' ? 1 : 0) < 0) {
+        return part_file_fail(&file, why);
+    }
+    part_file_drop(&file);
+    return TARN_OK;
+}
+
 static int close_stream(part_file *file)
 {
     FILE *stream = file->file;

@@ -26,6 +26,11 @@ tarn_status part_file_open(part_file *file, const char *path, char *why);
 /// The same for a format that goes back in its file: a pipe or a device is refused, and not waited for.
 tarn_status part_file_open_whole(part_file *file, const char *path, char *why);
 
+/// Whether part_file_open would have a file there, and its disk has room for a byte of it. To be asked before a long
+/// way to what is written. Leaves nothing, and of a pipe knows nothing: its other end may come later. @param why,
+/// @return as above
+tarn_status part_file_try(const char *path, char *why);
+
 /// Closes and renames. Closed in any case; on failure the part is gone.
 tarn_status part_file_close(part_file *file, char *why);
 

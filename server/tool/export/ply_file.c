@@ -14,6 +14,12 @@ typedef struct ply_writer {
     const char *scene;
 } ply_writer;
 
+/// A name that is too long is refused by part_file_open.
+static void frame_path(const ply_writer *ply, uint32_t step, char path[PATH_MAX + 256])
+{
+    snprintf(path, PATH_MAX + 256, "%s/%s-%06u.ply", ply->folder, ply->scene, step);
+}
+
 static tarn_status ply_open(const char *path, const export_info *info, void **writer, char *why)
 {
     ply_writer *ply = calloc(1, sizeof *ply);
@@ -23,6 +29,13 @@ static tarn_status ply_open(const char *path, const export_info *info, void **wr
     }
     snprintf(ply->folder, sizeof ply->folder, "%s", path);
     ply->scene = info->scene;
+    char frame[PATH_MAX + 256];
+    frame_path(ply, 0, frame);
+    const tarn_status status = part_file_try(frame, why);
+    if (status != TARN_OK) {
+        free(ply);
+        return status;
+    }
     *writer = ply;
     return TARN_OK;
 }
@@ -55,8 +68,8 @@ static bool write_vertices(FILE *file, const export_frame *frame)
 static tarn_status ply_frame(void *writer, const export_frame *frame, char *why)
 {
     const ply_writer *ply = writer;
-    char path[PATH_MAX + 256]; // a name that is too long is refused by part_file_open
-    snprintf(path, sizeof path, "%s/%s-%06u.ply", ply->folder, ply->scene, frame->step);
+    char path[PATH_MAX + 256];
+    frame_path(ply, frame->step, path);
     part_file out;
     tarn_status status = part_file_open(&out, path, why);
     if (status != TARN_OK) {

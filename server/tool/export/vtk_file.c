@@ -97,10 +97,20 @@ static tarn_status vtk_open(const char *path, const export_info *info, void **wr
     snprintf(vtk->folder, sizeof vtk->folder, "%.*s", (int)(strlen(path) - strlen(".pvd")), path);
     const char *slash = strrchr(vtk->folder, '/');
     vtk->base = slash != NULL ? slash + 1 : vtk->folder;
+    tarn_status status = TARN_OK;
     if (vtk->base[0] == '\0' || (mkdir(vtk->folder, 0777) != 0 && errno != EEXIST)) {
         errno = vtk->base[0] == '\0' ? EINVAL : errno;
+        status = export_why_errno(vtk->folder, why);
+    } else {
+        char frame[2 * PATH_MAX];
+        snprintf(frame, sizeof frame, "%s/%s-%06u.vtp", vtk->folder, vtk->base, 0);
+        status = part_file_try(frame, why);
+    }
+    if (status == TARN_OK) {
+        status = part_file_try(path, why); // which is written in the end
+    }
+    if (status != TARN_OK) {
         char unused[EXPORT_WHY_BYTES];
-        const tarn_status status = export_why_errno(vtk->folder, why);
         collection_close(&vtk->frames, path, false, unused);
         free(vtk);
         return status;
@@ -282,6 +292,12 @@ static void vti_free(vti_writer *vti)
     free(vti);
 }
 
+/// FILE.pvd is that of particles, which a run may write, too.
+static void vti_list_path(const vti_writer *vti, char path[PATH_MAX + 8])
+{
+    snprintf(path, PATH_MAX + 8, "%s.pvd", vti->path);
+}
+
 static tarn_status vti_open(const char *path, const export_info *info, void **writer, char *why)
 {
     vti_writer *vti = calloc(1, sizeof *vti);
@@ -302,6 +318,15 @@ static tarn_status vti_open(const char *path, const export_info *info, void **wr
             vti_free(vti);
         }
         return TARN_E_MEMORY;
+    }
+    char list[PATH_MAX + 8];
+    vti_list_path(vti, list);
+    const tarn_status status = part_file_try(list, why); // which is written in the end
+    if (status != TARN_OK) {
+        char unused[EXPORT_WHY_BYTES];
+        collection_close(&vti->frames, list, false, unused);
+        vti_free(vti);
+        return status;
     }
     *writer = vti;
     return TARN_OK;
@@ -400,8 +425,8 @@ static tarn_status vti_frame(void *writer, const export_frame *frame, char *why)
 static tarn_status vti_close(void *writer, bool keep, char *why)
 {
     vti_writer *vti = writer;
-    char path[PATH_MAX + 8]; // FILE.pvd is that of particles, which a run may write, too
-    snprintf(path, sizeof path, "%s.pvd", vti->path);
+    char path[PATH_MAX + 8];
+    vti_list_path(vti, path);
     const tarn_status status = collection_close(&vti->frames, path, keep, why);
     vti_free(vti);
     return status;
