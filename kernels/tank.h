@@ -173,6 +173,7 @@ typedef struct tarn_tank_desc {
                           ///< (tarn_step_input.pose), or it brakes
     float led_turn_rad_s, led_speed_m_s; ///< the fastest that poses are known to ask for; 0: none are. Of a tank that
                                          ///< goes no faster than it may, as the remarks then say
+    float led_turn_jump_rad_s, led_speed_jump_m_s; ///< by how much these change at once, at most
     float wall_friction; ///< 0..1, from free slip to no slip: of its velocity along a wall beside it, less the wall's,
                          ///< the share that liquid loses in a step, in a layer of one cell; besides what viscosity does
     tarn_transfer transfer;
@@ -361,6 +362,7 @@ uint32_t tarn_tank_desc_remarks(const tarn_tank_desc *desc, tarn_remark *remarks
 void tarn_tank_pose(const tarn_tank *tank, tarn_pose *pose);
 
 #define TARN_TANK_TURN_MAX_RAD_S 6.3f
+#define TARN_TANK_TURN_MAX_RAD_S2 60.0f ///< how fast it changes that
 #define TARN_TANK_SHAKE_MAX_M_S2 30.0f
 #define TARN_TANK_SPEED_MAX_M_S 5.0f
 

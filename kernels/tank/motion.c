@@ -17,8 +17,6 @@
 #include <math.h>
 #include <string.h>
 
-#define TURN_ACCELERATION_MAX 60.0 ///< rad/s^2
-
 static double length3(const double *v)
 {
     return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
@@ -116,7 +114,7 @@ static void advance(tank_motion *motion, double dt, double *spin_change, double 
     double away[4], turn[3], spin[3], way[3], velocity[3], step[3], q[4], next[4];
     multiply(motion->target_rotation, back, away);
     rotation_vector(away, turn);
-    follow(turn, dt, (double)TARN_TANK_TURN_MAX_RAD_S, TURN_ACCELERATION_MAX, motion->spin, spin);
+    follow(turn, dt, (double)TARN_TANK_TURN_MAX_RAD_S, (double)TARN_TANK_TURN_MAX_RAD_S2, motion->spin, spin);
     for (int a = 0; a < 3; a++) {
         way[a] = motion->target_m[a] - motion->position_m[a];
     }

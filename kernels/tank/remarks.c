@@ -83,6 +83,20 @@ static void remark_speeds(const tarn_tank *tank, tank_remarks *to)
     }
 }
 
+/// A tank has no time to change its speed where two key frames meet, and is behind from there on. Who wouldn't see it
+/// in the liquid isn't told. @param reach_m  what is farthest off goes so far where the tank goes by 1 of its unit
+static void remark_jump(const tarn_tank_desc *desc, tank_remarks *to, const char *what, const char *unit, double jump,
+                        double most, double reach_m)
+{
+    const double takes_s = jump / most, lag = 0.5 * jump * (takes_s - (double)desc->dt_s);
+    if (lag * reach_m > 0.5 * (double)desc->cell_m) {
+        tank_remark(to,
+                    "tank_motion changes its %s by %.3g %s/s at once, but a tank takes %.2g s for that (at most %g "
+                    "%s/s2), and lags up to %.2g %s behind its key frames",
+                    what, jump, unit, takes_s, most, unit, lag, unit);
+    }
+}
+
 /// Of the tank itself, where key frames lead it.
 static void remark_led(const tarn_tank_desc *desc, tank_remarks *to)
 {
@@ -91,6 +105,13 @@ static void remark_led(const tarn_tank_desc *desc, tank_remarks *to)
                  fmin((double)desc->led_turn_rad_s, (double)TARN_TANK_TURN_MAX_RAD_S), remedy);
     remark_limit(to, "tank_motion in m/s", (double)desc->led_speed_m_s,
                  fmin((double)desc->led_speed_m_s, (double)TARN_TANK_SPEED_MAX_M_S), remedy);
+    const double cell_m = (double)desc->cell_m;
+    // What is asked for beyond the limits above is no jump of the tank's.
+    const double turn_jump = fmin((double)desc->led_turn_jump_rad_s, 2.0 * (double)TARN_TANK_TURN_MAX_RAD_S),
+                 speed_jump = fmin((double)desc->led_speed_jump_m_s, 2.0 * (double)TARN_TANK_SPEED_MAX_M_S);
+    remark_jump(desc, to, "turning", "rad", turn_jump, (double)TARN_TANK_TURN_MAX_RAD_S2,
+                0.5 * cell_m * sqrt(pow(desc->cells[0], 2) + pow(desc->cells[1], 2) + pow(desc->cells[2], 2)));
+    remark_jump(desc, to, "speed", "m", speed_jump, (double)TARN_TANK_SHAKE_MAX_M_S2, 1.0);
 }
 
 // ------------------------------------------------------------------------------------------------------------- regions

@@ -153,6 +153,9 @@ static void test_the_tank_moves_evenly_and_rests_at_the_ends(void **state)
     expect_pose(4, 1.5, 630);
     expect_pose(400, 1.5, 630);
     assert_true(fabsf(scene.tank.led_turn_rad_s - 6.2832f) < 1e-3f && scene.tank.led_speed_m_s == 0.5f);
+    // From 2 pi to -pi/2; and it comes to rest.
+    assert_float_equal(scene.tank.led_turn_jump_rad_s, 7.854, 1e-3);
+    assert_float_equal(scene.tank.led_speed_jump_m_s, 0.5, 1e-3);
     tarn_scene_free(&scene);
 }
 
@@ -167,6 +170,9 @@ static void test_a_loop_goes_on_and_on(void **state)
     expect_pose(200000, 0, 0);
     expect_pose(1, 0.2 * 2 / 3, 180);
     assert_true(fabsf(scene.tank.led_turn_rad_s - 3.1416f) < 1e-3f && scene.tank.led_speed_m_s == 0.4f);
+    // All at once at the start, and from one round to the next it turns on.
+    assert_float_equal(scene.tank.led_turn_jump_rad_s, 3.1416, 1e-3);
+    assert_float_equal(scene.tank.led_speed_jump_m_s, 0.4 + 0.2 / 1.5, 1e-3);
     tarn_scene_free(&scene);
 }
 

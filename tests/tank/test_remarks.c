@@ -12,6 +12,7 @@
 #include "tests/tank/busy_tank.h"
 #include "tests/tank/plain_tank.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,6 +112,51 @@ static void a_tank_that_is_led_faster_than_it_goes(void **state)
     expect_of(&desc, "tank_motion in rad/s: asked for is 12.5, but 6.3 is what acts: a tank follows");
     desc.led_speed_m_s = 7.5f;
     expect_of(&desc, "tank_motion in m/s: asked for is 7.5, but 5 is what acts");
+}
+
+/// Leads a tank from rest at a speed along x, or about y. @return how far it is behind at most, m or rad
+static double lag_of(float speed, bool turns)
+{
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank_desc desc;
+    plain(&desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    double lag = 0.0;
+    for (int step = 1; step <= 30; step++) {
+        const float at = speed * desc.dt_s * (float)step;
+        tarn_step_input input = {.poser = TARN_STEP_POSER_SCENE, .pose = {.rotation = {0, 0, 0, 1}}};
+        tarn_pose pose;
+        input.pose.position_m[0] = turns ? 0.0f : at;
+        input.pose.rotation[1] = turns ? sinf(0.5f * at) : 0.0f;
+        input.pose.rotation[3] = turns ? cosf(0.5f * at) : 1.0f;
+        assert_int_equal(tarn_tank_step(tank, &input), TARN_OK);
+        tarn_tank_pose(tank, &pose);
+        lag = fmax(lag, turns ? (double)at - 2.0 * atan2((double)pose.rotation[1], (double)pose.rotation[3])
+                              : (double)(at - pose.position_m[0]));
+    }
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+    return lag;
+}
+
+static void a_tank_whose_speed_is_to_change_at_once(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    plain(&desc);
+    desc.led_turn_jump_rad_s = 1.5f;
+    desc.led_speed_jump_m_s = 0.9f;
+    expect_of(&desc, ""); // it is behind by less than the liquid shows
+    desc.led_turn_jump_rad_s = 5.0f;
+    expect_of(&desc,
+              "tank_motion changes its turning by 5 rad/s at once, but a tank takes 0.083 s for that (at most 60 "
+              "rad/s2), and lags up to 0.17 rad behind its key frames");
+    assert_float_equal(lag_of(5.0f, true), 0.17, 0.01);
+    desc.led_turn_jump_rad_s = 0.0f;
+    desc.led_speed_jump_m_s = 4.0f;
+    expect_of(&desc, "tank_motion changes its speed by 4 m/s at once, but a tank takes 0.13 s for that (at most 30 "
+                     "m/s2), and lags up to 0.23 m behind its key frames");
+    assert_float_equal(lag_of(4.0f, false), 0.23, 0.01);
 }
 
 static void regions_that_the_grid_cannot_see(void **state)
@@ -265,6 +311,7 @@ int main(void)
         cmocka_unit_test(viscosity_over_its_cap),
         cmocka_unit_test(speeds_that_a_step_cannot_carry),
         cmocka_unit_test(a_tank_that_is_led_faster_than_it_goes),
+        cmocka_unit_test(a_tank_whose_speed_is_to_change_at_once),
         cmocka_unit_test(regions_that_the_grid_cannot_see),
         cmocka_unit_test(solids_that_leap_over_liquid),
         cmocka_unit_test(thin_solids),

@@ -372,6 +372,51 @@ static void find_fastest(const tarn_scene_motion *motion, tarn_tank_desc *tank)
     }
 }
 
+/// The velocities with which the key frames lead the tank through the step that begins at a time.
+static void find_velocities(const tarn_scene *scene, double from_s, double velocity_m_s[3], double spin_rad_s[3])
+{
+    const double dt_s = (double)scene->tank.dt_s;
+    tarn_pose from, to;
+    tarn_scene_tank_pose(scene, from_s, &from);
+    tarn_scene_tank_pose(scene, from_s + dt_s, &to);
+    const float *p = from.rotation, *q = to.rotation;
+    const double w = (double)(q[3] * p[3] + q[0] * p[0] + q[1] * p[1] + q[2] * p[2]), sign = w < 0.0 ? -1.0 : 1.0;
+    double turn[3], sine = 0.0;
+    for (int a = 0; a < 3; a++) {
+        const int n = (a + 1) % 3, l = (a + 2) % 3;
+        turn[a] =
+            sign * ((double)(q[a] * p[3]) - (double)(q[3] * p[a]) - (double)(q[n] * p[l]) + (double)(q[l] * p[n]));
+        sine = hypot(sine, turn[a]);
+        velocity_m_s[a] = ((double)to.position_m[a] - (double)from.position_m[a]) / dt_s;
+    }
+    for (int a = 0; a < 3; a++) {
+        spin_rad_s[a] = sine > 0.0 ? turn[a] / sine * 2.0 * atan2(sine, sign * w) / dt_s : 0.0;
+    }
+}
+
+static float distance_between(const double one[3], const double other[3])
+{
+    return (float)sqrt(pow(one[0] - other[0], 2) + pow(one[1] - other[1], 2) + pow(one[2] - other[2], 2));
+}
+
+/// By how much the tank is to change how it turns and moves where its key frames meet. It begins at rest, but for a
+/// spin.
+static void find_jumps(const tarn_scene *scene, tarn_tank_desc *tank)
+{
+    const tarn_scene_motion *motion = &scene->tank_motion;
+    for (uint32_t i = 0; i < motion->keyframe_count; i++) {
+        const double at_s = fmax(motion->keyframes[i].time_s, 0.0);
+        double velocity_before[3] = {0.0}, velocity[3], spin[3],
+               spin_before[3] = {(double)tank->spin_rad_s[0], (double)tank->spin_rad_s[1], (double)tank->spin_rad_s[2]};
+        if (at_s > 0.0) {
+            find_velocities(scene, fmax(at_s - (double)tank->dt_s, 0.0), velocity_before, spin_before);
+        }
+        find_velocities(scene, at_s, velocity, spin);
+        tank->led_turn_jump_rad_s = fmaxf(tank->led_turn_jump_rad_s, distance_between(spin, spin_before));
+        tank->led_speed_jump_m_s = fmaxf(tank->led_speed_jump_m_s, distance_between(velocity, velocity_before));
+    }
+}
+
 bool scene_fit_tank_motion(scene_reader *r, scene_draft *d)
 {
     motion_draft *motion = &d->tank_motion;
@@ -392,5 +437,6 @@ bool scene_fit_tank_motion(scene_reader *r, scene_draft *d)
         tarn_scene_tank_pose(&d->scene, 0, &d->scene.tank.start_pose);
     }
     find_fastest(fitted, &d->scene.tank);
+    find_jumps(&d->scene, &d->scene.tank);
     return true;
 }
