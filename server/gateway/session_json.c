@@ -136,12 +136,13 @@ size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, c
         for (uint32_t k = 0; infos[i].state != NULL && k < infos[i].state->remark_count; k++) {
             json_array_append_new(remarks, json_string(infos[i].state->remarks[k]));
         }
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:I, s:i, s:s, s:o}", "session",
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b, s:i, s:i, s:f, s:f, s:I, s:i, s:s, s:o}", "session",
                                               infos[i].session, "title", infos[i].title, "scene", infos[i].scene,
-                                              "viewers", (int)infos[i].viewers, "particles", (int)infos[i].particles,
-                                              "realtime_factor", infos[i].realtime_factor, "load", infos[i].load,
-                                              "unconverged", (json_int_t)infos[i].unconverged, "worker",
-                                              infos[i].worker, "device", infos[i].device, "remarks", remarks));
+                                              "scene_is_own", infos[i].scene_is_own, "viewers", (int)infos[i].viewers,
+                                              "particles", (int)infos[i].particles, "realtime_factor",
+                                              infos[i].realtime_factor, "load", infos[i].load, "unconverged",
+                                              (json_int_t)infos[i].unconverged, "worker", infos[i].worker, "device",
+                                              infos[i].device, "remarks", remarks));
     }
     json_t *names = json_array();
     for (uint32_t i = 0; i < scene_count; i++) {

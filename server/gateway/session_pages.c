@@ -66,10 +66,11 @@ static tarn_session_info info_of(const tarn_session *session)
     const tarn_ipc_report *report = &session->report;
     const double dt_s = (double)session->state.dt_s;
     // A path is the operator's business.
-    const char *scene = tarn_scene_name_valid(session->scene) ? session->scene : session->state.scene;
+    const bool is_path = !tarn_scene_name_valid(session->scene);
     return (tarn_session_info){.session = session->name,
                                .title = session->title,
-                               .scene = scene,
+                               .scene = is_path ? session->state.scene : session->scene,
+                               .scene_is_own = is_path,
                                .viewers = tarn_session_people(session),
                                .particles = report->particle_count,
                                .realtime_factor = (double)report->realtime_factor,

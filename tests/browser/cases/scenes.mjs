@@ -132,6 +132,45 @@ test("whoever plays has no scenes of their own, and a drop is nobody's", async (
   assertEqual(await page.getByRole("dialog").count(), 0, "dialogs");
 });
 
+/** A scene of its own under the file name of one that comes with Tarn. */
+const NAMESAKE = { ...SCENE, title: "A namesake", solids: undefined };
+
+test("an uploaded scene with a shipped one's file name has its own title on the start page", async (world) => {
+  const server = await world.tank({ ...TAKES, scene: "dam-break" });
+  const page = await world.watch(cheap(server.url));
+  await drop(page, [{ name: "dam-break.json", text: JSON.stringify(NAMESAKE) }]);
+  const dialog = page.getByRole("dialog", { name: "Scenes of your own" });
+  await dialog.getByRole("button", { name: "Load dam-break" }).click();
+  await until(async () => (await page.locator("#heading").textContent()) === NAMESAKE.title, "it is loaded");
+  const lobby = await world.open(server.url, { lobby: true });
+  const card = lobby.locator(".cards:not(.scenes) strong");
+  await card.waitFor();
+  assertEqual(await card.textContent(), NAMESAKE.title, "the tank's name");
+  const shipped = lobby.locator("button[data-scene=dam-break]");
+  await shipped.locator("img").waitFor();
+  assertEqual(
+    await shipped.locator("strong").textContent(),
+    "Dam break",
+    "the scene that a tank can be made from",
+  );
+});
+
+test("a server's own scene with a shipped one's file name has its own title, and not that one's picture", async (world) => {
+  const scene = join(world.folder(), "dam-break.json");
+  writeFileSync(scene, JSON.stringify(NAMESAKE));
+  const server = await world.tank({ scene });
+  const lobby = await world.open(server.url, { lobby: true });
+  const own = lobby.locator("button[data-scene=dam-break]");
+  await lobby.locator("button[data-scene=maze] img").waitFor();
+  assertEqual(await own.locator("strong").textContent(), NAMESAKE.title, "its title");
+  assertEqual(await own.locator("img").count(), 0, "pictures");
+  assertEqual(
+    await lobby.locator(".cards:not(.scenes) strong").textContent(),
+    NAMESAKE.title,
+    "the tank's name",
+  );
+});
+
 test("a scene that was uploaded has its title everywhere, and nothing is asked for that isn't there", async (world) => {
   const server = await world.tank({
     ...TAKES,

@@ -118,7 +118,7 @@ class Lobby {
 
   /** What was uploaded to a tank lies with it, and not with the scenes that all tanks can be made from. */
   private async readTitles({ sessions, scenes }: SessionList): Promise<void> {
-    const isShared = ({ scene }: SessionInfo): boolean => scenes.includes(scene);
+    const isShared = ({ scene, sceneIsOwn }: SessionInfo): boolean => !sceneIsOwn && scenes.includes(scene);
     const shared = sessions.filter(isShared).map(({ scene }) => scene);
     for (const { session } of sessions.filter(isShared)) this.ownTexts.delete(session);
     const own = sessions.filter((info) => !isShared(info));
@@ -221,7 +221,7 @@ class Lobby {
 
   private sceneCard(scene: string): HTMLElement {
     const about = this.texts.of(scene);
-    const picture = pictureOf(scene);
+    const picture = pictureOf(scene, about.mark);
     const item = document.createElement("li");
     const button = document.createElement("button");
     button.type = "button";

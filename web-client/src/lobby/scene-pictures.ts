@@ -10,10 +10,16 @@ const pictures = import.meta.glob<string>("../../../server/scenes/pictures/*.web
   import: "default",
 });
 
-/** An image that loads when it comes into view; null where there is none of this scene. */
-export function pictureOf(scene: string): HTMLImageElement | null {
+/** Marks of the files that these are of (vite.config.ts): a server may have another scene under the same name. */
+declare const SCENE_MARKS: Readonly<Record<string, string>>;
+
+/**
+ * An image that loads when it comes into view; null where there is none of this scene.
+ * @param mark  of its file (sceneMark)
+ */
+export function pictureOf(scene: string, mark: string): HTMLImageElement | null {
   const url = pictures[`../../../server/scenes/pictures/${scene}.webp`];
-  if (url === undefined) return null;
+  if (url === undefined || SCENE_MARKS[scene] !== mark) return null;
   const image = document.createElement("img");
   image.loading = "lazy";
   image.decoding = "async";

@@ -6,6 +6,8 @@ export interface SessionInfo {
   /** For people; "": none. */
   title: string;
   scene: string;
+  /** None of those that a new one can be made from, though one of these may have its name. */
+  sceneIsOwn: boolean;
   viewers: number;
   particles: number;
   realtimeFactor: number;
@@ -103,6 +105,7 @@ function readSession(item: unknown): SessionInfo[] {
       session: item.session,
       title: typeof item.title === "string" ? item.title : "",
       scene: item.scene,
+      sceneIsOwn: item.scene_is_own === true,
       viewers: number("viewers"),
       particles: number("particles"),
       realtimeFactor: number("realtime_factor"),

@@ -1,9 +1,13 @@
 // What scenes are called: the title and the description that their files have. Until a scene's file is there, and where
 // it has no title, the words of its name stand for it.
 
+import { sceneMark } from "./scene-mark.js";
+
 export interface SceneText {
   title: string;
   description: string;
+  /** Of the file (sceneMark); "": it isn't known. */
+  mark: string;
 }
 
 export class SceneTexts {
@@ -21,7 +25,7 @@ export class SceneTexts {
 
   /** What is known now. */
   of(scene: string): SceneText {
-    return this.known.get(scene) ?? { title: words(scene), description: "" };
+    return this.known.get(scene) ?? { title: words(scene), description: "", mark: "" };
   }
 
   /** A scene's file was read. */
@@ -45,6 +49,7 @@ export class SceneTexts {
     this.known.set(scene, {
       title: typeof title === "string" && title !== "" ? title : words(scene),
       description: typeof description === "string" ? description : "",
+      mark: sceneMark(file),
     });
   }
 
