@@ -94,6 +94,22 @@ test("on a phone a tank stands between the header and the sheet in which one mea
   ).toBeCloseTo((660 - 68 - 250) / 660);
 });
 
+test("above the sheet in which one measures, and below a lesson, a tank keeps a third of a high window", () => {
+  for (const [width, height, headPx] of [
+    [390, 844, 100],
+    [768, 1024, 107],
+  ] as const)
+    for (const lesson of [
+      {},
+      { lessonBottomPx: headPx + 50 },
+      { lessonRightPx: 296, lessonBottomPx: headPx + (height > 1000 ? 204 : 161) },
+    ]) {
+      const covers = withPane(width, height, { ...COVERS, headPx, ...lesson });
+      expect(covers.leftPx).toBeUndefined();
+      expect(framingOf(width, height, covers, false, false).freeHeight).toBeGreaterThan(1 / 3);
+    }
+});
+
 test("a tank stands beside a lesson, where there is no room below it, and over the time line", () => {
   const lesson = { lessonRightPx: 296, lessonBottomPx: 384 };
   const free = (width: number, height: number, more: object): Framing =>

@@ -59,6 +59,25 @@ function hiddenCorners() {
   });
 }
 
+/** In a page: how much of the height nothing lies over, where the tank is, CSS pixels. */
+function freeHeight() {
+  const { sizeM, project } = window.tarn;
+  const [x, y] = project(sizeM.map((metres) => metres / 2));
+  const isFree = (at) => document.elementFromPoint(x, at)?.id === "tank";
+  let [top, bottom] = [y, y];
+  while (isFree(top - 1)) top--;
+  while (isFree(bottom + 1)) bottom++;
+  return isFree(y) ? Math.round(bottom - top) : 0;
+}
+
+/** The tank is seen, and can be pressed, in a third of the window's height or more. */
+async function assertRoomy(page, what) {
+  await assertSeen(page, what);
+  const { height } = page.viewportSize();
+  const free = await page.evaluate(freeHeight);
+  assert(free >= height / 3, `${what}: the tank has ${free} of ${height} pixels`);
+}
+
 /** Of the tank on the page, CSS pixels. */
 const tankWidth = (page) =>
   page.evaluate(() => {
@@ -105,6 +124,7 @@ for (const [width, height] of SIZES)
     await page.locator("#probes li[data-probe]").nth(1).waitFor();
     await page.locator("#probes canvas").first().waitFor();
     await assertFree(page, "a lesson and Measure", 25);
+    if (height > 480) await assertRoomy(page, "a lesson and Measure");
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
       assertEqual(await faultsOf(page, "body"), [], `what axe finds, ${colorScheme}`);
@@ -113,11 +133,33 @@ for (const [width, height] of SIZES)
     await page.locator("#insight-button").click();
     await page.locator("#insight").waitFor();
     await assertFree(page, "a lesson and Flow", 25);
+    if (height > 480) {
+      await assertRoomy(page, "a lesson and Flow");
+      await page.locator("#lesson > summary").click();
+      await assertFree(page, "a folded lesson and Flow", 20);
+      await assertRoomy(page, "a folded lesson and Flow");
+      await page.locator("#lesson > summary").click();
+    }
     // On a phone what measures has the time line's place.
     if (width <= 640 || height <= 480) return;
     await page.locator("#past").click();
     await page.locator("#time").waitFor();
     await assertFree(page, "a lesson, Flow and Time", 25);
+  });
+
+for (const [width, height] of SIZES.filter(([, high]) => high > 480))
+  test(`with Measure alone open at ${width} x ${height} the tank is seen`, async (world) => {
+    const server = await world.tank({ scene: SMALL_POOL });
+    const page = await world.watch(cheap(server.url), {
+      context: { viewport: { width, height }, hasTouch: width < 1000 },
+    });
+    await page.locator("#panel .lil-gui").first().waitFor();
+    await page.locator("#measure").click();
+    await page.getByRole("button", { name: "Rod" }).click();
+    await page.getByRole("button", { name: "Place it in the middle" }).click();
+    await page.locator("#probes canvas").first().waitFor();
+    await assertFree(page, "Measure", 20);
+    await assertRoomy(page, "Measure");
   });
 
 /** Of a wall that has a lesson and a probe. */

@@ -31,7 +31,13 @@ const LOW_PANE_PX = 300;
 const LOW_PANE_SHARE = 0.45;
 const RAIL_PX = 64;
 /** In a narrow window it is a sheet over the bar of tools, which has two rows in one that is narrower still. */
+const SHEET_UP_TO_PX = 900;
 const SHEET_SHARE = 0.4;
+const SHEET_LEAST_PX = 110;
+/** The tank keeps so much of the height there, and of the rest an open lesson leaves the sheet so much. */
+const TANK_SHARE = 0.34;
+const BESIDE_LESSON_SHARE = 0.6;
+const FOLDED_LESSON_PX = 50;
 const HEADER_PX = 112;
 const BAR_PX = 84;
 const TWO_ROWS_PX = 134;
@@ -121,13 +127,25 @@ export function withLesson(width: number, height: number, covers: Covers): Cover
 export function withPane(width: number, height: number, covers: Covers): Covers {
   if (height <= HIGH_PX)
     return { ...covers, leftPx: RAIL_PX + Math.min(LOW_PANE_PX, LOW_PANE_SHARE * width) };
-  if (width > WIDE_PX) {
+  if (width >= SHEET_UP_TO_PX) {
     const beside = { ...covers, leftPx: PANE_PX };
     return (covers.lessonRightPx ?? 0) > PANE_PX ? belowLesson(height, beside) : beside;
   }
+  const { headPx = 0, timePx = 0 } = covers;
+  const isPhone = width <= WIDE_PX;
   const bar = width > TWO_ROWS_WIDTH_PX ? BAR_PX : TWO_ROWS_PX;
-  const topPx = Math.max(HEADER_PX, (covers.headPx ?? 0) + FOLDED_PX);
-  return belowLesson(height, { ...covers, topPx, bottomPx: bar + SHEET_SHARE * height });
+  const topPx = isPhone ? Math.max(HEADER_PX, headPx + FOLDED_PX) : headPx;
+  const below = Math.max(bar, timePx + GAP_PX);
+  const rest = (1 - TANK_SHARE) * height - headPx - below - (isPhone ? FOLDED_PX : GAP_PX);
+  return belowLesson(height, { ...covers, topPx, bottomPx: below + sheetOf(height, rest, isPhone, covers) });
+}
+
+/** How high the sheet becomes at most, of what the tank leaves it and a lesson. */
+function sheetOf(height: number, rest: number, isPhone: boolean, covers: Covers): number {
+  const { lessonRightPx = 0, lessonBottomPx = 0 } = covers;
+  const folded = lessonBottomPx > 0 && !isPhone ? FOLDED_LESSON_PX : 0;
+  const most = lessonRightPx > 0 ? BESIDE_LESSON_SHARE * rest : Math.min(SHEET_SHARE * height, rest - folded);
+  return Math.max(SHEET_LEAST_PX, most);
 }
 
 function belowLesson(height: number, covers: Covers): Covers {
