@@ -178,6 +178,8 @@ enum {
     TARN_GATEWAY_STORE_LARGE_BYTES = 2 << 20,      ///< of a state that has a thread of its own until it is put
     TARN_GATEWAY_STORE_RETRY_MS = 1000,            ///< after the disk failed
     TARN_GATEWAY_STORE_LARGE_MS = 60000,           ///< longer, after a state that is larger than a file takes
+    TARN_GATEWAY_STORE_HANGS_MS = 5000,            ///< that a round takes before it counts as failing
+    TARN_GATEWAY_STORE_IN_TIME_MS = 10000,         ///< without a late commit before that is said
     TARN_GATEWAY_STORE_LOOK_MS = 1000,             ///< before owners are told that it fails
     TARN_GATEWAY_STORE_THERE_MS = 1000,            ///< between two looks whether the files are there still
     TARN_GATEWAY_STORE_FILES_MAX = 2,              ///< beside the tanks', that are written anew where they vanish

@@ -316,6 +316,7 @@ static void on_stood(void *user, const tarn_standstill *stood)
     tarn_viewer_stood(&self->viewers, stood);
     tarn_session_pulse_stood(&self->sessions, stood);
     tarn_move_stood(&self->move, stood);
+    tarn_store_stood(self->sessions.store, stood);
     tarn_standstill_move(stood, &self->draining_since_ns);
     tarn_standstill_move(stood, &self->ending_since_ns);
 }

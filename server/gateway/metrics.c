@@ -288,6 +288,9 @@ static void put_store(metrics_text *text, const tarn_store_counts *counts)
     put_metric(text, "store_slowest_commit_seconds", "gauge", "What the slowest commit took", counts->commit_s);
     put_metric(text, "store_slowest_age_seconds", "gauge", "The most that a tank had to wait for its next commit",
                counts->age_s);
+    put_metric(text, "store_unkept_seconds", "gauge",
+               "The most of the newest past that a power cut would cost a tank now", counts->unkept_s);
+    put_metric(text, "store_late_total", "counter", "Commits that came later than --durability", (double)counts->late);
     put_metric(text, "store_states_set_aside_total", "counter",
                "States that ended their workers, set aside in the files", (double)counts->states_aside);
     put_metric(text, "store_set_aside", "gauge", "Files of sessions that could not be read at the start",

@@ -209,10 +209,11 @@ void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns)
         }
         if (is_failing != session->is_failing) {
             session->is_failing = is_failing;
-            tell_owners(session, is_failing ? "this tank is not kept just now: the server's disk or memory fails, or "
-                                              "its folder was removed; what is "
-                                              "in it goes on, and is lost if the server ends"
-                                            : "the server's disk works again: this tank is kept");
+            tell_owners(session, is_failing
+                                     ? "this tank is not kept just now: the server's disk or memory fails or hangs, or "
+                                       "its folder was removed; what is "
+                                       "in it goes on, and is lost if the server ends"
+                                     : "the server's disk works again: this tank is kept");
         }
     }
 }

@@ -17,6 +17,7 @@ typedef struct store_asked {
     bool is_failing;
     bool has_vanished;      // its file, which the gateway hasn't heard of
     uint64_t held_until_ns; // 0: it isn't held back
+    uint64_t kept_ns;       // what happened before is in its file; at first since when it is kept
     uint32_t changes;
     tarn_session_about about;
     int box_fd; // a descriptor of its own; 0: the thread has it
@@ -36,7 +37,8 @@ typedef struct store_slot {
     uint64_t state_due_ns, state_ns; // the next one, and how far apart the newest sets them
     uint64_t log_bytes;              // behind the newest
     uint64_t put_ns;                 // when that was
-    uint64_t looked_ns;              // at the box
+    uint64_t kept_ns;                // what happened before is in the file
+    bool is_excused;                 // it was known not to be kept, so that the next commit isn't late
     uint64_t trim_due_ns;            // when less may be kept, though nothing comes
     tarn_tank_history history;
     tarn_session_stretch_reader replay;
@@ -60,6 +62,13 @@ typedef struct store_file {
     uint8_t bytes[TARN_GATEWAY_STORE_FILE_BYTES_MAX];
 } store_file;
 
+/// Commits that came later than was promised, since it was told that they do.
+typedef struct {
+    uint64_t newest_ns; // when the newest one was; 0: nobody was told
+    uint64_t age_ns;    // the most that one came after what happened
+    uint32_t count;
+} store_lateness;
+
 struct tarn_store {
     char dir[2048];
     int lock_fd; // the thread's once that runs
@@ -72,8 +81,9 @@ struct tarn_store {
     uint32_t commit_ms;
     tarn_store_limit limit;
     bool is_ending, has_ended;
-    bool is_wished;  // something of some past, since the thread looked
-    bool is_hurried; // somebody waits for an older state
+    bool is_wished;    // something of some past, since the thread looked
+    bool is_hurried;   // somebody waits for an older state
+    uint64_t round_ns; // when the round began that goes on; 0: the thread waits for the next one
     store_dropped dropped[TARN_GATEWAY_SESSIONS_MAX];
     uint32_t dropped_count;
     store_asked asked[TARN_GATEWAY_SESSIONS_MAX];
@@ -87,6 +97,7 @@ struct tarn_store {
     tarn_store_large large;
     uint64_t limit_due_ns;
     bool is_too_large;
+    store_lateness lateness;
 };
 
 /// What its thread does until the store ends: goes round the sessions.

@@ -62,6 +62,7 @@ static void note(tarn_store *store, store_slot *slot, char *sentence)
     }
     pthread_mutex_unlock(&store->mutex);
     slot->is_failing = sentence != NULL;
+    slot->is_excused |= slot->is_failing;
     if (sentence != NULL) {
         slot->retry_ns = tarn_clock_monotonic_ns() + TARN_GATEWAY_STORE_RETRY_MS * (uint64_t)1000000;
         tarn_box_follower_forget(&slot->follower); // a gap follows: what is put next is whole
@@ -236,6 +237,7 @@ static bool take_asked(tarn_store *store, uint32_t place, tarn_session_about *ab
         *about = asked->about;
         box_fd = asked->box_fd;
         asked->box_fd = 0;
+        slot->kept_ns = slot->id == 0 ? asked->kept_ns : slot->kept_ns;
         slot->id = asked->id;
         memcpy(slot->name, about->name, sizeof slot->name);
         tarn_store_label(slot->name, strlen(slot->name), about->is_listed, slot->id >> TARN_SESSION_PLACE_BITS,
@@ -365,15 +367,44 @@ static bool holds_back(tarn_store *store, store_slot *slot, uint64_t now_ns, boo
     const bool is_anew = tarn_box_is_anew(&slot->follower),
                is_held = is_anew && !is_last && held_until_ns(slot) > now_ns;
     note_held(store, slot, is_held, now_ns);
-    return is_held || (is_anew && tarn_box_is_unproven(slot->follower.fd));
+    const bool waits = is_held || (is_anew && tarn_box_is_unproven(slot->follower.fd));
+    slot->is_excused |= waits;
+    return waits;
+}
+
+/// A commit came late: the first time that is said, and the others are counted.
+static void note_late(tarn_store *store, uint64_t age_ns, uint32_t commit_ms, uint64_t now_ns)
+{
+    store_lateness *late = &store->lateness;
+    if (late->newest_ns == 0) {
+        tarn_log_warn("%s: what happened was kept after %.0f ms, --durability is %" PRIu32
+                      ": the disk or the processors don't keep up; further late commits are counted",
+                      store->dir, 1e-6 * (double)age_ns, commit_ms);
+        *late = (store_lateness){0};
+    }
+    late->newest_ns = now_ns;
+    late->age_ns = age_ns > late->age_ns ? age_ns : late->age_ns;
+    late->count++;
+}
+
+/// Says once that no commit has come late for a while.
+static void note_in_time(tarn_store *store, uint64_t now_ns)
+{
+    store_lateness *late = &store->lateness;
+    if (late->newest_ns == 0 || now_ns - late->newest_ns < TARN_GATEWAY_STORE_IN_TIME_MS * (uint64_t)1000000) {
+        return;
+    }
+    tarn_log_info("%s: commits come in time again; %" PRIu32 " were late, the latest %.0f ms after what happened",
+                  store->dir, late->count, 1e-6 * (double)late->age_ns);
+    late->newest_ns = 0;
 }
 
 static void note_commit(tarn_store *store, store_slot *slot, const tarn_box_news *news, uint64_t state_bytes,
                         uint64_t begun_ns)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    const double took_s = 1e-9 * (double)(now_ns - begun_ns),
-                 age_s = slot->looked_ns != 0 ? 1e-9 * (double)(now_ns - slot->looked_ns) : 0;
+    const uint64_t age_ns = now_ns - slot->kept_ns;
+    const double took_s = 1e-9 * (double)(now_ns - begun_ns), age_s = 1e-9 * (double)age_ns;
     if (news->has_state) {
         const uint64_t saved_ns = TARN_GATEWAY_STORE_STATE_SAVED_MS * (uint64_t)1000000,
                        from_ns = begun_ns > saved_ns ? begun_ns - saved_ns : 0;
@@ -389,8 +420,15 @@ static void note_commit(tarn_store *store, store_slot *slot, const tarn_box_news
     counts->state_bytes += state_bytes;
     counts->commit_s = took_s > counts->commit_s ? took_s : counts->commit_s;
     counts->age_s = age_s > counts->age_s ? age_s : counts->age_s;
+    const uint32_t commit_ms = store->commit_ms;
+    const bool is_late = age_ns > commit_ms * (uint64_t)1000000 && !slot->is_excused;
+    counts->late += is_late;
     pthread_mutex_unlock(&store->mutex);
-    slot->looked_ns = begun_ns;
+    slot->kept_ns = begun_ns; // the gateway sees that with the rest, in serve_past
+    slot->is_excused = false;
+    if (is_late) {
+        note_late(store, age_ns, commit_ms, now_ns);
+    }
 }
 
 /// Others' tanks leave one that rests less room, too. Where that can't be done its file is what it was.
@@ -436,7 +474,7 @@ static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns
     }
     tarn_status status = follow(store, slot, now_ns);
     if (status == TARN_E_NOT_FOUND || status == TARN_E_STATE) {
-        slot->looked_ns = status == TARN_E_NOT_FOUND ? now_ns : slot->looked_ns;
+        slot->kept_ns = status == TARN_E_NOT_FOUND ? now_ns : slot->kept_ns;
         if (status == TARN_E_NOT_FOUND && now_ns >= slot->trim_due_ns) {
             trim(store, slot, now_ns);
         }
@@ -463,6 +501,9 @@ static void serve_past(tarn_store *store, uint32_t place, bool is_well)
     tarn_past_mail *mail = &store->asked[place].mail;
     static tarn_store_reply reply; // large, and one thread's
     pthread_mutex_lock(&store->mutex);
+    if (slot->id == store->asked[place].id) {
+        store->asked[place].kept_ns = slot->kept_ns;
+    }
     const tarn_store_wish wish = mail->wish;
     pthread_mutex_unlock(&store->mutex);
     const bool is_wished = wish.kind != TARN_STORE_WISH_NONE;
@@ -604,6 +645,8 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
     }
     if (status == TARN_OK && slot->follower.fd > 0) {
         status = put_news(store, slot, now_ns, is_last, why);
+    } else if (status == TARN_OK) {
+        slot->kept_ns = now_ns; // there is no tank that anything could happen in
     }
     if (tarn_store_large_is_of(&store->large, place)) {
         return;
@@ -685,6 +728,7 @@ void *tarn_store_rounds(void *user)
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
         pthread_mutex_lock(&store->mutex);
+        store->round_ns = 0;
         const uint64_t wanted_ns = tarn_store_pause_ns(store->commit_ms, round_ns),
                        most_ns = TARN_GATEWAY_STORE_THERE_MS * (uint64_t)1000000;
         const uint64_t pause_ns = (wanted_ns < most_ns ? wanted_ns : most_ns) + (uint64_t)until.tv_nsec;
@@ -696,11 +740,12 @@ void *tarn_store_rounds(void *user)
         store->is_wished = false;
         is_ending = store->is_ending;
         store->is_hurried = false;
+        const uint64_t begun_ns = store->round_ns = tarn_clock_monotonic_ns();
         pthread_mutex_unlock(&store->mutex);
-        const uint64_t begun_ns = tarn_clock_monotonic_ns();
         look_for_files(store, begun_ns);
         run_round(store, is_ending);
         keep_limit(store);
+        note_in_time(store, tarn_clock_monotonic_ns());
         round_ns = tarn_clock_monotonic_ns() - begun_ns;
     } while (!is_ending);
     pthread_mutex_lock(&store->mutex);

@@ -182,6 +182,7 @@ bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_
     store_asked *asked = &store->asked[place];
     const int old_fd = asked->box_fd;
     forget_older(asked);
+    asked->kept_ns = asked->id == id ? asked->kept_ns : tarn_clock_monotonic_ns();
     asked->id = id;
     asked->is_failing = asked->has_vanished = false;
     asked->held_until_ns = 0;
@@ -350,15 +351,33 @@ bool tarn_store_fails(tarn_store *store, uint32_t place)
 {
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
     pthread_mutex_lock(&store->mutex);
-    const bool is_failing = store->asked[place].is_failing;
+    const bool hangs = store->round_ns != 0 &&
+                       tarn_clock_monotonic_ns() - store->round_ns > TARN_GATEWAY_STORE_HANGS_MS * (uint64_t)1000000;
+    const bool is_failing = store->asked[place].is_failing || hangs;
     pthread_mutex_unlock(&store->mutex);
     return is_failing;
+}
+
+void tarn_store_stood(tarn_store *store, const tarn_standstill *stood)
+{
+    if (store != NULL) {
+        pthread_mutex_lock(&store->mutex);
+        tarn_standstill_move(stood, &store->round_ns);
+        pthread_mutex_unlock(&store->mutex);
+    }
 }
 
 void tarn_store_count(tarn_store *store, tarn_store_counts *counts)
 {
     pthread_mutex_lock(&store->mutex);
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
     *counts = store->counts;
+    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
+        const store_asked *asked = &store->asked[place];
+        const double unkept_s = asked->id != 0 ? 1e-9 * (double)(now_ns - asked->kept_ns) : 0;
+        counts->unkept_s = unkept_s > counts->unkept_s ? unkept_s : counts->unkept_s;
+    }
+    counts->age_s = counts->unkept_s > counts->age_s ? counts->unkept_s : counts->age_s;
     pthread_mutex_unlock(&store->mutex);
 }
 

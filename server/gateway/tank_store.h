@@ -1,8 +1,10 @@
 /// Keeps sessions in files, one each (server/common/session_file.h), on a thread of its own that nobody waits for: it
 /// reads tanks' black boxes while the workers go on (server/common/box_follow.h). What a power cut may cost is the time
-/// between two commits. A disk that fails costs no frame: the newest good states stay, and it is tried again.
-/// Files, or the whole folder, that somebody removes or moves meanwhile are noticed within 2 s, and written anew where
-/// there is a folder; never into one that another tarnd has taken.
+/// from a look at a box until what came behind it is committed (tarn_store_counts.unkept_s): commit_ms where that goes
+/// as quickly as it must, which is looked at with every commit, and said where it doesn't. A disk that fails costs no
+/// frame: the newest good states stay, and it is tried again. Files, or the whole folder, that somebody removes or
+/// moves meanwhile are noticed within 2 s, and written anew where there is a folder; never into one that another tarnd
+/// has taken.
 ///
 ///     DIR/lock          held by the one tarnd that uses DIR
 ///     DIR/secret        what keys are made from (secret.h)
@@ -14,6 +16,7 @@
 #define TARN_SERVER_GATEWAY_TANK_STORE_H
 
 #include "server/common/session_file.h"
+#include "server/gateway/standstill.h"
 #include "server/gateway/store_limit.h"
 #include "server/gateway/store_read.h"
 #include "server/gateway/tank_history.h"
@@ -34,11 +37,13 @@ typedef struct tarn_store_counts {
     uint32_t set_aside;            ///< files that could not be read when it was opened
     double commit_s;               ///< that the slowest commit took
     double age_s;                  ///< the most that a tank had to wait for its next commit
-    tarn_text sentence;            ///< the newest failure's; empty: there was none
+    uint64_t late;      ///< commits that came later than commit_ms, of tanks that weren't said not to be kept
+    double unkept_s;    ///< what happened longer ago is in every session's file
+    tarn_text sentence; ///< the newest failure's; empty: there was none
 } tarn_store_counts;
 
 /// Takes a folder, which is made where there is none.
-/// @param commit_ms  between two commits, 10..10000
+/// @param commit_ms  that a power cut may cost, 10..10000
 /// @param limit      on what the folder takes; is copied
 /// @param history_minutes  of tanks' pasts that are kept, 0..TARN_GATEWAY_HISTORY_MINUTES_MAX
 /// @return TARN_OK, TARN_E_IO, TARN_E_STATE (another tarnd uses it) or TARN_E_MEMORY, with a sentence in why
@@ -88,8 +93,11 @@ void tarn_store_hold(tarn_store *store, const char *name, const void *bytes, siz
 /// Whether the file of a place's session vanished, once for each time.
 bool tarn_store_take_vanished(tarn_store *store, uint32_t place);
 
-/// Whether the session of a place can't be kept just now.
+/// Whether the session of a place can't be kept just now: putting it failed, or the disk hangs.
 bool tarn_store_fails(tarn_store *store, uint32_t place);
+
+/// The program stood: the disk doesn't hang for that. NULL is fine.
+void tarn_store_stood(tarn_store *store, const tarn_standstill *stood);
 
 /// Whether the session of a place isn't kept since its tank began anew more often than states are put, which lasts for
 /// as long as one of its states lasts at most. @param left_s  receives how long, where it is

@@ -92,3 +92,15 @@ void strike_clocks_end(void)
 {
     moved_clock_end(clocks);
 }
+
+void strike_disk_begin(void)
+{
+    setenv("TARN_TEST_SYNC_MS", "250", 1);
+    setenv("LD_PRELOAD", TARN_TEST_SLOW_DISK_LIBRARY, 1);
+}
+
+void strike_disk_end(void)
+{
+    unsetenv("TARN_TEST_SYNC_MS");
+    unsetenv("LD_PRELOAD");
+}

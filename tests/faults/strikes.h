@@ -47,4 +47,8 @@ uint64_t strike_clocks(const server_fault *fault, const strike_moment *at);
 void strike_clocks_begin(void);
 void strike_clocks_end(void);
 
+/// Has the server's disk take up to 0.25 s to sync what it is given.
+void strike_disk_begin(void);
+void strike_disk_end(void);
+
 #endif

@@ -399,12 +399,14 @@ static void test_metrics_are_whole_lines_however_little_room_there_is(void **sta
     static const tarn_metrics_worker workers[] = {{.device = "a \"b\"\\"}};
     static const tarn_metrics_session sessions[] = {{.label = "main", .values[TARN_SESSION_METRIC_PARTICLES] = 7},
                                                     {.label = "unlisted-2", .worker = -1}};
-    static const tarn_store_counts kept = {.commits = 5, .failing = 2};
+    static const tarn_store_counts kept = {.commits = 5, .failing = 2, .late = 4, .unkept_s = 0.25};
     const tarn_metrics_page page = {&metrics, {0}, workers, 1, sessions, 2, &kept};
     size_t whole = tarn_metrics_write(&page, text, sizeof text);
     assert_non_null(strstr(text, "\ntarn_viewers 3\n"));
     assert_non_null(strstr(text, "\ntarn_store_commits_total 5\n"));
     assert_non_null(strstr(text, "\ntarn_store_failing 2\n"));
+    assert_non_null(strstr(text, "\ntarn_store_late_total 4\n"));
+    assert_non_null(strstr(text, "\ntarn_store_unkept_seconds 0.25\n"));
     assert_non_null(strstr(text, "_bucket{le=\"0.005\"} 1\n"));
     assert_non_null(strstr(text, "_bucket{le=\"0.05\"} 2\n"));
     assert_non_null(strstr(text, "_bucket{le=\"1\"} 2\n"));

@@ -11,13 +11,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { COMMIT_MS = 100, TRIES = 4000, LARGE_BYTES = 28000000, SMALL_BYTES = 1000 };
+enum { COMMIT_MS = 100, TRIES = 4000, LARGE_BYTES = 28000000, SMALL_BYTES = 1000, ANY_PUTS = 1 << 30 };
 
 static char dir[64];
 static tarn_store *store;
 static const tarn_store_limit limit = {1 << 30, 3600};
 
 static atomic_bool holds_large, has_begun; // whether a large state waits before it is put; whether one does
+static atomic_int puts_left = ANY_PUTS;    // until the disk hangs
 static atomic_int damaged_puts;            // of a file of a place's own that is found damaged when something is put
 
 tarn_status __real_tarn_session_file_put(tarn_session_file *file, const tarn_box_news *news, uint64_t *state_bytes,
@@ -33,6 +34,12 @@ tarn_status __wrap_tarn_session_file_put(tarn_session_file *file, const tarn_box
         for (int i = 0; i < TRIES && atomic_load(&holds_large); i++) {
             usleep(10000);
         }
+    }
+    while (atomic_load(&puts_left) == 0) {
+        usleep(1000);
+    }
+    if (atomic_load(&puts_left) != ANY_PUTS) {
+        atomic_fetch_sub(&puts_left, 1);
     }
     if (atomic_load(&damaged_puts) > 0) {
         atomic_fetch_sub(&damaged_puts, 1);
@@ -298,6 +305,56 @@ static void test_a_tank_that_ends_is_not_held_back(void **state)
     tarn_store_close(store);
 }
 
+/// Waits while nothing is put. @return whether what a power cut would cost is what came since, at least
+static bool is_told_since(uint64_t since_ns)
+{
+    tarn_store_counts counts;
+    usleep(3 * COMMIT_MS * 1000);
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    tarn_store_count(store, &counts);
+    return counts.unkept_s >= 1e-9 * (double)(now_ns - since_ns) && counts.age_s >= counts.unkept_s;
+}
+
+/// What a power cut would cost is known while a commit is on its way, and said before it has ended.
+static void test_a_commit_that_is_late_is_said(void **state)
+{
+    (void)state;
+    tarn_store_counts counts;
+    keep(0, SMALL_BYTES, 1);
+    assert_true(wait_for_commits(1));
+    atomic_store(&puts_left, 0);
+    keep(0, SMALL_BYTES, 2);
+    assert_true(is_told_since(tarn_clock_monotonic_ns()));
+    // What comes while that is put isn't kept by it.
+    keep(0, SMALL_BYTES, 3);
+    const uint64_t third_ns = tarn_clock_monotonic_ns();
+    assert_int_equal(commits(), 1);
+    atomic_store(&puts_left, 1);
+    assert_true(wait_for_commits(2));
+    assert_true(is_told_since(third_ns));
+    // Another tank waits for the first.
+    keep(1, SMALL_BYTES, 7);
+    for (int i = 0; i < TRIES && !tarn_store_fails(store, 1); i++) {
+        usleep(20000);
+    }
+    assert_true(tarn_store_fails(store, 0) && tarn_store_fails(store, 1));
+    assert_true(is_told_since(third_ns));
+    tarn_store_count(store, &counts);
+    assert_int_equal(counts.commits, 2);
+    const uint64_t late_before = counts.late;
+    atomic_store(&puts_left, ANY_PUTS);
+    assert_true(wait_for_commits(4));
+    tarn_store_count(store, &counts);
+    assert_int_equal(counts.late, late_before + 2);
+    for (int i = 0; i < TRIES && tarn_store_fails(store, 0); i++) {
+        usleep(5000);
+    }
+    assert_false(tarn_store_fails(store, 0));
+    tarn_store_close(store);
+    assert_int_equal(newest_step(0), 3);
+    assert_int_equal(newest_step(1), 7);
+}
+
 int main(int argc, char **argv)
 {
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
@@ -309,6 +366,7 @@ int main(int argc, char **argv)
                                         remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_held_back_is_said, open_store, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_tank_that_ends_is_not_held_back, open_store, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_commit_that_is_late_is_said, open_store, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
