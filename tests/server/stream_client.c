@@ -50,7 +50,10 @@ bool stream_client_next(stream_client *client, int wait_ms)
 void stream_client_see(stream_client *client)
 {
     if (!stream_client_next(client, WS_CLIENT_WAIT_MS)) {
-        fail_msg("no frame came");
+        if (client->ws.close_code != 0) {
+            fail_msg("no frame came: the connection ended with %u: %s", client->ws.close_code, client->ws.close_reason);
+        }
+        fail_msg("no frame came in %d ms", WS_CLIENT_WAIT_MS);
     }
     if (client->status != TARN_OK) {
         fail_msg("frame %u of kind %u: %s", client->frame.head.number, client->frame.head.kind,
