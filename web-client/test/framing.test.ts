@@ -101,7 +101,7 @@ test("above the sheet in which one measures, and below a lesson, a tank keeps a 
   ] as const)
     for (const lesson of [
       {},
-      { lessonBottomPx: headPx + 50 },
+      { lessonBottomPx: headPx + 49 },
       { lessonRightPx: 296, lessonBottomPx: headPx + (height > 1000 ? 204 : 161) },
     ]) {
       const covers = withPane(width, height, { ...COVERS, headPx, ...lesson });
