@@ -57,6 +57,8 @@ const READOUT_EVERY_MS = 250;
 const FIRST_PICTURE = "tarn first picture";
 /** The panel waits for the first picture, but no longer than this, ms of the page. */
 const PANEL_MS = 15_000;
+/** A tank's first picture waits for its lesson, beside which it stands, but no longer than this after the first frame, ms. */
+const LESSON_MS = 1500;
 /** A thumbstick that multiplies can't get beyond nothing. */
 const STRENGTH_MIN = 0.05;
 /** So many refused frames in a row mean that this page and the server don't understand each other. */
@@ -116,6 +118,7 @@ export class App {
   private panelAsked = false;
   /** There was a picture of the tank. */
   private isSeen = false;
+  private firstFrameMs = Number.POSITIVE_INFINITY;
   private readonly readout: Readout;
   private readonly legend: Legend;
   private readonly notices: Notices;
@@ -201,7 +204,10 @@ export class App {
         this.drawAs(this.settings.values.draw);
       },
       onSolids: (solids, files) => this.stage.solids.show(solids, files),
-      onProblem: (text) => this.announcer.say(sentence(text)),
+      onProblem: (text) => {
+        this.lessons.giveUp();
+        this.announcer.say(sentence(text));
+      },
     });
     this.keeping = this.createKeeping();
     this.controls = this.createControls();
@@ -440,6 +446,7 @@ export class App {
     const { info } = frame;
     const now = performance.now();
     this.refusedInARow = 0;
+    this.firstFrameMs = Math.min(this.firstFrameMs, now);
     this.model.framesDecoded++;
     if (info.particleCount > 0) this.model.bits.add((8 * info.receivedBytes) / info.particleCount);
     this.model.frameRate.add(1, now);
@@ -518,7 +525,9 @@ export class App {
     const isWorn = this.isWorn;
     this.model.displayRate.add(1, timeMs);
     keeping.tick(timeMs);
-    const frame = keeping.catchingUp ? null : this.stream.latest;
+    const isPlaced = this.isPlaced;
+    this.stage.reveal(isPlaced);
+    const frame = keeping.catchingUp || !isPlaced ? null : this.stream.latest;
     const isNew = pictures.begin(timeMs, frame, isWorn ? null : this.orbit);
     if (isNew && this.controls.tilt.on) this.stage.standUpright();
     this.headset?.tick(timeMs);
@@ -541,6 +550,13 @@ export class App {
       this.measure(timeMs);
     }
   };
+
+  /** The tank has its place on the page: whoever sees it first sees it where it stays. */
+  private get isPlaced(): boolean {
+    if (this.isSeen || this.wallWish.isDisplay) return true;
+    const isSettled = this.model.state !== null && this.lessons.isSettled;
+    return isSettled || performance.now() > this.firstFrameMs + LESSON_MS;
+  }
 
   /** A headset shows the picture. */
   private get isWorn(): boolean {

@@ -8,12 +8,16 @@ export class Lessons {
   /** The scene that is shown. */
   private scene = "";
 
+  /** Whether the scene that is shown has a lesson is known, and one that it has is on the page, or can't be had. */
+  isSettled = true;
+
   constructor(private readonly say: (text: string) => void) {}
 
   /** The tank has this scene. */
   use(scene: string): void {
     if (scene === this.scene) return;
     this.scene = scene;
+    this.isSettled = scene === "";
     this.clear();
   }
 
@@ -21,13 +25,21 @@ export class Lessons {
   know(scene: string, file: unknown): void {
     const lesson = lessonOf(file);
     if (lesson === null) {
+      this.isSettled = true;
       this.clear();
       return;
     }
     this.shown = scene;
     void partOf(() => import("./ui/lesson-pane.js"), this.say).then((part) => {
-      if (this.shown === scene) part?.showLesson(lesson);
+      if (this.shown !== scene) return;
+      part?.showLesson(lesson);
+      this.isSettled = true;
     });
+  }
+
+  /** No file of the scene can be read. */
+  giveUp(): void {
+    this.isSettled = true;
   }
 
   private clear(): void {

@@ -162,6 +162,67 @@ for (const [width, height] of SIZES.filter(([, high]) => high > 480))
     await assertRoomy(page, "Measure");
   });
 
+/** Before a page's scripts: time stands still until `letTimePass`, and where a corner of a tank that is seen is in each picture is kept. */
+function followCorner() {
+  const own = performance.now.bind(performance);
+  const began = own();
+  let isHeld = true;
+  performance.now = () => (isHeld ? began : own());
+  window.letTimePass = () => {
+    isHeld = false;
+  };
+  window.corners = [];
+  const look = () => {
+    if ((window.tarn?.drawnStep ?? -1) >= 0)
+      window.corners.push(window.tarn.project([0, 0, 0]).map(Math.round).join(" "));
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}
+
+/** A page that has frames of a tank with a lesson, and waits for its scene's file. @returns it, and what lets that come */
+async function beforeLesson(world, width, height) {
+  const server = await world.tank({ scene: "lesson-waves" });
+  let come;
+  const comes = new Promise((resolve) => {
+    come = resolve;
+  });
+  const page = await world.watch(cheap(server.url), {
+    context: { viewport: { width, height }, hasTouch: width < 1000 },
+    prepare: async (blank) => {
+      await blank.addInitScript(followCorner);
+      await blank.route(/\/scene\/lesson-[a-z]+\.json$/, async (route) => {
+        await comes;
+        await route.continue().catch(() => {}); // the case may be over
+      });
+    },
+  });
+  await drawn(page);
+  return { page, come };
+}
+
+const corners = (page) => page.evaluate(() => window.corners);
+
+for (const [width, height] of SIZES.filter(([, high]) => high > 480))
+  test(`at ${width} x ${height} a tank is first seen where it stays beside its lesson`, async (world) => {
+    const { page, come } = await beforeLesson(world, width, height);
+    assertEqual(await corners(page), [], "where it is seen before");
+    come();
+    await page.locator("#lesson").waitFor();
+    const places = await until(async () => (await corners(page)).length > 8 && corners(page), "pictures");
+    assertEqual([...new Set(places)].length, 1, "places of a corner");
+  });
+
+test("a tank is seen though its lesson doesn't come", async (world) => {
+  const { page, come } = await beforeLesson(world, 1280, 800);
+  assertEqual(await corners(page), [], "where it is seen while it may come");
+  await page.evaluate(() => window.letTimePass());
+  await until(async () => (await corners(page)).length > 3, "pictures of the tank");
+  assertEqual(await page.locator("#lesson").count(), 0, "lessons so far");
+  come();
+  await page.locator("#lesson").waitFor();
+});
+
 /** Of a wall that has a lesson and a probe. */
 const WALL_LESSON = {
   ...JSON.parse(readFileSync(join(ROOT, "server", "scenes", "water-wall.json"), "utf8")),

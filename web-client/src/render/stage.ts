@@ -180,6 +180,12 @@ export class Stage {
     this.secondary.warmUp(false);
   }
 
+  /** Shows the tank and what it stands on, or only what is around them. Who never says is shown all. */
+  reveal(on: boolean): void {
+    this.tank.visible = on;
+    this.table.mesh.visible = on;
+  }
+
   /** Calls back, with the page's time in ms, before each picture of the display, or of the headset while one is worn. */
   loop(callback: (timeMs: number) => void): void {
     const { xr } = this.renderer;
