@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CLOSE_ERROR_BASE = 4000 };
+enum {
+    CLOSE_ERROR_BASE = 4000,
+    PING_SENT_S = TARN_GATEWAY_VALID_PING_S + 1, ///< after a sign of life, when the ping has been sent for certain
+};
 
 void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *wsi)
 {
@@ -22,7 +25,7 @@ void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *ws
         all->id_last = 1;
     }
     viewer->id = all->id_last;
-    viewer->since_ns = viewer->spoke_ns = viewer->tokens_ns = tarn_clock_monotonic_ns();
+    viewer->since_ns = viewer->spoke_ns = viewer->valid_ns = viewer->tokens_ns = tarn_clock_monotonic_ns();
     tarn_viewer_rate_init(&viewer->rate);
     viewer->tokens = TARN_GATEWAY_MESSAGES_BURST_MAX;
     TARN_ASSERT(all->first != viewer);
@@ -198,12 +201,28 @@ void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
     viewer->is_lost = is_lost;
 }
 
+/// The answer to a ping that was sent before may lie in the socket. One that wasn't sent yet is not to come later:
+/// where the gateway stands for a moment every few seconds there would be none, and proxies end what is silent.
+static void give_time_for_pong(tarn_viewer *viewer, const tarn_standstill *stood)
+{
+    const uint64_t sent_ns = viewer->valid_ns + PING_SENT_S * (uint64_t)1000000000;
+    if (stood->now_ns > sent_ns + stood->ns || stood->ns > TARN_GATEWAY_VALID_PING_S * (uint64_t)1000000000) {
+        tarn_viewer_is_valid(viewer, stood->now_ns);
+        lws_validity_confirmed(viewer->wsi);
+    }
+}
+
+void tarn_viewer_is_valid(tarn_viewer *viewer, uint64_t now_ns)
+{
+    viewer->valid_ns = now_ns;
+}
+
 void tarn_viewer_stood(tarn_viewer_list *all, const tarn_standstill *stood)
 {
     for (tarn_viewer *viewer = all->first; viewer != NULL; viewer = viewer->next) {
         tarn_standstill_move(stood, &viewer->since_ns);
         tarn_standstill_move(stood, &viewer->closing_since_ns);
-        lws_validity_confirmed(viewer->wsi); // its sign of life may lie in the socket
+        give_time_for_pong(viewer, stood);
     }
 }
 

@@ -101,6 +101,7 @@ typedef struct tarn_viewer {
     tarn_view view;
     uint64_t hidden_since_ns; ///< where that says hidden
     uint64_t spoke_ns;        ///< when its newest message came
+    uint64_t valid_ns;        ///< when its newest pong came, or it was given time for the next
     tarn_viewer_rate rate;
     tarn_viewer_flight flight;
 
@@ -169,6 +170,9 @@ void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns);
 
 /// Ends connections that take too long over something.
 void tarn_viewer_tick(tarn_viewer_list *all, uint64_t now_ns);
+
+/// It answered a ping.
+void tarn_viewer_is_valid(tarn_viewer *viewer, uint64_t now_ns);
 
 /// The gateway stood: viewers have their time again.
 void tarn_viewer_stood(tarn_viewer_list *all, const tarn_standstill *stood);

@@ -1,6 +1,7 @@
 // Why it is set up so: HTTP/1.1 only (over HTTP/2 large messages fail in libwebsockets 4.1); whole frames in one send;
 // a sign of life every few seconds instead of minutes; no extensions, since frames do not compress.
 #include "server/gateway/web.h"
+#include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/http.h"
@@ -154,6 +155,9 @@ static int on_viewer(struct lws *wsi, enum lws_callback_reasons reason, void *us
         if (((tarn_viewer *)user)->all != NULL) { // else it never was opened
             tarn_viewer_closed(user);
         }
+        return 0;
+    case LWS_CALLBACK_RECEIVE_PONG:
+        tarn_viewer_is_valid(user, tarn_clock_monotonic_ns());
         return 0;
     case LWS_CALLBACK_RECEIVE:
         receive(user, wsi, in, length);

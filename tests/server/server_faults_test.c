@@ -1,5 +1,6 @@
 // What goes wrong around the server: its worker dies or hangs, it is started wrongly, it is told to end.
 #include "server/common/black_box_layout.h"
+#include "server/common/clock.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
@@ -307,6 +308,36 @@ static void test_health_means_that_watched_tanks_make_frames(void **state)
     ws_client_control(&client, TARN_CONTROL_PAUSE, NULL);
     sleep(11);
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
+/// Shorter than between two pings, again and again: a proxy would end the connection of who looks at a paused tank.
+static void test_a_server_that_stands_now_and_then_sends_pings_all_the_same(void **state)
+{
+    (void)state;
+    enum { EVERY_MS = 2000, STANDS_MS = 500, SILENT_MS = 15000 };
+    static server_process server;
+    ws_client client;
+    ws_frame frame;
+    ws_message message;
+    int pings = 0;
+    server_start(&server, small_pool);
+    ws_client_enter(&client, server.port);
+    ws_client_control(&client, TARN_CONTROL_PAUSE, NULL);
+    do {
+        assert_true(ws_client_wait_frame(&client, &frame));
+    } while ((frame.flags & TARN_FRAME_FLAG_PAUSED) == 0);
+    for (int ms = 0; ms < SILENT_MS; ms += EVERY_MS) {
+        kill(server.pid, SIGSTOP);
+        usleep(STANDS_MS * 1000);
+        kill(server.pid, SIGCONT);
+        const uint64_t until_ns = tarn_clock_monotonic_ns() + (EVERY_MS - STANDS_MS) * (uint64_t)1000000;
+        while (tarn_clock_monotonic_ns() < until_ns) {
+            pings += ws_client_next(&client, &message, 100) == 1 && message.opcode == WS_PING;
+        }
+    }
+    assert_true(pings >= 1);
     ws_client_close(&client);
     server_stop(&server);
 }
@@ -761,8 +792,9 @@ static void test_a_signal_during_the_start_ends_it_too(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_killed_worker_is_replaced_while_viewers_stay),
         cmocka_unit_test(test_what_viewers_do_meanwhile_reaches_the_tank),
@@ -772,6 +804,7 @@ int main(void)
         cmocka_unit_test(test_a_hanging_worker_is_killed_and_replaced),
         cmocka_unit_test(test_a_worker_that_keeps_failing_is_given_up_and_tried_again),
         cmocka_unit_test(test_health_means_that_watched_tanks_make_frames),
+        cmocka_unit_test(test_a_server_that_stands_now_and_then_sends_pings_all_the_same),
         cmocka_unit_test(test_the_worker_ends_with_a_killed_gateway),
         cmocka_unit_test(test_wrong_starts_say_what_is_wrong),
         cmocka_unit_test(test_what_is_wrong_is_said_once),
