@@ -225,21 +225,28 @@ static bool says_line(pid_t pid, const char *file_name, const char *begins, cons
     return found;
 }
 
-/// What a check may have and do. It limits itself before it reads.
-static void expect_confined(pid_t check)
+/// Waits until a file of the check says so: it limits itself before it reads, and may come to that late.
+static void wait_for_line(pid_t check, const char *file_name, const char *begins, const char *has)
 {
-    for (int ms = 0; !says_line(check, "status", "NoNewPrivs:", "1") ||
-                     !says_line(check, "status", "Seccomp:", TEST_IS_SANITIZED ? "0" : "2");
-         ms += LOOK_MS) {
-        assert_true(ms < WAIT_MS);
+    for (int ms = 0; !says_line(check, file_name, begins, has); ms += LOOK_MS) {
+        if (ms > WAIT_MS) {
+            fail_msg("the check's %s never says \"%s%s\"", file_name, begins, has);
+        }
         usleep(LOOK_MS * 1000);
     }
-    assert_true(says_line(check, "limits", "Max cpu time", " 20 "));
-    assert_true(says_line(check, "limits", "Max file size", " 33554432 "));
-    assert_true(says_line(check, "limits", "Max core file size", " 0 "));
+}
+
+/// What a check may have and do.
+static void expect_confined(pid_t check)
+{
+    wait_for_line(check, "status", "NoNewPrivs:", "1");
+    wait_for_line(check, "status", "Seccomp:", TEST_IS_SANITIZED ? "0" : "2");
+    wait_for_line(check, "limits", "Max cpu time", " 20 ");
+    wait_for_line(check, "limits", "Max file size", " 33554432 ");
+    wait_for_line(check, "limits", "Max core file size", " 0 ");
     if (!TEST_IS_SANITIZED) { // whose shadow takes terabytes
-        assert_true(says_line(check, "limits", "Max address space", " 1073741824 "));
-        assert_true(says_line(check, "limits", "Max open files", " 4 "));
+        wait_for_line(check, "limits", "Max address space", " 1073741824 ");
+        wait_for_line(check, "limits", "Max open files", " 4 ");
     }
 }
 
