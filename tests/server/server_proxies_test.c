@@ -3,6 +3,7 @@
 // than the time between two pings it must last, too.
 #include "server/common/clock.h"
 #include "server/gateway/gateway_limits.h"
+#include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/tls_client.h"
@@ -21,7 +22,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SKIPPED = 77, SILENCE_MS = 14000, PATIENCE_MS = 10000 };
+/// A server that a sanitizer slows down is late with its pings.
+#if TEST_IS_SANITIZED
+#define PROXY_SILENCE_S "20s"
+#else
+#define PROXY_SILENCE_S "12s"
+#endif
+enum { SKIPPED = 77, SILENCE_MS = TEST_IS_SANITIZED ? 23000 : 14000 };
 
 static char folder[] = "/tmp/tarn-proxy-XXXXXX", configuration[64], certificate[64], key[64], answer[1 << 16];
 static server_process server;
@@ -82,7 +89,7 @@ static void configure_haproxy(void)
     replace_port(text, sizeof text, "bind :80\n", "bind 127.0.0.1:%u\n", plain_port);
     replace_port(text, sizeof text, "bind :443", "bind 127.0.0.1:%u", tls_port);
     replace_port(text, sizeof text, "server tarnd 127.0.0.1:8080", "server tarnd 127.0.0.1:%u", server.port);
-    replace(text, sizeof text, "timeout tunnel 60s", "timeout tunnel 12s");
+    replace(text, sizeof text, "timeout tunnel 60s", "timeout tunnel " PROXY_SILENCE_S);
     snprintf(both, sizeof both, "%s/both.pem", folder);
     replace(text, sizeof text, "crt /etc/haproxy/tarn.pem", "crt PEM"); // not in the comment
     replace(text, sizeof text, "PEM", both);
@@ -101,7 +108,7 @@ static void configure_nginx(void)
     replace_port(text, sizeof text, "listen 443 ssl;", "listen 127.0.0.1:%u ssl;", tls_port);
     replace(text, sizeof text, "listen [::]:443 ssl;", "");
     replace_port(text, sizeof text, "server 127.0.0.1:8080;", "server 127.0.0.1:%u;", server.port);
-    replace(text, sizeof text, "_timeout 60s", "_timeout 12s");
+    replace(text, sizeof text, "_timeout 60s", "_timeout " PROXY_SILENCE_S);
     replace(text, sizeof text, "/etc/nginx/tarn/fullchain.pem", certificate);
     replace(text, sizeof text, "/etc/nginx/tarn/key.pem", key);
     snprintf(all, sizeof all,
@@ -168,7 +175,7 @@ static int start(void **state)
         fail_msg("the configuration is refused:\n%s", said());
     }
     proxy = spawn_proxy(false);
-    const uint64_t until_ns = tarn_clock_monotonic_ns() + PATIENCE_MS * (uint64_t)1000000;
+    const uint64_t until_ns = tarn_clock_monotonic_ns() + WS_CLIENT_WAIT_MS * (uint64_t)1000000;
     ws_connect_by = tls_connect;
     while (server_http(tls_port, "GET", "/healthz", NULL, answer, sizeof answer) != 200) {
         if (tarn_clock_monotonic_ns() > until_ns || waitpid(proxy, &status, WNOHANG) != 0) {
@@ -235,16 +242,44 @@ static void test_pages_of_the_named_origin_may_connect_and_no_others(void **stat
     ws_client_close(&client);
 }
 
+/// Begins an upload of which no byte comes. @param says  the answer ends with, behind which HAProxy waits for the rest
+/// @return its status
+static int begin_upload(int byte_count, const char *says)
+{
+    char head[256];
+    const int fd = ws_connect(tls_port);
+    int status = 0;
+    size_t have = 0;
+    assert_true(fd >= 0);
+    const int bytes = snprintf(head, sizeof head,
+                               "POST /sessions/main/scenes HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+                               "Content-Length: %d\r\n\r\n",
+                               byte_count);
+    assert_int_equal(ws_send_raw(fd, head, (size_t)bytes), 0);
+    answer[0] = 0;
+    struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+    while (strstr(answer, says) == NULL && have < sizeof answer - 1 && poll(&pollfd, 1, WS_CLIENT_WAIT_MS) > 0) {
+        const ssize_t got = recv(fd, answer + have, sizeof answer - 1 - have, 0);
+        if (got <= 0) {
+            break;
+        }
+        have += (size_t)got;
+        answer[have] = 0;
+    }
+    close(fd);
+    assert_has(says);
+    sscanf(answer, "HTTP/1.%*d %d", &status);
+    return status;
+}
+
 /// What tarnd takes isn't refused on its way: the answer is tarnd's own, to the very byte.
 static void test_scenes_may_be_uploaded_up_to_what_tarnd_takes(void **state)
 {
     (void)state;
-    char length[64];
-    snprintf(length, sizeof length, "Content-Length: %d\r\n", TARN_GATEWAY_UPLOAD_BYTES_MAX);
-    assert_int_equal(server_http(tls_port, "POST", "/sessions/main/scenes", length, answer, sizeof answer), 403);
-    assert_has("only with the owners' key may this tank's scenes be seen or uploaded");
-    snprintf(length, sizeof length, "Content-Length: %d\r\n", TARN_GATEWAY_UPLOAD_BYTES_MAX + 1);
-    assert_int_equal(server_http(tls_port, "POST", "/sessions/main/scenes", length, answer, sizeof answer), 413);
+    assert_int_equal(begin_upload(TARN_GATEWAY_UPLOAD_BYTES_MAX,
+                                  "only with the owners' key may this tank's scenes be seen or uploaded"),
+                     403);
+    assert_int_equal(begin_upload(TARN_GATEWAY_UPLOAD_BYTES_MAX + 1, "413 "), 413);
 }
 
 /// What a browser takes passes through the proxy to tarnd, and the answer back.
@@ -280,25 +315,26 @@ static void test_a_viewer_gets_frames_and_a_silent_one_stays(void **state)
         assert_int_equal(client.decoder.status, TARN_OK);
     }
     ws_client_control(&client, TARN_CONTROL_PAUSE, NULL);
+    // Longer than the proxy stands it there is nothing but pings. On a busy machine frames go on for a while before.
     int pings = 0;
-    uint64_t heard_ns = tarn_clock_monotonic_ns();
-    const uint64_t until_ns = heard_ns + SILENCE_MS * (uint64_t)1000000;
-    uint64_t longest_ns = 0;
-    while (tarn_clock_monotonic_ns() < until_ns) {
+    const uint64_t begun_ns = tarn_clock_monotonic_ns();
+    uint64_t now_ns = begun_ns, said_ns = begun_ns;
+    while (pings == 0 || now_ns - said_ns < SILENCE_MS * (uint64_t)1000000) {
         const int got = ws_client_next(&client, &message, 500);
-        const uint64_t now_ns = tarn_clock_monotonic_ns();
+        now_ns = tarn_clock_monotonic_ns();
         assert_true(got >= 0);
-        pings += got == 1 && message.opcode == WS_PING;
+        assert_true(now_ns - begun_ns < 2 * WS_CLIENT_WAIT_MS * (uint64_t)1000000);
+        if (got == 1 && message.opcode == WS_PING) {
+            pings++;
+        } else if (got == 1) {
+            pings = 0;
+            said_ns = now_ns;
+        }
         if (got == 1 && ws_frame_open(message.bytes, message.byte_count, &frame) == TARN_OK) {
             ws_client_tell(
                 &client, &(tarn_message){.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame.epoch, .step = frame.step}});
         }
-        longest_ns = now_ns - heard_ns > longest_ns ? now_ns - heard_ns : longest_ns;
-        heard_ns = got == 1 ? now_ns : heard_ns;
     }
-    // Else the silence was none, and its end not the ping's doing.
-    assert_true(longest_ns > 8 * (uint64_t)1000000000);
-    assert_true(pings >= 1);
     ws_client_control(&client, TARN_CONTROL_RESUME, NULL);
     const uint64_t step = frame.step;
     do {
