@@ -48,7 +48,8 @@ export class DeskButton<D extends Desk> {
   }
 
   async toggle(): Promise<void> {
-    await (await this.fetch())?.toggle();
+    const desk = await this.fetch();
+    if (desk !== null) await partOf(() => desk.toggle(), this.say); // its pane is fetched, too
   }
 
   /** @returns null: it could not be had, which was said */

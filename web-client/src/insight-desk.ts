@@ -141,6 +141,10 @@ export class InsightDesk implements Desk, Grip {
     this.change();
   }
 
+  say(text: string): void {
+    this.host.say(text);
+  }
+
   get isOpen(): boolean {
     return this.panel !== null;
   }

@@ -2,7 +2,7 @@
 
 import type { Keeper } from "./keeper.js";
 import { here } from "./net/here.js";
-import { plainly } from "./net/plain.js";
+import { partOf, plainly } from "./net/plain.js";
 import type { Playback } from "./playback.js";
 import type { ProbeList, ServerMessage, SessionState } from "./protocol/messages.js";
 import type { MeasuredSink } from "./state/measured-track.js";
@@ -187,17 +187,17 @@ export class Keeping {
   private async load(): Promise<Keeper | null> {
     if (this.keeper !== null) return this.keeper;
     const { host } = this;
-    try {
-      const { Keeper } = await import("./keeper.js");
-      this.keeper ??= new Keeper({
-        canvas: host.canvas,
-        scene: () => host.state()?.scene ?? "",
-        changed: () => host.changed(this.keeper?.filming ?? false, this.keeper?.recording ?? false),
-        say: (text) => host.say(text),
-      });
-    } catch {
-      host.say("A part of the page could not be loaded; try again.");
-    }
+    const part = await partOf(
+      () => import("./keeper.js"),
+      (text) => host.say(text),
+    );
+    if (part === null) return this.keeper;
+    this.keeper ??= new part.Keeper({
+      canvas: host.canvas,
+      scene: () => host.state()?.scene ?? "",
+      changed: () => host.changed(this.keeper?.filming ?? false, this.keeper?.recording ?? false),
+      say: (text) => host.say(text),
+    });
     return this.keeper;
   }
 

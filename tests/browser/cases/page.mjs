@@ -1,6 +1,7 @@
 // What the page does where the way to it, the browser or the machine is other than one would wish.
 import { request as ask, createServer } from "node:http";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { cheap, drawn, hasSaid, look, said } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
@@ -133,6 +134,63 @@ test("a part that can't be loaded is said to be, and comes with another press", 
   await page.locator("#probes").waitFor();
   await page.locator("#share").click();
   await page.locator("#share-dialog").waitFor();
+});
+
+/** What browsers say of errors, and parts of an address that are nobody's business. */
+const RAW =
+  /(Type|Range|Reference|Syntax|Network|Abort|NotFound|Security|DOM|Compile)\w*(Error|Exception)|Failed to|dynamically imported|importing a module|undefined|\[object|https?:|secret|kiosk/;
+
+test("whatever part can't be had, also with a password in the address, the page says so in words of its own", async (world) => {
+  world.expected.push(/Failed to load resource/, /Failed to fetch dynamically/);
+  const args = ["--store", join(world.folder(), "store"), "--uploads", "64M"];
+  const server = await world.tank({ scene: SMALL_POOL, args });
+  let lacks = /^$/;
+  let failed = 0;
+  const made = await fetch(`${server.url}sessions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ scene: "small-pool" }),
+  }).then((response) => response.json());
+  const address = `${server.url.replace("://", "://kiosk:secret@")}?session=${made.session}`;
+  const page = await world.watch(`${cheap(address)}#key=${made.keys.own}`, {
+    context: WIDE,
+    prepare: async (blank) => {
+      // Where words that aren't for people go.
+      blank.on("console", (message) => {
+        if (message.type() === "debug") failed++;
+      });
+      await blank.route(/assets\/.*\.js$/, (route) =>
+        lacks.test(route.request().url()) ? route.abort() : route.continue(),
+      );
+    },
+  });
+  const panel = page.locator("#panel");
+  await panel.getByText("Reset (R)").waitFor();
+  await panel.getByRole("button", { name: "Keep" }).click();
+  const shown = () => page.evaluate(() => `${window.sayings.join("\n")}\n${document.body.textContent}`);
+  /** Presses something that needs a part that isn't there. */
+  const refused = async (button, name) => {
+    const before = failed;
+    await button.click();
+    await until(() => failed > before, `${name} could not be had`);
+    await until(async () => /could not be loaded|can't/.test(await said(page)), `${name}: it is said`);
+    const raw = (await shown()).match(RAW);
+    assertEqual(raw === null ? "" : raw[0], "", `${name}: words that aren't for people`);
+  };
+  lacks = /./;
+  const header = page.locator("#title nav");
+  for (const name of ["Share", "Time", "Own scenes", "End tank", "Measure", "Flow"])
+    await refused(header.getByRole("button", { name, exact: true }), name);
+  for (const name of ["Sound of the water", "Move it with your camera", "Take a picture (PNG)"])
+    await refused(panel.getByRole("button", { name }), name);
+  await refused(page.locator("#tools").getByRole("button", { name: /help/i }), "Help");
+  // Parts of parts.
+  lacks = /\/(probe-panel|insight-panel)-/;
+  for (const name of ["Measure", "Flow"])
+    await refused(header.getByRole("button", { name, exact: true }), `the pane of ${name}`);
+  lacks = /\/sum-plots-/;
+  await header.getByRole("button", { name: "Flow", exact: true }).click();
+  await refused(page.locator("#insight summary", { hasText: "Energy" }), "plots of sums");
 });
 
 test("axes have whole labels, also where the browser's language is none", async (world) => {

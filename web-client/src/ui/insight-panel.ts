@@ -1,3 +1,4 @@
+import { partOf } from "../net/plain.js";
 import "./insight.css";
 import type { Channel } from "../protocol/messages.js";
 import type { Axis } from "../state/flow-slice.js";
@@ -45,6 +46,8 @@ export interface InsightPanelHost extends ScalesHost {
   measure(on: boolean): void;
   hideAll(): void;
   close(): void;
+  /** Something went wrong in passing. */
+  say(text: string): void;
 }
 
 export class InsightPanel {
@@ -290,9 +293,12 @@ export class InsightPanel {
 
   private async openPlots(): Promise<void> {
     if (this.plots !== null) return;
-    const { SumPlots } = await import("./sum-plots.js");
-    if (this.plots !== null || !this.pane.element.isConnected) return;
-    this.plots = new SumPlots(this.host.sums);
+    const part = await partOf(
+      () => import("./sum-plots.js"),
+      (text) => this.host.say(text),
+    );
+    if (part === null || this.plots !== null || !this.pane.element.isConnected) return;
+    this.plots = new part.SumPlots(this.host.sums);
     this.sumsBox.append(this.plots.element);
   }
 
