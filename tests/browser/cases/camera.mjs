@@ -79,14 +79,29 @@ function judge(motion, direction, aspect) {
 /** Leaves the browser without what hands it a stream of pictures, as others are. */
 const oneByOne = (page) => page.addInitScript(() => delete window.MediaStreamTrackProcessor);
 
+/** Leaves it without what says of a video that there is another picture, too. */
+async function byTimer(page) {
+  await oneByOne(page);
+  await page.addInitScript(() => delete window.HTMLVideoElement.prototype.requestVideoFrameCallback);
+}
+
 for (const [what, step, direction, prepare] of [
   ["to the left, in a stream of pictures,", [-4, 0], [1, 0], async () => {}],
   ["up, in pictures one by one,", [0, -3], [0, 1], oneByOne],
+  ["down, in pictures that a timer takes,", [0, 3], [0, -1], byTimer],
 ]) {
   test(`what moves before the camera ${what} is sent as in a mirror`, ALONE, async (world) => {
     await useFilm(world, step);
     const server = await world.fake({ particles: 500 });
     const page = await world.watch(cheap(address(server)), { prepare });
+    if (prepare === byTimer) {
+      const isThere = await page.evaluate(
+        () =>
+          "requestVideoFrameCallback" in document.createElement("video") ||
+          "MediaStreamTrackProcessor" in window,
+      );
+      assert(!isThere, "the browser has what it is to be without");
+    }
     await start(page);
     await until(() => motions(server).length > 40, "motions are sent");
     const sent = motions(server).slice(-20);
