@@ -92,7 +92,7 @@ static void remark_jump(const tarn_tank_desc *desc, tank_remarks *to, const char
     if (lag * reach_m > 0.5 * (double)desc->cell_m) {
         tank_remark(to,
                     "tank_motion changes its %s by %.3g %s/s at once, but a tank takes %.2g s for that (at most %g "
-                    "%s/s2), and lags up to %.2g %s behind its key frames",
+                    "%s/s²), and lags up to %.2g %s behind its key frames",
                     what, jump, unit, takes_s, most, unit, lag, unit);
     }
 }

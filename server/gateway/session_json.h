@@ -17,8 +17,8 @@ typedef struct tarn_session_request {
 /// What everybody may know of a session.
 typedef struct tarn_session_info {
     const char *session, *title, *scene;
-    bool scene_is_own; ///< that is none of the folder's, though one there may have its name: it was uploaded, or is a
-                       ///< file
+    bool scene_is_own; ///< it was uploaded, or is a file that the server was started with: the folder may have another
+                       ///< one of its name
     uint32_t viewers, particles;
     double realtime_factor;
     double load;          ///< share of the time that its steps take of what there is; above 1 it can't keep up

@@ -150,12 +150,12 @@ static void a_tank_whose_speed_is_to_change_at_once(void **state)
     desc.led_turn_jump_rad_s = 5.0f;
     expect_of(&desc,
               "tank_motion changes its turning by 5 rad/s at once, but a tank takes 0.083 s for that (at most 60 "
-              "rad/s2), and lags up to 0.17 rad behind its key frames");
+              "rad/s²), and lags up to 0.17 rad behind its key frames");
     assert_float_equal(lag_of(5.0f, true), 0.17, 0.01);
     desc.led_turn_jump_rad_s = 0.0f;
     desc.led_speed_jump_m_s = 4.0f;
     expect_of(&desc, "tank_motion changes its speed by 4 m/s at once, but a tank takes 0.13 s for that (at most 30 "
-                     "m/s2), and lags up to 0.23 m behind its key frames");
+                     "m/s²), and lags up to 0.23 m behind its key frames");
     assert_float_equal(lag_of(4.0f, false), 0.23, 0.01);
 }
 
