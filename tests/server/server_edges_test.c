@@ -518,9 +518,9 @@ static void test_requests_on_their_way_are_bounded(void **state)
     }
     read_answer(fds[0]);
     assert_non_null(strstr(answer, " 408 "));
-    for (int i = 0; i < MANY; i++) {
+    for (int i = 0; i < MANY; i++) { // the oldest first
         struct pollfd pollfd = {.fd = fds[i], .events = POLLIN};
-        cut += poll(&pollfd, 1, i < MANY - BOUND ? 1000 : 0);
+        cut += poll(&pollfd, 1, i < MANY - BOUND ? WS_CLIENT_WAIT_MS : 0);
         close(fds[i]);
     }
     assert_in_range(cut, MANY - BOUND, MANY - 1);
@@ -579,7 +579,7 @@ static void test_a_viewer_joins_amid_a_crowd(void **state)
         feed_crowd(fds, floods);
         const uint64_t since_ns = tarn_clock_monotonic_ns();
         int status = 0; // places may be taken until those in which nothing happens are given up
-        for (int i = 0; i < 200 && status != 101; i++) {
+        for (int i = 0; i < WS_CLIENT_WAIT_MS / 10 && status != 101; i++) {
             status = ws_client_open(&viewer, pool_server.port, "/ws", "tarn.v1", NULL);
             usleep(status == 101 ? 0 : 10000);
         }

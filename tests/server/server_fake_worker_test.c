@@ -20,7 +20,9 @@ static void test_a_frame_of_a_tank_that_will_be_made_is_not_believed(void **stat
     assert_int_equal(server_request(server.port, "POST", "/sessions", "Content-Type: application/json\r\n",
                                     "{\"scene\":\"small-pool\"}", answer, sizeof answer),
                      201);
-    for (int i = 0; i < 100 && strstr(server_said(&server), "cannot be read") == NULL && server_runs(&server); i++) {
+    for (int i = 0;
+         i < WS_CLIENT_WAIT_MS / 20 && strstr(server_said(&server), "cannot be read") == NULL && server_runs(&server);
+         i++) {
         usleep(20000);
     }
     assert_true(server_runs(&server));

@@ -1,4 +1,5 @@
 // Many viewers who say as much as they may at once: the worker is heard all the same, and who watches sees frames.
+#include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
@@ -83,7 +84,7 @@ static void test_a_worker_is_heard_however_much_viewers_say(void **state)
     static ws_client watcher;
     ws_frame frame;
     server_start(&server, (const char *[]){"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--worker-timeout",
-                                           "2", NULL});
+                                           TEST_IS_SANITIZED ? "20" : "2", NULL});
     for (int i = 0; i < SPEAKERS; i++) {
         ws_client_enter(&speakers[i].client, server.port);
     }

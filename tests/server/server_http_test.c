@@ -453,7 +453,7 @@ static void test_scenes_that_come_while_it_runs_can_be_loaded(void **state)
     server_start(&own, (const char *[]){"--scenes", folder, "--scene", pool, NULL});
     assert_int_equal(system(copy), 0);
     for (int ms = 0; strstr(answer, "\"come\"") == NULL; ms += 100) {
-        assert_true(ms < 30000);
+        assert_true(ms < WS_CLIENT_WAIT_MS);
         usleep(100000);
         assert_int_equal(server_http(own.port, "GET", "/sessions", NULL, answer, sizeof answer), 200);
     }
@@ -745,7 +745,7 @@ static void test_idle_connections_keep_nobody_out(void **state)
     assert_int_equal(opened, MANY);
     // They would stay for 10 s and longer; new ones are served as soon as those before have been accepted.
     int status = 0;
-    for (int i = 0; i < 200 && status != 200; i++) {
+    for (int i = 0; i < WS_CLIENT_WAIT_MS / 10 && status != 200; i++) {
         usleep(10000);
         status = get("/");
     }

@@ -1,8 +1,10 @@
 // `tarn load` against a real server: its JSON report is read and compared with what the viewers were told to do.
 #include "server/common/option_number.h"
+#include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/tls_files.h"
+#include "tests/server/ws_client.h"
 
 #include <jansson.h>
 #include <signal.h>
@@ -12,6 +14,13 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/// What is counted in a while comes slowly where a sanitizer looks on.
+#if TEST_IS_SANITIZED
+#define SECONDS(quick) "8"
+#else
+#define SECONDS(quick) #quick
+#endif
 
 static const char *const pool[] = {"--scene", "small-pool", "--scenes", TARN_TEST_SCENES, "--threads", "1", NULL};
 /// Water that falls, and takes more than a slow viewer reads.
@@ -64,7 +73,7 @@ static void viewers_and_pushers_are_measured(void **state)
     (void)state;
     static server_process server;
     server_start(&server, pool);
-    json_t *report = load(&server, "--viewers 3 --pushers 1 --seconds 2 --check 4", 0);
+    json_t *report = load(&server, "--viewers 3 --pushers 1 --check 4 --seconds " SECONDS(2), 0);
     assert_true(json_is_true(json_object_get(report, "good")));
     assert_true(number(report, "viewers.steady.frames") > 3);
     assert_int_equal(number(report, "viewers.steady.connections"), 3);
@@ -106,7 +115,7 @@ static void the_server_is_looked_at(void **state)
     (void)state;
     static server_process server;
     server_start(&server, pool);
-    json_t *report = load(&server, "--viewers 2 --pushers 0 --seconds 1", 0);
+    json_t *report = load(&server, "--viewers 2 --pushers 0 --seconds " SECONDS(1), 0);
     assert_int_equal(number(report, "server.gateway.pid"), server.pid);
     assert_int_equal(number(report, "server.worker.pid"), server_worker(&server));
     assert_true(number(report, "server.gateway.rss_bytes") > 1e6);
@@ -124,7 +133,8 @@ static int load_from(const char *scheme, const server_process *server, char *tex
 {
     char command[1024];
     snprintf(command, sizeof command,
-             "%s load --quiet --json --seconds 2 --viewers 2 --pushers 1 --slow 1 --check 1 %s127.0.0.1:%u 2>&1",
+             "%s load --quiet --json --seconds " SECONDS(2) " --viewers 2 --pushers 1 --slow 1 --check 1 "
+                                                            "%s127.0.0.1:%u 2>&1",
              TARN_TEST_TOOL, scheme, server->port);
     FILE *out = popen(command, "r");
     assert_non_null(out);
@@ -186,7 +196,7 @@ static void the_session_that_is_joined_is_reported(void **state)
                            sizeof answer),
             201);
         assert_int_equal(sscanf(strstr(answer, "\"session\""), "\"session\":\"%63[^\"]", session), 1);
-        snprintf(options, sizeof options, "--session %s --viewers 2 --pushers 0 --seconds 2", session);
+        snprintf(options, sizeof options, "--session %s --viewers 2 --pushers 0 --seconds " SECONDS(2), session);
         json_t *report = load(&server, options, 0);
         json_t *metrics = json_object_get(json_object_get(report, "server"), "metrics");
         if (listed) {
@@ -212,7 +222,7 @@ static void viewers_misbehave_as_they_are_told(void **state)
     server_start(&server, dam);
     json_t *report = load(&server,
                           "--viewers 8 --slow 1 --stalled 1 --half-open 1 --reconnecting 25% --slow-rate 1 "
-                          "--reconnect-after 1 --seconds 4 --pushers 0",
+                          "--reconnect-after 1 --pushers 0 --seconds " SECONDS(4),
                           0);
     assert_int_equal(number(report, "viewers.steady.viewers"), 3);
     assert_int_equal(number(report, "viewers.reconnecting.viewers"), 2);
@@ -245,7 +255,10 @@ static void a_server_that_ends_is_a_failure(void **state)
     snprintf(options, sizeof options, "--viewers 2 --pushers 0 --seconds 60 127.0.0.1:%u", server.port);
     pid_t killer = fork();
     if (killer == 0) {
-        sleep(3);
+        for (int i = 0; i < WS_CLIENT_WAIT_MS / 100 && server_metric(server.port, "tarn_viewers") < 2; i++) {
+            usleep(100000);
+        }
+        sleep(1);
         kill(server.pid, SIGTERM);
         _exit(0);
     }
@@ -262,7 +275,7 @@ static void a_wrong_frame_is_found(void **state)
     static const char *const fake[] = {"--worker", TARN_TEST_FAKE_WORKER, NULL};
     setenv("TARN_TEST_FAKE_WORKER", "frames", 1);
     server_start(&server, fake);
-    json_t *report = load(&server, "--viewers 1 --pushers 0 --seconds 1 --check 1", EXIT_FAILURE);
+    json_t *report = load(&server, "--viewers 1 --pushers 0 --check 1 --seconds " SECONDS(1), EXIT_FAILURE);
     assert_true(number(report, "checks.wrong") > 0);
     assert_true(json_is_false(json_object_get(report, "good")));
     json_decref(report);
@@ -346,10 +359,10 @@ static void a_key_joins_as_its_link_does(void **state)
                                    "--threads", "1",          NULL};
     server_start(&server, watched);
     server_owners_key(dir, key, sizeof key);
-    json_t *report = load(&server, "--viewers 1 --seconds 1 --check 0", 1);
+    json_t *report = load(&server, "--viewers 1 --check 0 --seconds " SECONDS(1), 1);
     assert_true(number(report, "inputs.refused") > 0);
     json_decref(report);
-    snprintf(options, sizeof options, "--viewers 1 --seconds 1 --check 0 --key %s", key);
+    snprintf(options, sizeof options, "--viewers 1 --check 0 --key %s --seconds " SECONDS(1), key);
     report = load(&server, options, 0);
     assert_int_equal(number(report, "inputs.refused"), 0);
     assert_true(number(report, "server.metrics.viewers") > 0);

@@ -230,7 +230,7 @@ static void move_paused(stream_client *client, int to)
 {
     const uint64_t step = client->frame.head.step;
     assert_int_equal(ask("main", NULL, ""), 202);
-    for (int i = 0; i < 1000 && worker_of_main() != to; i++) {
+    for (int i = 0; i < WS_CLIENT_WAIT_MS / 10 && worker_of_main() != to; i++) {
         usleep(10000);
     }
     expect_on_worker(to);
@@ -377,7 +377,7 @@ static void test_a_worker_that_fails_to_take_the_tank_leaves_it_where_it_is(void
         start(ways[way]);
         enter(&client, "");
         for (int count = 1; count <= 2; count++) {
-            for (int i = 0; metric("tarn_worker_ready{worker=\"1\"}") != 1 && i < 1000; i++) {
+            for (int i = 0; metric("tarn_worker_ready{worker=\"1\"}") != 1 && i < WS_CLIENT_WAIT_MS / 10; i++) {
                 expect_no_gap(&client, 1);
             }
             assert_int_equal(ask("main", "{\"worker\":1}", ""), 202);
@@ -484,7 +484,7 @@ static void test_a_worker_that_ends_while_its_tank_is_moved_is_restarted_as_ever
     const pid_t first = server_worker_at(&server, 0);
     assert_int_equal(kill(first, SIGKILL), 0);
     pid_t next = first;
-    for (int i = 0; (next == first || next == 0) && i < 1000; i++) {
+    for (int i = 0; (next == first || next == 0) && i < WS_CLIENT_WAIT_MS / 10; i++) {
         usleep(10000);
         next = server_worker_at(&server, 0);
     }
@@ -645,12 +645,12 @@ static void test_whoever_owns_a_tank_may_move_it(void **state)
     assert_int_equal(sscanf(strstr(answer, "\"own\":\""), "\"own\":\"%63[^\"]\"", key), 1);
     snprintf(headers, sizeof headers, "X-Forwarded-For: 192.0.2.1\r\nAuthorization: Bearer %s\r\n", key);
     int status = 409;
-    for (int i = 0; i < 1000 && status == 409; i++) {
+    for (int i = 0; i < WS_CLIENT_WAIT_MS / 10 && status == 409; i++) {
         usleep(10000);
         status = ask(made, "{}", headers);
     }
     assert_int_equal(status, 202);
-    for (int i = 0; i < 1000 && metric("tarn_moves_total") < 1; i++) {
+    for (int i = 0; i < WS_CLIENT_WAIT_MS / 10 && metric("tarn_moves_total") < 1; i++) {
         usleep(10000);
     }
     assert_true(metric("tarn_moves_total") == 1);

@@ -2,6 +2,7 @@
 // what stays of them when the worker, the tank or the server is another one.
 #include "server/common/clock.h"
 #include "server/worker/worker_limits.h"
+#include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROWS_MAX = 4096, TEST_S_MAX = 60 };
+enum { ROWS_MAX = 4096, TEST_S_MAX = TEST_IS_SANITIZED ? 240 : 60 };
 
 static server_process server;
 static char store[64];

@@ -1,6 +1,7 @@
 // Who gets in: what a link gives away, and where the key in it may be found.
 #include "server/common/clock.h"
 #include "server/common/token_files.h"
+#include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
@@ -484,7 +485,7 @@ static unsigned wait_for_close(ws_client *client)
 static void test_who_came_by_a_token_goes_with_it(void **state)
 {
     (void)state;
-    enum { A_SECOND_MS = 1000, LASTS_MS = 3000 };
+    enum { A_SECOND_MS = 1000, LASTS_MS = TEST_IS_SANITIZED ? 20000 : 3000 }; // to be in by
     char revoked[1024], lasting[1024], short_lived[1024], line[4096], id[64], words[128];
     ws_client one, other, third;
     tarn_message message;
@@ -501,16 +502,19 @@ static void test_who_came_by_a_token_goes_with_it(void **state)
     snprintf(id, sizeof id, "%.*s", (int)strcspn(line, "\t"), line);
     snprintf(words, sizeof words, "revoke %s", id);
     assert_int_equal(tool(words, line, sizeof line), 0);
-    assert_true(wait_for_close(&one) <= A_SECOND_MS);
+    const unsigned closed_ms = wait_for_close(&one);
+    assert_true(TEST_IS_SANITIZED || closed_ms <= A_SECOND_MS);
     ws_client_close(&one);
     expect_refused(revoked, "the token was revoked");
 
     const uint64_t since_ns = tarn_clock_monotonic_ns();
-    assert_int_equal(tool("mint --session main --role play --expires 3s", short_lived, sizeof short_lived), 0);
+    snprintf(words, sizeof words, "mint --session main --role play --expires %ds", LASTS_MS / 1000);
+    assert_int_equal(tool(words, short_lived, sizeof short_lived), 0);
     assert_int_equal(come(&third, "main", short_lived).kind, TARN_MESSAGE_JOINED);
     wait_for_close(&third);
     const uint64_t lasted_ms = (tarn_clock_monotonic_ns() - since_ns) / 1000000;
-    assert_true(lasted_ms > LASTS_MS - A_SECOND_MS && lasted_ms <= LASTS_MS + A_SECOND_MS);
+    assert_true(lasted_ms > LASTS_MS - A_SECOND_MS);
+    assert_true(TEST_IS_SANITIZED || lasted_ms <= LASTS_MS + A_SECOND_MS);
     ws_client_close(&third);
     expect_refused(short_lived, "the token has expired");
     // Another one, and who has it, stay; and it all lasts through a restart.
@@ -551,7 +555,9 @@ static void test_what_is_revoked_is_tried_until_it_can_be_read(void **state)
     usleep(LOOKS * LOOK_US);
     assert_int_equal(role_of("main", pass), TARN_ROLE_PLAY);
     assert_int_equal(rename(aside, revoked), 0);
-    usleep(2 * LOOK_US);
+    for (int i = 0; i < WS_CLIENT_WAIT_MS / 100 && role_of("main", pass) == TARN_ROLE_PLAY; i++) {
+        usleep(100000);
+    }
     expect_refused(pass, "the token was revoked");
     server_stop(&server);
     const char *said = strstr(server.err, revoked);

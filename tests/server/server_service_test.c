@@ -1,5 +1,6 @@
 // A server that a service manager runs: what it is told by sd_notify's datagrams, and how SIGTERM drains.
 #include "server/common/clock.h"
+#include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
@@ -17,8 +18,14 @@
 #include <unistd.h>
 
 static const char *const small_pool[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--threads", "1", NULL};
+/// While it drains, several things are tried.
+#if TEST_IS_SANITIZED
+#define DRAIN_S "15"
+#else
+#define DRAIN_S "2"
+#endif
 static const char *const small_pool_drained[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--threads",
-                                                 "1",        "--drain",        "2",       NULL};
+                                                 "1",        "--drain",        DRAIN_S,   NULL};
 static server_process server;
 
 // Of <sys/prctl.h>, which on Debian 12 is older than they are.
@@ -143,7 +150,8 @@ static void test_the_loop_gives_signs_of_life(void **state)
         const uint64_t before_ns = tarn_clock_monotonic_ns();
         wait_to_hear(fd, "WATCHDOG=1", text);
         const uint64_t after_ms = (tarn_clock_monotonic_ns() - before_ns) / 1000000;
-        assert_true(after_ms > 500 && after_ms < 2000); // half of what is allowed, on a busy machine
+        // Half of what is allowed, on a busy machine.
+        assert_true(TEST_IS_SANITIZED || (after_ms > 500 && after_ms < 2000));
     }
     assert_false(has_variable(server_worker(&server), "WATCHDOG_USEC"));
     // A loop that hangs gives none.
@@ -215,7 +223,8 @@ static void test_sigterm_drains(void **state)
     try_to_come(server.port);
     assert_int_equal(server_wait(&server), 0);
     const uint64_t took_ms = (tarn_clock_monotonic_ns() - before_ns) / 1000000;
-    assert_true(took_ms >= 2000 && took_ms < 30000);
+    assert_true(took_ms >= 1000 * strtoul(DRAIN_S, NULL, 10));
+    assert_true(TEST_IS_SANITIZED || took_ms < 30000);
     ws_client_close(&client);
 }
 
@@ -238,7 +247,7 @@ static void test_a_drain_ends(void **state)
         }
         assert_int_equal(server_wait(&server), 0);
         const uint64_t took_ms = (tarn_clock_monotonic_ns() - before_ns) / 1000000;
-        if (took_ms > 6000) {
+        if (!TEST_IS_SANITIZED && took_ms > 6000) {
             fail_msg("it took %d ms", (int)took_ms);
         }
         ws_client_close(&stalled);

@@ -1,5 +1,6 @@
 // The time machine: a tank is gone back with, forked, marked and slowed down, and its bits are those that it had.
 #include "server/common/clock.h"
+#include "tests/sanitized.h"
 #include "tests/server/kept_tank.h"
 #include "tests/server/test_cmocka.h"
 
@@ -580,8 +581,9 @@ static void test_the_clock_goes_at_another_speed(void **state)
     assert_int_equal(kept_join(&client, "main", kept.own, &joined), TARN_ROLE_OWN);
     assert_float_equal(joined.state.speed, 0, 0);
     const double slow = steps_per_s(&client, "0.1");
-    assert_float_equal(slow, 6, 1.5); // of 60: a clock that is late is later, not earlier
-    assert_float_equal(client.frame.head.realtime_factor, 0.1, 0.03);
+    // Of 60: a clock that is late is later, not earlier; with a sanitizer a step may take longer than it lasts.
+    assert_in_range(slow * 10, TEST_IS_SANITIZED ? 1 : 45, 75);
+    assert_in_range(client.frame.head.realtime_factor * 1000, TEST_IS_SANITIZED ? 1 : 70, 130);
     assert_int_equal(kept_join(&late, "main", "", &joined), TARN_ROLE_WATCH);
     assert_float_equal(joined.state.speed, 0.1, 1e-6);
     stream_client_close(&late);
@@ -596,7 +598,7 @@ static void test_the_clock_goes_at_another_speed(void **state)
     }
     assert_float_equal(joined.state.speed, 0.1, 1e-6);
     const double fast = steps_per_s(&client, "2");
-    assert_true(fast > 3 * slow);
+    assert_true(TEST_IS_SANITIZED || fast > 3 * slow);
     // It outlives the server, and so does what isn't odd as a float.
     kept_wait_for_commit();
     kill_server();

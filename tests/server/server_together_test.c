@@ -532,7 +532,7 @@ static void test_joins_are_bounded(void **state)
     assert_true(is_said);
     // It is over in a moment.
     ws_client client;
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < WS_CLIENT_WAIT_MS / 20; i++) {
         const tarn_message message = join(&client, "main", "", "");
         if (message.kind == TARN_MESSAGE_JOINED) {
             break;
@@ -540,7 +540,7 @@ static void test_joins_are_bounded(void **state)
         assert_int_equal(message.error.code, TARN_ERROR_FULL);
         assert_int_equal(ws_client_wait_close(&client), 4006);
         ws_client_close(&client);
-        assert_true(i < 99);
+        assert_true(i < WS_CLIENT_WAIT_MS / 20 - 1);
         usleep(20000);
     }
     ws_client_close(&client);

@@ -154,7 +154,9 @@ static void make_given_up(int index, ws_client *client)
     pid_t worker = 0;
     do {
         const pid_t killed = worker; // which may be listed for a moment
-        for (int i = 0; i < 2000 && ((worker = server_worker_at(&server, index)) == 0 || worker == killed); i++) {
+        for (int i = 0;
+             i < WS_CLIENT_WAIT_MS / 10 && ((worker = server_worker_at(&server, index)) == 0 || worker == killed);
+             i++) {
             usleep(10000);
         }
         assert_true(worker > 0 && worker != killed);
