@@ -508,14 +508,15 @@ static void test_pause_stops_and_single_steps_go_one_by_one(void **state)
     } while (frame.step <= step + 5);
 }
 
-enum { BURST_MS = 30 };
+enum { LOOK_MS = 30 };
 
-/// Counts the steps that are refused, until so many or a frame that contains what was sent up to now has come.
+/// Counts the steps that are refused, for a moment or until another step is there.
 static void count_refused_steps(ws_client *client, uint64_t until_ns, uint64_t *refused, ws_frame *frame)
 {
     ws_message raw;
     tarn_message message;
-    while (tarn_clock_monotonic_ns() < until_ns && ws_client_next(client, &raw, 10) == 1) {
+    const uint64_t step = frame->step;
+    while (frame->step == step && tarn_clock_monotonic_ns() < until_ns && ws_client_next(client, &raw, 10) == 1) {
         if (raw.opcode != WS_BINARY) {
             continue;
         }
@@ -536,17 +537,18 @@ static void count_refused_steps(ws_client *client, uint64_t until_ns, uint64_t *
     }
 }
 
-/// Waits until a step is there, and counts what is refused meanwhile: however long a step takes, one follows the other.
-static void wait_counting(ws_client *client, uint64_t step, uint64_t *refused, ws_frame *frame)
+/// Waits until so many steps are there or were refused: however long a step takes, one follows the other.
+static void wait_answered(ws_client *client, uint64_t count, uint64_t *refused, ws_frame *frame)
 {
     uint64_t moved_ns = tarn_clock_monotonic_ns();
-    while (frame->step < step) {
-        const uint64_t before = frame->step, now_ns = tarn_clock_monotonic_ns();
+    while (frame->step + *refused < count) {
+        const uint64_t before = frame->step + *refused, now_ns = tarn_clock_monotonic_ns();
         if (now_ns - moved_ns > WS_CLIENT_WAIT_MS * (uint64_t)1000000) {
-            fail_msg("step %llu of %llu, and no further", (unsigned long long)before, (unsigned long long)step);
+            fail_msg("step %llu and %llu refused of %llu, and no more", (unsigned long long)frame->step,
+                     (unsigned long long)*refused, (unsigned long long)count);
         }
-        count_refused_steps(client, now_ns + (uint64_t)BURST_MS * 1000000, refused, frame);
-        moved_ns = frame->step != before ? tarn_clock_monotonic_ns() : moved_ns;
+        count_refused_steps(client, now_ns + LOOK_MS * (uint64_t)1000000, refused, frame);
+        moved_ns = frame->step + *refused != before ? tarn_clock_monotonic_ns() : moved_ns;
     }
 }
 
@@ -557,6 +559,10 @@ static void test_single_steps_too_many_are_refused(void **state)
     ws_client *client = *state;
     ws_frame frame;
     uint64_t asked = 0, refused = 0;
+    ws_client_control(client, TARN_CONTROL_LOAD, "small-dam"); // whose steps are short
+    do {
+        assert_true(ws_client_wait_frame(client, &frame));
+    } while (frame.cells[1] != 8);
     ws_client_control(client, TARN_CONTROL_STEP, NULL); // the tank isn't paused
     expect_error(client, TARN_ERROR_INPUT, "while the tank is paused, and it isn't");
     ws_client_control(client, TARN_CONTROL_PAUSE, NULL);
@@ -566,10 +572,10 @@ static void test_single_steps_too_many_are_refused(void **state)
         for (int i = 0; i < BURST; i++, asked++) {
             ws_client_control(client, TARN_CONTROL_STEP, NULL);
         }
-        count_refused_steps(client, tarn_clock_monotonic_ns() + (uint64_t)BURST_MS * 1000000, &refused, &frame);
+        wait_answered(client, frame.step + 1, &refused, &frame); // between steps the worker takes what has come
     }
     assert_true(refused > 0);
-    wait_counting(client, step + asked - refused, &refused, &frame);
+    wait_answered(client, step + asked, &refused, &frame);
     assert_int_equal(frame.step, step + asked - refused);
     ws_client_control(client, TARN_CONTROL_STEP, NULL); // and none of them later
     wait_contained(client, client->sequence, &frame);
@@ -613,12 +619,8 @@ static void test_owners_slow_the_clock_down(void **state)
     while (frame.step < step + 40) {
         assert_true(ws_client_wait_frame(client, &frame));
     }
-    // At the clock's speed they would take 13 s.
-    const double taken_s = (double)(tarn_clock_monotonic_ns() - begun_ns) * 1e-9,
-                 step_s = server_metric(pool_server.port, "tarn_session_step_seconds{session=\"main\",worker=\"0\"}");
-    if (step_s < 0 || taken_s > 10 + 40 * step_s) {
-        fail_msg("40 single steps of %g s took %g s", step_s, taken_s);
-    }
+    // At the clock's speed they would take 13 s; with a sanitizer steps may be as slow as that.
+    assert_true(TEST_IS_SANITIZED || tarn_clock_monotonic_ns() - begun_ns < 10000000000u);
     ws_client_control(client, TARN_CONTROL_RESUME, NULL);
     assert_int_equal(kill(server_worker(&pool_server), SIGKILL), 0);
     do {
