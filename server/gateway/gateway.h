@@ -7,23 +7,21 @@
 #ifndef TARN_SERVER_GATEWAY_GATEWAY_H
 #define TARN_SERVER_GATEWAY_GATEWAY_H
 
-#include "server/gateway/gateway_options.h"
 #include "server/gateway/listener.h"
 #include "server/gateway/metrics.h"
-#include "server/gateway/move.h"
-#include "server/gateway/pages.h"
-#include "server/gateway/passes.h"
+#include "server/gateway/options.h"
+#include "server/gateway/pages/files.h"
+#include "server/gateway/pages/scenes.h"
+#include "server/gateway/pages/sessions.h"
 #include "server/gateway/reach.h"
-#include "server/gateway/refused_origins.h"
-#include "server/gateway/scene_pages.h"
+#include "server/gateway/rights/passes.h"
 #include "server/gateway/service_manager.h"
-#include "server/gateway/session.h"
-#include "server/gateway/session_pages.h"
-#include "server/gateway/standstill.h"
+#include "server/gateway/session/session.h"
+#include "server/gateway/session/uploads.h"
 #include "server/gateway/tls.h"
-#include "server/gateway/uploads.h"
-#include "server/gateway/viewer.h"
-#include "server/gateway/workers.h"
+#include "server/gateway/viewer/viewer.h"
+#include "server/gateway/worker/move.h"
+#include "server/gateway/worker/process.h"
 
 #include <libwebsockets.h>
 #include <stdbool.h>

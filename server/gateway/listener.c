@@ -1,7 +1,7 @@
 // Accepts, counts by address, and hands the socket to libwebsockets: start at on_acceptable.
 #include "server/gateway/listener.h"
-#include "server/common/clock.h"
-#include "server/gateway/client_address.h"
+#include "server/base/clock.h"
+#include "server/net/addresses.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,15 +3,15 @@
 ///
 /// Whoever just holds a connection keeps nobody out: when few places are left, each that comes ends the one in which
 /// nothing has happened for the longest time. Those of viewers that have joined stay, unless there is no other, and
-/// nobody looks by them (viewer_room.h).
+/// nobody looks by them (viewer/room.h).
 #ifndef TARN_SERVER_GATEWAY_LISTENER_H
 #define TARN_SERVER_GATEWAY_LISTENER_H
 
 #include "protocol/status.h"
-#include "server/gateway/gate.h"
-#include "server/gateway/gateway_limits.h"
-#include "server/gateway/proxies.h"
-#include "server/gateway/standstill.h"
+#include "server/base/limits.h"
+#include "server/gateway/service_manager.h"
+#include "server/net/gate.h"
+#include "server/net/proxies.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -78,7 +78,7 @@ void tarn_listener_release(tarn_connection *connection);
 void tarn_listener_moved(tarn_connection *connection);
 
 /// Drops connections in which nothing has happened for TARN_GATEWAY_CONNECTION_IDLE_S, but for those that have joined,
-/// and ends what takes too long (gate.h).
+/// and ends what takes too long (net/gate.h).
 void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns);
 
 /// The gateway stood: connections have their time again.

@@ -1,12 +1,293 @@
 // The text for Prometheus: all samples of a metric stand together below its HELP and TYPE. Begin at tarn_metrics_write.
 #include "server/gateway/metrics.h"
 #include "protocol/assert.h"
-#include "server/gateway/gateway_limits.h"
+#include "server/base/limits.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+// ---- process usage ----
+// Figures out of /proc, of which only the processes' own folders are looked at: a sandbox may hide the rest.
+
+enum { START_FIELD = 20 }; // of /proc/self/stat, counted from behind the program's name
+
+static uint64_t count_fds(void)
+{
+    struct stat status;
+    uint64_t count = 0;
+    if (stat("/proc/self/fd", &status) == 0 && status.st_size > 0) {
+        return (uint64_t)status.st_size; // the kernel counts them, since version 6.2
+    }
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL) {
+        return 0;
+    }
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    closedir(folder);
+    return count > 3 ? count - 3 : 0; // without . and .. and the folder's own
+}
+
+static void read_pages(const char *path, unsigned long *virtual_pages, unsigned long *resident_pages)
+{
+    FILE *file = fopen(path, "re");
+    *virtual_pages = *resident_pages = 0;
+    if (file == NULL) {
+        return;
+    }
+    if (fscanf(file, "%lu %lu", virtual_pages, resident_pages) != 2) {
+        *virtual_pages = *resident_pages = 0;
+    }
+    fclose(file);
+}
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double read_start_s(void)
+{
+    char text[1024] = "";
+    unsigned long long ticks = 0;
+    FILE *file = fopen("/proc/self/stat", "re");
+    if (file == NULL) {
+        return 0;
+    }
+    const size_t bytes = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[bytes] = '\0';
+    char *rest = strrchr(text, ')'); // the name may have anything in it
+    for (int field = 0; field < START_FIELD && rest != NULL; field++) {
+        rest = strchr(rest + 1, ' ');
+    }
+    if (rest == NULL || sscanf(rest, "%llu", &ticks) != 1) {
+        return 0;
+    }
+    const double since_boot_s = (double)ticks / (double)sysconf(_SC_CLK_TCK);
+    return seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_BOOTTIME) + since_boot_s;
+}
+
+void tarn_process_usage_read(tarn_process_usage *usage)
+{
+    static double start_s; // doesn't change but for the clock's being set
+    struct rlimit limit = {0};
+    struct rusage used = {0};
+    unsigned long virtual_pages, resident_pages;
+    const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (start_s == 0) {
+        start_s = read_start_s();
+    }
+    getrlimit(RLIMIT_NOFILE, &limit);
+    getrusage(RUSAGE_SELF, &used);
+    read_pages("/proc/self/statm", &virtual_pages, &resident_pages);
+    *usage = (tarn_process_usage){
+        .open_fds = count_fds(),
+        .max_fds = limit.rlim_cur,
+        .resident_bytes = resident_pages * page_bytes,
+        .virtual_bytes = virtual_pages * page_bytes,
+        .cpu_s = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec),
+        .start_s = start_s,
+    };
+}
+
+uint64_t tarn_process_resident_bytes(int pid)
+{
+    char path[64];
+    unsigned long virtual_pages, resident_pages;
+    if (pid <= 0) {
+        return 0;
+    }
+    snprintf(path, sizeof path, "/proc/%d/statm", pid);
+    read_pages(path, &virtual_pages, &resident_pages);
+    return resident_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool is_stopped(const char *folder)
+{
+    char path[96], text[512] = "";
+    snprintf(path, sizeof path, "%s/stat", folder);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    const size_t bytes = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[bytes] = '\0';
+    const char *behind = strrchr(text, ')'); // the name may have anything in it
+    return behind != NULL && (behind[1] == ' ') && (behind[2] == 'T' || behind[2] == 't');
+}
+
+static bool add_thread(const char *folder, const char *thread, tarn_process_work *work)
+{
+    char path[400];
+    uint64_t ran_ns, waited_ns;
+    snprintf(path, sizeof path, "%s/task/%s/schedstat", folder, thread);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    const bool is_read = fscanf(file, "%" SCNu64 " %" SCNu64, &ran_ns, &waited_ns) == 2;
+    fclose(file);
+    work->ran_ns += is_read ? ran_ns : 0;
+    work->waited_ns += is_read ? waited_ns : 0;
+    return is_read;
+}
+
+bool tarn_process_work_read(int pid, tarn_process_work *work)
+{
+    char folder[32] = "/proc/self", path[64];
+    bool is_read = false;
+    *work = (tarn_process_work){0};
+    if (pid > 0) {
+        snprintf(folder, sizeof folder, "/proc/%d", pid);
+    }
+    snprintf(path, sizeof path, "%s/task", folder);
+    DIR *threads = opendir(path);
+    for (const struct dirent *entry; threads != NULL && (entry = readdir(threads)) != NULL;) {
+        is_read |= entry->d_name[0] != '.' && add_thread(folder, entry->d_name, work);
+    }
+    if (threads != NULL) {
+        closedir(threads);
+    }
+    work->is_stopped = is_read && is_stopped(folder);
+    return is_read;
+}
+
+uint64_t tarn_process_thread_waited_ns(void)
+{
+    tarn_process_work work = {0};
+    char id[16];
+    snprintf(id, sizeof id, "%d", (int)gettid());
+    (void)add_thread("/proc/self", id, &work);
+    return work.waited_ns;
+}
+
+/// The number behind a word at the beginning of a line. @return false: there is none
+static bool read_number(const char *path, const char *word, uint64_t *number)
+{
+    char line[256];
+    bool is_found = false;
+    FILE *file = fopen(path, "re");
+    while (file != NULL && !is_found && fgets(line, sizeof line, file) != NULL) {
+        const size_t length = strlen(word);
+        is_found =
+            strncmp(line, word, length) == 0 && line[length] == ' ' && sscanf(line + length, "%" SCNu64, number) == 1;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return is_found;
+}
+
+/// Where the kernel counts for this process' group of control. Empty: nowhere
+static void find_group(char *path, size_t path_bytes)
+{
+    char line[3000];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    path[0] = '\0';
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        uint64_t ignored;
+        char found[4096], *memory = strstr(line, ":memory:");
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(found, sizeof found,
+                 memory != NULL ? "/sys/fs/cgroup/memory%s/memory.oom_control" : "/sys/fs/cgroup%s/memory.events",
+                 memory != NULL               ? memory + strlen(":memory:")
+                 : strstr(line, "::") != NULL ? strstr(line, "::") + 2
+                                              : "?");
+        if (read_number(found, "oom_kill", &ignored)) {
+            snprintf(path, path_bytes, "%s", found);
+            break;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+uint64_t tarn_process_oom_kills(void)
+{
+    static char path[4096];
+    static bool is_known;
+    uint64_t count = 0;
+    if (!is_known) {
+        find_group(path, sizeof path);
+        is_known = true;
+    }
+    if (path[0] == '\0' || !read_number(path, "oom_kill", &count)) {
+        (void)read_number("/proc/vmstat", "oom_kill", &count);
+    }
+    return count;
+}
+
+// ---- stages ----
+// Recent times of the stages between an input and its picture, as running means and sums for /metrics.
+
+/// The stage's name in metrics: "wait", "step"...
+static const char *stage_name(tarn_stage stage)
+{
+    static const char *const names[TARN_STAGE_COUNT] = {"wait", "step", "encode", "pass", "write"};
+    return names[stage];
+}
+
+void tarn_stages_note(tarn_stages *stages, tarn_stage stage, double seconds)
+{
+    if (!(seconds >= 0 && seconds <= TARN_STAGE_S_MAX)) {
+        return;
+    }
+    const uint64_t count = ++stages->count[stage];
+    stages->recent_s[stage] += (seconds - stages->recent_s[stage]) / (double)(count < 16 ? count : 16);
+    stages->sum_s[stage] += seconds;
+}
+
+static double seconds_between(uint64_t from_ns, uint64_t to_ns)
+{
+    return 1e-9 * (double)(int64_t)(to_ns - from_ns);
+}
+
+void tarn_stages_frame(tarn_stages *stages, const tarn_ipc_stamps *stamps, uint64_t now_ns)
+{
+    if (stamps->latched_ns > stamps->stepped_ns || stamps->stepped_ns > stamps->encoded_ns ||
+        stamps->encoded_ns > now_ns) {
+        return;
+    }
+    tarn_stages_note(stages, TARN_STAGE_STEP, seconds_between(stamps->latched_ns, stamps->stepped_ns));
+    tarn_stages_note(stages, TARN_STAGE_ENCODE, seconds_between(stamps->stepped_ns, stamps->encoded_ns));
+    tarn_stages_note(stages, TARN_STAGE_PASS, seconds_between(stamps->encoded_ns, now_ns));
+}
+
+// ---- counts ----
+// Counting what isn't counted where it happens.
+
+void tarn_session_counts_report(tarn_session_counts *counts, const tarn_ipc_report *before, const tarn_ipc_report *now)
+{
+    const double step_s = (double)now->step_s;
+    if (now->step <= before->step || !(step_s >= 0 && step_s <= TARN_STAGE_S_MAX)) {
+        return;
+    }
+    counts->steps += now->step - before->step;
+    counts->steps_s += step_s * (double)(now->step - before->step);
+}
+
+void tarn_session_counts_return(tarn_session_counts *counts, bool is_as_it_was)
+{
+    counts->resumes += is_as_it_was;
+    counts->restarts += !is_as_it_was;
+}
+
+// ---- metrics ----
 
 #ifdef __clang__
 #define COMPILER __VERSION__
@@ -111,7 +392,7 @@ static void put_stages(metrics_text *text, const tarn_stages *stages)
 {
     put_head(text, "stage_seconds", "summary", "Stages between an input and the frame that shows it");
     for (int i = 0; i < TARN_STAGE_COUNT && text->left; i++) {
-        const char *name = tarn_stage_name((tarn_stage)i);
+        const char *name = stage_name((tarn_stage)i);
         put(text, "tarn_stage_seconds_sum{stage=\"%s\"} %.17g\ntarn_stage_seconds_count{stage=\"%s\"} %" PRIu64 "\n",
             name, stages->sum_s[i], name, stages->count[i]);
     }

@@ -1,16 +1,81 @@
+/// What is counted and measured: of the program, of its sessions and processes, of the time between an input and its
+/// frame.
+///
 /// Counters of the gateway and their text for Prometheus.
 #ifndef TARN_SERVER_GATEWAY_METRICS_H
 #define TARN_SERVER_GATEWAY_METRICS_H
 
 #include "protocol/message.h"
 #include "protocol/stream.h"
-#include "server/gateway/process_usage.h"
-#include "server/gateway/stages.h"
-#include "server/gateway/tank_store.h"
+#include "server/base/ipc.h"
+#include "server/gateway/store/store.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// ---- process usage ----
+// What processes take of the machine, as /proc tells it.
+
+typedef struct tarn_process_usage {
+    uint64_t open_fds, max_fds;
+    uint64_t resident_bytes, virtual_bytes;
+    double cpu_s;   ///< of all its threads, user's and system's
+    double start_s; ///< when it began, in seconds since 1970
+} tarn_process_usage;
+
+/// Of this process. What can't be found out is 0.
+void tarn_process_usage_read(tarn_process_usage *usage);
+
+/// Memory that a process has in use, in bytes; 0: there is no such process. @param pid  0: none
+uint64_t tarn_process_resident_bytes(int pid);
+
+/// What the threads of a process did since it began.
+typedef struct tarn_process_work {
+    uint64_t ran_ns, waited_ns; ///< on a processor, and for one
+    bool is_stopped;            ///< by a signal
+} tarn_process_work;
+
+/// @param pid  0: this process  @return false: it can't be found out
+bool tarn_process_work_read(int pid, tarn_process_work *work);
+
+/// How long this thread has waited for a processor since it began; 0 where nobody says.
+uint64_t tarn_process_thread_waited_ns(void);
+
+/// How many processes the kernel has ended for want of memory: of this one's group, or else of the machine. 0: nobody
+/// says.
+uint64_t tarn_process_oom_kills(void);
+
+// ---- stages ----
+// Where the time between an input and its picture goes, as far as the server sees it:
+//
+//     arrived -- wait --> latched -- step --> stepped -- encode --> encoded -- pass --> taken -- write --> written
+//
+// `wait` begins with an input and is known of frames that contain one; the others of every frame, `write` for every
+// viewer that it is sent to.
+
+typedef enum tarn_stage {
+    TARN_STAGE_WAIT = 0,   ///< for the step that it acts in, the way to the worker included
+    TARN_STAGE_STEP = 1,   ///< the step
+    TARN_STAGE_ENCODE = 2, ///< the frame's encoding
+    TARN_STAGE_PASS = 3,   ///< from the worker to the gateway
+    TARN_STAGE_WRITE = 4,  ///< until a viewer's socket takes it
+    TARN_STAGE_COUNT
+} tarn_stage;
+
+typedef struct tarn_stages {
+    uint64_t count[TARN_STAGE_COUNT];
+    double sum_s[TARN_STAGE_COUNT];
+    double recent_s[TARN_STAGE_COUNT]; ///< a mean in which the newest 16 count most
+} tarn_stages;
+
+/// One took this long. What isn't from 0 to TARN_STAGE_S_MAX isn't believed.
+void tarn_stages_note(tarn_stages *stages, tarn_stage stage, double seconds);
+
+/// A frame came from the worker: notes step, encode and pass, where the stamps are in order.
+void tarn_stages_frame(tarn_stages *stages, const tarn_ipc_stamps *stamps, uint64_t now_ns);
+
+#define TARN_STAGE_S_MAX 60.0
 
 enum { TARN_METRICS_LATENCY_BUCKETS = 10, TARN_METRICS_KINDS = 3 };
 
@@ -105,5 +170,26 @@ void tarn_latency_note(tarn_latency *latency, double seconds);
 
 /// @return bytes written, without the NUL; what does not fit is cut off at a line's end
 size_t tarn_metrics_write(const tarn_metrics_page *page, char *text, size_t text_bytes);
+
+// ---- counts ----
+// What came and went in a session, since it began.
+
+typedef struct tarn_session_counts {
+    uint64_t frames_received, frames_sent, frames_skipped, bytes_sent;
+    uint64_t steps;         ///< that the worker reported, however often the tank started afresh
+    double steps_s;         ///< what they took
+    uint64_t worker_losses; ///< times that its worker ended and the tank with it
+    uint64_t resumes;       ///< times that the tank then went on where it was
+    uint64_t restarts;      ///< times that it didn't, and started afresh
+    uint64_t set_backs;     ///< times that its worker set it back, since the simulation failed
+    tarn_latency latency;   ///< from an input to its frame
+} tarn_session_counts;
+
+/// Counts the steps between two reports of the same worker, which come each second. Where the tank was set back in
+/// between, those of that second are left out.
+void tarn_session_counts_report(tarn_session_counts *counts, const tarn_ipc_report *before, const tarn_ipc_report *now);
+
+/// Counts the return of a tank whose worker had ended.
+void tarn_session_counts_return(tarn_session_counts *counts, bool is_as_it_was);
 
 #endif

@@ -1,12 +1,17 @@
+/// Which requests are meant for this server: by host, by origin, with or without TLS.
+///
 /// By which names the server is reached. A page elsewhere whose own name leads here (DNS rebinding) has this server's
 /// pages and sockets for its own, as the browser sees it: what gives it away is the Host that its requests name.
 #ifndef TARN_SERVER_GATEWAY_REACH_H
 #define TARN_SERVER_GATEWAY_REACH_H
 
-#include "server/gateway/gateway_options.h"
-#include "server/gateway/own_names.h"
+#include "server/gateway/options.h"
+#include "server/net/http_head.h"
+#include "server/net/proxies.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct tarn_reach {
     const tarn_gateway_options *options; ///< whose --host, --name and --origin count
@@ -26,5 +31,42 @@ void tarn_reach_find(tarn_reach *reach, const tarn_gateway_options *options);
 /// machine's own names and addresses, --name, or the host of an --origin.
 /// @param fd  the connection's socket, whose own address counts, too; -1: none
 bool tarn_reach_takes(const tarn_reach *reach, const char *host, int fd);
+
+// ---- redirect ----
+// What a request without TLS is answered where the server has it: 308, the same address with https.
+
+struct lws;
+
+/// Puts an address together.
+/// @param host    a request's Host header; one that is no name or address, with or without a port, is refused
+/// @param port    goes into the address, where it isn't https' own; 0: the header's
+/// @param target  the path and the query, as the request has them; what isn't plain in them is encoded
+/// @return false: the header is refused, or there is no room
+bool tarn_redirect_location(const char *host, uint16_t port, const char *target, char *location, size_t location_bytes);
+
+/// Answers a request, whatever its method, and ends its connection. One for a host that isn't this server, or for none,
+/// goes nowhere.
+/// @param port  as above
+/// @return what the libwebsockets callback is to return
+int tarn_redirect_answer(struct lws *wsi, uint16_t port, const tarn_http_head *request, const tarn_reach *reach);
+
+// ---- refused origins ----
+// Origins whose pages were refused: a page tries again and again, and each is told once a minute.
+
+enum {
+    TARN_REFUSED_ORIGINS_MAX = 16, ///< told in a minute; whoever comes with more isn't told
+    TARN_REFUSED_ORIGIN_S = 60,
+    TARN_REFUSED_ORIGIN_BYTES = 256, ///< with the end
+};
+
+typedef struct tarn_refused_origins {
+    struct {
+        char origin[TARN_REFUSED_ORIGIN_BYTES]; ///< empty: free
+        uint64_t told_ns;
+    } places[TARN_REFUSED_ORIGINS_MAX];
+} tarn_refused_origins;
+
+/// Whether the refusal of an origin's page is to be told now; it counts as told then. Zeroed origins are none.
+int tarn_refused_origins_tell(tarn_refused_origins *origins, const char *origin, uint64_t now_ns);
 
 #endif

@@ -1,14 +1,14 @@
 // Why it is set up so: HTTP/1.1 only (over HTTP/2 large messages fail in libwebsockets 4.1); whole frames in one send;
 // a sign of life every few seconds instead of minutes; no extensions, since frames do not compress.
 #include "server/gateway/web.h"
-#include "server/common/clock.h"
-#include "server/common/log.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
 #include "server/gateway/gateway.h"
-#include "server/gateway/http.h"
-#include "server/gateway/redirect.h"
-#include "server/gateway/socket_reads.h"
-#include "server/gateway/viewer_receive.h"
-#include "server/gateway/viewer_send.h"
+#include "server/gateway/pages/http.h"
+#include "server/gateway/reach.h"
+#include "server/gateway/viewer/receive.h"
+#include "server/gateway/viewer/send.h"
+#include "server/net/socket_reads.h"
 
 #include <poll.h>
 #include <stdio.h>

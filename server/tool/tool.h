@@ -4,8 +4,8 @@
 
 #include "kernels/device/device.h"
 #include "kernels/tank.h"
-#include "server/common/device_list.h"
-#include "server/common/scene.h"
+#include "server/base/devices.h"
+#include "server/scene/scene.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -74,8 +74,8 @@ void tool_remarks_print(const tool_remarks *remarks, FILE *file, const char *bef
 /// Monotonic seconds.
 double tool_now_s(void);
 
-/// Whether standard output takes anything: to be asked before long work of which only its end is printed. @return false:
-/// a sentence went to stderr
+/// Whether standard output takes anything: to be asked before long work of which only its end is printed. @return
+/// false: a sentence went to stderr
 bool tool_output_is_open(const char *command);
 
 /// SIGINT and SIGTERM set a flag once; a second signal ends the process as usual.

@@ -19,7 +19,7 @@
 typedef enum tarn_confined {
     TARN_CONFINED_CPU = 0,
     TARN_CONFINED_CUDA,
-    TARN_CONFINED_INTAKE, ///< scene_intake.h
+    TARN_CONFINED_INTAKE, ///< scenes.h
 } tarn_confined;
 
 /// Whether this build looks for faults of memory, which takes terabytes of addresses and calls of its own.

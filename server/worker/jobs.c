@@ -2,8 +2,8 @@
 // away the next one sees.
 #include "server/worker/jobs.h"
 #include "protocol/assert.h"
-#include "server/common/clock.h"
-#include "server/worker/worker_limits.h"
+#include "server/base/clock.h"
+#include "server/worker/limits.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -4,14 +4,14 @@
 ///     time ─────▶ steps that are due ────────┴▶ one job per tank ─▶ turns ─▶ a slice of the device
 ///
 /// For who has the baton (jobs.h): the scheduler, and a lane whose job has ended. While a tank's job is in progress
-/// messages change nothing that the job works on (worker_tank.h): making it anew, resetting and ending it wait for the
+/// messages change nothing that the job works on (tank.h): making it anew, resetting and ending it wait for the
 /// job's end, the newest of each kind.
 #ifndef TARN_SERVER_WORKER_PLACES_H
 #define TARN_SERVER_WORKER_PLACES_H
 
 #include "server/worker/jobs.h"
+#include "server/worker/resume.h"
 #include "server/worker/turns.h"
-#include "server/worker/worker_move.h"
 
 /// What a place's job does.
 typedef enum tarn_place_task {

@@ -1,3 +1,5 @@
+/// When a step is due, whose turn it is, and which kind of frame comes with it.
+///
 /// Whose turn it is among the tanks of a worker: deadlines first, then shares. Pure; the caller brings the time.
 ///
 /// A tank's job (a step and its frame, or making, resetting the tank) is due at some time and takes the device for some
@@ -13,7 +15,8 @@
 #ifndef TARN_SERVER_WORKER_TURNS_H
 #define TARN_SERVER_WORKER_TURNS_H
 
-#include "server/worker/worker_limits.h"
+#include "protocol/stream.h"
+#include "server/worker/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,5 +77,116 @@ void tarn_turns_expect(tarn_turns *turns, int place, uint64_t expected_ns);
 
 /// The tank is gone.
 void tarn_turns_forget(tarn_turns *turns, int place);
+
+// ---- pace ----
+// The clock of one tank: when its next step is due, and how much slower than real time it runs. Pure; the caller
+// brings the monotonic time.
+//
+// Steps are due every dt, or at another speed every dt through it. A tank that is late by no more than
+// TARN_WORKER_LAG_MS_MAX catches up; one that is later lets go of the difference, which slows its clock. It never
+// takes a larger step.
+
+typedef struct tarn_pace {
+    uint64_t dt_ns, due_ns;
+    uint64_t period_ns;    ///< between steps: dt, through the speed
+    uint64_t stepped_ns;   ///< when the newest step was finished, or the clock began to go as it does
+    uint64_t window_ns[2]; ///< when the previous and the present window of the measurement began
+    uint32_t window_steps[2];
+} tarn_pace;
+
+/// Begins, or goes on after a pause: the first step is due now, nothing is owed.
+/// @param speed  seconds of the tank's time in one, 0.01..100
+void tarn_pace_start(tarn_pace *pace, float dt_s, float speed, uint64_t now_ns);
+
+/// Goes on at another speed: what is left until the next step becomes as much longer or shorter as steps do.
+void tarn_pace_set_speed(tarn_pace *pace, float speed, uint64_t now_ns);
+
+/// Notes that a step was finished.
+void tarn_pace_stepped(tarn_pace *pace, uint64_t now_ns);
+
+/// Simulated seconds per second, over the last half to one second since the start or the last change of the speed, or,
+/// where steps are farther apart, over the last step or two; what it is to be before the first step.
+float tarn_pace_factor(const tarn_pace *pace, uint64_t now_ns);
+
+// ---- frame plan ----
+// Which frame of a tank's stream comes when. Pure; the caller brings the monotonic time.
+//
+//     a tank that runs    key .. extra base extra base ...           at the frames' rate
+//     somebody acts       key .. base extra extra extra base ...     with every step
+//     a paused tank       key                                        then nothing; single steps as key or base frames
+//
+// The rate is TARN_WORKER_FPS. While somebody acts, and for TARN_WORKER_ACTS_MS after, every step has a frame, up to
+// TARN_WORKER_ACTS_FPS: who acts sees it a step earlier. Frames in between cost nobody a step: one is only made where
+// it will be done, by the time that the last ones took, before the next step is due, and no other tank of the worker
+// is late. Where the operator has set a rate, that is the rate at all times.
+//
+// Whoever needs a key frame asks for it; without that they are rare, at least TARN_WORKER_KEY_MS and
+// TARN_WORKER_KEY_FRAMES base frames apart. One that was asked for comes with the next step, or at once where none is
+// coming; but no two within TARN_WORKER_KEY_SPACING_MS, and after TARN_WORKER_KEY_ASKED_BURST in a row one every
+// TARN_WORKER_KEY_ASKED_MS: whoever asks, everybody gets them.
+
+typedef struct tarn_frame_plan {
+    uint64_t period_ns; ///< between frames, by the rate
+    uint64_t step_ns;   ///< between steps
+    bool keeps_rate;    ///< also while somebody acts
+    uint64_t due_ns;    ///< when the rate asks for a frame
+    uint64_t acts_ns;   ///< until when somebody counts as acting
+    uint64_t made_ns;   ///< when the last frame was made
+    uint64_t takes_ns;  ///< that a frame takes, on average of late
+    uint64_t key_ns;    ///< when the last key frame was made
+    uint64_t base_ns;   ///< the same of key and base frames
+    uint64_t base_step; ///< of that one
+    uint32_t bases;     ///< base frames since the last key frame
+    uint64_t hold_ns;   ///< nothing is made before
+    uint64_t asked_ns;  ///< when the ones that were asked for are worked off (the generic cell rate algorithm)
+    bool has_key;       ///< since the tank started afresh
+    bool is_key_asked;  ///< and none was made since
+} tarn_frame_plan;
+
+/// What a plan goes by.
+typedef struct tarn_frame_rates {
+    uint64_t period_ns, step_ns;
+    bool keeps_rate;
+} tarn_frame_rates;
+
+/// What the tank is at.
+typedef struct tarn_frame_moment {
+    uint64_t now_ns;
+    uint64_t step;
+    bool has_stepped; ///< just now
+    bool is_wanted;   ///< a frame, although no step is made
+    uint64_t room_ns; ///< until the next step is due; 0: that, or another tank's, is late
+    bool is_paused;   ///< no steps but single ones
+    bool awaits;      ///< a step is about to be made: what is asked for is to contain it
+} tarn_frame_moment;
+
+/// Begins, or goes on after the tank started afresh: the first frame is a key frame, and due.
+void tarn_frame_plan_start(tarn_frame_plan *plan, const tarn_frame_rates *rates, uint64_t now_ns);
+
+/// The rate asks for a frame now: somebody has just begun to look.
+void tarn_frame_plan_hurry(tarn_frame_plan *plan, uint64_t now_ns);
+
+/// Somebody acts on the tank.
+void tarn_frame_plan_acted(tarn_frame_plan *plan, uint64_t now_ns);
+
+/// Somebody needs a key frame.
+void tarn_frame_plan_ask(tarn_frame_plan *plan);
+
+/// @return whether a frame is to be made now; then *kind is which
+bool tarn_frame_plan_next(const tarn_frame_plan *plan, const tarn_frame_moment *moment, tarn_stream_kind *kind);
+
+/// Notes what was made: not always what was planned.
+/// @param now_ns    when it was planned
+/// @param takes_ns  that making it took
+void tarn_frame_plan_made(tarn_frame_plan *plan, tarn_stream_kind kind, uint64_t step, uint64_t now_ns,
+                          uint64_t takes_ns);
+
+/// Nothing is made for a while: there is no room for it.
+void tarn_frame_plan_hold(tarn_frame_plan *plan, uint64_t until_ns);
+
+/// When a tank that makes no steps has a frame to make.
+/// @param is_wanted  as there
+/// @return UINT64_MAX: not before a step or somebody asks
+uint64_t tarn_frame_plan_due_ns(const tarn_frame_plan *plan, uint64_t step, bool is_wanted);
 
 #endif

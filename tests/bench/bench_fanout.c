@@ -4,8 +4,8 @@
 #include "kernels/encoder.h"
 #include "kernels/step_input.h"
 #include "protocol/bytes.h"
-#include "server/common/option_number.h"
-#include "server/common/scene.h"
+#include "server/base/options.h"
+#include "server/scene/scene.h"
 #include "tests/bench/fanout_pair.h"
 
 #include <arpa/inet.h>

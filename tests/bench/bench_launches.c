@@ -6,7 +6,7 @@
 #include "kernels/encoder.h"
 #include "kernels/step_input.h"
 #include "kernels/tank/tank_internal.h"
-#include "server/common/option_number.h"
+#include "server/base/options.h"
 #ifndef TARN_WATCHED
 #define TARN_WATCHED 0
 #endif

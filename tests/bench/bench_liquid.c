@@ -2,7 +2,7 @@
 //
 // Both solvers run the same dam break from the same particles, in turns within one run: a few steps of one, then of the
 // other, for several rounds from the start. What is printed is the sum of each step's least time.
-#include "server/common/option_number.h"
+#include "server/base/options.h"
 #include "tests/bench/contestant.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 // nothing.
 #include "kernels/probe.h"
 #include "kernels/step_input.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 // smoke on its grid.
 #include "kernels/smoke_parameters.h"
 #include "kernels/tank/tank_internal.h"
-#include "server/common/option_number.h"
+#include "server/base/options.h"
 #include "tests/bench/textbook_smoke.h"
 
 #include <math.h>

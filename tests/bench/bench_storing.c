@@ -1,7 +1,7 @@
 // What keeping a tank costs while people play with it, and how long going back takes: tarnd with a store and without
 // one, by turns, viewers by `tarn load`. Prints two tables; asserts nothing of times.
-#include "server/common/clock.h"
-#include "server/common/option_number.h"
+#include "server/base/clock.h"
+#include "server/base/options.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"

@@ -3,8 +3,8 @@
 //
 //     tarnd with N tanks ── a viewer in each but a few, all in this thread ── frames' intervals
 //                        └─ a second thread watches those few, and by turns ends and makes them
-#include "server/common/clock.h"
-#include "server/common/option_number.h"
+#include "server/base/clock.h"
+#include "server/base/options.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"

@@ -1,7 +1,7 @@
 // As little as a server can do that pushes frames to viewers: one thread, one epoll, one send() for each viewer and
 // frame, no limits, no checks, no acknowledgements. It answers a viewer by counting: the upgrade, hello, join.
 #include "protocol/message.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/bench/fanout_pair.h"
 
 #include <errno.h>

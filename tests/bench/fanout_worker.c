@@ -1,7 +1,7 @@
 // A worker for `tarnd --worker` that simulates nothing: it hands over recorded frames, --fps times a second, under ever
 // new steps.
-#include "server/common/clock.h"
-#include "server/common/ipc.h"
+#include "server/base/clock.h"
+#include "server/base/ipc.h"
 #include "tests/bench/fanout_pair.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #define TARN_TESTS_BENCH_STREAM_BENCH_H
 
 #include "kernels/encoder.h"
-#include "server/common/scene.h"
+#include "server/scene/scene.h"
 
 #include <stdbool.h>
 

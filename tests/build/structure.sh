@@ -54,7 +54,10 @@ directions() {
             if (to == "tests" && from != "tests") why = "nothing depends on tests"
             if (from == "server" && to == "server") {
                 a = part($1); b = part($2)
-                if (a != b && b != "server/common") why = a " may include server/common only"
+                allowed = a ~ /base$/ ? "" : a ~ /(net|scene)$/ ? " server/base " : a ~ /log$/ ? " server/base server/scene " : \
+                    a ~ /worker$/ ? " server/base server/scene server/log " : " server/base server/scene server/log server/net "
+                if (a != b && !index(allowed, " " b " "))
+                    why = a " may include" (allowed == "" ? " its own folder" : allowed) "only"
             }
             if (from == "kernels" && to == "kernels" && split($1, who, "/") > 2 && split($2, what, "/") > 2 && who[2] != what[2]) {
                 # A model knows the tank and what that stands on; the encoder knows views.
@@ -137,8 +140,9 @@ hardened() {
 
 # Files that call each other, however indirectly, by their objects' symbols: whoever uses nothing that is left goes.
 gateway_circles() {
-    for object in build/release/server/gateway/CMakeFiles/*/*.c.o; do
-        file=server/gateway/$(basename "$object" .o)
+    find build/release/server/gateway/CMakeFiles -name '*.c.o' | while read -r object; do
+        file=server/gateway/${object#*.dir/}
+        file=${file%.o}
         [ ! -f "$file" ] || nm "$object" | awk -v file="$file" 'NF > 1 { print file, $(NF - 1), $NF }'
     done | awk '
         $2 ~ /^[TDBR]$/ { home[$3] = $1; left[$1] = 1 }
@@ -155,6 +159,37 @@ gateway_circles() {
             } while (gone)
             for (file in left) print file " is in a circle of calls, or calls into one"
         }' | sort
+}
+
+# Of what a folder's files export, how much one other file calls: a static that lost its home, or a door of a room to the
+# one above it. The shares are bounds that fall, never rise.
+exports() {
+    find build/release/server build/release/kernels -name '*.c.o' -o -name '*.cu.o' | while read -r object; do
+        nm "$object" 2>/dev/null | awk -v file="${object#build/release/}" 'NF > 1 { print file, $(NF - 1), $NF }'
+    done | awk '
+        { split($1, path, "/"); folder = path[1] == "kernels" ? "kernels" : path[2] }
+        $2 == "T" && $3 ~ /^[a-z_]+$/ { home[$3] = folder }
+        $2 == "U" && !seen[$1, $3]++ { callers[$3]++ }
+        END {
+            for (name in home) { all[home[name]]++; if (callers[name] == 1) one[home[name]]++ }
+            for (folder in all) print folder, all[folder], int(100 * one[folder] / all[folder] + 0.5)
+        }' | sort
+}
+
+few_doors() {
+    printf '%s\n' "$exported" | while read -r folder count share; do
+        case $folder in
+            gateway) most=81 ;;
+            kernels) most=88 ;;
+            log) most=73 ;;
+            net) most=81 ;;
+            tool) most=67 ;;
+            worker) most=90 ;;
+            *) most=40 ;;
+        esac
+        [ "$share" -le "$most" ] ||
+            echo "$folder exports $count functions, of which one file calls $share %, allowed are $most %"
+    done
 }
 
 # A reader who opens a file is told what it is and where to start.
@@ -183,6 +218,9 @@ if [ -x build/release/bin/tarnd ]; then
     hardened | verdict "programs are hardened by each flag that cmake/options.cmake names"
     gateway_without_cuda | verdict "the gateway links no CUDA"
     gateway_circles | verdict "the gateway's files call each other in no circle"
+    exported=$(exports)
+    few_doors | verdict "exported functions that one file calls, in percent:$(printf '%s\n' "$exported" |
+        awk '{ printf " %s %d of %d;", $1, $3, $2 }')"
 else
     echo "skipped the gateway links no CUDA: build/release/bin/tarnd isn't built"
 fi

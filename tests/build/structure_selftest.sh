@@ -7,15 +7,15 @@ trap 'rm -rf "$tree"' EXIT
 
 right_tree() {
     rm -rf "${tree:?}"/*
-    for folder in protocol kernels server server/common server/gateway server/worker; do
+    for folder in protocol kernels server server/base server/gateway server/worker; do
         mkdir -p "$tree/$folder"
         echo "What lives here." >"$tree/$folder/README.md"
     done
     echo >"$tree/protocol/frame.h"
     echo '#include "protocol/frame.h"' >"$tree/kernels/tank.h"
-    echo '#include "kernels/tank.h"' >"$tree/server/common/scene.h"
-    echo '#include "server/common/scene.h"' >"$tree/server/gateway/session.h"
-    echo '#include "server/common/scene.h"' >"$tree/server/worker/loop.h"
+    echo '#include "kernels/tank.h"' >"$tree/server/base/scene.h"
+    echo '#include "server/base/scene.h"' >"$tree/server/gateway/session.h"
+    echo '#include "server/base/scene.h"' >"$tree/server/worker/loop.h"
 }
 
 # expect NAME PATTERN: structure.sh must report it as wrong.
@@ -36,7 +36,7 @@ else
 fi
 echo '#include "kernels/tank.h"' >"$tree/protocol/frame.h"
 expect "an include from protocol to kernels" "protocol depends on nothing"
-echo '#include "server/common/scene.h"' >>"$tree/kernels/tank.h"
+echo '#include "server/base/scene.h"' >>"$tree/kernels/tank.h"
 expect "an include from kernels to server" "nothing depends on server"
 mkdir -p "$tree/kernels/grid" "$tree/kernels/liquid"
 echo '#include "kernels/liquid/liquid.h"' >"$tree/kernels/grid/grid.c"
@@ -52,7 +52,10 @@ echo >"$tree/kernels/tank/tank_internal.h"
 expect "an include from the encoder to a tank's memory" "kernels/stream reads"
 echo '  #  include "server/worker/loop.h"' >>"$tree/server/gateway/session.h"
 expect "an include from gateway to worker" "server/gateway may include"
-echo '#include "scene.h"' >>"$tree/server/common/scene.h"
+echo '#include "server/scene/scene.h"' >>"$tree/server/base/scene.h"
+mkdir -p "$tree/server/scene" && echo "What lives here." >"$tree/server/scene/README.md" && echo >"$tree/server/scene/scene.h"
+expect "an include from base to scenes" "server/base may include"
+echo '#include "scene.h"' >>"$tree/server/base/scene.h"
 expect "an include that isn't a path from the top" "paths from the top"
 echo 'int number;' >"$tree/kernels/silent.c"
 expect "a file that doesn't say what it is" "silent.c opens without"

@@ -1,7 +1,7 @@
 // Paused tanks are stepped one by one, so that each input belongs to the same step on both servers, whatever happens
 // in between. Begin at lockstep_run.
 #include "tests/faults/lockstep.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/server_process.h"
 #include "tests/server/stream_client.h"
 #include "tests/server/test_cmocka.h"

@@ -1,7 +1,7 @@
 // Fifteen viewers (tarn load: one of them acts) are measured beside a sixteenth, which is well and badly off by turns:
 // what differs between two turns in a row is its doing, whatever else the machine does. Begin at run_row.
 #include "tests/faults/networks.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/faults/wire.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"

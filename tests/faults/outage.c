@@ -1,7 +1,7 @@
 // Begin at outage_run.
 #include "tests/faults/outage.h"
-#include "server/common/clock.h"
-#include "server/common/session_file.h"
+#include "server/base/clock.h"
+#include "server/log/session_file.h"
 #include "tests/server/server_process.h"
 #include "tests/server/stream_client.h"
 #include "tests/server/test_cmocka.h"

@@ -1,6 +1,6 @@
 // Begin at run_row.
 #include "tests/faults/reconnects.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/faults/process_watch.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"

@@ -1,7 +1,7 @@
 // An hour of play, or as long as one likes: eight tanks with eight viewers each on two workers, with a store. Somebody
 // acts in each tank; viewers leave, politely or not, and come back; tanks are reset; the first worker is killed now and
 // then, the second one never. Each minute a line of what the processes hold, in the end whether it grew. Begin at main.
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/faults/process_watch.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"

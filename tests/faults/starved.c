@@ -1,6 +1,6 @@
 // Begin at try_all. What is done, and undone, is a pair of functions; everything else is the same for all.
 #include "tests/faults/starved.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/faults/failing_memory.h"
 #include "tests/server/server_process.h"
 #include "tests/server/stream_client.h"

@@ -1,5 +1,5 @@
 #include "tests/faults/strikes.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/faults/moved_clock.h"
 #include "tests/server/test_cmocka.h"
 

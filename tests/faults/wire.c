@@ -1,6 +1,6 @@
 // Begin at wire_open; what happens to packets is in carry.
 #include "tests/faults/wire.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 // Any bytes as the archive of a scene; the first says in what pieces they come. What is taken is a sound pack, and
 // written as an archive it is read again.
-#include "server/common/scene_archive.h"
+#include "server/scene/archive.h"
 #include "tests/fuzz/fuzz_parts.h"
 
 #include <stdlib.h>

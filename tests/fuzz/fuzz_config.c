@@ -1,6 +1,5 @@
 // Any bytes as the file of --config: a refusal says why, and what is taken is taken again, the same, when it is written
 // as such a file.
-#include "server/gateway/config_file.h"
 #include "server/gateway/option_table.h"
 #include "tests/fuzz/fuzz_parts.h"
 

@@ -1,6 +1,6 @@
 // Any bytes from a socket through the gate to libwebsockets: the first byte says in what pieces. Of what is passed on,
 // a request reads the same again, and frames are those that came.
-#include "server/gateway/gate.h"
+#include "server/net/gate.h"
 #include "tests/fuzz/fuzz_parts.h"
 
 #include <errno.h>

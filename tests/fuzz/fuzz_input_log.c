@@ -5,7 +5,7 @@
 // is read and admitted. What steps make of an input is fuzz_input's.
 //
 // With TARN_FUZZ_SEEDS=FOLDER a log to begin with is written there.
-#include "server/common/input_log.h"
+#include "server/log/inputs.h"
 #include "tests/fuzz/tiny_tank.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // The socketpair's reader on any bytes, in pieces of any size: the first byte says how large. What it accepts must be
 // writable again.
-#include "server/common/ipc.h"
+#include "server/base/ipc.h"
 
 #include <stdlib.h>
 #include <string.h>

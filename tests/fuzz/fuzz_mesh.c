@@ -1,8 +1,7 @@
 // The readers of meshes and heights on any bytes; the first one says which. What they take must be sound, its triangles
 // are made to face one way, and a small mesh of it is sampled: its field must be sound too.
-#include "server/common/mesh_file.h"
-#include "server/common/mesh_surface.h"
-#include "server/common/particles_file.h"
+#include "server/scene/mesh.h"
+#include "server/scene/ply.h"
 #include "tests/fuzz/fuzz_parts.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // Any bytes as the body of a POST, as it comes: the first byte says of which. What is taken is within its limits, what
 // is refused is refused with a sentence, and either can be written as JSON that reads the same again.
-#include "server/gateway/session_json.h"
+#include "server/gateway/pages/session_json.h"
 #include "tests/fuzz/fuzz_parts.h"
 
 #include <jansson.h>

@@ -3,7 +3,7 @@
 #include "kernels/liquid_parameters.h"
 #include "kernels/probe.h"
 #include "kernels/shapes/voxelize.h"
-#include "server/common/scene.h"
+#include "server/scene/scene.h"
 #include "tests/fuzz/fuzz_parts.h"
 
 #include <jansson.h>

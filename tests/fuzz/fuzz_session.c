@@ -3,12 +3,11 @@
 // read by the worker's reader to the end of its log. Begin at LLVMFuzzerTestOneInput.
 //
 // With TARN_FUZZ_SEEDS=FOLDER frames to begin with are written there.
-#include "server/common/scene_pack.h"
-#include "server/common/session_aside.h"
-#include "server/common/session_file.h"
-#include "server/common/session_frame.h"
-#include "server/common/session_scene.h"
-#include "server/worker/black_box.h"
+#include "server/log/black_box.h"
+#include "server/log/session_file.h"
+#include "server/log/session_frame.h"
+#include "server/log/session_scene.h"
+#include "server/scene/archive.h"
 #include "tests/fuzz/tiny_tank.h"
 
 #include <fcntl.h>

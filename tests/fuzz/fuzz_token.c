@@ -1,7 +1,7 @@
 // Any bytes as a token, and any bytes as the header and the claims of a token that is signed right: reading stays
 // inside the buffer, a refusal says why, what is taken holds what its reader promises, and is taken again when it is
 // written anew.
-#include "server/common/token.h"
+#include "server/base/token.h"
 #include "tests/fuzz/fuzz_parts.h"
 
 #include <openssl/evp.h>

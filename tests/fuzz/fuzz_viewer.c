@@ -2,14 +2,13 @@
 // doubles for the session, the socket and the clock. Each byte of the input is one act: a message of some kind, any
 // bytes, a writable socket, a frame, time that passes, a connection that ends. After each the viewers are whole, and
 // what reached the session was theirs to say. Begin at LLVMFuzzerTestOneInput.
-#include "server/common/log.h"
-#include "server/gateway/gateway_options.h"
+#include "server/base/log.h"
 #include "server/gateway/listener.h"
-#include "server/gateway/session.h"
-#include "server/gateway/session_keep.h"
-#include "server/gateway/session_latency.h"
-#include "server/gateway/viewer_receive.h"
-#include "server/gateway/viewer_send.h"
+#include "server/gateway/options.h"
+#include "server/gateway/session/post.h"
+#include "server/gateway/session/session.h"
+#include "server/gateway/viewer/receive.h"
+#include "server/gateway/viewer/send.h"
 
 #include <libwebsockets.h>
 #include <stdlib.h>

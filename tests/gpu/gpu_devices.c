@@ -1,6 +1,6 @@
 #include "tests/gpu/gpu_devices.h"
 
-#include "server/common/device_open.h"
+#include "server/base/device.h"
 #include "tests/gpu/gpu_watch.h"
 
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "kernels/encoder.h"
 #include "kernels/probe.h"
 #include "kernels/tank/tank_internal.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/gpu/gpu_watch.h"
 
 #include <stdio.h>

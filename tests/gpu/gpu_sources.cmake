@@ -13,5 +13,5 @@ set(TARN_GPU_SOURCES
     ${TARN_ROOT}/tests/stream/frames_beside.c
     ${TARN_ROOT}/tests/stream/late_queue.c
     ${TARN_ROOT}/server/worker/jobs.c
-    ${TARN_ROOT}/server/common/device_open.c
-    ${TARN_ROOT}/server/common/device_list.c)
+    ${TARN_ROOT}/server/base/device.c
+    ${TARN_ROOT}/server/base/devices.c)

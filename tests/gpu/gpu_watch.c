@@ -2,7 +2,7 @@
 // who hangs.
 #include "tests/gpu/gpu_watch.h"
 
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 
 #include <pthread.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // Runs the program as anyone would, so that what it says and how it ends are part of what is tested.
 #include "tests/kinect/bridge_process.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/pool_server.h"
 #include "tests/server/test_cmocka.h"
 

@@ -1,6 +1,5 @@
 // Recordings, whole and damaged: each frame that can't be used is named and costs itself alone.
-#include "server/tool/kinect/depth_raw.h"
-#include "server/tool/kinect/depth_source.h"
+#include "server/tool/kinect/depth.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 // `tarn kinect` as a process, with made recordings, against a real server: what moves before the camera moves in the
 // tank, also through the real libfreenect with fakenect in the camera's place; what goes away comes back; what is wrong
 // is said.
-#include "server/common/clock.h"
-#include "server/common/option_number.h"
+#include "server/base/clock.h"
+#include "server/base/options.h"
 #include "tests/kinect/bridge_process.h"
 #include "tests/server/pool_server.h"
 #include "tests/server/stream_client.h"

@@ -1,7 +1,7 @@
 // The page of `tarn kinect --show`, as a browser would ask for it: what it shows is what moves, what it changes takes
 // effect, and whoever has no business there gets a sentence.
-#include "server/common/clock.h"
-#include "server/common/option_number.h"
+#include "server/base/clock.h"
+#include "server/base/options.h"
 #include "tests/kinect/bridge_process.h"
 #include "tests/server/pool_server.h"
 #include "tests/server/test_cmocka.h"
@@ -31,7 +31,7 @@ static char *const folder = bridge_folder, *const recording = bridge_recording;
 static char answer[ANSWER_BYTES];
 static ws_client viewers[5];
 
-/// A picture as the page gets it; see show_message.h.
+/// A picture as the page gets it; see tool/kinect/show.h.
 typedef struct picture {
     uint8_t flags, people;
     uint32_t columns, rows, motion_columns, motion_rows, grid_columns, grid_rows;

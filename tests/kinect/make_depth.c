@@ -1,6 +1,6 @@
 // Writes made depth as fakenect-record writes a camera's: make_depth FOLDER ACT FRAMES SEED [DEPTH_M [NOISE]]. The
 // folder is made; beside the frames lies made.txt, which says what they were made of.
-#include "server/tool/kinect/depth_actor.h"
+#include "server/tool/kinect/actor.h"
 
 #include <errno.h>
 #include <stdio.h>

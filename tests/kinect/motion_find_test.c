@@ -5,9 +5,9 @@
 //     still   it doesn't move, and neither does anything within a cell's width: nothing is found, or false motion
 //
 // In between a cell holds both, and either answer is right.
-#include "server/tool/kinect/depth_actor.h"
-#include "server/tool/kinect/depth_raw.h"
-#include "server/tool/kinect/motion_find.h"
+#include "server/tool/kinect/actor.h"
+#include "server/tool/kinect/depth.h"
+#include "server/tool/kinect/motion.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,5 @@
 // Where the camera's picture lands on the wall, and which way motion goes there.
-#include "server/tool/kinect/kinect_calibration.h"
-#include "server/tool/kinect/motion_wall.h"
+#include "server/tool/kinect/camera.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,6 @@
 // The parts of the page of --show that need no process: calibrations as text and file, commands, small planes.
-#include "server/tool/kinect/kinect_calibration.h"
-#include "server/tool/kinect/show_message.h"
-#include "server/tool/kinect/show_planes.h"
+#include "server/tool/kinect/camera.h"
+#include "server/tool/kinect/show.h"
 #include "tests/server/test_cmocka.h"
 
 #include <jansson.h>

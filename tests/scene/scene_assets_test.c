@@ -1,5 +1,5 @@
 // Files that a scene names: found in its folder and nowhere else, and what they hold becomes a distance field.
-#include "server/common/particles_file.h"
+#include "server/scene/ply.h"
 #include "tests/scene/scene_expect.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef TARN_TESTS_SCENE_EXPECT_H
 #define TARN_TESTS_SCENE_EXPECT_H
 
-#include "server/common/scene.h"
+#include "server/scene/scene.h"
 
 #define GOOD_SIZE "\"size_m\":[1,1,1],\"cell_m\":0.125"
 #define GOOD_BLOCKS "\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[0.5,0.5,1]}]"

@@ -1,5 +1,5 @@
 // Turns in degrees have the bits that they have everywhere, and the tank goes where its key frames say.
-#include "server/common/turn.h"
+#include "server/scene/turn.h"
 #include "tests/scene/scene_expect.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 //     the schema refuses  <=>  TARN_E_MALFORMED
 //     the schema accepts  <=>  TARN_OK, or TARN_E_LIMIT: right one by one, but they don't fit together
 #include "kernels/liquid_parameters.h"
-#include "server/common/scene.h"
+#include "server/scene/scene.h"
 
 #include <jansson.h>
 #include <locale.h>

@@ -1,6 +1,6 @@
 // A tank as it stands, told as a scene: what is made from that is what was there, and goes on as it did.
 #include "kernels/step_input.h"
-#include "server/common/tank_scene.h"
+#include "server/scene/tell.h"
 
 #include <math.h>
 #include <setjmp.h>

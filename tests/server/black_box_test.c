@@ -1,7 +1,6 @@
 // What a dead worker leaves: a box is written, let go of without a word, and opened by the next one.
-#include "server/common/black_box_layout.h"
-#include "server/common/box_follow.h"
-#include "server/worker/black_box.h"
+#include "server/log/black_box.h"
+#include "server/log/follow.h"
 #include "tests/server/test_cmocka.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Which device a word opens, and what is said of GPUs that aren't used: on machines that are made up.
-#include "server/common/device_open.h"
+#include "server/base/device.h"
 #include "tests/server/test_cmocka.h"
 
 #include <stdio.h>

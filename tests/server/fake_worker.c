@@ -7,8 +7,8 @@
 //     ahead   a large frame of the tank that will be made next, which goes on when it is
 //     busy    nothing is wrong: it makes a tank for BUSY_S without a word, but for some of what was before
 #include "protocol/stream.h"
-#include "server/common/ipc.h"
-#include "server/gateway/session_place.h"
+#include "server/base/ipc.h"
+#include "server/gateway/session/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // The plan of a tank's frames, by itself: a tank's steps in virtual time, and which frames it makes of them.
-#include "server/worker/frame_plan.h"
-#include "server/worker/worker_limits.h"
+#include "server/worker/limits.h"
+#include "server/worker/turns.h"
 #include "tests/server/test_cmocka.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 // The gate between sockets and libwebsockets, on bytes from memory and with clocks made up: what is passed on however
 // the bytes come, and when time is over; and whom a request comes from.
-#include "server/common/clock.h"
-#include "server/gateway/gate.h"
-#include "server/gateway/proxies.h"
+#include "server/base/clock.h"
+#include "server/net/gate.h"
+#include "server/net/proxies.h"
 #include "tests/server/test_cmocka.h"
 
 #include <arpa/inet.h>

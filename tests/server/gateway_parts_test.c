@@ -1,10 +1,9 @@
 // The gateway's parts that need no loop: the queue to the worker, the metrics.
-#include "server/gateway/gateway_limits.h"
+#include "server/base/limits.h"
 #include "server/gateway/metrics.h"
-#include "server/gateway/own_scene.h"
-#include "server/gateway/refused_origins.h"
-#include "server/gateway/worker_queue.h"
-#include "server/gateway/worker_sent.h"
+#include "server/gateway/pages/scenes.h"
+#include "server/gateway/reach.h"
+#include "server/gateway/worker/queue.h"
 #include "tests/server/test_cmocka.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef TARN_TESTS_SERVER_INPUT_FIXTURE_H
 #define TARN_TESTS_SERVER_INPUT_FIXTURE_H
 
-#include "server/worker/input_state.h"
+#include "server/worker/input/state.h"
 #include "tests/server/test_cmocka.h"
 
 #include <string.h>

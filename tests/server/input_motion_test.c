@@ -1,5 +1,5 @@
 // Motion that cameras see, as the worker holds it: the newest of each source, until it falls silent.
-#include "server/worker/input_motion.h"
+#include "server/worker/input/motion.h"
 #include "tests/server/test_cmocka.h"
 
 #include <string.h>

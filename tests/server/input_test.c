@@ -1,5 +1,5 @@
 // Rays, presses and pushes of the worker, and its clock: pure code against small cases worked out by hand.
-#include "server/worker/pace.h"
+#include "server/worker/turns.h"
 #include "tests/server/input_fixture.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // The socketpair's messages: what is written is read back; nothing that is cut off, too long or not finite is believed.
 #include "protocol/frame.h"
-#include "server/common/ipc.h"
+#include "server/base/ipc.h"
 #include "tests/server/test_cmocka.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "tests/server/kept_tank.h"
-#include "server/common/clock.h"
-#include "server/common/session_history.h"
+#include "server/base/clock.h"
+#include "server/log/session_history.h"
 #include "tests/server/test_cmocka.h"
 
 #include <math.h>

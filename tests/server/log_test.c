@@ -1,5 +1,5 @@
 // Log lines as text and as JSON: what they hold, and that nothing that they quote breaks them.
-#include "server/common/log.h"
+#include "server/base/log.h"
 #include "tests/server/test_cmocka.h"
 
 #include <jansson.h>

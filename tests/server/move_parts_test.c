@@ -1,8 +1,8 @@
 // A tank's way to another worker, by itself: with doubles for the workers and the session. Messages come late, and
 // moves are asked for that can't be.
-#include "server/gateway/move.h"
-#include "server/gateway/session_box.h"
-#include "server/gateway/session_return.h"
+#include "server/gateway/session/box.h"
+#include "server/gateway/session/post.h"
+#include "server/gateway/worker/move.h"
 #include "tests/server/test_cmocka.h"
 
 #include <string.h>

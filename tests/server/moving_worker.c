@@ -8,7 +8,7 @@
 //     /PATH    no tank can be made while there is such a file
 //     deaf     nothing more is read for a moment when the state begins to come
 #include "kernels/tank.h"
-#include "server/worker/worker_move.h"
+#include "server/worker/resume.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 // Who counts as somebody that owners removed or muted, when it comes again; how often one address joins; what a
 // connection's key is worth; locks as they are kept.
-#include "server/common/session_frame.h"
-#include "server/gateway/barred.h"
-#include "server/gateway/client_address.h"
 #include "server/gateway/listener.h"
-#include "server/gateway/visits.h"
+#include "server/gateway/rights/barred.h"
+#include "server/gateway/rights/visits.h"
+#include "server/log/session_frame.h"
+#include "server/net/addresses.h"
 #include "tests/server/test_cmocka.h"
 
 #include <arpa/inet.h>

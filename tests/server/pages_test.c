@@ -1,6 +1,6 @@
 // Files that are sent: the page's, from memory; scenes and what they name, from their folder; tanks as they stand.
-#include "server/gateway/pages.h"
-#include "server/gateway/scene_pages.h"
+#include "server/gateway/pages/files.h"
+#include "server/gateway/pages/scenes.h"
 #include "tests/server/test_cmocka.h"
 
 #include <fcntl.h>

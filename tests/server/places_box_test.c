@@ -1,7 +1,7 @@
 // A worker ends, or a server with its workers: the next goes on with its tanks at the very step.
-#include "server/common/black_box_layout.h"
-#include "server/common/box_follow.h"
-#include "server/worker/tank_presses.h"
+#include "server/log/black_box.h"
+#include "server/log/follow.h"
+#include "server/worker/presses.h"
 #include "tests/server/places_kit.h"
 #include "tests/server/test_cmocka.h"
 

@@ -1,6 +1,6 @@
 // A worker's loop, a round at a time.
 #include "tests/server/places_kit.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/test_cmocka.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // What viewers are doing to a tank, as bytes: what is read back acts in the next step as what was written would have,
 // and nothing that is read can do harm.
-#include "server/worker/press_bytes.h"
+#include "server/worker/presses.h"
 #include "tests/server/input_fixture.h"
 
 #include <math.h>

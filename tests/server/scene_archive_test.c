@@ -1,6 +1,6 @@
 // Scenes as archives, on bytes from memory: what is read of one however it comes, what is refused and why, and that
 // what is written is read again.
-#include "server/common/scene_archive.h"
+#include "server/scene/archive.h"
 #include "tests/server/archive_maker.h"
 #include "tests/server/test_cmocka.h"
 

@@ -1,5 +1,5 @@
 // Files come, change and go in a folder of scenes; what is offered follows.
-#include "server/worker/scene_watch.h"
+#include "server/worker/scenes.h"
 #include "tests/server/test_cmocka.h"
 
 #include <fcntl.h>

@@ -1,8 +1,7 @@
 // What a start finds and makes of a store's secret, also where random numbers are lacking: getrandom() is this file's.
 // Keys made of it, and what they open. And what is left of a file that doesn't fit on the disk.
-#include "server/common/file_bytes.h"
-#include "server/gateway/role.h"
-#include "server/gateway/secret.h"
+#include "server/base/files.h"
+#include "server/gateway/rights/role.h"
 #include "tests/server/test_cmocka.h"
 
 #include <errno.h>

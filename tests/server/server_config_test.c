@@ -1,8 +1,7 @@
 // Options from a file: what comes before what, files that are wrong in every way, and a file that changes under
 // viewers.
-#include "server/common/environment.h"
-#include "server/common/token.h"
-#include "server/gateway/config_file.h"
+#include "server/base/options.h"
+#include "server/base/token.h"
 #include "server/gateway/option_table.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"

@@ -1,6 +1,6 @@
 // The edges of HTTP and of WebSockets, byte by byte on raw sockets: each case is what is sent, and what the server must
 // say to it. Cases name the paragraph that they are about: 9110 and 9112 are HTTP, 6455 is WebSocket.
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/pool_server.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"

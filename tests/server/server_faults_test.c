@@ -1,6 +1,6 @@
 // What goes wrong around the server: its worker dies or hangs, it is started wrongly, it is told to end.
-#include "server/common/black_box_layout.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
+#include "server/log/black_box.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"

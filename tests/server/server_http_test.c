@@ -1,5 +1,5 @@
 // The page over HTTP: types, caching, headers, and that nothing but the page can be had.
-#include "server/gateway/gateway_limits.h"
+#include "server/base/limits.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"

@@ -1,5 +1,5 @@
 // `tarn load` against a real server: its JSON report is read and compared with what the viewers were told to do.
-#include "server/common/option_number.h"
+#include "server/base/options.h"
 #include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"

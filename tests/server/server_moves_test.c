@@ -1,5 +1,5 @@
 // A tank goes from one worker to another while it is watched, and what goes wrong on the way is nobody's loss.
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/server_process.h"
 #include "tests/server/stream_client.h"
 #include "tests/server/test_cmocka.h"

@@ -1,9 +1,9 @@
 // Kept states that kill the workers which go on from them: they are set aside, older ones are taken, then the scene.
 // And those that can't be loaded.
-#include "server/common/box_follow.h"
-#include "server/common/session_aside.h"
-#include "server/common/session_file.h"
-#include "server/gateway/gateway_limits.h"
+#include "server/base/limits.h"
+#include "server/log/follow.h"
+#include "server/log/session_file.h"
+#include "server/log/session_scene.h"
 #include "tests/server/server_process.h"
 #include "tests/server/stream_client.h"
 #include "tests/server/test_cmocka.h"

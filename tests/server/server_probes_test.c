@@ -1,7 +1,7 @@
 // Probes in a live tank, as people place them: what they measure, who sees and may move them, where they may be, and
 // what stays of them when the worker, the tank or the server is another one.
-#include "server/common/clock.h"
-#include "server/worker/worker_limits.h"
+#include "server/base/clock.h"
+#include "server/worker/limits.h"
 #include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"

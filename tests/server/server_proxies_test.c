@@ -1,8 +1,8 @@
 // The proxies' configurations in deploy/, each with the proxy itself on this machine: server_proxies_test
 // haproxy|nginx. Names of files and ports are replaced, and the time that a silent WebSocket is given: with little more
 // than the time between two pings it must last, too.
-#include "server/common/clock.h"
-#include "server/gateway/gateway_limits.h"
+#include "server/base/clock.h"
+#include "server/base/limits.h"
 #include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"

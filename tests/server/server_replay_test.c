@@ -1,6 +1,6 @@
 // A tank that was gone back with is done again what was done to it then: to the same bits, until somebody acts, and
 // through the ends of workers and of the server.
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/kept_tank.h"
 #include "tests/server/test_cmocka.h"
 

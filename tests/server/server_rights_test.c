@@ -1,6 +1,6 @@
 // Who gets in: what a link gives away, and where the key in it may be found.
-#include "server/common/clock.h"
-#include "server/common/token_files.h"
+#include "server/base/clock.h"
+#include "server/base/token.h"
 #include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"

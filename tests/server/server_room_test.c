@@ -1,6 +1,6 @@
 // Who makes room for a viewer where there is no place left, and who doesn't.
-#include "server/common/clock.h"
-#include "server/gateway/gateway_limits.h"
+#include "server/base/clock.h"
+#include "server/base/limits.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"

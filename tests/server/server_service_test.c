@@ -1,5 +1,5 @@
 // A server that a service manager runs: what it is told by sd_notify's datagrams, and how SIGTERM drains.
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"

@@ -1,5 +1,5 @@
 // A tank as it stands, taken along as a scene over HTTP: what is in it, who gets it, and what a worker's end means.
-#include "server/gateway/gateway_limits.h"
+#include "server/base/limits.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/upload_kit.h"
 

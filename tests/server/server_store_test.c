@@ -1,5 +1,5 @@
 // Tanks that outlive the program: it is killed, ended and started again, on disks that work and on others.
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/server_process.h"
 #include "tests/server/stream_client.h"
 #include "tests/server/test_cmocka.h"

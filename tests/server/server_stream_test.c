@@ -1,6 +1,6 @@
 // The stream of frames, through gateway and worker: whoever joins or falls behind gets a key frame and can decode all
 // that follows; a slow viewer gets less.
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/pool_server.h"
 #include "tests/server/stream_client.h"
 #include "tests/server/test_cmocka.h"

@@ -4,7 +4,7 @@
 //
 //     server_stress [SECONDS [SEED [SERVER]]]
 #include "protocol/motion_code.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"

@@ -1,7 +1,7 @@
 // What viewers do to the tank, through gateway and worker: the same bytes for all, pushes, parameters, pause, step,
 // reset, load.
 #include "protocol/motion_code.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/sanitized.h"
 #include "tests/server/pool_server.h"
 #include "tests/server/test_cmocka.h"
@@ -586,7 +586,7 @@ static void test_single_steps_too_many_are_refused(void **state)
 }
 
 /// Whether a frame says that time goes slowly: what a busy machine is late by it makes up for in the next step, so that
-/// the figure is near a twentieth in the mean alone (pace.h, of which input_test.c knows the exact ones).
+/// the figure is near a twentieth in the mean alone (worker/turns.h, of which input_test.c knows the exact ones).
 static bool is_slow(const ws_frame *frame)
 {
     return frame->realtime_factor > 0 && frame->realtime_factor < 0.5f;

@@ -1,5 +1,5 @@
 // The time machine: a tank is gone back with, forked, marked and slowed down, and its bits are those that it had.
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/sanitized.h"
 #include "tests/server/kept_tank.h"
 #include "tests/server/test_cmocka.h"

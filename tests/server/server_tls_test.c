@@ -1,6 +1,6 @@
 // tarnd with TLS: handshakes, certificates that are changed while viewers watch, requests without TLS, wrong starts.
-#include "server/common/clock.h"
-#include "server/tool/load/load_server.h"
+#include "server/base/clock.h"
+#include "server/tool/load/run.h"
 #include "tests/sanitized.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"

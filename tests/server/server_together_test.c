@@ -1,5 +1,5 @@
 // Several people in a tank, and several tanks in a server: who sees whom, who may do what, how tanks come and go.
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"

@@ -1,6 +1,6 @@
 // Scenes that owners upload: what comes of them, who may, what is refused and why, and what is left of it.
-#include "server/common/clock.h"
-#include "server/gateway/gateway_limits.h"
+#include "server/base/clock.h"
+#include "server/base/limits.h"
 #include "tests/sanitized.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/tls_client.h"

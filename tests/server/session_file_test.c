@@ -1,9 +1,8 @@
 // What a store reads out of a box and puts into a file, and what is left of both when bits or writes are lost.
-#include "server/common/black_box_layout.h"
-#include "server/common/scene_pack.h"
-#include "server/common/session_file.h"
-#include "server/common/session_history.h"
-#include "server/worker/black_box.h"
+#include "server/log/black_box.h"
+#include "server/log/session_file.h"
+#include "server/log/session_history.h"
+#include "server/scene/archive.h"
 #include "tests/server/lossy_disk.h"
 #include "tests/server/test_cmocka.h"
 

@@ -1,6 +1,6 @@
 // Sessions' files that somebody has made by hand: none is believed, none does harm, none is waited for.
-#include "server/common/session_file.h"
-#include "server/common/session_history.h"
+#include "server/log/session_file.h"
+#include "server/log/session_history.h"
 #include "tests/server/test_cmocka.h"
 
 #include <fcntl.h>

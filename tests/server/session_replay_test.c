@@ -1,8 +1,8 @@
 // What was done to a tank, from its session's file in pieces and out of the feed again: all of it, in order, from any
 // step on; and what is left of it when some of the file is gone or damaged.
-#include "server/common/black_box_layout.h"
-#include "server/common/session_stretch.h"
-#include "server/worker/replay_feed.h"
+#include "server/log/black_box.h"
+#include "server/log/session_history.h"
+#include "server/worker/snapshot.h"
 #include "tests/server/test_cmocka.h"
 
 #include <sqlite3.h>

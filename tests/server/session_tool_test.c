@@ -3,12 +3,12 @@
 //
 //     tank -> black box -> follower -> main.tank -> the tool, as a process
 #include "kernels/step_input.h"
-#include "server/common/scene.h"
-#include "server/common/scene_pack.h"
-#include "server/common/session_aside.h"
-#include "server/common/session_file.h"
-#include "server/common/session_history.h"
-#include "server/worker/black_box.h"
+#include "server/log/black_box.h"
+#include "server/log/session_file.h"
+#include "server/log/session_history.h"
+#include "server/log/session_scene.h"
+#include "server/scene/archive.h"
+#include "server/scene/scene.h"
 #include "tests/server/test_cmocka.h"
 
 #include <dirent.h>

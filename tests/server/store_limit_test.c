@@ -1,7 +1,7 @@
 // Which files of a store's folder go, by their size and their age, and how often it looks at its tanks. A store's clock
 // is ahead here once it is open.
-#include "server/gateway/store_inside.h"
-#include "server/gateway/tank_store.h"
+#include "server/gateway/store/rounds.h"
+#include "server/gateway/store/store.h"
 #include "tests/server/test_cmocka.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 // The store's rounds, with boxes that no worker has: what one tank costs isn't the others' time, and what isn't kept is
 // said.
-#include "server/common/clock.h"
-#include "server/gateway/tank_store.h"
+#include "server/base/clock.h"
+#include "server/gateway/store/store.h"
 #include "tests/server/test_cmocka.h"
 
 #include <stdatomic.h>

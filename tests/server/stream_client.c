@@ -1,5 +1,5 @@
 #include "tests/server/stream_client.h"
-#include "server/common/clock.h"
+#include "server/base/clock.h"
 #include "tests/server/test_cmocka.h"
 
 #include <string.h>

@@ -1,12 +1,11 @@
 // What decides who is sent which frame when, by itself: the worker's end of the socket, the frames that are kept,
 // stages, ceilings, a viewer's rate.
-#include "server/common/ipc.h"
-#include "server/gateway/fanout.h"
-#include "server/gateway/stages.h"
-#include "server/gateway/stream_traffic.h"
-#include "server/gateway/viewer_rate.h"
-#include "server/worker/worker_limits.h"
-#include "server/worker/worker_link.h"
+#include "server/base/ipc.h"
+#include "server/gateway/metrics.h"
+#include "server/gateway/viewer/fanout.h"
+#include "server/gateway/viewer/rate.h"
+#include "server/worker/limits.h"
+#include "server/worker/link.h"
 #include "tests/server/test_cmocka.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 // When a tank may be gone back with, with doubles for everything around it.
-#include "server/gateway/session_box.h"
-#include "server/gateway/session_replay.h"
-#include "server/gateway/session_return.h"
-#include "server/gateway/tank_store.h"
-#include "server/gateway/time_machine.h"
-#include "server/gateway/viewer.h"
+#include "server/gateway/session/box.h"
+#include "server/gateway/session/making.h"
+#include "server/gateway/session/post.h"
+#include "server/gateway/session/time_machine.h"
+#include "server/gateway/store/store.h"
+#include "server/gateway/viewer/viewer.h"
 #include "tests/server/test_cmocka.h"
 
 #include <string.h>

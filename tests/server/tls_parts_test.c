@@ -1,8 +1,7 @@
 // The parts of TLS that need no server: reading a pair, making one and keeping it, where a request without TLS is sent.
-#include "server/gateway/own_names.h"
-#include "server/gateway/redirect.h"
-#include "server/gateway/self_signed.h"
-#include "server/gateway/tls_pair.h"
+#include "server/gateway/reach.h"
+#include "server/gateway/tls.h"
+#include "server/net/proxies.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/tls_files.h"
 

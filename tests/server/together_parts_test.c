@@ -1,7 +1,7 @@
 // The parts that several people and several tanks need, by themselves.
-#include "server/gateway/gateway_limits.h"
-#include "server/gateway/role.h"
-#include "server/gateway/session_json.h"
+#include "server/base/limits.h"
+#include "server/gateway/pages/session_json.h"
+#include "server/gateway/rights/role.h"
 #include "tests/server/test_cmocka.h"
 
 #include <stdio.h>

@@ -1,8 +1,7 @@
 // Tokens: what is written is read, and each way of being wrong has its sentence. The tokens here are put together and
 // signed by the test, so that any header and any claims can be tried behind a right signature.
-#include "server/common/printable.h"
-#include "server/common/token.h"
-#include "server/common/token_files.h"
+#include "server/base/text.h"
+#include "server/base/token.h"
 #include "tests/server/test_cmocka.h"
 
 #include <errno.h>

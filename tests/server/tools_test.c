@@ -1,5 +1,5 @@
 // What each tool does in a step, and where: pure code against small cases worked out by hand.
-#include "server/worker/input_solids.h"
+#include "server/worker/input/tools.h"
 #include "tests/server/input_fixture.h"
 
 #include <math.h>

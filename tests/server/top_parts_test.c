@@ -1,5 +1,5 @@
 // What `tarn top` makes of a server's pages: quantiles, odd text, and a table that stays within its columns.
-#include "server/tool/top/top_table.h"
+#include "server/tool/top.h"
 #include "tests/server/test_cmocka.h"
 
 #include <math.h>

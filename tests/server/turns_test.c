@@ -1,7 +1,6 @@
 // Whose turn it is, in virtual time: tanks with steps of any length share a device that works in pieces of a
 // millisecond, as jobs do that yield. What is held to are steps made and missed, shares of the time, and how late a
 // step is done at most.
-#include "server/worker/pace.h"
 #include "server/worker/turns.h"
 #include "tests/server/test_cmocka.h"
 

@@ -2,7 +2,7 @@
 // kernels' own (--wrap). TARN_TEST_UNSTABLE_CALLS names the calls that fail, ascending: "150,170". Made again they fail
 // again. One that sets a parameter to TARN_TEST_GREEDY is killed, as one that takes all memory is.
 #include "kernels/step_input.h"
-#include "server/worker/worker_resume.h"
+#include "server/worker/resume.h"
 
 #include <signal.h>
 #include <stdlib.h>

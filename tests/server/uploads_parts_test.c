@@ -1,5 +1,5 @@
 // The folder of uploaded scenes: what is said to be kept is there after the machine's end.
-#include "server/gateway/uploads.h"
+#include "server/gateway/session/uploads.h"
 #include "tests/server/test_cmocka.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // What is on its way to one viewer, and how long the way is.
-#include "server/gateway/viewer_flight.h"
+#include "server/gateway/viewer/rate.h"
 #include "tests/server/test_cmocka.h"
 
 enum { LAYERS = 4, FRAME_MS = 50 };

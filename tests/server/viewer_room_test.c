@@ -1,8 +1,8 @@
 // Whose place a viewer gets, by itself: with a clock of its own, and doubles for the connections and the session.
 #include "server/gateway/listener.h"
-#include "server/gateway/session.h"
-#include "server/gateway/viewer.h"
-#include "server/gateway/viewer_room.h"
+#include "server/gateway/session/session.h"
+#include "server/gateway/viewer/room.h"
+#include "server/gateway/viewer/viewer.h"
 #include "tests/server/test_cmocka.h"
 
 #include <libwebsockets.h>

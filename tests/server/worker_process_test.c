@@ -1,7 +1,7 @@
 // A worker that reads nothing for a while, which is the other end of a socketpair here: what it must hear of isn't
 // lost.
-#include "server/common/clock.h"
-#include "server/gateway/worker_process.h"
+#include "server/base/clock.h"
+#include "server/gateway/worker/process.h"
 #include "tests/server/test_cmocka.h"
 
 #include <sched.h>

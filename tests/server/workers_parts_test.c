@@ -1,6 +1,6 @@
 // Several workers: which devices are meant, and where a tank goes.
-#include "server/common/device_list.h"
-#include "server/gateway/placement.h"
+#include "server/base/devices.h"
+#include "server/gateway/worker/placement.h"
 #include "tests/server/test_cmocka.h"
 
 #include <stdio.h>

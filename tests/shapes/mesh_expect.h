@@ -2,7 +2,7 @@
 #ifndef TARN_TESTS_SHAPES_MESH_EXPECT_H
 #define TARN_TESTS_SHAPES_MESH_EXPECT_H
 
-#include "server/common/mesh_file.h"
+#include "server/scene/mesh.h"
 
 /// Asserts that it is read.
 tarn_mesh mesh_expect_read(tarn_mesh_format format, const void *bytes, size_t byte_count);

@@ -1,6 +1,6 @@
 // Mesh and height files are read whole or refused with a sentence that says where, what was found and what is allowed.
-#include "server/common/mesh_file.h"
-#include "server/common/text_cursor.h"
+#include "server/base/text.h"
+#include "server/scene/mesh.h"
 #include "tests/shapes/mesh_expect.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // Polygons become triangles that cover them once, and triangles that face every which way are turned back; what can't
 // be is named.
-#include "server/common/mesh_surface.h"
+#include "server/scene/mesh.h"
 #include "tests/shapes/mesh_expect.h"
 #include "tests/shapes/shape_meshes.h"
 

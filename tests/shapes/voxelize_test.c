@@ -1,5 +1,5 @@
 // Sampled meshes and heightfields against the distances that they should have, and what happens to damaged ones.
-#include "server/common/mesh_file.h"
+#include "server/scene/mesh.h"
 #include "tests/shapes/shape_meshes.h"
 
 #include <setjmp.h>

@@ -6,7 +6,7 @@
 
 typedef struct sim_entry {
     int (*main)(int argc, char **argv);
-    ssize_t (*recv)(int fd, void *bytes, size_t byte_count, int flags); ///< socket_reads.h
+    ssize_t (*recv)(int fd, void *bytes, size_t byte_count, int flags); ///< net/socket_reads.h
 } sim_entry;
 
 /// Of the library that is loaded now.

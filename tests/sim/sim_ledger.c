@@ -1,6 +1,6 @@
 // Lists, since a history is short. Begin at sim_ledger_take.
 #include "tests/sim/sim_ledger.h"
-#include "server/gateway/gateway_limits.h"
+#include "server/base/limits.h"
 
 #include <stdlib.h>
 #include <string.h>

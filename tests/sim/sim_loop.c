@@ -1,5 +1,5 @@
 // libuv, as far as the gateway uses it. A handle's own record hangs on its reserved words; begin at uv_run.
-#include "server/gateway/gateway_limits.h"
+#include "server/base/limits.h"
 #include "tests/sim/sim.h"
 
 #include <string.h>

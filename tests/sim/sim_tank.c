@@ -1,9 +1,9 @@
 // Records of the log are lists of inputs, in what the real tank keeps presses in. Begin at sim_tank_step.
 #include "tests/sim/sim_tank.h"
 #include "protocol/stream.h"
-#include "server/common/black_box_layout.h"
-#include "server/common/scene_pack.h"
 #include "server/gateway/gateway.h"
+#include "server/log/black_box.h"
+#include "server/scene/archive.h"
 #include "tests/sim/sim_model.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef TARN_TESTS_SIM_SIM_TANK_H
 #define TARN_TESTS_SIM_SIM_TANK_H
 
-#include "server/common/ipc.h"
-#include "server/worker/black_box.h"
+#include "server/base/ipc.h"
+#include "server/log/black_box.h"
 #include "tests/sim/sim_ledger.h"
 
 enum {

@@ -2,7 +2,7 @@
 //
 // Exit status: 0 when nothing was wrong, 1 when something was, 2 for options that can't be.
 #include "tests/storm/storm.h"
-#include "server/common/option_number.h"
+#include "server/base/options.h"
 
 #include <limits.h>
 #include <pthread.h>

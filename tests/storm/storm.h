@@ -4,8 +4,8 @@
 
 #include "kernels/encoder.h"
 #include "kernels/model.h"
-#include "server/common/input_log.h"
-#include "server/common/scene.h"
+#include "server/log/inputs.h"
+#include "server/scene/scene.h"
 
 #include <stdbool.h>
 #include <stdint.h>

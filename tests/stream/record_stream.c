@@ -2,7 +2,7 @@
 // little-endian. The same options give the same bytes on every machine.
 #include "kernels/encoder.h"
 #include "kernels/step_input.h"
-#include "server/common/scene.h"
+#include "server/scene/scene.h"
 
 #include <stdio.h>
 #include <stdlib.h>

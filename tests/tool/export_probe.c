@@ -1,5 +1,5 @@
 // Writes frames that no tank makes yet, in every format: export_probe FOLDER. test_export.mjs knows the same formulas.
-#include "server/tool/export/export.h"
+#include "server/tool/film/export.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,9 @@
 // The parts of `tarn load` that need no server: who it may load, times, what frames have to do with one another and
 // which of them are decoded, and its WebSocket client against a peer that says what the test wants, in pieces of any
 // size.
-#include "server/tool/load/load_check.h"
-#include "server/tool/load/load_frame_log.h"
-#include "server/tool/load/load_histogram.h"
-#include "server/tool/load/load_server.h"
-#include "server/tool/load/load_socket.h"
-#include "server/tool/load/load_target.h"
+#include "server/tool/load/frame.h"
+#include "server/tool/load/run.h"
+#include "server/tool/load/socket.h"
 #include "tests/protocol/golden_streams.h"
 #include "tests/protocol/golden_vectors.h"
 

@@ -1,5 +1,5 @@
 // The liquid's surface as a mesh: closed, where the particles end, of their volume, normals outwards.
-#include "server/tool/mesh/mesh_liquid.h"
+#include "server/tool/film/liquid.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,9 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/tool/render/render.h"
-#include "server/tool/render/render_camera.h"
-#include "server/tool/render/render_surface.h"
+#include "server/tool/film/render.h"
+#include "server/tool/film/water.h"
 #include <cmocka.h> // needs those above
 
 #include <stdlib.h>

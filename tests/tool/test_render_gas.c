@@ -3,10 +3,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/tool/render/render.h"
-#include "server/tool/render/render_camera.h"
-#include "server/tool/render/render_gas.h"
-#include "server/tool/render/render_surface.h"
+#include "server/tool/film/gas.h"
+#include "server/tool/film/render.h"
+#include "server/tool/film/water.h"
 #include <cmocka.h> // needs those above
 
 #include <math.h>

@@ -10,8 +10,8 @@
 #include "kernels/encoder.h"
 #include "kernels/step_input.h"
 #include "kernels/tank/tank_internal.h"
-#include "server/common/model_state.h"
-#include "server/common/scene.h"
+#include "server/scene/scene.h"
+#include "server/scene/tell.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 // A viewer asks for each picture once it has drawn the one before: what waits for a slow one, or for a tab that nobody
 // sees, is nothing.
 #include "server/tool/kinect/show_server.h"
-#include "server/common/clock.h"
-#include "server/common/ws_upgrade.h"
+#include "server/base/clock.h"
+#include "server/net/upgrade.h"
 #include "server/tool/kinect/show_files.h"
 
 #include <arpa/inet.h>

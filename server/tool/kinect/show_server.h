@@ -6,7 +6,7 @@
 #ifndef TARN_SERVER_TOOL_KINECT_SHOW_SERVER_H
 #define TARN_SERVER_TOOL_KINECT_SHOW_SERVER_H
 
-#include "server/tool/kinect/show_message.h"
+#include "server/tool/kinect/show.h"
 
 #include <uv.h>
 

@@ -1,4 +1,4 @@
-// Triangles from the files that scenes name, as the server takes them (server/common/mesh_file.h), which has checked them
+// Triangles from the files that scenes name, as the server takes them (server/scene/mesh.h), which has checked them
 // before it simulates them. Few scenes have one, so that this is fetched only then. mesh-ply.ts and mesh-glb.ts have PLY
 // and binary glTF.
 import { PlainError } from "../net/plain.js";

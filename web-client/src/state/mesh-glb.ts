@@ -1,5 +1,5 @@
 // Triangles from binary glTF 2.0: those of a scene's nodes where they stand, and nothing of how they look. What the
-// server takes of such a file (server/common/mesh_glb.c), which has checked it before it simulates it.
+// server takes of such a file (server/scene/mesh_glb.c), which has checked it before it simulates it.
 import { PlainError } from "../net/plain.js";
 import type { Triangles } from "./mesh-surface.js";
 

@@ -1,5 +1,5 @@
 // Triangles from PLY, as text and as bytes in either order: what the server takes of such a file
-// (server/common/mesh_ply.c), which has checked it before it simulates it.
+// (server/scene/ply.c), which has checked it before it simulates it.
 import { PlainError } from "../net/plain.js";
 import { addPolygon, type Triangles } from "./mesh-surface.js";
 import { withoutMark } from "./solid-files.js";

@@ -1,5 +1,5 @@
 // What files' polygons and triangles become before they are drawn, as the server makes solids of them
-// (server/common/mesh_polygon.c, mesh_surface.c), which has refused what can't be understood.
+// (server/scene/mesh.c, scene/mesh.c), which has refused what can't be understood.
 import { ShapeUtils, Vector2 } from "three";
 
 export interface Triangles {

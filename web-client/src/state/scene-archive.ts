@@ -1,4 +1,4 @@
-// A scene and its meshes as one tar archive, as the server takes them (server/common/scene_archive.h): POSIX ustar,
+// A scene and its meshes as one tar archive, as the server takes them (server/scene/archive.h): POSIX ustar,
 // heads of 512 bytes, contents filled up to that. Contents aren't touched here: they may be files on a disk.
 import { PlainError } from "../net/plain.js";
 

@@ -1,0 +1,65 @@
+// One due time is all that the generic cell rate algorithm keeps.
+#include "server/net/addresses.h"
+#include "server/base/clock.h"
+#include "server/base/limits.h"
+
+#include <string.h>
+
+bool tarn_turn_allow(uint64_t *due_ns, uint32_t every_ms, uint32_t burst)
+{
+    const uint64_t now_ns = tarn_clock_monotonic_ns(), every_ns = every_ms * (uint64_t)1000000;
+    const uint64_t used_ns = *due_ns > now_ns ? *due_ns : now_ns;
+    if (used_ns - now_ns > (burst - 1) * every_ns) {
+        return false;
+    }
+    *due_ns = used_ns + every_ns;
+    return true;
+}
+
+// ---- client address ----
+// A list, looked through at each turn.
+
+enum { NETWORK_BYTES = 8 };
+
+bool tarn_client_is_one(const struct in6_addr *a, const struct in6_addr *b)
+{
+    const bool is_v4 = IN6_IS_ADDR_V4MAPPED(a);
+    return is_v4 == (bool)IN6_IS_ADDR_V4MAPPED(b) && memcmp(a, b, is_v4 ? sizeof *a : NETWORK_BYTES) == 0;
+}
+
+bool tarn_client_turn_allow(tarn_client_turns *turns, const struct in6_addr *address, uint32_t every_ms, uint32_t burst)
+{
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < TARN_GATEWAY_TURN_ADDRESSES; i++) {
+        if (turns->of[i].due_ns != 0 && tarn_client_is_one(&turns->of[i].address, address)) {
+            return tarn_turn_allow(&turns->of[i].due_ns, every_ms, burst);
+        }
+        place = turns->of[i].due_ns < turns->of[place].due_ns ? i : place;
+    }
+    turns->of[place].address = *address;
+    turns->of[place].due_ns = 0;
+    return tarn_turn_allow(&turns->of[place].due_ns, every_ms, burst);
+}
+
+// ---- log meter ----
+// Lines by the rate of addresses.h; what was left out is a number that is told once a second.
+
+bool tarn_log_meter_allow(tarn_log_meter *meter)
+{
+    if (tarn_turn_allow(&meter->due_ns, 1000 / TARN_GATEWAY_LOG_LINES_PER_S, TARN_GATEWAY_LOG_LINES_BURST)) {
+        return true;
+    }
+    meter->left_out++;
+    return false;
+}
+
+uint32_t tarn_log_meter_left_out(tarn_log_meter *meter, uint64_t now_ns)
+{
+    if (meter->left_out == 0 || now_ns - meter->told_ns < 1000000000) {
+        return 0;
+    }
+    meter->told_ns = now_ns;
+    const uint32_t count = meter->left_out;
+    meter->left_out = 0;
+    return count;
+}
