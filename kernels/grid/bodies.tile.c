@@ -144,8 +144,8 @@ TILE_FN void pull(const grid_args *args, const grid_grab *grab, grid_bodies *bod
     push_body(body, state, r, wanted, tile_min_f32(length / yielding(body, state, r, wanted), most));
 }
 
-/// What the frame of a turning tank adds in a substep to how a body moves (motion.c). The spin turns with the room: as
-/// a rotation by Cayley's transform, because an explicit step would let it grow.
+/// What the frame of a turning tank adds in a substep to how a body moves (tank/motion.c). The spin turns with the
+/// room: as a rotation by Cayley's transform, because an explicit step would let it grow.
 TILE_FN void turn_with_room(const grid_control *control, grid_body_state *state)
 {
     const float frac = control->frac;

@@ -7,6 +7,310 @@
 #include <math.h>
 #include <stdio.h>
 
+// ---- tension ----
+// The host side of tension.tile.c: how strong tension is, and how many substeps it needs.
+
+/// Of a tension over the density of the lightest liquid, which it moves most: cells^3 / step^2.
+static float strength(const tarn_tank *tank, float tension_n_m)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    float lightest = desc->liquids[0].density_kg_m3;
+    for (uint32_t i = 1; i < desc->liquid_count; i++) {
+        lightest = fminf(lightest, desc->liquids[i].density_kg_m3);
+    }
+    const float steps_per_cell = desc->dt_s / desc->cell_m;
+    return tension_n_m / lightest * (steps_per_cell * steps_per_cell) / desc->cell_m;
+}
+
+/// What a substep carries. A ripple of wave number k is resisted by k^2 of its height, of which the smoothing of
+/// variance v leaves exp(-v k^2 / 2), and by what holds particles to the surface: the square of its phase in a substep
+/// is at most 0.8 of the strength. A radian is half of what an explicit kick is stable for.
+static const float strength_max = 1.25f;
+
+float liquid_tension_used(const tarn_tank *tank)
+{
+    const float asked = tank->parameters[TARN_PARAMETER_SURFACE_TENSION];
+    const float substeps = tank->parameters[TARN_PARAMETER_SUBSTEPS];
+    return fminf(asked, strength_max * (substeps * substeps) / strength(tank, 1.0f));
+}
+
+float liquid_tension_substeps(const tarn_tank *tank)
+{
+    return ceilf(sqrtf(strength(tank, liquid_tension_used(tank)) / strength_max));
+}
+
+void liquid_fill_tension(const tarn_tank *tank, liquid_control *control)
+{
+    // A velocity changes by pressure times the time, and velocities are cells per step.
+    control->tension = strength(tank, liquid_tension_used(tank));
+}
+
+// ---- viscosity ----
+// The host side of viscosity.tile.c: how many iterations, and their coefficients.
+
+/// Of the velocity that viscosity should leave; modes that it takes away come back by no more than this.
+static const float error_max = 1e-2f;
+
+/// Upper end of the spectrum, 1 being the lower one.
+static float spectrum_end(const tarn_tank *tank, float k)
+{
+    return 1.0f + (tank->grid.desc.liquid_count > 1 ? 24.0f : 12.0f) * k;
+}
+
+float liquid_viscosity_most(const tarn_tank *tank)
+{
+    return VISCOSITY_MAX * tank->grid.desc.cell_m * tank->grid.desc.cell_m / tank->grid.desc.dt_s;
+}
+
+/// nu dt / dx^2 of a liquid over a share of a step.
+static float strength_of(const tarn_tank *tank, uint32_t liquid, float frac)
+{
+    const float k = tank->grid.desc.liquids[liquid].viscosity_m2_s * frac * tank->grid.desc.dt_s /
+                    (tank->grid.desc.cell_m * tank->grid.desc.cell_m);
+    return fminf(k, VISCOSITY_MAX);
+}
+
+static float strongest(const tarn_tank *tank, float frac)
+{
+    float most = 0.0f;
+    for (uint32_t i = 0; i < tank->grid.desc.liquid_count; i++) {
+        most = fmaxf(most, strength_of(tank, i, frac));
+    }
+    return most;
+}
+
+uint32_t liquid_viscosity_iterations(const tarn_tank *tank)
+{
+    const float end = spectrum_end(tank, strongest(tank, 1.0f));
+    if (end <= 1.0f) {
+        return 0;
+    }
+    // After n iterations an error is multiplied by at most 1 / T_n(sigma), T_n being Chebyshev's polynomial.
+    const double sigma = ((double)end + 1.0) / ((double)end - 1.0);
+    double before = 1.0, now = sigma;
+    uint32_t n = 1;
+    while ((n < 2 || now * (double)error_max < 1.0) && n < VISCOSITY_ITERATIONS_MAX) {
+        const double next = 2.0 * sigma * now - before;
+        before = now;
+        now = next;
+        n++;
+    }
+    return n;
+}
+
+void liquid_fill_viscosity(const tarn_tank *tank, liquid_control *control)
+{
+    const uint32_t count = liquid_viscosity_iterations(tank);
+    if (count == 0) {
+        return;
+    }
+    float thinnest = VISCOSITY_MAX;
+    for (uint32_t i = 0; i < tank->grid.desc.liquid_count; i++) {
+        control->viscosity[i] = strength_of(tank, i, control->tank.grid.frac);
+        thinnest = fminf(thinnest, control->viscosity[i]);
+    }
+    control->tank.grid.grip = 8.0f * thinnest / (1.0f + 8.0f * thinnest); // film_share of half a cell
+    const float end = spectrum_end(tank, strongest(tank, control->tank.grid.frac));
+    const float middle = 0.5f * (end + 1.0f), half = 0.5f * (end - 1.0f);
+    float rho = half / middle;
+    control->viscosity_alpha[0] = 1.0f / middle;
+    for (uint32_t j = 1; j < count; j++) {
+        const float next = 1.0f / (2.0f * middle / half - rho);
+        control->viscosity_alpha[j] = 2.0f * next / half;
+        control->viscosity_gamma[j] = next * rho;
+        rho = next;
+    }
+}
+
+// ---- channels ----
+// The liquid's carried channels.
+
+/// The pressure ranges over that of the heaviest liquid at rest, as deep as the tank is high: what an impact adds is
+/// beyond.
+static float pressure_top_pa(const tarn_tank *tank, float heaviest)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    const float gravity = tile_max2_f32(tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f), 1.0f);
+    return heaviest * gravity * (float)desc->cells[1] * desc->cell_m;
+}
+
+static void find_densities(const tarn_tank *tank, float *lightest, float *heaviest)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    *lightest = *heaviest = desc->liquids[0].density_kg_m3;
+    for (uint32_t i = 1; i < desc->liquid_count; i++) {
+        *heaviest = tile_max2_f32(*heaviest, desc->liquids[i].density_kg_m3);
+        *lightest = tile_min_f32(*lightest, desc->liquids[i].density_kg_m3);
+    }
+}
+
+float liquid_pressure_density(const tarn_tank *tank)
+{
+    float lightest, heaviest;
+    find_densities(tank, &lightest, &heaviest);
+    return lightest; // as grid_memory's beta
+}
+
+void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel)
+{
+    liquid_args args = liquid_of(tank)->args;
+    float heaviest, lightest;
+    find_densities(tank, &lightest, &heaviest);
+    args.value = room;
+    if (number == LIQUID_CHANNEL_PRESSURE) {
+        args.value_scale = tank_pressure_m2_s2(tank) * liquid_pressure_density(tank);
+        (void)tarn_queue_zero(tank->grid.queue, room, (size_t)tank->particle_count * sizeof *room);
+        grid_launch(&tank->grid, &args, LIQUID_KERNEL(show_pressure), NULL, tank->counters.grid.solved);
+        *channel = (tank_channel){room, 0.0f, pressure_top_pa(tank, heaviest)};
+    } else {
+        args.value_scale = heaviest;
+        grid_launch(&tank->grid, &args, LIQUID_KERNEL(show_density), NULL, tank->counters.grid.occupied);
+        *channel = (tank_channel){room, args.scale.lightest * heaviest, heaviest};
+    }
+}
+
+void liquid_field(tarn_tank *tank, uint32_t number, float *room, tank_field *field)
+{
+    float lightest, heaviest;
+    if (number == LIQUID_FIELD_PRESSURE) {
+        find_densities(tank, &lightest, &heaviest);
+        tank_field_pressure(tank, liquid_pressure_density(tank), room, field);
+        field->high = pressure_top_pa(tank, heaviest);
+    } else if (number == LIQUID_FIELD_CELLS) {
+        tank_field_kinds(tank, room, field);
+    } else {
+        tank_field_speed(tank, room, field);
+    }
+}
+
+// ---- step ----
+// One substep of the liquid: a fixed sequence of launches.
+//
+//     p2g ─ grid ─ forces ─ bodies, solids ─ friction ─ fringe ─ viscosity ─ tension ─ matrix ─ pressure ─ density ─
+//     extrapolate ─ slip ─ g2p + advect ─ drift ─ collide ─ births, drains ─ sort
+//
+// From before the friction to behind the viscosity velocities have what balanced the forces last (balance.tile.c).
+
+enum { DENSITY_ITERATIONS = 6 };
+
+void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args)
+{
+    const tarn_weights weights = tank->grid.desc.p2g_weights;
+    const bool mixed = args->m.mass[0] != NULL, affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC;
+    const bool in_parts = weights == TARN_WEIGHTS_LINEAR && !affine, plain = in_parts && !mixed;
+    const tarn_kernel *const kernels[TARN_WEIGHTS_COUNT][2] = {
+        {mixed ? LIQUID_KERNEL(p2g_mixed) : LIQUID_KERNEL(p2g), LIQUID_KERNEL(p2g_apic)},
+        {LIQUID_KERNEL(p2g_quadratic), LIQUID_KERNEL(p2g_apic_quadratic)},
+        {LIQUID_KERNEL(p2g_cubic), LIQUID_KERNEL(p2g_apic_cubic)}};
+    if (in_parts) {
+        grid_launch(&tank->grid, args, kernels[weights][affine], &args->tank.store.counters->p2g_parts,
+                    P2G_PARTS * args->tank.grid.shape.occupied_max);
+    } else {
+        grid_launch_occupied(&tank->grid, args, kernels[weights][affine]);
+    }
+    tank_mark(tank, STAGE_P2G);
+    grid_launch_active(&tank->grid, args, plain ? LIQUID_KERNEL(grid) : LIQUID_KERNEL(grid_any));
+    grid_launch_active(&tank->grid, args, LIQUID_KERNEL(forces));
+    grid_launch_active(&tank->grid, args, LIQUID_KERNEL(fill));
+    if (mixed) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(beta));
+    }
+}
+
+void liquid_launch_viscosity(tarn_tank *tank, const liquid_args *with)
+{
+    liquid_args args = *with;
+    const bool mixed = args.m.viscosity != NULL;
+    args.iteration_count = liquid_viscosity_iterations(tank);
+    if (args.iteration_count == 0) {
+        return;
+    }
+    if (mixed) {
+        grid_launch_active(&tank->grid, &args, LIQUID_KERNEL(viscous_cells));
+    }
+    grid_launch_active(&tank->grid, &args, LIQUID_KERNEL(viscous_faces));
+    if (tank->grid.body_count > 0) {
+        grid_launch(&tank->grid, &args, LIQUID_KERNEL(body_drag), &args.tank.grid.m.bodies->tile_count,
+                    args.tank.grid.shape.tile_total[0]);
+        grid_launch(&tank->grid, &args, GRID_KERNEL(body_hold), NULL, 1);
+    }
+    for (args.iteration = 0; args.iteration < args.iteration_count; args.iteration++) {
+        grid_launch_active(&tank->grid, &args, mixed ? LIQUID_KERNEL(viscosity_mixed) : LIQUID_KERNEL(viscosity));
+    }
+    if (tank->grid.body_count > 0) {
+        grid_push_bodies(&tank->grid, &args, LIQUID_KERNEL(body_drag));
+    }
+}
+
+/// Velocities without divergence, and displacements that part crowded particles.
+static void solve(void *of)
+{
+    tarn_tank *tank = of;
+    grid_launch_matrix(&tank->grid);
+    tank_mark(tank, STAGE_MATRIX);
+    const uint32_t iterations = (uint32_t)tank->parameters[TARN_PARAMETER_ITERATIONS];
+    grid_solve(&tank->grid, false, iterations);
+    tank_mark(tank, STAGE_PRESSURE);
+    grid_solve(&tank->grid, true, tank->grid.desc.solver == TARN_SOLVER_MULTIGRID ? DENSITY_ITERATIONS : iterations);
+}
+
+void liquid_substep(tarn_tank *tank)
+{
+    const liquid_args *args = &liquid_of(tank)->args;
+    tank_mark(tank, STAGE_NONE);
+    liquid_launch_p2g(tank, args);
+    if (tank->grid.body_count > 0) {
+        grid_launch(&tank->grid, args, GRID_KERNEL(bodies_begin), NULL, 1);
+        grid_launch(&tank->grid, args, GRID_KERNEL(body_tiles), NULL, 1);
+    }
+    if (tank->grid.has_solids) {
+        grid_launch_active(&tank->grid, args, GRID_KERNEL(solids));
+        grid_launch_active(&tank->grid, args, GRID_KERNEL(solid_cells));
+    }
+    const bool resists = liquid_resists(&tank->grid.desc);
+    if (resists) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(balance));
+    }
+    if (liquid_rubs(&tank->grid.desc)) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(friction));
+    }
+    tank_mark(tank, STAGE_GRID);
+    grid_launch_occupied(&tank->grid, args, GRID_KERNEL(fringe));
+    liquid_launch_viscosity(tank, args);
+    if (resists) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(unbalance));
+    }
+    if (tank->grid.body_count > 0 && liquid_viscosity_iterations(tank) > 0) {
+        grid_unbalance_bodies(&tank->grid);
+    }
+    tank_mark(tank, STAGE_VISCOSITY);
+    if (tank->grid.body_count > 0) { // which has no pressure in the fringe
+        grid_push_bodies(&tank->grid, args, GRID_KERNEL(body_lift));
+    }
+    if (tank->parameters[TARN_PARAMETER_SURFACE_TENSION] > 0.0f) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(tension_smooth));
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(tension));
+    }
+    grid_launch_chain(&tank->grid, solve, tank);
+    tank_mark(tank, STAGE_DENSITY);
+    if (resists) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(keep_balance));
+    }
+    grid_launch_active(&tank->grid, args, GRID_KERNEL(extrapolate));
+    if (tank->grid.has_solids) {
+        grid_launch_active(&tank->grid, args, GRID_KERNEL(slip));
+        grid_launch_active(&tank->grid, args, GRID_KERNEL(slip_end));
+    }
+    tank_mark(tank, STAGE_EXTRAPOLATE);
+    tank_launch_moves(tank, &args->tank);
+    if (args->m.mass[0] != NULL) {
+        grid_launch_occupied(&tank->grid, args, LIQUID_KERNEL(drift));
+    }
+    tank_launch_sort(tank, &args->tank);
+}
+
+// ---- liquid model ----
+
 #define DENSITY_TOLERANCE 0.02f
 #define CARRY_FLIP_MIN 0.5f ///< of FLIP: below, u_old has too much of what is ahead (forces.tile.c)
 #define HIGH_CONTRAST 0.5f  ///< of the lightest liquid's density to the heaviest's: below this

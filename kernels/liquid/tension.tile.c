@@ -26,7 +26,7 @@
 // s being the face's steepness. Hence the solver, its matrix and the projection know nothing of it.
 //
 // Walls and solids take no part in the smoothing, as if the liquid went on behind them as it is in front: the surface
-// meets them at a right angle. The kick is explicit; the smoothing slows short ripples, which tension.c counts on.
+// meets them at a right angle. The kick is explicit; the smoothing slows short ripples, which liquid_model.c counts on.
 #include "kernels/grid/poisson.h"
 #include "kernels/liquid/liquid.h"
 

@@ -11,7 +11,7 @@
 // 1..1 + 12 k, with liquids of different density, see below, in 1..1 + 24 k. From u* on, n iterations multiply a mode
 // of eigenvalue e by 1/e + p(e) (1 - 1/e) with |p| <= 1: no mode grows, however few they are.
 //
-//     x(j + 1) = x(j) + alpha(j) (u* - A x(j)) + gamma(j) (x(j) - x(j - 1)),  alpha and gamma from viscosity.c
+//     x(j + 1) = x(j) + alpha(j) (u* - A x(j)) + gamma(j) (x(j) - x(j - 1)),  alpha and gamma from liquid_model.c
 //
 // x(j) lies in u, u_ext, shift, u_ext, shift ... and the last one in u again; the two fields are free at this time.
 #include "kernels/grid/halo.h"

@@ -117,4 +117,5 @@ tarn_status tarn_shape_mass_get(const tarn_shape *shape, const tarn_distance_fie
 #ifdef __cplusplus
 }
 #endif
+
 #endif

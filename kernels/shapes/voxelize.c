@@ -1,11 +1,373 @@
-// A mesh or heightfield to a signed distance: checks, the grid, and the two stages in voxelize_inside.c and
-// voxelize_nearest.c.
-#include "kernels/shapes/voxelize_internal.h"
+// A mesh or heightfield to a signed distance: checks, the grid, and the two stages in voxelize.c and
+// voxelize.c.
+#include "kernels/shapes/voxelize.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+// ---- voxelize internal ----
+// What voxelize.c and its two stages share: voxelize.c finds the nodes in the solid, voxelize.c the
+// distances without sign.
+
+typedef struct voxel_grid {
+    int nodes[3];
+    size_t stride[3];
+    size_t node_count;
+    double min_m[3], spacing_m;
+} voxel_grid;
+
+/// Memory of one run: 9 bytes for each node of the grid, and a word for each line.
+typedef struct voxel_work {
+    int32_t *words;    // per node: first the crossings, then the nearest triangle or -1
+    int8_t *votes;     // per node: lines that say inside, less those that say outside
+    int32_t *line_sum; // per line along an axis
+    float *distance_m; // per node
+} voxel_work;
+
+/// Which lines are asked: along all axes to both sides, or up from the node only.
+typedef enum voxel_lines { VOXEL_LINES_ALL, VOXEL_LINES_UP } voxel_lines;
+
+static inline void voxel_triangle(const tarn_mesh *mesh, uint32_t triangle, double corners_m[3][3])
+{
+    for (int c = 0; c < 3; c++) {
+        for (int a = 0; a < 3; a++) {
+            corners_m[c][a] = mesh->vertices_m[3 * (size_t)mesh->triangles[3 * (size_t)triangle + c] + a];
+        }
+    }
+}
+
+/// The first and last node along an axis that a triangle may concern, within the grid: those in its bounds and
+/// `beyond` cells more. @return false where there is none
+static inline bool voxel_range(const voxel_grid *grid, double corners_m[3][3], int axis, double beyond, int *first,
+                               int *last)
+{
+    double min = corners_m[0][axis], max = min;
+    for (int c = 1; c < 3; c++) {
+        min = corners_m[c][axis] < min ? corners_m[c][axis] : min;
+        max = corners_m[c][axis] > max ? corners_m[c][axis] : max;
+    }
+    const double end = grid->nodes[axis] - 1.0;
+    double low = (min - grid->min_m[axis]) / grid->spacing_m - beyond;
+    double high = (max - grid->min_m[axis]) / grid->spacing_m + beyond;
+    if (!(low <= end && high >= 0.0)) {
+        return false;
+    }
+    low = low > 0.0 ? low : 0.0;
+    high = high < end ? high : end;
+    *first = (int)low;
+    *last = (int)high + (high > (int)high);
+    return true;
+}
+
+// ---- voxelize inside ----
+// Which nodes lie in the solid: counts where the grid's lines cross the surface.
+//
+//     triangles -> crossings between the nodes of each line -> running sums from either end -> votes
+//
+// A line that meets an edge or a corner must cross exactly one of the triangles there, or the count is wrong for all
+// nodes behind. Each line is therefore taken to lie a little beside itself, by an infinitely small step along one axis
+// and a still smaller one along the other, and the side of an edge that it's on is computed from the edge's ends in one
+// order, whichever triangle asks.
+
+/// Twice the area of the triangle (a, b, p), positive where p is to the left of the way from a to b.
+static double area2(const double a[2], const double b[2], const double p[2])
+{
+    return (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]);
+}
+
+/// 1: p is to the left of the way from a to b, -1: to the right. 0 only where a and b are the same point.
+static int side_of(const double a[2], const double b[2], const double p[2])
+{
+    const bool swapped = b[0] < a[0] || (b[0] == a[0] && b[1] < a[1]);
+    const double *from = swapped ? b : a, *to = swapped ? a : b;
+    const double area = area2(from, to, p);
+    int side = area > 0.0 ? 1 : area < 0.0 ? -1 : 0;
+    if (side == 0) { // the step beside: first along axis 0, then along axis 1
+        side = from[1] != to[1] ? (to[1] < from[1] ? 1 : -1) : to[0] > from[0] ? 1 : to[0] < from[0] ? -1 : 0;
+    }
+    return swapped ? -side : side;
+}
+
+/// Where the line through p crosses the plane of a triangle whose corners lie at flat[] and, along the line, at
+/// along[]: never outside the triangle's own bounds.
+static double crossing_at(double flat[3][2], const double along[3], const double p[2])
+{
+    double sum = 0.0, weighted = 0.0, min = along[0], max = along[0];
+    for (int c = 0; c < 3; c++) {
+        const double weight = area2(flat[(c + 1) % 3], flat[(c + 2) % 3], p);
+        sum += weight;
+        weighted += weight * along[c];
+        min = along[c] < min ? along[c] : min;
+        max = along[c] > max ? along[c] : max;
+    }
+    const double at = weighted / sum;
+    return at > min ? at < max ? at : max : min; // min also where all weights are 0
+}
+
+/// Adds a triangle's crossings with the lines along an axis to the node behind each.
+static void add_crossings(const voxel_grid *grid, double corners_m[3][3], int axis, voxel_work *work)
+{
+    const int u = (axis + 1) % 3, v = (axis + 2) % 3;
+    int first[2], last[2];
+    if (!voxel_range(grid, corners_m, u, 0.5, &first[0], &last[0]) ||
+        !voxel_range(grid, corners_m, v, 0.5, &first[1], &last[1])) {
+        return;
+    }
+    double flat[3][2], along[3];
+    for (int c = 0; c < 3; c++) {
+        flat[c][0] = corners_m[c][u];
+        flat[c][1] = corners_m[c][v];
+        along[c] = corners_m[c][axis];
+    }
+    for (int j = first[1]; j <= last[1]; j++) {
+        for (int i = first[0]; i <= last[0]; i++) {
+            const double p[2] = {grid->min_m[u] + grid->spacing_m * i, grid->min_m[v] + grid->spacing_m * j};
+            const int side = side_of(flat[0], flat[1], p);
+            if (side == 0 || side != side_of(flat[1], flat[2], p) || side != side_of(flat[2], flat[0], p)) {
+                continue;
+            }
+            const double at = (crossing_at(flat, along, p) - grid->min_m[axis]) / grid->spacing_m;
+            const int behind = at < 0.0 ? 0 : at < grid->nodes[axis] ? (int)at + 1 : grid->nodes[axis];
+            if (behind < grid->nodes[axis]) {
+                work->words[(size_t)behind * grid->stride[axis] + (size_t)i * grid->stride[u] +
+                            (size_t)j * grid->stride[v]] += side;
+            }
+            work->line_sum[(size_t)j * (size_t)grid->nodes[u] + (size_t)i] += side;
+        }
+    }
+}
+
+static void vote_along(const voxel_grid *grid, int axis, voxel_lines lines, voxel_work *work)
+{
+    const int u = (axis + 1) % 3, v = (axis + 2) % 3;
+    for (int j = 0; j < grid->nodes[v]; j++) {
+        for (int i = 0; i < grid->nodes[u]; i++) {
+            const int32_t all = work->line_sum[(size_t)j * (size_t)grid->nodes[u] + (size_t)i];
+            size_t node = (size_t)i * grid->stride[u] + (size_t)j * grid->stride[v];
+            int32_t before = 0;
+            for (int k = 0; k < grid->nodes[axis]; k++, node += grid->stride[axis]) {
+                before += work->words[node];
+                if (lines == VOXEL_LINES_ALL) {
+                    work->votes[node] = (int8_t)(work->votes[node] + (before != 0 ? 1 : -1));
+                }
+                work->votes[node] = (int8_t)(work->votes[node] + (before != all ? 1 : -1));
+            }
+        }
+    }
+}
+
+/// Fills work->votes. A node is inside when its votes are above 0.
+static void voxel_find_inside(const tarn_mesh *mesh, const voxel_grid *grid, voxel_lines lines, voxel_work *work)
+{
+    memset(work->votes, 0, grid->node_count);
+    for (int axis = 0; axis < 3; axis++) {
+        if (lines == VOXEL_LINES_UP && axis != 1) {
+            continue;
+        }
+        const size_t line_count = grid->node_count / (size_t)grid->nodes[axis];
+        memset(work->words, 0, grid->node_count * sizeof *work->words);
+        memset(work->line_sum, 0, line_count * sizeof *work->line_sum);
+        for (uint32_t t = 0; t < mesh->triangle_count; t++) {
+            double corners_m[3][3];
+            voxel_triangle(mesh, t, corners_m);
+            add_crossings(grid, corners_m, axis, work);
+        }
+        vote_along(grid, axis, lines, work);
+    }
+}
+
+// ---- voxelize nearest ----
+// How far each node is from the nearest triangle. Nodes close to a triangle are compared with it; the others take over
+// their neighbours' triangles, in sweeps to all eight corners of the grid.
+
+static void subtract(const double a[3], const double b[3], double difference[3])
+{
+    for (int i = 0; i < 3; i++) {
+        difference[i] = a[i] - b[i];
+    }
+}
+
+static double dot3(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/// What doesn't depend on the point.
+typedef struct nearest_triangle {
+    double corner[3], b[3], c[3]; // b and c: from the first corner to the others
+    double normal[3];             // of length |b x c|
+    double bb, bc, cc, nn;
+} nearest_triangle;
+
+static nearest_triangle prepare(const tarn_mesh *mesh, uint32_t triangle)
+{
+    double corners[3][3];
+    nearest_triangle t;
+    voxel_triangle(mesh, triangle, corners);
+    subtract(corners[1], corners[0], t.b);
+    subtract(corners[2], corners[0], t.c);
+    for (int a = 0; a < 3; a++) {
+        const int u = (a + 1) % 3, v = (a + 2) % 3;
+        t.corner[a] = corners[0][a];
+        t.normal[a] = t.b[u] * t.c[v] - t.b[v] * t.c[u];
+    }
+    t.bb = dot3(t.b, t.b);
+    t.bc = dot3(t.b, t.c);
+    t.cc = dot3(t.c, t.c);
+    t.nn = dot3(t.normal, t.normal);
+    return t;
+}
+
+/// Squared distance from p, counted from the segment's start, to a segment.
+static double segment_square(const double p[3], const double along[3], double length2)
+{
+    const double wanted = dot3(p, along);
+    const double share = wanted <= 0.0 ? 0.0 : wanted >= length2 ? 1.0 : wanted / length2;
+    double rest[3];
+    for (int a = 0; a < 3; a++) {
+        rest[a] = p[a] - share * along[a];
+    }
+    return dot3(rest, rest);
+}
+
+/// Squared distance from p, counted from the first corner. Over the triangle it is that to the plane, elsewhere that to
+/// the nearest edge; of a triangle too thin for a normal only the edges count.
+static double triangle_square(const nearest_triangle *t, const double p[3])
+{
+    const double pb = dot3(p, t->b), pc = dot3(p, t->c);
+    const double to_b = t->cc * pb - t->bc * pc, to_c = t->bb * pc - t->bc * pb;
+    if (t->nn > 1e-24 * t->bb * t->cc && to_b >= 0.0 && to_c >= 0.0 && to_b + to_c <= t->nn) {
+        const double height = dot3(p, t->normal);
+        return height * height / t->nn;
+    }
+    double from_b[3], edge[3];
+    subtract(p, t->b, from_b);
+    subtract(t->c, t->b, edge);
+    const double ab = segment_square(p, t->b, t->bb), ac = segment_square(p, t->c, t->cc);
+    const double bc = segment_square(from_b, edge, dot3(edge, edge)), a = ab < ac ? ab : ac;
+    return a < bc ? a : bc;
+}
+
+static void node_point(const voxel_grid *grid, int x, int y, int z, double point_m[3])
+{
+    const int node[3] = {x, y, z};
+    for (int a = 0; a < 3; a++) {
+        point_m[a] = grid->min_m[a] + grid->spacing_m * node[a];
+    }
+}
+
+/// Compares the nodes around a triangle with it. distance_m holds squares until the end.
+static void compare_band(const voxel_grid *grid, const nearest_triangle *t, const int first[3], const int last[3],
+                         int32_t name, voxel_work *work)
+{
+    const double band = TARN_VOXELIZE_BAND * grid->spacing_m;
+    for (int z = first[2]; z <= last[2]; z++) {
+        for (int y = first[1]; y <= last[1]; y++) {
+            size_t node = (size_t)z * grid->stride[2] + (size_t)y * grid->stride[1] + (size_t)first[0];
+            for (int x = first[0]; x <= last[0]; x++, node++) {
+                double p[3];
+                node_point(grid, x, y, z, p);
+                subtract(p, t->corner, p);
+                const double height = dot3(p, t->normal);
+                if (height * height > band * band * 1.01 * t->nn) {
+                    continue; // its plane is too far already
+                }
+                const double square = triangle_square(t, p);
+                if ((float)square < work->distance_m[node]) {
+                    work->distance_m[node] = (float)square;
+                    work->words[node] = name;
+                }
+            }
+        }
+    }
+}
+
+/// One node of a sweep: tries the triangles of the seven neighbours behind it
+static void compare_neighbours(const tarn_mesh *mesh, const voxel_grid *grid, const int at[3], const int step[3],
+                               voxel_work *work)
+{
+    const size_t node = (size_t)at[2] * grid->stride[2] + (size_t)at[1] * grid->stride[1] + (size_t)at[0];
+    const float band = (float)(TARN_VOXELIZE_BAND * grid->spacing_m);
+    int32_t tried = work->words[node];
+    if (work->distance_m[node] <= band * band) {
+        return;
+    }
+    for (int which = 1; which < 8; which++) {
+        size_t neighbour = 0;
+        bool exists = true;
+        for (int a = 0; a < 3; a++) {
+            const int k = which >> a & 1 ? at[a] - step[a] : at[a];
+            exists = exists && k >= 0 && k < grid->nodes[a];
+            neighbour += (size_t)k * grid->stride[a];
+        }
+        // Only what is nearer to the surface can lie on the way to it.
+        if (!exists || work->distance_m[neighbour] >= work->distance_m[node] || work->words[neighbour] == tried) {
+            continue;
+        }
+        tried = work->words[neighbour];
+        const nearest_triangle t = prepare(mesh, (uint32_t)tried);
+        double p[3];
+        node_point(grid, at[0], at[1], at[2], p);
+        subtract(p, t.corner, p);
+        const float square = (float)triangle_square(&t, p);
+        if (square < work->distance_m[node]) {
+            work->distance_m[node] = square;
+            work->words[node] = tried;
+        }
+    }
+}
+
+static void sweep(const tarn_mesh *mesh, const voxel_grid *grid, int direction, voxel_work *work)
+{
+    int step[3], start[3];
+    for (int a = 0; a < 3; a++) {
+        step[a] = direction >> a & 1 ? -1 : 1;
+        start[a] = step[a] > 0 ? 0 : grid->nodes[a] - 1;
+    }
+    for (int z = 0; z < grid->nodes[2]; z++) {
+        for (int y = 0; y < grid->nodes[1]; y++) {
+            for (int x = 0; x < grid->nodes[0]; x++) {
+                const int at[3] = {start[0] + x * step[0], start[1] + y * step[1], start[2] + z * step[2]};
+                compare_neighbours(mesh, grid, at, step, work);
+            }
+        }
+    }
+}
+
+/// Fills work->distance_m with distances, all 0 or above.
+static void voxel_find_nearest(const tarn_mesh *mesh, const voxel_grid *grid, voxel_work *work)
+{
+    for (size_t i = 0; i < grid->node_count; i++) {
+        work->distance_m[i] = INFINITY;
+        work->words[i] = -1;
+    }
+    for (uint32_t name = 0; name < mesh->triangle_count; name++) {
+        double corners[3][3];
+        int first[3], last[3];
+        bool concerns = true;
+        voxel_triangle(mesh, name, corners);
+        for (int a = 0; a < 3 && concerns; a++) {
+            concerns = voxel_range(grid, corners, a, TARN_VOXELIZE_BAND, &first[a], &last[a]);
+        }
+        if (!concerns) {
+            continue;
+        }
+        const nearest_triangle t = prepare(mesh, name);
+        compare_band(grid, &t, first, last, (int32_t)name, work);
+    }
+    for (int direction = 0; direction < 8; direction++) {
+        sweep(mesh, grid, direction, work);
+    }
+    for (size_t i = 0; i < grid->node_count; i++) {
+        work->distance_m[i] = sqrtf(work->distance_m[i]);
+    }
+}
+
+// ---- voxelize ----
 
 /// The lines may disagree for one inner node in so many before a mesh is called open.
 enum { CONTESTED_ONE_IN = 4 };

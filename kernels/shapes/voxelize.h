@@ -85,4 +85,5 @@ enum { TARN_VOXELIZE_BAND = 2 };
 #ifdef __cplusplus
 }
 #endif
+
 #endif

@@ -1,8 +1,146 @@
 // Smoke as a model: what of a description concerns it, its memory, and what it sets before a step.
 #include "kernels/smoke/smoke_model.h"
 #include "kernels/smoke/smoke_host.h"
+#include "kernels/smoke_parameters.h"
 
 #include <math.h>
+#include <stddef.h>
+
+// ---- smoke parameters ----
+// The tables of the smoke's parameters and of what its particles carry, which depend on nothing else.
+
+const tarn_parameter_spec tarn_smoke_parameters[TARN_SMOKE_PARAMETER_COUNT] = {
+    [TARN_SMOKE_GRAVITY] = {"gravity_m_s2", "Gravity", "m/s²", 9.81f, 0.0f, 50.0f, TARN_PLAYS_GRAVITY, 0,
+                            "Strength of gravity, straight down."},
+    [TARN_SMOKE_EXPANSION] = {"thermal_expansion_1_k", "Thermal expansion", "1/K", 1.0f / 293.0f, 0.0f, 0.1f,
+                              TARN_PLAYS_NONE, 0,
+                              "By what share of its density air gets lighter with each kelvin; air at 20 °C by 1/293."},
+    [TARN_SMOKE_WEIGHT] = {"smoke_weight", "Weight of smoke", NULL, 0.0f, -1.0f, 10.0f, TARN_PLAYS_NONE, 0,
+                           "By what share of its density smoke of concentration 1 makes air heavier."},
+    [TARN_SMOKE_VISCOSITY] = {"viscosity_m2_s", "Viscosity", "m²/s", 0.0f, 0.0f, 1.0f, TARN_PLAYS_NONE, 0,
+                              "Kinematic viscosity; air has 0.000015. As much of it acts as is stable."},
+    [TARN_SMOKE_HEAT_DIFFUSION] = {"heat_diffusion_1_s", "Mixing", "1/s", 0.5f, 0.0f, 100.0f, TARN_PLAYS_NONE, 0,
+                                   "Rate at which the heat and smoke of a cell's particles become equal."},
+    [TARN_SMOKE_COOLING] = {"cooling_1_s", "Cooling", "1/s", 0.2f, 0.0f, 100.0f, TARN_PLAYS_NONE, 0,
+                            "Rate at which heat is lost."},
+    [TARN_SMOKE_FADING] = {"fading_1_s", "Fading", "1/s", 0.2f, 0.0f, 100.0f, TARN_PLAYS_NONE, 0,
+                           "Rate at which smoke fades; what is hardly seen and hardly warm is taken away."},
+    [TARN_SMOKE_CONFINEMENT] = {"vorticity_confinement", "Vorticity confinement", NULL, 0.0f, 0.0f, 10.0f,
+                                TARN_PLAYS_NONE, 0,
+                                "Strength of a force that keeps small vortices turning; 0: physics alone."},
+    [TARN_SMOKE_WALL_GRIP] = {"wall_grip", "Grip of walls", NULL, 0.0f, 0.0f, 1.0f, TARN_PLAYS_NONE, 0,
+                              "0: air slips freely along walls; 1: it sticks to them."},
+    [TARN_SMOKE_OPEN] = {"open", "Open", NULL, 0.0f, 0.0f, 2.0f, TARN_PLAYS_NONE, TARN_PARAMETER_IS_WHOLE,
+                         "Where air and smoke leave the tank: 0: nowhere; 1: at the top; 2: at all sides but the "
+                         "floor."},
+    [TARN_SMOKE_SLEEP_SPEED] = {"sleep_speed_m_s", "Sleep below", "m/s", 0.01f, 0.0f, 10.0f, TARN_PLAYS_NONE,
+                                TARN_PARAMETER_IS_SOLVER,
+                                "Where air has no smoke and is slower it isn't computed: it gives way as if it were "
+                                "outside. 0: all air is computed."},
+    [TARN_SMOKE_ADVECTION] = {"advection", "Advection", NULL, 1.0f, 0.0f, 1.0f, TARN_PLAYS_NONE,
+                              TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
+                              "How air carries its own velocity: 0: semi-Lagrangian, which blurs; 1: MacCormack."},
+    [TARN_SMOKE_TOLERANCE] = {"pressure_tolerance", "Tolerance", NULL, 1e-3f, 1e-7f, 1e-1f, TARN_PLAYS_NONE,
+                              TARN_PARAMETER_HAS_MAGNITUDES | TARN_PARAMETER_IS_SOLVER,
+                              "Residual at which the pressure solve ends: the largest |div u| dt."},
+    [TARN_SMOKE_ITERATIONS] = {"pressure_iterations", "Iterations", NULL, 20.0f, 1.0f, 2000.0f, TARN_PLAYS_NONE,
+                               TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
+                               "Cap on pressure iterations, whatever kind."},
+    [TARN_SMOKE_CFL] = {"cfl", "CFL", NULL, 2.0f, 0.5f, 2.9f, TARN_PLAYS_CFL, TARN_PARAMETER_IS_SOLVER,
+                        "Cells that the fastest air may cross in a substep."},
+    [TARN_SMOKE_SUBSTEPS] =
+        {"substeps_max", "Substeps", NULL, 4.0f, 1.0f, 8.0f, TARN_PLAYS_SUBSTEPS,
+         TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
+         "Cap on substeps in a step. Air so fast that it takes more than half of them calms within seconds."},
+};
+
+const tarn_carried_spec tarn_smoke_carried_specs[TARN_SMOKE_CARRIED_COUNT] = {
+    [TARN_SMOKE_HEAT] = {"heat_k", "Heat", "K", 60.0f, -250.0f, 2000.0f, "Kelvin above the air's temperature at rest."},
+    [TARN_SMOKE_SMOKE] = {"smoke", "Smoke", NULL, 1.0f, 0.0f, 10.0f, "Concentration of smoke; 1: as it leaves a fire."},
+};
+
+// ---- smoke step ----
+// One substep of the smoke: a fixed sequence of launches.
+//
+//     carry (MacCormack) ─ deposit ─ forces ─ viscosity, confinement ─ bodies, solids ─ matrix ─ pressure ─ extrapolate
+//     ─ slip ─ draw ─ sleep ─ move particles ─ mix, cool, fade ─ sort
+
+static void launch_carry(tarn_tank *tank, const smoke_args *with)
+{
+    smoke_args args = *with;
+    args.is_semi_lagrange = tank->parameters[TARN_SMOKE_ADVECTION] == 0.0f;
+    grid_launch_active(&tank->grid, &args, SMOKE_KERNEL(carry));
+    if (!args.is_semi_lagrange) {
+        grid_launch_active(&tank->grid, &args, SMOKE_KERNEL(correct));
+    }
+}
+
+/// From u to u by way of u_ext.
+static void launch_viscosity(tarn_tank *tank, const smoke_args *with)
+{
+    smoke_args args = *with;
+    const grid_memory *m = &args.tank.grid.m;
+    const uint32_t rounds = smoke_viscosity_rounds(tank);
+    for (uint32_t i = 0; i < rounds; i++) {
+        for (int a = 0; a < 3; a++) {
+            args.from[a] = i % 2 == 0 ? m->u[a] : m->u_ext[a];
+            args.to[a] = i % 2 == 0 ? m->u_ext[a] : m->u[a];
+        }
+        grid_launch_active(&tank->grid, &args, SMOKE_KERNEL(viscosity));
+    }
+}
+
+/// Velocities without divergence.
+static void solve(void *of)
+{
+    tarn_tank *tank = of;
+    grid_launch_matrix(&tank->grid);
+    tank_mark(tank, STAGE_MATRIX);
+    grid_solve(&tank->grid, false, (uint32_t)tank->parameters[TARN_SMOKE_ITERATIONS]);
+}
+
+void smoke_substep(tarn_tank *tank)
+{
+    const smoke_args *args = &smoke_of(tank)->args;
+    grid_host *grid = &tank->grid;
+    tank_mark(tank, STAGE_NONE);
+    launch_carry(tank, args);
+    tank_mark(tank, STAGE_CARRY);
+    grid_launch_occupied(grid, args, SMOKE_KERNEL(deposit));
+    grid_launch_active(grid, args, SMOKE_KERNEL(cells));
+    tank_mark(tank, STAGE_DEPOSIT);
+    grid_launch_active(grid, args, SMOKE_KERNEL(forces));
+    launch_viscosity(tank, args);
+    if (tank->parameters[TARN_SMOKE_CONFINEMENT] > 0.0f) {
+        grid_launch_active(grid, args, SMOKE_KERNEL(curl));
+        grid_launch_active(grid, args, SMOKE_KERNEL(confine));
+    }
+    if (grid->body_count > 0) {
+        grid_launch(grid, args, GRID_KERNEL(bodies_begin), NULL, 1);
+        grid_launch(grid, args, GRID_KERNEL(body_tiles), NULL, 1);
+    }
+    if (grid->has_solids) {
+        grid_launch_active(grid, args, GRID_KERNEL(solids));
+        grid_launch_active(grid, args, GRID_KERNEL(solid_cells));
+    }
+    tank_mark(tank, STAGE_FORCES);
+    grid_launch_chain(grid, solve, tank);
+    tank_mark(tank, STAGE_PRESSURE);
+    grid_launch_active(grid, args, GRID_KERNEL(extrapolate));
+    if (grid->has_solids) {
+        grid_launch_active(grid, args, GRID_KERNEL(slip));
+        grid_launch_active(grid, args, GRID_KERNEL(slip_end));
+    }
+    grid_launch_active(grid, args, SMOKE_KERNEL(draw));
+    grid_launch_active(grid, args, SMOKE_KERNEL(stir));
+    grid_launch_active(grid, args, SMOKE_KERNEL(wake));
+    tank_mark(tank, STAGE_EXTRAPOLATE);
+    tank_launch_moves(tank, &args->tank);
+    grid_launch_occupied(grid, args, SMOKE_KERNEL(fade));
+    tank_launch_sort(tank, &args->tank);
+}
+
+// ---- smoke model ----
 
 #define AIR_KG_M3 1.2f
 #define SUCTION_M_S 1.0f     ///< of a drain at its rim

@@ -1,10 +1,808 @@
 // The sequence of a frame; stream_memory.h shows it.
-#include "kernels/stream/encoder_internal.h"
+#include "kernels/stream/encoder.h"
 #include "protocol/assert.h"
+#include "protocol/channel.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+// ---- encoder memory ----
+// The encoder's memory, on the device and beside it.
+
+enum { FRAME_BYTES_LEAST = 4 << 20, FRAME_POINT_BYTES = 8 };
+
+/// Where the parts of a key frame and the groups of the others end at most.
+static uint64_t coded_bytes(const tarn_encoder *encoder)
+{
+    const encoder_room *room = &encoder->room;
+    const uint64_t parts = (uint64_t)room->occupied * encoder->desc.layers;
+    const uint64_t sets =
+        parts * STREAM_PART_BYTES + room->particles * (uint64_t)STREAM_POINT_BYTES(encoder->desc.place_bits);
+    const uint64_t groups = (uint64_t)room->groups * STREAM_GROUP_BYTES;
+    return (uint64_t)room->flow * TARN_FLOW_BYTES_MAX + (sets > groups ? sets : groups);
+}
+
+/// What all streams of a frame may take: less than each at its worst, which no water is everywhere, because it is
+/// pinned.
+static uint64_t largest_frame_bytes(const tarn_encoder *encoder)
+{
+    const encoder_room *room = &encoder->room;
+    const uint64_t most = room->coded + room->slots + 8 * (uint64_t)room->groups; // with levels
+    const uint64_t enough = FRAME_BYTES_LEAST + (uint64_t)room->particles * FRAME_POINT_BYTES;
+    return most < enough ? most : enough;
+}
+
+static void choose_room(tarn_encoder *encoder)
+{
+    const tank_view *view = &encoder->view;
+    encoder_room *room = &encoder->room;
+    const uint32_t layers = encoder->desc.layers;
+    room->particles = view->particles_max;
+    room->tiles = view->tile_total;
+    room->occupied = view->occupied_max;
+    // Slots of the dead stay until the next key frame.
+    room->slots = room->particles + room->particles / 4 + 1024 * layers;
+    room->groups = 2 * (room->slots / TARN_STREAM_GROUP + layers + 1);
+    // A tile of the grid for every 64 particles: beyond that residuals say where particles go.
+    room->flow = tile_min_u32(room->tiles, 256 + room->particles / 64);
+    const uint32_t parts = 2 * room->occupied * layers;
+    const uint64_t lists = sizeof(stream_plan) + 4 * (uint64_t)room->flow + 4 * (uint64_t)room->groups +
+                           (uint64_t)room->occupied * (sizeof(stream_tile) + 4 * (uint64_t)layers);
+    room->chunks = room->flow + (parts > room->groups ? parts : room->groups) + room->groups +
+                   (uint32_t)(lists / STREAM_LIST_BYTES) + 8; // of each list the last piece isn't full
+    room->coded = coded_bytes(encoder);
+    room->frame = lists + largest_frame_bytes(encoder);
+    TARN_ASSERT(room->occupied <= room->tiles && room->flow <= room->tiles);
+    TARN_ASSERT(room->slots < STREAM_BORN); // a seat says either
+}
+
+/// Pieces are NULL before the arena is taken.
+static void carve_device(tarn_encoder *e)
+{
+    tarn_arena *t = &e->arena;
+    const encoder_room *room = &e->room;
+    stream_memory *w = &e->args.w;
+    const uint64_t particles = room->particles, parts = (uint64_t)room->occupied * e->desc.layers;
+    w->plan = tarn_arena_piece(t, sizeof *w->plan);
+    w->pair = tarn_arena_piece(t, particles * sizeof *w->pair);
+    w->pair_next = tarn_arena_piece(t, particles * sizeof *w->pair);
+    w->place_slot = tarn_arena_piece(t, particles * 4);
+    w->place_slot_next = tarn_arena_piece(t, particles * 4);
+    w->slot = tarn_arena_piece(t, room->slots * sizeof *w->slot);
+    w->key = tarn_arena_piece(t, particles * 4);
+    w->key_order = tarn_arena_piece(t, particles * 4);
+    w->tile = tarn_arena_piece(t, room->occupied * sizeof *w->tile);
+    w->tile_next = tarn_arena_piece(t, room->occupied * sizeof *w->tile);
+    w->tile_index = tarn_arena_piece(t, room->tiles * (uint64_t)4);
+    w->sum = tarn_arena_piece(t, room->flow * (uint64_t)STREAM_FIT_NODES * 16);
+    w->filled = tarn_arena_piece(t, room->occupied * (uint64_t)STREAM_FILLED * 4);
+    w->layer = tarn_arena_piece(t, particles);
+    w->layer_count = tarn_arena_piece(t, parts * 4);
+    w->part = tarn_arena_piece(t, parts * sizeof *w->part);
+    for (int i = 0; i < 2; i++) {
+        w->flow_dense[i] = tarn_arena_piece(t, room->flow * (uint64_t)4);
+        w->flow_index[i] = tarn_arena_piece(t, room->tiles * (uint64_t)4);
+        w->node[i] = tarn_arena_piece(t, room->flow * (uint64_t)TARN_FLOW_BLOCK * sizeof(tarn_flow_node));
+    }
+    w->group = tarn_arena_piece(t, room->groups * sizeof *w->group);
+    w->flow_bytes = tarn_arena_piece(t, room->flow * (uint64_t)4);
+    w->bytes = tarn_arena_piece(t, (2 * parts > room->groups ? 2 * parts : room->groups) * 4);
+    w->coded = tarn_arena_piece(t, room->coded);
+    w->chunk = tarn_arena_piece(t, room->chunks * sizeof *w->chunk);
+    w->reached = tarn_arena_piece(t, ((uint64_t)room->tiles + 31) / 32 * 4);
+    w->seat_was = tarn_arena_piece(t, particles * 4);
+    w->tables = tarn_arena_piece(t, sizeof *w->tables);
+    e->args.seat = tarn_arena_piece(t, particles * 4);
+    e->moved_seat = tarn_arena_piece(t, particles * 4);
+}
+
+/// Takes an arena and gives its pieces to whom they are for.
+static tarn_status take(tarn_encoder *encoder, tarn_arena *arena, void (*pieces)(tarn_encoder *encoder))
+{
+    pieces(encoder);
+    const tarn_status status = tarn_arena_take(arena, encoder->view.device, TARN_ARENA_DEVICE);
+    if (status == TARN_OK) {
+        pieces(encoder);
+    }
+    return status;
+}
+
+/// What the device writes and the host reads, of so many bytes.
+static tarn_status take_frame(const tarn_encoder *encoder, uint64_t bytes, tarn_arena *arena, uint8_t **frame)
+{
+    (void)tarn_arena_piece(arena, bytes);
+    const tarn_status status = tarn_arena_take(arena, encoder->view.device, TARN_ARENA_SHARED);
+    if (status == TARN_OK) {
+        *frame = tarn_arena_piece(arena, bytes);
+    }
+    return status;
+}
+
+/// Takes the encoder's memory; gives it back, also what was taken by a call that failed.
+static tarn_status encoder_carve_memory(tarn_encoder *encoder)
+{
+    choose_room(encoder);
+    tarn_status status = take(encoder, &encoder->arena, carve_device);
+    if (status == TARN_OK) {
+        status = take_frame(encoder, encoder->room.frame, &encoder->frame_arena, &encoder->frame);
+    }
+    encoder->args.groups_at = (uint64_t)encoder->room.flow * TARN_FLOW_BYTES_MAX;
+    encoder->args.frame_room = encoder->room.frame;
+    encoder->args.to = encoder->frame;
+    encoder->lists = malloc(ENCODER_LIST_BYTES(&encoder->room, encoder->desc.layers));
+    return status == TARN_OK && encoder->lists == NULL ? TARN_E_MEMORY : status;
+}
+
+static void carve_levels(tarn_encoder *e)
+{
+    tarn_arena *t = &e->levels_arena;
+    const encoder_room *room = &e->room;
+    const uint64_t groups = encoder_level_groups_max(e);
+    stream_memory *w = &e->args.w;
+    w->value = tarn_arena_piece(t, (uint64_t)room->particles * sizeof *w->value);
+    w->level_seen = tarn_arena_piece(t, room->particles);
+    w->level = tarn_arena_piece(t, room->slots);
+    w->level_now = tarn_arena_piece(t, room->slots);
+    w->level_group = tarn_arena_piece(t, groups * sizeof *w->level_group);
+    w->level_bytes = tarn_arena_piece(t, groups * sizeof *w->level_bytes);
+    w->level_coded = tarn_arena_piece(t, groups * STREAM_LEVEL_BYTES);
+}
+
+/// What takes a channel, where it isn't there yet. @return TARN_OK or TARN_E_MEMORY
+static tarn_status encoder_carve_levels(tarn_encoder *encoder)
+{
+    return encoder->args.w.value != NULL ? TARN_OK : take(encoder, &encoder->levels_arena, carve_levels);
+}
+
+static uint32_t field_groups_max(const tarn_encoder *e)
+{
+    uint32_t groups = 0;
+    for (uint32_t part = 0; part < TARN_FIELD_PARTS; part++) {
+        const uint32_t step = tarn_field_group_tiles(e->view.cells[2], part);
+        groups += (e->view.field_tiles_max + step - 1) / step;
+    }
+    return groups;
+}
+
+/// Chunks and bytes of a frame that a field takes besides all else.
+static uint32_t field_chunks(const tarn_encoder *e)
+{
+    return field_groups_max(e) + e->view.field_tiles_max / (STREAM_LIST_BYTES / 4) + 1;
+}
+
+static uint64_t field_frame_bytes(const tarn_encoder *e)
+{
+    return (uint64_t)field_groups_max(e) * STREAM_LEVEL_BYTES + 4 * (uint64_t)e->view.field_tiles_max;
+}
+
+/// The list of chunks is a longer one from then on.
+static void carve_field(tarn_encoder *e)
+{
+    tarn_arena *t = &e->field_arena;
+    stream_memory *w = &e->args.w;
+    const uint64_t tiles = e->view.field_tiles_max, groups = field_groups_max(e);
+    w->field_room = tarn_arena_piece(t, tiles * TILE_CELLS * sizeof *w->field_room);
+    for (uint32_t part = 0; part < TARN_FIELD_PARTS; part++) {
+        const uint64_t levels = tiles * tarn_field_tile_levels(e->view.cells[2], part);
+        w->field_true[part] = tarn_arena_piece(t, levels);
+        for (int i = 0; i < 2; i++) {
+            w->field_level[i][part] = tarn_arena_piece(t, levels);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        w->field_index[i] = tarn_arena_piece(t, e->room.tiles * (uint64_t)4);
+        e->field_dense[i] = tarn_arena_piece(t, tiles * 4);
+    }
+    w->field_bytes = tarn_arena_piece(t, groups * 4);
+    w->field_coded = tarn_arena_piece(t, groups * STREAM_LEVEL_BYTES);
+    e->field_chunk = tarn_arena_piece(t, (e->room.chunks + (uint64_t)field_chunks(e)) * sizeof *e->field_chunk);
+}
+
+/// The frame's memory has to hold a field, too.
+static void grow_frame(tarn_encoder *e, const tarn_arena *arena, uint8_t *frame)
+{
+    (void)tarn_queue_wait(e->queue);
+    tarn_arena_give(&e->frame_arena);
+    e->frame_arena = *arena;
+    e->args.to = e->frame = frame;
+    e->args.w.chunk = e->field_chunk;
+    e->room.chunks += field_chunks(e);
+    e->room.frame += field_frame_bytes(e);
+    e->args.frame_room = e->room.frame;
+}
+
+/// What takes a field, where it isn't there yet. @return TARN_OK or TARN_E_MEMORY
+static tarn_status encoder_carve_field(tarn_encoder *encoder)
+{
+    if (encoder->field_tile_list != NULL) {
+        return TARN_OK;
+    }
+    const uint32_t tiles = encoder->view.field_tiles_max;
+    if (tiles > TARN_FRAME_FIELD_TILES_MAX) {
+        return TARN_E_MEMORY;
+    }
+    tarn_arena arena = {0};
+    uint8_t *frame = NULL, *list = malloc(ENCODER_FIELD_LIST_BYTES(tiles));
+    tarn_status status = list == NULL ? TARN_E_MEMORY : take(encoder, &encoder->field_arena, carve_field);
+    if (status == TARN_OK) {
+        status = take_frame(encoder, encoder->room.frame + field_frame_bytes(encoder), &arena, &frame);
+    }
+    if (status != TARN_OK) {
+        tarn_arena_give(&encoder->field_arena);
+        free(list);
+        return status;
+    }
+    encoder->field_tile_list = list;
+    grow_frame(encoder, &arena, frame);
+    return TARN_OK;
+}
+
+uint64_t tarn_encoder_bytes(const tarn_encoder *encoder)
+{
+    return encoder->arena.bytes + encoder->levels_arena.bytes + encoder->field_arena.bytes;
+}
+
+/// Takes the encoder's memory; gives it back, also what was taken by a call that failed.
+static void encoder_give_memory(tarn_encoder *encoder)
+{
+    tarn_arena_give(&encoder->arena);
+    tarn_arena_give(&encoder->levels_arena);
+    tarn_arena_give(&encoder->field_arena);
+    tarn_arena_give(&encoder->frame_arena);
+    free(encoder->field_tile_list);
+    free(encoder->lists);
+}
+
+// ---- assemble ----
+// Puts a frame together: lists that the host codes, each a chain of numbers that nothing else waits for, and the
+// device's streams.
+
+/// Where the next list will end: they are written backwards, from the end of their room on.
+typedef struct list_writer {
+    tarn_encoder *encoder;
+    uint32_t end;
+} list_writer;
+
+static void begin_list(list_writer *lists, tarn_ans_writer *writer)
+{
+    tarn_ans_begin(writer, lists->encoder->lists + lists->end);
+}
+
+static void end_list(list_writer *lists, tarn_ans_writer *writer, uint32_t which)
+{
+    tarn_encoder *e = lists->encoder;
+    e->list_at[which] = (uint32_t)(tarn_ans_end(writer) - e->lists);
+    TARN_ASSERT(e->list_at[which] < lists->end); // all lists together fit their room
+    e->list_bytes[which] = lists->end - e->list_at[which];
+    lists->end = e->list_at[which];
+}
+
+/// The frame as the device leaves it in the memory that both see: what is read of it in this order.
+typedef struct device_frame {
+    const stream_plan *plan;
+    const uint32_t *flow_list;
+    const stream_tile *tiles;    // of a key frame
+    const uint32_t *counts;      // of these, [tile][layer]
+    const uint32_t *group_bytes; // of another one
+    const uint32_t *field_list;
+    const uint8_t *streams;
+} device_frame;
+
+static device_frame open_frame(const tarn_encoder *e)
+{
+    const uint8_t *at = e->frame;
+    device_frame frame = {.plan = encoder_plan(e)};
+    at += sizeof *frame.plan;
+    frame.flow_list = (const uint32_t *)at;
+    at += 4 * (size_t)frame.plan->flow[e->args.flow_now];
+    if (e->args.is_key) {
+        frame.tiles = (const stream_tile *)at;
+        at += e->now.occupied * sizeof *frame.tiles;
+        frame.counts = (const uint32_t *)at;
+        at += 4 * (size_t)e->now.occupied * e->desc.layers;
+    } else {
+        frame.group_bytes = (const uint32_t *)at;
+        at += 4 * (size_t)frame.plan->groups;
+    }
+    frame.field_list = (const uint32_t *)at;
+    at += 4 * (size_t)e->args.field_tiles;
+    frame.streams = at;
+    TARN_ASSERT((uint64_t)(at - e->frame) == frame.plan->lists_bytes); // stream_offsets
+    return frame;
+}
+
+/// The gaps in an ascending list, from the last on.
+static void put_gaps(tarn_encoder *e, tarn_ans_writer *writer, const uint32_t *list, uint32_t count)
+{
+    for (uint32_t i = count; i-- > 0;) {
+        TARN_ASSERT(i == 0 || list[i - 1] < list[i]);
+        tarn_code_put_number(writer, &e->tables, TARN_NUMBER_GAP, list[i] - (i > 0 ? list[i - 1] + 1 : 0));
+    }
+}
+
+static void list_flow(list_writer *lists, const device_frame *frame)
+{
+    tarn_ans_writer writer;
+    begin_list(lists, &writer);
+    put_gaps(lists->encoder, &writer, frame->flow_list, frame->plan->flow[lists->encoder->args.flow_now]);
+    end_list(lists, &writer, 0);
+}
+
+/// A key frame's layer: its tiles and how many particles each has.
+static void list_tiles(list_writer *lists, const device_frame *frame, uint32_t layer)
+{
+    const tarn_encoder *e = lists->encoder;
+    uint32_t count = 0, later = 0, later_count = 0;
+    tarn_ans_writer writer;
+    begin_list(lists, &writer);
+    for (uint32_t t = e->now.occupied; t-- > 0;) {
+        const uint32_t particles = frame->counts[(size_t)t * e->desc.layers + layer];
+        if (particles == 0) {
+            continue;
+        }
+        TARN_ASSERT(count == 0 || frame->tiles[t].dense < later);
+        if (count++ > 0) { // what follows this tile is known now
+            tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_COUNT, later_count);
+            tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP, later - frame->tiles[t].dense - 1);
+        }
+        later = frame->tiles[t].dense;
+        later_count = particles;
+    }
+    if (count > 0) {
+        tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_COUNT, later_count);
+        tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP, later);
+    }
+    tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_COUNT, count);
+    end_list(lists, &writer, 1 + layer);
+}
+
+/// A moved layer: which of its groups are coded, without those of the newborn, which lie behind them.
+static void list_groups(list_writer *lists, const device_frame *frame, uint32_t layer)
+{
+    const stream_plan *plan = frame->plan;
+    const uint32_t first = layer > 0 ? plan->group_end[layer - 1] : 0,
+                   count = (plan->layer[layer].slots + TARN_STREAM_GROUP - 1) / TARN_STREAM_GROUP;
+    tarn_ans_writer writer;
+    TARN_ASSERT(first + count <= plan->group_end[layer]);
+    begin_list(lists, &writer);
+    for (uint32_t g = first + count; g-- > first;) {
+        tarn_ans_put_bits(&writer, (frame->group_bytes[g] & 0xffff) > 0, 1);
+    }
+    end_list(lists, &writer, 1 + layer);
+}
+
+static void write_lists(tarn_encoder *e, const device_frame *frame)
+{
+    list_writer lists = {e, ENCODER_LIST_BYTES(&e->room, e->desc.layers)};
+    list_flow(&lists, frame);
+    for (uint32_t l = 0; l < e->desc.layers; l++) {
+        if (e->args.is_key) {
+            list_tiles(&lists, frame, l);
+        } else {
+            list_groups(&lists, frame, l);
+        }
+    }
+}
+
+/// The tiles of the field, in a room of its own. @return bytes
+static uint32_t list_field(tarn_encoder *e, const device_frame *frame, const uint8_t **list)
+{
+    uint8_t *end = e->field_tile_list + ENCODER_FIELD_LIST_BYTES(e->view.field_tiles_max);
+    tarn_ans_writer writer;
+    tarn_ans_begin(&writer, end);
+    put_gaps(e, &writer, frame->field_list, e->field.tiles);
+    *list = tarn_ans_end(&writer);
+    return (uint32_t)(end - *list);
+}
+
+/// Says where the coded streams go and brings them there.
+static void encoder_pack(tarn_encoder *e)
+{
+    encoder_launch(e, stream_offsets_id, 1);
+    encoder_launch_counted(e, stream_pack_id, &e->args.w.plan->chunks, e->room.chunks);
+}
+
+/// The sections of a frame one behind the other, each a list that the host has coded and the device's streams.
+typedef struct frame_writer {
+    uint8_t *at;
+    const uint8_t *streams; // that follow
+} frame_writer;
+
+/// @return its bytes
+static uint32_t put_section(frame_writer *writer, const uint8_t *list, uint32_t list_bytes, uint64_t stream_bytes)
+{
+    memcpy(writer->at, list, list_bytes);
+    memcpy(writer->at + list_bytes, writer->streams, stream_bytes);
+    writer->at += list_bytes + stream_bytes;
+    writer->streams += stream_bytes;
+    return (uint32_t)(list_bytes + stream_bytes);
+}
+
+static uint64_t frame_bytes(const tarn_encoder *e, const tarn_stream_head *head, const stream_plan *plan,
+                            uint32_t field_list_bytes)
+{
+    uint64_t bytes = tarn_stream_head_bytes(head) + e->list_bytes[0] + plan->flow_bytes + field_list_bytes +
+                     plan->coarse_bytes + plan->fine_bytes;
+    for (uint32_t l = 0; l < e->desc.layers; l++) {
+        bytes += e->list_bytes[1 + l] + plan->layer_bytes[l];
+    }
+    return bytes;
+}
+
+/// Codes the lists and puts them and the streams together.
+/// @param head  all but the sections' sizes
+static tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn_frame_input *inputs,
+                                    uint8_t *bytes, size_t bytes_max)
+{
+    const device_frame frame = open_frame(e);
+    const stream_plan *plan = frame.plan;
+    const uint8_t *field_list = e->lists;
+    write_lists(e, &frame);
+    const uint32_t field_list_bytes = head->field.number > 0 ? list_field(e, &frame, &field_list) : 0;
+    const uint64_t all = frame_bytes(e, head, plan, field_list_bytes);
+    if (all > bytes_max || all > UINT32_MAX) {
+        return TARN_E_SPACE;
+    }
+    frame_writer writer = {bytes + tarn_stream_head_bytes(head), frame.streams};
+    head->flow_tiles = plan->flow[e->args.flow_now];
+    head->flow_bytes = put_section(&writer, e->lists + e->list_at[0], e->list_bytes[0], plan->flow_bytes);
+    head->field.coarse_bytes = put_section(&writer, field_list, field_list_bytes, plan->coarse_bytes);
+    for (uint32_t l = 0; l < e->desc.layers; l++) {
+        head->layers[l].bytes =
+            put_section(&writer, e->lists + e->list_at[1 + l], e->list_bytes[1 + l], plan->layer_bytes[l]);
+    }
+    head->field.fine_bytes = put_section(&writer, field_list, 0, plan->fine_bytes);
+    head->frame_bytes = (uint32_t)all;
+    TARN_ASSERT((uint64_t)(writer.at - bytes) == all);
+    return tarn_stream_write_head(head, inputs, bytes, bytes_max);
+}
+
+// ---- flow ----
+// The host's part of the grid: what is launched for it.
+
+/// Sets or clears entries of a table of the tank's tiles: every `stride`th number of a list on the device.
+/// @param copy  device: receives what is listed; NULL: nothing does
+static void encoder_index(tarn_encoder *e, const uint32_t *list, uint32_t stride, uint32_t count, uint32_t *table,
+                          bool is_set, uint32_t *copy)
+{
+    TARN_ASSERT(table != NULL && stride > 0);
+    e->args.list = list;
+    e->args.list_counter = NULL;
+    e->args.stride = stride;
+    e->args.list_count = count;
+    e->args.table = table;
+    e->args.is_set = (uint32_t)is_set;
+    e->args.list_copy = copy;
+    encoder_launch(e, stream_index_id, (count + STREAM_LANES - 1) / STREAM_LANES);
+}
+
+/// What a grid's table knows is forgotten, as long as the list is there that says what that is.
+static void forget_flow(tarn_encoder *e, uint32_t which)
+{
+    e->args.list = e->args.w.flow_dense[which];
+    e->args.list_counter = &e->args.w.plan->flow[which];
+    e->args.stride = 1;
+    e->args.table = e->args.w.flow_index[which];
+    e->args.is_set = 0;
+    e->args.list_copy = NULL;
+    encoder_launch(e, stream_index_id, (e->room.flow + STREAM_LANES - 1) / STREAM_LANES);
+}
+
+/// The tiles of the grids for the frames that refer to a reference.
+/// @param reference  device: its tiles
+/// @param made       a bit for each of the two grids that is to have them
+static void encoder_list_flow(tarn_encoder *e, const stream_tile *reference, uint32_t tiles, uint32_t made)
+{
+    TARN_ASSERT(tiles <= e->room.occupied);
+    for (uint32_t i = 0; i < 2; i++) {
+        if (made >> i & 1) {
+            forget_flow(e, i);
+        }
+    }
+    e->args.reference = reference;
+    e->args.reference_count = tiles;
+    e->args.flow_made = made;
+    encoder_launch(e, stream_reach_id, (tiles + STREAM_LANES - 1) / STREAM_LANES);
+    encoder_launch(e, stream_list_flow_id, 1);
+}
+
+/// Whether the last base frame has left so little unsaid that a better fit wouldn't pay for its time.
+static bool is_calm(const tarn_encoder *e)
+{
+    return e->base_bits > 0.0f && e->base_bits < 1.0f;
+}
+
+static void launch_flow(tarn_encoder *e, stream_kernel_id kernel)
+{
+    TARN_ASSERT(e->args.flow_now < 2);
+    encoder_launch_counted(e, kernel, &e->args.w.plan->flow[e->args.flow_now], e->room.flow);
+}
+
+/// Fits the frame's grid to where the reference's particles have gone; then codes it. Of a key frame the fit looks at
+/// the tank's particles.
+static void encoder_fit_flow(tarn_encoder *e)
+{
+    e->args.reference_kept = tile_min_u32(e->reference_tiles, e->room.flow);
+    e->args.is_guessed = 0;
+    encoder_launch(e, stream_fit_id, e->args.reference_kept);
+    if (!e->args.is_key && !is_calm(e)) {
+        launch_flow(e, stream_guess_id);
+        launch_flow(e, stream_borders_id);
+        e->args.is_guessed = 1;
+        encoder_launch(e, stream_fit_id, e->args.reference_kept);
+    }
+}
+
+/// Fits the frame's grid to where the reference's particles have gone; then codes it. Of a key frame the fit looks at
+/// the tank's particles.
+static void encoder_code_flow(tarn_encoder *e)
+{
+    launch_flow(e, stream_nodes_id);
+    launch_flow(e, stream_borders_id);
+}
+
+// ---- field ----
+// The field that frames carry: from the tank's model, as two parts of tiles in groups.
+
+tarn_status tarn_encoder_carry_field(tarn_encoder *e, uint32_t field)
+{
+    TARN_ASSERT(!e->is_begun);
+    if (field > tarn_tank_model(e->tank)->field_count) {
+        return TARN_E_ARGUMENT;
+    }
+    const tarn_status status = field == 0 ? TARN_OK : e->lacks_field ? TARN_E_MEMORY : encoder_carve_field(e);
+    e->lacks_field = status != TARN_OK;
+    if (status == TARN_OK && field != e->field.number) {
+        e->field = (tarn_stream_field){.number = (uint8_t)field};
+    }
+    return status;
+}
+
+/// Whether the frame's field isn't the reference's: only a key frame will do.
+static bool encoder_has_other_field(const tarn_encoder *e)
+{
+    return e->field.number != e->reference_field;
+}
+
+/// The tiles that the frame's field has.
+static void list_field_tiles(tarn_encoder *e, const tank_field *field)
+{
+    const uint32_t now = !e->field_reference;
+    TARN_ASSERT(field->count <= e->view.field_tiles_max);
+    e->args.field_now = now;
+    encoder_index(e, e->field_dense[now], 1, e->field_listed[now], e->args.w.field_index[now], false, NULL);
+    e->field_listed[now] = field->count;
+    encoder_index(e, field->tile, 1, field->count, e->args.w.field_index[now], true, e->field_dense[now]);
+}
+
+static uint32_t groups_of(const tarn_encoder *e, uint32_t part)
+{
+    const uint32_t step = tarn_field_group_tiles(e->view.cells[2], part);
+    return (e->field.tiles + step - 1) / step;
+}
+
+static void launch_part(tarn_encoder *e, uint32_t part)
+{
+    e->args.field_part = part;
+    e->args.field_group = part == TARN_FIELD_COARSE ? 0 : groups_of(e, TARN_FIELD_COARSE);
+    encoder_launch(e, stream_field_groups_id, groups_of(e, part));
+}
+
+/// Finds the field's values, if any, in the tank's queue; then, when the frame's grid is coded, codes them.
+static void encoder_begin_field(tarn_encoder *e)
+{
+    e->args.field_tiles = e->args.field_groups[TARN_FIELD_COARSE] = e->args.field_groups[TARN_FIELD_FINE] = 0;
+    if (e->field.number == 0) {
+        return;
+    }
+    tank_field field;
+    tank_view_field(e->tank, e->field.number - 1u, e->args.w.field_room, &field);
+    const float range = field.high - field.low, scale = range > 0.0f ? (float)TARN_LEVEL_MAX / range : 0.0f;
+    list_field_tiles(e, &field);
+    e->field.low = field.low;
+    e->field.high = field.high;
+    e->field.is_kinds = field.is_kinds;
+    e->field.rest = stream_level_at(0.0f, field.low, scale);
+    e->field.tiles = e->args.field_tiles = e->field_listed[e->args.field_now];
+    e->field.tiles_max = e->view.field_tiles_max;
+    e->args.field_value = field.value;
+    e->args.field_tile = e->field_dense[e->args.field_now];
+    e->args.field_low = field.low;
+    e->args.field_scale = scale;
+    e->args.field_rest = e->field.rest;
+    e->args.field_is_kinds = field.is_kinds;
+    for (uint32_t part = 0; part < TARN_FIELD_PARTS; part++) {
+        e->args.field_groups[part] = groups_of(e, part);
+    }
+    encoder_launch(e, stream_field_levels_id, e->field.tiles);
+}
+
+/// Finds the field's values, if any, in the tank's queue; then, when the frame's grid is coded, codes them.
+static void encoder_code_field(tarn_encoder *e)
+{
+    if (e->field.number > 0) {
+        launch_part(e, TARN_FIELD_COARSE);
+        launch_part(e, TARN_FIELD_FINE);
+    }
+}
+
+/// The frame becomes the reference.
+static void encoder_keep_field(tarn_encoder *e)
+{
+    e->reference_field = e->field.number;
+    e->field_reference = e->field.number > 0 ? e->args.field_now : e->field_reference;
+}
+
+// ---- levels ----
+// The channel that frames carry: its values from the tank's model, as levels of the particles' slots.
+
+tarn_status tarn_encoder_carry(tarn_encoder *e, uint32_t channel)
+{
+    const tarn_model *model = tarn_tank_model(e->tank);
+    TARN_ASSERT(!e->is_begun);
+    if (channel > 0 &&
+        (channel > model->channel_count || !tarn_channel_is_carried(model->channels[channel - 1].name))) {
+        return TARN_E_ARGUMENT;
+    }
+    const tarn_status status = channel == 0 ? TARN_OK : e->lacks_levels ? TARN_E_MEMORY : encoder_carve_levels(e);
+    e->lacks_levels = status != TARN_OK;
+    e->channel = status == TARN_OK ? channel : e->channel;
+    return status;
+}
+
+/// Finds the values of the channel that the frame carries, if any, in the tank's queue; then, when all else of the
+/// frame is coded, codes them.
+static void encoder_begin_levels(tarn_encoder *e)
+{
+    e->args.has_channel = e->channel > 0;
+    if (e->channel == 0) {
+        return;
+    }
+    tank_channel channel;
+    tank_view_channel(e->tank, e->channel - 1, e->args.w.value, &channel);
+    const float range = channel.high - channel.low;
+    e->args.value = channel.value;
+    e->args.level_low = channel.low;
+    e->args.level_scale = range > 0.0f ? (float)TARN_LEVEL_MAX / range : 0.0f;
+    e->channel_low = channel.low;
+    e->channel_high = channel.high;
+    encoder_launch(e, stream_values_id, e->now.occupied);
+}
+
+/// Finds the values of the channel that the frame carries, if any, in the tank's queue; then, when all else of the
+/// frame is coded, codes them.
+static void encoder_code_levels(tarn_encoder *e)
+{
+    if (e->channel == 0) {
+        return;
+    }
+    e->args.has_levels = !e->args.is_key && e->reference_channel == e->channel;
+    encoder_launch(e, stream_levels_id, e->now.occupied);
+    encoder_launch_counted(e, stream_level_groups_id, &e->args.w.plan->level_groups, encoder_level_groups_max(e));
+}
+
+// ---- stream validate ----
+// The encoder's invariants, one by one, for validating builds: begin at encoder_validate. What both ends of a stream
+// rely on: every particle's seat names a place of its own in the reference, every place a slot of its own in its layer.
+
+/// A bit per number that has been seen. Only validating builds allocate while they encode.
+typedef struct seen {
+    uint8_t *bits;
+    uint32_t count;
+} seen;
+
+static void see(seen *s, uint32_t number)
+{
+    TARN_ASSERT(number < s->count);
+    TARN_ASSERT((s->bits[number / 8] >> number % 8 & 1) == 0);
+    s->bits[number / 8] |= (uint8_t)(1u << number % 8);
+}
+
+static seen seen_none(uint32_t count)
+{
+    return (seen){calloc(count / 8 + 1, 1), count};
+}
+
+/// @return particles of the reference
+static uint32_t validate_reference(const tarn_encoder *e)
+{
+    const uint32_t *index = e->args.w.tile_index;
+    const stream_tile *tiles = e->args.w.tile;
+    uint32_t places = 0, indexed = 0;
+    for (uint32_t t = 0; t < e->reference_tiles; t++) {
+        const stream_tile *tile = &tiles[t];
+        TARN_ASSERT(tile->dense < e->room.tiles);
+        TARN_ASSERT(t == 0 || tiles[t - 1].dense < tile->dense);
+        TARN_ASSERT(tile->first == places);
+        TARN_ASSERT(index[tile->dense] == 1 + t);
+        TARN_ASSERT(tile->reach >> 27 == 0);
+        places += tile->count;
+    }
+    for (uint32_t dense = 0; dense < e->room.tiles; dense++) {
+        indexed += index[dense] != 0;
+    }
+    TARN_ASSERT(indexed == e->reference_tiles);
+    TARN_ASSERT(places <= e->room.particles);
+    return places;
+}
+
+static void validate_seats(const tarn_encoder *e, uint32_t places)
+{
+    seen seats = seen_none(places);
+    for (uint32_t o = 0; seats.bits != NULL && o < e->now.occupied; o++) {
+        const uint32_t dense = e->args.tank_tile[o], first = e->args.tile_first[dense];
+        for (uint32_t i = first; i < first + e->args.tile_count[dense]; i++) {
+            if (e->args.seat[i] != TILE_NONE) {
+                see(&seats, e->args.seat[i]);
+            }
+        }
+    }
+    free(seats.bits);
+}
+
+static void validate_slots(const tarn_encoder *e, uint32_t places)
+{
+    seen slots = seen_none(e->room.slots);
+    for (uint32_t i = 0; slots.bits != NULL && i < places; i++) {
+        const uint32_t slot = e->args.w.place_slot[i];
+        uint32_t layer = 0;
+        see(&slots, slot);
+        while (layer + 1 < e->desc.layers && slot >= e->layers[layer + 1].first) {
+            layer++;
+        }
+        TARN_ASSERT(slot - e->layers[layer].first < e->layers[layer].slots);
+    }
+    free(slots.bits);
+}
+
+/// The grid that frames which refer to this reference have: ascending, a node block for each.
+static void validate_flow(const tarn_encoder *e)
+{
+    const uint32_t now = e->args.flow_now, count = e->args.w.plan->flow[now];
+    const uint32_t *list = e->args.w.flow_dense[now];
+    TARN_ASSERT(count <= e->room.flow);
+    for (uint32_t g = 0; g < count; g++) {
+        TARN_ASSERT(list[g] < e->room.tiles);
+        TARN_ASSERT(g == 0 || list[g - 1] < list[g]);
+        TARN_ASSERT(e->args.w.flow_index[now][list[g]] == 1 + g);
+    }
+}
+
+/// The same of a frame's levels, when they are coded: each particle that viewers have gets one.
+static void encoder_validate_levels(const tarn_encoder *e)
+{
+    if (!tarn_device_is_host(e->view.device)) {
+        return;
+    }
+    const stream_slot *slots = e->args.w.slot;
+    const uint32_t groups = encoder_plan(e)->level_groups;
+    for (uint32_t l = 0, g = 0; l < e->desc.layers && groups > 0; l++) {
+        uint32_t alive = 0, count = 0;
+        for (; g < groups && count < e->layers[l].slots; g++) {
+            const stream_level_group *group = &e->args.w.level_group[g];
+            for (uint32_t k = 0; k < group->count; k++) {
+                alive += k >= group->old || slots[group->slot + k].old.state == SLOT_ALIVE;
+            }
+            count += group->count;
+        }
+        TARN_ASSERT(count == e->layers[l].slots);
+        TARN_ASSERT(alive == e->layers[l].particles); // each gets a level
+    }
+}
+
+void encoder_validate(const tarn_encoder *e)
+{
+    if (!tarn_device_is_host(e->view.device)) {
+        return;
+    }
+    const uint32_t places = validate_reference(e);
+    validate_seats(e, places);
+    validate_slots(e, places);
+    validate_flow(e);
+}
+
+// ---- encoder ----
 
 void tarn_encoder_desc_default(tarn_encoder_desc *desc)
 {

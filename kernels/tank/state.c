@@ -1,13 +1,634 @@
-// Saving a tank's whole state as bytes (state_bytes.c), and restoring it into a tank that was made from the same
+// Saving a tank's whole state as bytes (state.c), and restoring it into a tank that was made from the same
 // description, which is no part of it. The particles' arrays are in the order of the device: tiles ascending, and
 // stable within a tile, on which the next move depends.
 #include "kernels/tank/state.h"
 #include "kernels/grid/solids.h"
+#include "kernels/step_input.h"
+#include "kernels/tank.h"
 #include "protocol/assert.h"
+#include "protocol/bytes.h"
+#include "protocol/motion_code.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+// ---- byte walk ----
+// Values as little-endian bytes, in one walk for both directions: `visit` writes a value, or reads it, or notes that
+// there is no room for it. Whoever walks looks at `failed` in the end; what is read after a failure is zero or as it
+// was.
+
+typedef struct byte_walk {
+    uint8_t *to;         ///< NULL: it reads
+    const uint8_t *from; ///< NULL: it writes
+    size_t at, end;
+    bool failed;
+} byte_walk;
+
+/// Whether so many bytes more are there.
+static inline bool room_for(byte_walk *w, size_t bytes)
+{
+    w->failed = w->failed || bytes > w->end - w->at;
+    return !w->failed;
+}
+
+static inline void visit_u8(byte_walk *w, uint8_t *value)
+{
+    if (room_for(w, 1)) {
+        if (w->to != NULL) {
+            w->to[w->at] = *value;
+        } else if (w->from != NULL) {
+            *value = w->from[w->at];
+        }
+        w->at += 1;
+    }
+}
+
+/// A number below 2^16.
+static inline void visit_u16(byte_walk *w, uint32_t *value)
+{
+    if (room_for(w, 2)) {
+        if (w->to != NULL) {
+            put_u16(w->to + w->at, (uint16_t)*value);
+        } else if (w->from != NULL) {
+            *value = get_u16(w->from + w->at);
+        }
+        w->at += 2;
+    }
+}
+
+static inline void visit_u32(byte_walk *w, uint32_t *value)
+{
+    if (room_for(w, 4)) {
+        if (w->to != NULL) {
+            put_u32(w->to + w->at, *value);
+        } else if (w->from != NULL) {
+            *value = get_u32(w->from + w->at);
+        }
+        w->at += 4;
+    }
+}
+
+static inline void visit_u64(byte_walk *w, uint64_t *value)
+{
+    if (room_for(w, 8)) {
+        if (w->to != NULL) {
+            put_u64(w->to + w->at, *value);
+        } else if (w->from != NULL) {
+            *value = get_u64(w->from + w->at);
+        }
+        w->at += 8;
+    }
+}
+
+/// Bytes that belong to somebody else: written from there, read where they lie.
+static inline void visit_borrowed(byte_walk *w, const uint8_t **bytes, uint32_t count)
+{
+    if (room_for(w, count)) {
+        if (w->to != NULL) {
+            memcpy(w->to + w->at, *bytes, count);
+        } else if (w->from != NULL) {
+            *bytes = w->from + w->at;
+        }
+        w->at += count;
+    }
+}
+
+static inline void visit_floats(byte_walk *w, float *values, int count)
+{
+    for (int i = 0; i < count && room_for(w, 4); i++, w->at += 4) {
+        if (w->to != NULL) {
+            put_f32(w->to + w->at, values[i]);
+        } else if (w->from != NULL) {
+            values[i] = get_f32(w->from + w->at);
+        }
+    }
+}
+
+static inline void visit_doubles(byte_walk *w, double *values, int count)
+{
+    for (int i = 0; i < count && room_for(w, 8); i++, w->at += 8) {
+        if (w->to != NULL) {
+            put_f64(w->to + w->at, values[i]);
+        } else if (w->from != NULL) {
+            values[i] = get_f64(w->from + w->at);
+        }
+    }
+}
+
+/// A number of an enumeration; one that there isn't is a failure.
+static inline uint32_t visit_word(byte_walk *w, uint32_t value, uint32_t limit)
+{
+    uint8_t byte = (uint8_t)value;
+    visit_u8(w, &byte);
+    w->failed = w->failed || byte >= limit;
+    return w->failed ? 0 : byte;
+}
+
+static inline void visit_bool(byte_walk *w, bool *value)
+{
+    *value = visit_word(w, *value, 2) != 0;
+}
+
+static inline void visit_colour(byte_walk *w, uint8_t *colour, int count)
+{
+    for (int i = 0; i < count; i++) {
+        visit_u8(w, &colour[i]);
+    }
+}
+
+static inline void visit_pose(byte_walk *w, tarn_pose *pose)
+{
+    visit_floats(w, pose->position_m, 3);
+    visit_floats(w, pose->rotation, 4);
+}
+
+static inline void visit_solid(byte_walk *w, tarn_solid *solid)
+{
+    solid->shape.kind = (tarn_shape_kind)visit_word(w, (uint32_t)solid->shape.kind, TARN_SHAPE_COUNT);
+    solid->motion = (tarn_motion)visit_word(w, (uint32_t)solid->motion, TARN_MOTION_COUNT);
+    solid->shape.inverted = visit_word(w, solid->shape.inverted, 2);
+    visit_colour(w, solid->colour, 3);
+    visit_u16(w, &solid->shape.field);
+    visit_floats(w, solid->shape.half_m, 3);
+    visit_pose(w, &solid->pose);
+    visit_floats(w, &solid->density_kg_m3, 1);
+    visit_floats(w, solid->velocity_m_s, 3);
+}
+
+// ---- state bytes ----
+// A saved state as bytes, little-endian:
+//
+//     u32 magic "TRNT" ─ u32 format = 1 ─ sections, the particles' last
+//     section: 4 bytes tag ─ u16 version ─ u16 flags (bit 0: who doesn't know it may skip it) ─ u64 bytes ─ content
+//
+// A section grows by a new version of it, or by another section; one that isn't there leaves what it would hold as the
+// tank's description has it. So states outlive builds: tests/tank/golden keeps one of each version.
+//
+//     TANK  model's name[16], u32 cells[3], u64 step, particles seeded and born since, u8 paused, turned by hand
+//     PARA  u16 count, so many of u16 id, f32 value
+//     MOTN  f64 place in the room[3], rotation[4], target[3], its rotation[4], velocity[3], spin[3]
+//     CNTR  u32 next id, births refused, debt of reseeding, largest speed (bits of an f32), liquid cells
+//     STEP  u32 substeps of the last step, 0 before the first; u32 the liquid's largest speed, as in CNTR;
+//           u32 substeps that did not converge
+//     BODY  u16 count, so many of f32 place[3], rotation[4], velocity[3], spin[3], contact[6], in cells and steps
+//     BALN  of bodies in a tank with viscosity: u16 count, so many of f32 balance[6], in cells and steps
+//     ADDD  u32 thrown since the start, u16 thrown bodies, walls; of each body u32 how many came before; solids
+//     FILL  of a tank that is filled: u32 occupied tiles, u32 cells of each whose velocities are kept; of one with
+//           friction or viscosity: tiles, cells of each of whose faces it is kept what balanced the forces
+//     PART  u32 count, u8 arrays, of each u8 what it holds; then the arrays, u32 or f32; then
+//           what FILL announces: u32 of each tile, f32 [3][cells] of each: velocities, cells per step, or cells per
+//           step^2
+
+enum { FORMAT = 1, MAGIC = 0x544e5254, SECTION_HEAD_BYTES = 16, FLAG_OPTIONAL = 1, SECTIONS = 10 };
+
+// ------------------------------------------------------------------------------------------------------------ sections
+
+static void visit_tank(byte_walk *w, tank_state *s)
+{
+    for (int i = 0; i < STATE_MODEL_NAME_BYTES; i++) {
+        visit_u8(w, (uint8_t *)&s->model[i]);
+    }
+    for (int a = 0; a < 3; a++) {
+        visit_u32(w, &s->cells[a]);
+    }
+    visit_u64(w, &s->step);
+    visit_u64(w, &s->seeded);
+    visit_u64(w, &s->born);
+    visit_bool(w, &s->paused);
+    visit_bool(w, &s->turned_by_hand);
+}
+
+static void visit_parameters(byte_walk *w, tank_state *s)
+{
+    uint32_t count = s->parameter_count;
+    visit_u16(w, &count);
+    for (uint32_t i = 0; i < count && !w->failed; i++) {
+        uint32_t id = i;
+        float value = i < s->parameter_count ? s->parameters[i] : 0.0f;
+        visit_u16(w, &id);
+        visit_floats(w, &value, 1);
+        w->failed = w->failed || id >= s->parameter_count;
+        if (!w->failed) {
+            s->parameters[id] = value;
+        }
+    }
+}
+
+static void visit_motion(byte_walk *w, tank_state *s)
+{
+    tank_motion *motion = &s->motion;
+    visit_doubles(w, motion->position_m, 3);
+    visit_doubles(w, motion->rotation, 4);
+    visit_doubles(w, motion->target_m, 3);
+    visit_doubles(w, motion->target_rotation, 4);
+    visit_doubles(w, motion->velocity_m_s, 3);
+    visit_doubles(w, motion->spin, 3);
+}
+
+static void visit_counters(byte_walk *w, tank_state *s)
+{
+    visit_u32(w, &s->next_id);
+    visit_u32(w, &s->births_refused);
+    visit_u32(w, &s->reseed_debt);
+    visit_u32(w, &s->speed_max_bits);
+    visit_u32(w, &s->liquid_cells);
+}
+
+static void visit_step(byte_walk *w, tank_state *s)
+{
+    visit_u32(w, &s->substeps);
+    visit_u32(w, &s->liquid_speed_bits);
+    visit_u32(w, &s->unconverged);
+}
+
+/// A count of at most `most`.
+static uint32_t visit_count(byte_walk *w, uint32_t *count, uint32_t most)
+{
+    visit_u16(w, count);
+    w->failed = w->failed || *count > most;
+    *count = w->failed ? 0 : *count;
+    return *count;
+}
+
+static void visit_bodies(byte_walk *w, tank_state *s)
+{
+    const uint32_t count = visit_count(w, &s->body_count, BODIES_MAX);
+    for (uint32_t b = 0; b < count; b++) {
+        grid_body_state *body = &s->bodies[b];
+        visit_floats(w, body->position, 3);
+        visit_floats(w, body->rotation, 4);
+        visit_floats(w, body->velocity, 3);
+        visit_floats(w, body->spin, 3);
+        visit_floats(w, body->contact, 6);
+    }
+}
+
+/// What balanced the bodies' forces, whose number BODY says.
+static void visit_balance(byte_walk *w, tank_state *s)
+{
+    uint32_t count = s->body_count;
+    visit_count(w, &count, BODIES_MAX);
+    w->failed = w->failed || count != s->body_count;
+    for (uint32_t b = 0; b < count && !w->failed; b++) {
+        visit_floats(w, s->bodies[b].balance, 6);
+    }
+}
+
+static void visit_added(byte_walk *w, tank_state *s)
+{
+    grid_added *added = &s->added;
+    visit_u32(w, &added->thrown_total);
+    visit_count(w, &added->thrown_count, TARN_TANK_THROWN_MAX);
+    visit_count(w, &added->wall_count, TARN_TANK_WALLS_MAX);
+    for (uint32_t i = 0; i < added->thrown_count; i++) {
+        visit_u32(w, &added->thrown_at[i]);
+        visit_solid(w, &added->thrown[i]);
+    }
+    for (uint32_t i = 0; i < added->wall_count; i++) {
+        visit_solid(w, &added->walls[i]);
+    }
+}
+
+static void visit_fill(byte_walk *w, tank_state *s)
+{
+    visit_u32(w, &s->tile_count);
+    visit_u32(w, &s->kept_cells);
+    w->failed = w->failed || s->kept_cells > TILE_CELLS;
+}
+
+static void visit_particles(byte_walk *w, tank_state *s)
+{
+    visit_u32(w, &s->particle_count);
+    s->array_count = visit_word(w, s->array_count, STATE_ARRAYS_MAX + 1);
+    for (uint32_t i = 0; i < s->array_count; i++) {
+        s->arrays[i] = (uint8_t)visit_word(w, s->arrays[i], STATE_ARRAY_COUNT);
+        w->failed = w->failed || (i > 0 && s->arrays[i] <= s->arrays[i - 1]);
+    }
+    s->particles_at = w->at;
+}
+
+static const struct section {
+    char tag[5];
+    uint8_t version;
+    bool is_needed;
+    void (*visit)(byte_walk *w, tank_state *s);
+} sections[SECTIONS] = {
+    {"TANK", 1, true, visit_tank},      {"PARA", 1, false, visit_parameters}, {"MOTN", 1, true, visit_motion},
+    {"CNTR", 1, true, visit_counters},  {"STEP", 1, false, visit_step},       {"BODY", 1, false, visit_bodies},
+    {"BALN", 1, false, visit_balance},  {"ADDD", 1, false, visit_added},      {"FILL", 1, false, visit_fill},
+    {"PART", 1, true, visit_particles},
+};
+
+enum { SECTION_BALANCE = 6, SECTION_FILL = 8 };
+
+static bool is_balanced(const tank_state *s)
+{
+    bool is = false;
+    for (uint32_t b = 0; b < s->body_count; b++) {
+        is |= grid_body_is_balanced(&s->bodies[b]);
+    }
+    return is;
+}
+
+static uint64_t arrays_bytes(const tank_state *s)
+{
+    return (uint64_t)s->particle_count * 4 * s->array_count +
+           (uint64_t)s->tile_count * 4 * (1 + 3 * (uint64_t)s->kept_cells);
+}
+
+// --------------------------------------------------------------------------------------------------------------- bytes
+
+size_t tank_state_write(tank_state *state, uint8_t *bytes, size_t bytes_max)
+{
+    byte_walk w = {.to = bytes, .end = bytes_max};
+    uint32_t magic = MAGIC, format = FORMAT;
+    visit_u32(&w, &magic);
+    visit_u32(&w, &format);
+    for (int i = 0; i < SECTIONS; i++) {
+        const size_t head = w.at;
+        if (!room_for(&w, SECTION_HEAD_BYTES)) {
+            return 0;
+        }
+        w.at += SECTION_HEAD_BYTES;
+        if ((i == SECTION_FILL && state->tile_count == 0) || (i == SECTION_BALANCE && !is_balanced(state))) {
+            w.at = head;
+            continue;
+        }
+        sections[i].visit(&w, state);
+        const uint64_t content = w.at - head - SECTION_HEAD_BYTES;
+        memcpy(bytes + head, sections[i].tag, 4);
+        put_u16(bytes + head + 4, sections[i].version);
+        put_u16(bytes + head + 6, 0);
+        put_u64(bytes + head + 8, content + (i == SECTIONS - 1 ? arrays_bytes(state) : 0));
+    }
+    return w.failed ? 0 : w.at;
+}
+
+/// Which section a tag names, or SECTIONS.
+static int section_of(const uint8_t *tag)
+{
+    int i = 0;
+    while (i < SECTIONS && memcmp(tag, sections[i].tag, 4) != 0) {
+        i++;
+    }
+    return i;
+}
+
+tarn_status tank_state_read(const uint8_t *bytes, size_t byte_count, tank_state *state)
+{
+    byte_walk w = {.from = bytes, .end = byte_count};
+    uint32_t magic = 0, format = 0, seen = 0;
+    visit_u32(&w, &magic);
+    visit_u32(&w, &format);
+    bool sound = !w.failed && magic == MAGIC && format == FORMAT;
+    while (sound && w.at < byte_count) {
+        if (byte_count - w.at < SECTION_HEAD_BYTES) {
+            return TARN_E_MALFORMED;
+        }
+        const uint8_t *head = bytes + w.at;
+        const int i = section_of(head);
+        const uint64_t content = get_u64(head + 8);
+        const bool is_known = i < SECTIONS && get_u16(head + 4) == sections[i].version;
+        w.at += SECTION_HEAD_BYTES;
+        if (content > byte_count - w.at || (seen >> (SECTIONS - 1) & 1) != 0 || get_u16(head + 6) > FLAG_OPTIONAL) {
+            return TARN_E_MALFORMED;
+        }
+        const size_t end = w.at + (size_t)content;
+        if (is_known) {
+            byte_walk inside = {.from = bytes, .at = w.at, .end = end};
+            sections[i].visit(&inside, state);
+            const uint64_t rest = i == SECTIONS - 1 ? arrays_bytes(state) : 0;
+            sound = !inside.failed && (seen >> i & 1) == 0 && end - inside.at == rest;
+            seen |= 1u << i;
+        } else {
+            sound = (get_u16(head + 6) & FLAG_OPTIONAL) != 0;
+        }
+        w.at = end;
+    }
+    for (int i = 0; i < SECTIONS && sound; i++) {
+        sound = !sections[i].is_needed || (seen >> i & 1) != 0;
+    }
+    return sound ? TARN_OK : TARN_E_MALFORMED;
+}
+
+// ---- step bytes ----
+// A step's input as bytes:
+//
+//     u8 version = 1 ─ u8 flags ─ u16 parts ─ the parts that are there, in this order
+//
+// flags: bit 0 holds, bits 1-2 pause, bits 3-4 poser, others zero. A part is a bit of `parts` and, but for the pose, a
+// u8 count that isn't zero, then so many of:
+//
+//     0 pose        f32 position[3], rotation[4]
+//     1 parameters  u16 id, f32 value
+//     2 pushes      f32 center[3], radius, velocity[3], strength, inward, spin[3]
+//     3 grabs       u16 body, f32 point[3], target[3], strength
+//     4 pours       f32 center[3], radius, velocity[3], u8 liquid, colour[4]
+//     5 sinks       f32 center[3], radius
+//     6 dyes        f32 center[3], radius, u8 colour[3], f32 share
+//     7 throws      solid: u8 kind, motion, inverted, colour[3], u16 field, f32 half[3], position[3], rotation[4],
+//                   density, velocity[3]
+//     8 walls       solid
+//     9 erasures    as sinks
+//    10 motion fields  f32 corner[3], across[3], up[3], depth, speed, strength, u8 solid, columns, rows, u16 bytes of
+//                   cells, cells
+
+enum { VERSION = 1, FLAG_HOLDS = 1, PAUSE_SHIFT = 1, POSER_SHIFT = 3, FLAGS_ALL = 31, PARTS = 11 };
+
+static void visit_sink(byte_walk *w, tarn_sink *sink)
+{
+    visit_floats(w, sink->center_m, 3);
+    visit_floats(w, &sink->radius_m, 1);
+}
+
+/// A part's count. @return whether the part is there
+static bool visit_step_count(byte_walk *w, uint32_t parts, int part, uint32_t *count, uint32_t most)
+{
+    if ((parts >> part & 1) == 0) {
+        return false;
+    }
+    *count = visit_word(w, *count, most + 1);
+    w->failed = w->failed || *count == 0;
+    *count = w->failed ? 0 : *count;
+    return !w->failed;
+}
+
+static void visit_tools(byte_walk *w, uint32_t parts, tarn_tank_tools *tools)
+{
+    if (visit_step_count(w, parts, 4, &tools->pour_count, TARN_TANK_POURS_MAX)) {
+        for (uint32_t i = 0; i < tools->pour_count; i++) {
+            tarn_pour *pour = &tools->pours[i];
+            visit_floats(w, pour->center_m, 3);
+            visit_floats(w, &pour->radius_m, 1);
+            visit_floats(w, pour->velocity_m_s, 3);
+            pour->liquid = visit_word(w, pour->liquid, 256);
+            visit_colour(w, pour->colour, 4);
+        }
+    }
+    if (visit_step_count(w, parts, 5, &tools->sink_count, TARN_TANK_SINKS_MAX)) {
+        for (uint32_t i = 0; i < tools->sink_count; i++) {
+            visit_sink(w, &tools->sinks[i]);
+        }
+    }
+    if (visit_step_count(w, parts, 6, &tools->dye_count, TARN_TANK_DYES_MAX)) {
+        for (uint32_t i = 0; i < tools->dye_count; i++) {
+            tarn_dye *dye = &tools->dyes[i];
+            visit_floats(w, dye->center_m, 3);
+            visit_floats(w, &dye->radius_m, 1);
+            visit_colour(w, dye->colour, 3);
+            visit_floats(w, &dye->share, 1);
+        }
+    }
+}
+
+static void visit_hands(byte_walk *w, uint32_t parts, tarn_step_input *input)
+{
+    if (visit_step_count(w, parts, 1, &input->parameter_count, TARN_STEP_PARAMETERS_MAX)) {
+        for (uint32_t i = 0; i < input->parameter_count; i++) {
+            visit_u16(w, &input->parameters[i].id);
+            visit_floats(w, &input->parameters[i].value, 1);
+        }
+    }
+    if (visit_step_count(w, parts, 2, &input->push_count, TARN_TANK_PUSHES_MAX)) {
+        for (uint32_t i = 0; i < input->push_count; i++) {
+            tarn_push *push = &input->pushes[i];
+            visit_floats(w, push->center_m, 3);
+            visit_floats(w, &push->radius_m, 1);
+            visit_floats(w, push->velocity_m_s, 3);
+            visit_floats(w, &push->strength, 1);
+            visit_floats(w, &push->inward_m_s, 1);
+            visit_floats(w, push->spin_rad_s, 3);
+        }
+    }
+    if (visit_step_count(w, parts, 3, &input->grab_count, TARN_TANK_GRABS_MAX)) {
+        for (uint32_t i = 0; i < input->grab_count; i++) {
+            tarn_grab *grab = &input->grabs[i];
+            visit_u16(w, &grab->body);
+            visit_floats(w, grab->point_m, 3);
+            visit_floats(w, grab->target_m, 3);
+            visit_floats(w, &grab->strength, 1);
+        }
+    }
+}
+
+static void visit_solids(byte_walk *w, uint32_t parts, tarn_step_input *input)
+{
+    if (visit_step_count(w, parts, 7, &input->throw_count, TARN_STEP_THROWS_MAX)) {
+        for (uint32_t i = 0; i < input->throw_count; i++) {
+            visit_solid(w, &input->throws[i]);
+        }
+    }
+    if (visit_step_count(w, parts, 8, &input->wall_count, TARN_STEP_WALLS_MAX)) {
+        for (uint32_t i = 0; i < input->wall_count; i++) {
+            visit_solid(w, &input->walls[i]);
+        }
+    }
+    if (visit_step_count(w, parts, 9, &input->erase_count, TARN_STEP_ERASES_MAX)) {
+        for (uint32_t i = 0; i < input->erase_count; i++) {
+            visit_sink(w, &input->erases[i]);
+        }
+    }
+}
+
+static void visit_motion_field(byte_walk *w, tarn_motion_field *field)
+{
+    visit_floats(w, field->corner_m, 3);
+    visit_floats(w, field->across_m, 3);
+    visit_floats(w, field->up_m, 3);
+    visit_floats(w, &field->depth_m, 1);
+    visit_floats(w, &field->speed_m_s, 1);
+    visit_floats(w, &field->strength, 1);
+    visit_bool(w, &field->solid);
+    field->columns = visit_word(w, field->columns, TARN_MOTION_COLUMNS_MAX + 1);
+    field->rows = visit_word(w, field->rows, TARN_MOTION_ROWS_MAX + 1);
+    visit_u16(w, &field->cell_bytes);
+    visit_borrowed(w, &field->cells, field->cell_bytes);
+}
+
+static void visit_motion_fields(byte_walk *w, uint32_t parts, tarn_step_input *input)
+{
+    if (visit_step_count(w, parts, 10, &input->motion_field_count, TARN_STEP_MOTION_FIELDS_MAX)) {
+        for (uint32_t i = 0; i < input->motion_field_count; i++) {
+            visit_motion_field(w, &input->motion_fields[i]);
+        }
+    }
+}
+
+static void visit_parts(byte_walk *w, uint32_t parts, tarn_step_input *input)
+{
+    if (parts & 1) {
+        visit_pose(w, &input->pose);
+    }
+    visit_hands(w, parts, input);
+    visit_tools(w, parts, &input->tools);
+    visit_solids(w, parts, input);
+    visit_motion_fields(w, parts, input);
+}
+
+static uint32_t parts_of(const tarn_step_input *input)
+{
+    const tarn_tank_tools *tools = &input->tools;
+    const bool there[PARTS] = {input->poser != TARN_STEP_POSER_NOBODY,
+                               input->parameter_count > 0,
+                               input->push_count > 0,
+                               input->grab_count > 0,
+                               tools->pour_count > 0,
+                               tools->sink_count > 0,
+                               tools->dye_count > 0,
+                               input->throw_count > 0,
+                               input->wall_count > 0,
+                               input->erase_count > 0,
+                               input->motion_field_count > 0};
+    uint32_t parts = 0;
+    for (int part = 0; part < PARTS; part++) {
+        parts |= (uint32_t)there[part] << part;
+    }
+    return parts;
+}
+
+size_t tarn_step_input_write(const tarn_step_input *input, uint8_t *bytes, size_t bytes_max)
+{
+    byte_walk w = {.to = bytes, .end = bytes_max};
+    uint8_t version = VERSION, flags = (uint8_t)((input->holds ? FLAG_HOLDS : 0) | (int)input->pause << PAUSE_SHIFT |
+                                                 (int)input->poser << POSER_SHIFT);
+    uint32_t parts = parts_of(input);
+    visit_u8(&w, &version);
+    visit_u8(&w, &flags);
+    visit_u16(&w, &parts);
+    visit_parts(&w, parts, (tarn_step_input *)input); // writing changes nothing
+    return w.failed ? 0 : w.at;
+}
+
+tarn_status tarn_step_input_read(const uint8_t *bytes, size_t byte_count, tarn_step_input *input)
+{
+    byte_walk w = {.from = bytes, .end = byte_count};
+    uint8_t version = 0, flags = 0;
+    uint32_t parts = 0;
+    memset(input, 0, sizeof *input);
+    visit_u8(&w, &version);
+    if (!w.failed && version != VERSION) {
+        return TARN_E_VERSION;
+    }
+    visit_u8(&w, &flags);
+    visit_u16(&w, &parts);
+    const uint32_t pause = flags >> PAUSE_SHIFT & 3, poser = flags >> POSER_SHIFT & 3;
+    w.failed = w.failed || flags > FLAGS_ALL || parts >> PARTS != 0 || pause >= TARN_STEP_PAUSE_COUNT ||
+               poser >= TARN_STEP_POSER_COUNT || (poser != TARN_STEP_POSER_NOBODY) != (parts & 1);
+    if (!w.failed) {
+        input->holds = (flags & FLAG_HOLDS) != 0;
+        input->pause = (tarn_step_pause)pause;
+        input->poser = (tarn_step_poser)poser;
+        visit_parts(&w, parts, input);
+    }
+    if (w.failed || w.at != w.end) {
+        memset(input, 0, sizeof *input);
+        return TARN_E_MALFORMED;
+    }
+    return TARN_OK;
+}
+
+// ---- state ----
 
 enum {
     PARTICLES_AT_ONCE = 1 << 16, ///< between two yields

@@ -1,7 +1,7 @@
 // What a step's input may hold, what of it can be done, and how it comes to pass: parameters, pause and pose first,
-// then hands, then solids that come and go; pushes and tools act in the step itself (tank_step.c, tools.c).
+// then hands, then solids that come and go; pushes and tools act in the step itself (tank.c, tools.c).
 #include "kernels/step_input.h"
-#include "kernels/tank/motion_field.h"
+#include "kernels/tank/motion.h"
 #include "kernels/tank/tank_internal.h"
 #include "protocol/assert.h"
 

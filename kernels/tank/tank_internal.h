@@ -2,8 +2,8 @@
 #ifndef TARN_KERNELS_TANK_INTERNAL_H
 #define TARN_KERNELS_TANK_INTERNAL_H
 
+#include "kernels/tank/tank.h"
 #include "kernels/tank/tank_kernels.h"
-#include "kernels/tank/tank_model.h"
 #include "protocol/frame.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /// Vortex particles in a filled tank as a model.
-#ifndef TARN_KERNELS_VORTON_MODEL_H
-#define TARN_KERNELS_VORTON_MODEL_H
+#ifndef TARN_KERNELS_VORTONS_VORTON_MODEL_H
+#define TARN_KERNELS_VORTONS_VORTON_MODEL_H
 
-#include "kernels/tank/tank_model.h"
+#include "kernels/tank/tank.h"
 
 extern const tank_model tarn_vorton_model;
 

@@ -387,7 +387,7 @@ bool tarn_mesh_surface_tell(const tarn_mesh_surface *found, char *text, size_t t
 }
 
 // ---- builder ----
-// Arrays that double as a mesh's file is read, up to the limits of voxelize.h.
+// Arrays that double as a mesh's file is read, up to the limits of shapes/voxelize.h.
 
 enum { ROOM_FIRST = 1024 };
 

@@ -36,7 +36,7 @@ typedef enum tarn_mesh_format {
 /// The format of a file by the ending of its name, in small letters. @return false: it is no mesh's
 bool tarn_mesh_format_of(const char *name, tarn_mesh_format *format);
 
-/// Reads a mesh. Its limits are those of voxelize.h (triangles, vertices, coordinates) and those above.
+/// Reads a mesh. Its limits are those of shapes/voxelize.h (triangles, vertices, coordinates) and those above.
 ///
 /// OBJ: of `v` the first three numbers, of `f` each corner's first index, counted from 1, or from the last vertex back
 /// where negative, and always among the vertices above. All other statements are passed over. STL: bytes where a zero

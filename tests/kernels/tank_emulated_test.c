@@ -3,7 +3,7 @@
 #include "kernels/liquid/liquid_kernels.h"
 #include "kernels/liquid_parameters.h"
 #include "kernels/smoke/smoke_kernels.h"
-#include "kernels/stream/encoder_internal.h"
+#include "kernels/stream/encoder.h"
 #include "kernels/vortons/vorton_kernels.h"
 #include "tests/gpu/gpu_play.h"
 #include "tests/kernels/tank_acts.h"

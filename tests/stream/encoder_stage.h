@@ -9,7 +9,7 @@
 
 #include <cmocka.h> // needs those above
 
-#include "kernels/stream/encoder_internal.h"
+#include "kernels/stream/encoder.h"
 #include "tests/kernels/tank_fixtures.h"
 
 enum { FRAME_BYTES_MAX = 8 << 20 };

@@ -7,7 +7,7 @@
 
 #include <cmocka.h> // needs those above
 
-#include "kernels/stream/encoder_internal.h"
+#include "kernels/stream/encoder.h"
 #include "kernels/tank/tank_internal.h"
 #include "tests/kernels/tank_fixtures.h"
 

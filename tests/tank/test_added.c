@@ -349,7 +349,7 @@ static void wild_additions_are_no_state(void **state)
     while (memcmp(bytes + at, "ADDD", 4) != 0) {
         at++;
     }
-    // As kernels/tank/state_bytes.c lays it out.
+    // As kernels/tank/state.c lays it out.
     enum { COUNTS = 16 + 4, THROWN = 16 + 8, SOLID = 64, HALF = 8, POSITION = 20, DENSITY = 48 };
     const size_t walls = at + THROWN + tank->grid.added.thrown_count * (4 + SOLID);
     assert_true(tank->grid.added.thrown_count > 0 && tank->grid.added.wall_count > 0);

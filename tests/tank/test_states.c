@@ -147,7 +147,7 @@ static void damaged_states_do_no_harm(void **state)
 static void states_out_of_all_bounds_are_refused(void **state)
 {
     (void)state;
-    // As state_bytes.c lays them out: TANK begins behind the file's head and its own.
+    // As tank/state.c lays them out: TANK begins behind the file's head and its own.
     enum { STEP_AT = 8 + 16 + 16 + 12, MOTION_BYTES_AT = 16, POSITION = 0, TARGET = 56 };
     tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;

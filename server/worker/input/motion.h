@@ -1,5 +1,5 @@
 /// Motion that viewers' cameras see: of each source the newest grid, until it falls silent. Apart from the presses of
-/// state.h, as it is held by nobody and has no beginning or end.
+/// tank/state.h, as it is held by nobody and has no beginning or end.
 ///
 /// A source acts for TARN_MOTION_SILENCE_NS after its newest grid, whether the tank goes or stands. Where all places
 /// are taken, a viewer who has none gets one of a viewer who has several.

@@ -7,8 +7,8 @@
 ///     begin ── substep × tank->grid.substeps ── what is common to all models
 ///
 /// and of a substep's launches those that don't change from step to step are recorded once.
-#ifndef TARN_KERNELS_TANK_TANK_MODEL_H
-#define TARN_KERNELS_TANK_TANK_MODEL_H
+#ifndef TARN_KERNELS_TANK_TANK_H
+#define TARN_KERNELS_TANK_TANK_H
 
 #include "kernels/grid/grid_host.h"
 #include "kernels/tank/store.h"
@@ -91,9 +91,6 @@ typedef struct tank_model {
 
 extern const tank_model *const tank_models[];
 extern const uint32_t tank_model_count;
-
-/// Whether a model's table is within the limits, and its tools are what it can: for assertions.
-bool tank_model_is_sound(const tank_model *model);
 
 /// The model of a description.
 const tank_model *tank_model_of(const tarn_tank_desc *desc);

@@ -1,6 +1,6 @@
 /// Motion fields on the host: whether they are sound, and what of them goes to the device. Private to kernels/tank.
-#ifndef TARN_KERNELS_TANK_MOTION_FIELD_H
-#define TARN_KERNELS_TANK_MOTION_FIELD_H
+#ifndef TARN_KERNELS_TANK_MOTION_H
+#define TARN_KERNELS_TANK_MOTION_H
 
 #include "kernels/step_input.h"
 #include "kernels/tank/tank_internal.h"

@@ -1,6 +1,6 @@
 /// The encoder's host side, shared by the files of kernels/stream.
-#ifndef TARN_KERNELS_STREAM_ENCODER_INTERNAL_H
-#define TARN_KERNELS_STREAM_ENCODER_INTERNAL_H
+#ifndef TARN_KERNELS_STREAM_ENCODER_H
+#define TARN_KERNELS_STREAM_ENCODER_H
 
 #include "kernels/device/arena.h"
 #include "kernels/encoder.h"
@@ -69,36 +69,11 @@ struct tarn_encoder {
     uint32_t list_at[TARN_STREAM_LAYERS_MAX + 1], list_bytes[TARN_STREAM_LAYERS_MAX + 1];
 };
 
-/// Takes the encoder's memory; gives it back, also what was taken by a call that failed.
-tarn_status encoder_carve_memory(tarn_encoder *encoder);
-void encoder_give_memory(tarn_encoder *encoder);
-
 /// Groups of slots that have levels, at most.
 static inline uint32_t encoder_level_groups_max(const tarn_encoder *encoder)
 {
     return encoder->room.slots / TARN_STREAM_GROUP + encoder->desc.layers + 1;
 }
-
-/// What takes a channel, where it isn't there yet. @return TARN_OK or TARN_E_MEMORY
-tarn_status encoder_carve_levels(tarn_encoder *encoder);
-
-/// Finds the values of the channel that the frame carries, if any, in the tank's queue; then, when all else of the
-/// frame is coded, codes them.
-void encoder_begin_levels(tarn_encoder *encoder);
-void encoder_code_levels(tarn_encoder *encoder);
-
-/// What takes a field, where it isn't there yet. @return TARN_OK or TARN_E_MEMORY
-tarn_status encoder_carve_field(tarn_encoder *encoder);
-
-/// Whether the frame's field isn't the reference's: only a key frame will do.
-bool encoder_has_other_field(const tarn_encoder *encoder);
-
-/// Finds the field's values, if any, in the tank's queue; then, when the frame's grid is coded, codes them.
-void encoder_begin_field(tarn_encoder *encoder);
-void encoder_code_field(tarn_encoder *encoder);
-
-/// The frame becomes the reference.
-void encoder_keep_field(tarn_encoder *encoder);
 
 /// Room for the list of a field's tiles.
 #define ENCODER_FIELD_LIST_BYTES(tiles) ((size_t)(tiles)*5 + 64)
@@ -121,40 +96,14 @@ static inline void encoder_launch_counted(tarn_encoder *encoder, stream_kernel_i
     tarn_queue_launch(encoder->line, &tarn_stream_kernels[kernel], &encoder->args, count, most);
 }
 
-/// The tiles of the grids for the frames that refer to a reference.
-/// @param reference  device: its tiles
-/// @param made       a bit for each of the two grids that is to have them
-void encoder_list_flow(tarn_encoder *encoder, const stream_tile *reference, uint32_t tiles, uint32_t made);
-
-/// Sets or clears entries of a table of the tank's tiles: every `stride`th number of a list on the device.
-/// @param copy  device: receives what is listed; NULL: nothing does
-void encoder_index(tarn_encoder *encoder, const uint32_t *list, uint32_t stride, uint32_t count, uint32_t *table,
-                   bool is_set, uint32_t *copy);
-
-/// Fits the frame's grid to where the reference's particles have gone; then codes it. Of a key frame the fit looks at
-/// the tank's particles.
-void encoder_fit_flow(tarn_encoder *encoder);
-void encoder_code_flow(tarn_encoder *encoder);
-
 /// For validating builds (protocol/assert.h): asserts that seats, places, slots and the reference's tiles fit together.
 /// There is a reference to the tank's present particles.
 void encoder_validate(const tarn_encoder *encoder);
-
-/// The same of a frame's levels, when they are coded: each particle that viewers have gets one.
-void encoder_validate_levels(const tarn_encoder *encoder);
-
-/// Says where the coded streams go and brings them there.
-void encoder_pack(tarn_encoder *encoder);
 
 /// What the device has found out about the frame, when it is done.
 static inline const stream_plan *encoder_plan(const tarn_encoder *encoder)
 {
     return (const stream_plan *)encoder->frame;
 }
-
-/// Codes the lists and puts them and the streams together.
-/// @param head  all but the sections' sizes
-tarn_status encoder_assemble(tarn_encoder *encoder, tarn_stream_head *head, const tarn_frame_input *inputs,
-                             uint8_t *bytes, size_t bytes_max);
 
 #endif
