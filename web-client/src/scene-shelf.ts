@@ -59,7 +59,7 @@ export class SceneShelf {
       throw new PlainError(`The files have ${archive.size} bytes together; allowed are ${most}.`);
     const title = await this.client.upload(archive);
     await this.look();
-    this.sheet.say(`"${title}" is here. Load has this tank be made from it.`);
+    this.sheet.say(`"${title}" is here. Press Load to start this tank anew from it.`);
   }
 
   private async download(): Promise<void> {

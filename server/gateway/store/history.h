@@ -1,7 +1,7 @@
 /// The past of one kept tank, for the store's thread (store.h): which moment its next state has, how much is kept,
 /// when a state is worth its bytes, and what the gateway wishes of it. No thread of its own.
 ///
-/// A state is put where going back would else take long: where the steps since the newest one took
+/// A state is put so that going back stays quick: when the steps since the newest one took
 /// TARN_GATEWAY_STORE_REPLAY_MS, as far as TARN_GATEWAY_STORE_STATE_BYTES_PER_S allow.
 #ifndef TARN_SERVER_GATEWAY_STORE_HISTORY_H
 #define TARN_SERVER_GATEWAY_STORE_HISTORY_H
