@@ -386,19 +386,25 @@ static void test_tanks_come_and_go(void **state)
 static void test_a_tank_that_nobody_is_in_ends(void **state)
 {
     (void)state;
-    char session[64], form[128];
-    ws_client glimpse;
+    char session[64], form[160];
+    ws_client glimpse, viewer;
     ws_frame frame;
     assert_int_equal(request("POST", "/sessions", json, "{\"scene\":\"small-pool\",\"listed\":true}"), 201);
     take_text("session", session, sizeof session);
+    assert_int_equal(join(&viewer, session, "", "").joined.role, TARN_ROLE_WATCH);
     // A glimpse shows the water, but keeps no tank and counts for nobody.
     joins_as_preview = 1;
     assert_int_equal(join(&glimpse, session, "", "").joined.role, TARN_ROLE_WATCH);
     joins_as_preview = 0;
     assert_true(ws_client_wait_frame(&glimpse, &frame));
-    snprintf(form, sizeof form, "\"session\":\"%s\",\"title\":\"\",\"scene\":\"small-pool\",\"viewers\":0", session);
+    snprintf(form, sizeof form,
+             "\"session\":\"%s\",\"title\":\"\",\"scene\":\"small-pool\",\"scene_is_own\":false,\"viewers\":1",
+             session);
     assert_int_equal(request("GET", "/sessions", "", NULL), 200);
-    assert_non_null(strstr(answer, form));
+    if (strstr(answer, form) == NULL) {
+        fail_msg("%s isn't in %s", form, answer);
+    }
+    ws_client_close(&viewer);
     assert_int_equal(ws_client_wait_close(&glimpse), 4005);
     ws_client_close(&glimpse);
     for (int i = 0;; i++) {
