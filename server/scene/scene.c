@@ -100,8 +100,11 @@ static bool go_on(setting *s, json_t *found, json_t **made, const char *at)
     at += *at == '.';
     if (found == NULL) {
         found = *made = made_for(at);
+        if (found == NULL) {
+            return scene_refuse(s->r, TARN_E_MEMORY, "", "out of memory");
+        }
     }
-    return (found != NULL || scene_refuse(s->r, TARN_E_MEMORY, "", "out of memory")) && set_in(s, found, at);
+    return set_in(s, found, at);
 }
 
 static bool set_item(setting *s, json_t *in, const char *at)
