@@ -123,6 +123,7 @@ void sim_loop_signal(int number);
 void sim_loop_stand(uint64_t ns);
 uint64_t sim_loop_stands_until(void); ///< not ahead of now: it doesn't stand
 bool sim_loop_has_stood(uint64_t ns); ///< a standstill that it must have noticed ended less than so long ago
+uint64_t sim_loop_stood_from(void);   ///< when the newest standstill began
 void sim_loop_process_ended(struct uv_process_s *process, int status, int number);
 bool sim_loop_is_alive(void);
 

@@ -25,7 +25,7 @@ typedef struct handle {
 static handle *handles;
 static uint64_t run_now = 1; // one more with each gateway
 
-static uint64_t stands_until_ns;
+static uint64_t stands_from_ns, stands_until_ns;
 static bool stood_long;
 
 enum { TURN_NS = 20000 }; // what a callback takes
@@ -66,6 +66,7 @@ void sim_loop_drop(void)
 
 void sim_loop_stand(uint64_t ns)
 {
+    stands_from_ns = sim_now();
     stands_until_ns = sim_now() + ns;
     stood_long = ns >= TARN_GATEWAY_STANDSTILL_MS * SIM_MS;
 }
@@ -73,6 +74,11 @@ void sim_loop_stand(uint64_t ns)
 bool sim_loop_has_stood(uint64_t ns)
 {
     return stood_long && stands_until_ns != 0 && sim_now() >= stands_until_ns && sim_now() - stands_until_ns < ns;
+}
+
+uint64_t sim_loop_stood_from(void)
+{
+    return stands_from_ns;
 }
 
 uint64_t sim_loop_stands_until(void)
