@@ -1,7 +1,7 @@
 // Drives the built page in real browsers against a real tarnd, and against a fake server for answers that a healthy one
 // never gives.
 //
-//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls | --flow]
+//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--core | --picture | --clip | --layers | --walls | --flow]
 //     node tests/browser/run.mjs --in firefox,webkit [--all] [WORDS OF A CASE'S NAME]
 //
 // TARN_TEST_BUILD   the build with tarnd (default: build/release)
@@ -58,10 +58,11 @@ import "./cases/probes.mjs";
 import "./cases/insight.mjs";
 import "./cases/tls.mjs";
 
-const USAGE = `usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers | --walls | --flow]
+const USAGE = `usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--core | --picture | --clip | --layers | --walls | --flow]
        node tests/browser/run.mjs --in ENGINE[,ENGINE] [--all] [WORDS OF A CASE'S NAME]
 
---in  runs the core cases, with --all every case, in ${Object.keys(ENGINES).join(", ")}: a lane for each`;
+--core  runs those that every engine must pass
+--in  runs these, with --all every case, in ${Object.keys(ENGINES).join(", ")}: a lane for each`;
 
 /** Cases beside each other. More of them would make each other late. */
 const LANES = Math.min(2, availableParallelism());
@@ -120,7 +121,7 @@ async function runEverywhere(engines, cases) {
 
 /** @returns what the command line says, or null where it can't be taken, which is said then */
 function readArguments() {
-  const flags = ["help", "all", ...Object.keys(PICTURES)].map((name) => [name, { type: "boolean" }]);
+  const flags = ["help", "all", "core", ...Object.keys(PICTURES)].map((name) => [name, { type: "boolean" }]);
   const options = { ...Object.fromEntries(flags), in: { type: "string", default: "chromium" } };
   try {
     const { values, positionals } = parseArgs({ options, allowPositionals: true });
@@ -143,7 +144,7 @@ async function main() {
     return 0;
   }
   const picture = Object.keys(PICTURES).find((name) => values[name]);
-  const cases = casesOf(words, values.in !== "chromium" && !values.all);
+  const cases = casesOf(words, values.core || (values.in !== "chromium" && !values.all));
   if (picture !== "walls" && cases.length === 0) {
     console.error(`no case's name contains "${words}"`);
     return 2;

@@ -73,6 +73,7 @@ inside() {
             "$(tail -n 1 /tmp/deploy.log)" >&3
     fi
 
+    [ $# != 0 ] || set -- full
     tests/run "$@" 2>&1 </dev/null | tee /tmp/tests.log >&2
     status=${PIPESTATUS[0]}
     summary=$(tail -n 1 /tmp/tests.log)

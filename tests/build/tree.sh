@@ -3,6 +3,7 @@
 #
 #     release      everything
 #     asan, tsan   what tests/run runs with address and undefined-behaviour, or with the thread sanitizer
+#     asan:A,B     of the first what the folders A and B of tests/ are made of
 #     fuzz         the fuzzers
 #
 # --ahead builds only while the processors have nothing else to do, for tests/run, which wants the trees later; it is
@@ -17,10 +18,16 @@ isa=v3 # of the sanitizers' kernels
 [ "$(uname -m)" != x86_64 ] || grep -qw avx2 /proc/cpuinfo || isa=v2
 
 build() {
-    local name=$1 targets=()
+    local name=${1%%:*} targets=() folder
     case $name in
         release) ;;
-        asan) targets=({server,kernels,protocol}/all tests/{kernels,kinect,protocol,scene,server,shapes,stream,tables,tank,tool,toy}/all) ;;
+        asan)
+            targets=({server,kernels,protocol}/all tests/{kernels,kinect,protocol,scene,server,shapes,stream,tables,tank,tool,toy}/all)
+            if [[ $1 == *:* ]]; then
+                targets=()
+                for folder in $(tr , ' ' <<<"${1#*:}"); do targets+=("tests/$folder/all"); done
+            fi
+            ;;
         # What has threads, and nothing else: the rest would be built for nothing.
         tsan)
             targets=(tarnd tarn-worker tarn tarn_scenes fake_worker dialect_test device_test test_render {jobs,turns}_test
