@@ -9,7 +9,7 @@ export default defineConfig({
   build: {
     outDir: "dist/embed",
     target: "es2022",
-    lib: { entry: "src/embed.ts", formats: ["es"], fileName: () => "tarn-tank.js" },
+    lib: { entry: "src/embed/embed.ts", formats: ["es"], fileName: () => "tarn-tank.js" },
     rollupOptions: { output: { inlineDynamicImports: true } },
   },
   worker: { format: "es" },

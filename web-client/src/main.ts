@@ -1,9 +1,9 @@
 // The page of a tank: finds its parts and starts, with what has been begun already.
 
-import { App, type AppParts } from "./app.js";
-import type { Arrival } from "./arrival.js";
-import type { Graphics } from "./graphics.js";
-import { installHook } from "./hook.js";
+import { App, type AppParts } from "./app/app.js";
+import type { Arrival } from "./app/arrival.js";
+import type { Graphics } from "./app/graphics.js";
+import { installHook } from "./app/hook.js";
 import { fetchBeside } from "./net/here.js";
 import { plainly } from "./net/plain.js";
 import { Notices } from "./ui/notices.js";

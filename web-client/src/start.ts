@@ -2,8 +2,8 @@
 //
 //     ?session=NAME [#key=KEY]   a tank            otherwise   the start page with all of them
 
-import { type Arrival, arrive } from "./arrival.js";
-import { findGraphics } from "./graphics.js";
+import { type Arrival, arrive } from "./app/arrival.js";
+import { findGraphics } from "./app/graphics.js";
 import { bare } from "./net/here.js";
 import { keyIn, withHiddenKey } from "./state/links.js";
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { Announcer } from "../src/announcer.js";
+import { Announcer } from "../src/app/announcer.js";
 import { sentence } from "../src/protocol/live.js";
 import { ViewModel } from "../src/state/view-model.js";
 

@@ -1,7 +1,7 @@
 // Joining from another page, with a socket, a decoder and a page that are made here.
 import { decode, encode } from "@msgpack/msgpack";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { JoinOptions, Tank } from "../src/join.js";
+import type { JoinOptions, Tank } from "../src/embed/join.js";
 
 const fakes = vi.hoisted(() => {
   class FakeWorker {
@@ -45,7 +45,7 @@ let tank: Tank | null = null;
 
 /** A tank that has been joined, and its socket. */
 async function joined(address: string, options: JoinOptions = {}): Promise<FakeSocket> {
-  const { join } = await import("../src/join.js");
+  const { join } = await import("../src/embed/join.js");
   tank = join(address, { onProblem: (text, final) => problems.push([text, final]), ...options });
   const socket = FakeSocket.all.at(-1) as FakeSocket;
   socket.onopen?.();
@@ -112,7 +112,7 @@ test("silence ends the connection of a page that is seen, not of a hidden one", 
 });
 
 test("where no connection comes about, the page learns how the server takes it", async () => {
-  const { join } = await import("../src/join.js");
+  const { join } = await import("../src/embed/join.js");
   const fail = (address: string): unknown => {
     tank?.close();
     problems.length = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clipType, fileName } from "../src/keeper.js";
+import { clipType, fileName } from "../src/keep/keeper.js";
 
 test("a clip is WebM where the browser can, else MP4, else none", () => {
   expect(clipType(() => true)).toBe("video/webm;codecs=vp9");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { later } from "../src/later.js";
+import { later } from "../src/app/later.js";
 
 interface Events {
   onNumber(value: number): void;

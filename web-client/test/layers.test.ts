@@ -20,8 +20,12 @@ const RANK: Readonly<Record<string, number>> = {
   page: 4,
 };
 
+/** What puts the page together, or is a feature of it that reaches through all layers. */
+const PAGE = ["app", "embed", "keep", "measure", "people", "scenes"];
+
 function layerOf(path: string): string {
-  return path.includes("/") ? path.slice(0, path.indexOf("/")) : "page";
+  const folder = path.includes("/") ? path.slice(0, path.indexOf("/")) : "page";
+  return PAGE.includes(folder) ? "page" : folder;
 }
 
 function modules(folder = ""): string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SceneLoader } from "../src/scene-loader.js";
+import { SceneLoader } from "../src/scenes/scene-loader.js";
 import type { Solid } from "../src/state/scene-solids.js";
 
 const TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";

@@ -115,7 +115,7 @@ test("a part that can't be loaded is said to be, and comes with another press", 
       blank.on("console", (message) => {
         if (message.type() === "debug") failed++;
       });
-      await blank.route(/assets\/(panel|app-probes|share)-.*\.js$/, (route) =>
+      await blank.route(/assets\/(panel|probe-desk|share)-.*\.js$/, (route) =>
         fails ? route.abort() : route.continue(),
       );
     },
