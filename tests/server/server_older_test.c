@@ -228,6 +228,8 @@ static void test_a_state_that_kills_is_set_aside(void **state)
     while (client.frame.head.step < step + 10) {
         stream_client_see(&client);
     }
+    pause_tank(&client);
+    wait_until_kept(&client, 0); // from there on as any other
     kill_server(&client);
     assert_true(read_aside(aside) == TARN_SESSION_ASIDE_MAX);
 }

@@ -90,12 +90,13 @@ bool tarn_session_take_older(tarn_session *session)
         tarn_session_box_close(&older.box_fd); // as did the one before it
     }
     say(session, &older);
+    tarn_session_forget_box(session); // of no use, and the store follows it no more
     if (older.box_fd > 0) {
-        tarn_session_forget_box(session);
         session->box_fd = older.box_fd;
         memcpy(session->scene, older.scene, sizeof session->scene);
     } else {
         session->is_afresh_asked = true;
+        session->past.is_filled = false;
     }
     return true;
 }
