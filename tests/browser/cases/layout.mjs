@@ -85,9 +85,15 @@ const tankWidth = (page) =>
     return window.tarn.project([x, 0, z])[0] - window.tarn.project([0, 0, z])[0];
   });
 
+/** Soon: a pane that opens is laid out first, and the tank is fitted beside it in a later picture. */
 async function assertSeen(page, what) {
+  let last;
   await drawn(page);
-  assertEqual(await page.evaluate(hiddenCorners), [], `${what}: corners of the tank that aren't seen`);
+  await until(async () => {
+    last = await page.evaluate(hiddenCorners);
+    return last.length === 0;
+  }, what).catch(() => {});
+  assertEqual(last, [], `${what}: corners of the tank that aren't seen`);
 }
 
 /** Soon: what comes from the server makes a pane higher, and the next picture the others smaller. */

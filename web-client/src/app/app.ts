@@ -902,6 +902,7 @@ export class App {
     });
     // All that was on the card is gone; the address has how the tank is looked at.
     canvas.addEventListener("webglcontextrestored", () => {
+      this.stage.stop(); // until the page goes, it would draw with what was made for the surface before
       this.settings.flush();
       window.location.reload();
     });

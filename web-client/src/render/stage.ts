@@ -193,6 +193,11 @@ export class Stage {
     this.renderer.setAnimationLoop((timeMs) => callback(xr.isPresenting ? performance.now() : timeMs));
   }
 
+  /** No picture comes any more. */
+  stop(): void {
+    this.renderer.setAnimationLoop(null);
+  }
+
   /** A headset shows the picture from now on, or no longer. */
   wear(on: boolean): void {
     this.isWorn = on;
