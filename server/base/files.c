@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/// Reads until the end or until `bytes_max` + 1 bytes are there: a file may grow while it's read.
+/// Reads until the end or until the room is full: a file may grow while it's read.
 static int read_all(int file, char *bytes, size_t room, size_t *byte_count)
 {
     *byte_count = 0;

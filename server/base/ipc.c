@@ -1,5 +1,5 @@
-// One function, `payload`, lists the fields of each kind and serves both directions, so that what is written and what
-// is read cannot drift apart.
+// Messages as bytes, and their reader. One function, `payload`, lists the fields of each kind and serves both
+// directions, so that what is written and what is read cannot drift apart.
 #include "server/base/ipc.h"
 #include "protocol/assert.h"
 #include "protocol/frame.h"

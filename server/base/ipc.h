@@ -406,8 +406,8 @@ void tarn_ipc_reader_divert(tarn_ipc_reader *reader, uint32_t tank, uint8_t *spa
 /// @return TARN_OK, or why the stream cannot be continued
 tarn_status tarn_ipc_reader_commit(tarn_ipc_reader *reader, size_t byte_count);
 
-// ---- probe bytes ----
-// What of a probe goes over a socket and into a session's file alike. Included where bytes.h is used.
+// ---- what of a probe is bytes ----
+// Over a socket and in a session's file alike.
 
 /// What a probe shows, a tarn_probe_shows.
 static inline void probe_shows(byte_codec *codec, uint32_t *shows)

@@ -1,6 +1,4 @@
-// Command lines and the environment: numbers and amounts, variables and options that aren't there, and what was meant.
-//
-// Whole numbers on command lines: what isn't one, or out of range, is refused with what is allowed.
+// What isn't a number, or out of range, is refused with what is allowed; what nobody knows, with what was meant.
 #include "server/base/options.h"
 #include "server/base/text.h"
 
@@ -11,66 +9,81 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- environment ----
-// The names come from deploy/tarnd.schema.json, which a test keeps as tarnd's table of options is; so the other
-// programs needn't have that table.
+// ---- numbers and amounts ----
 
-enum { SAID_MAX = 8, NAME_BYTES = 64 };
+typedef struct unit {
+    char letter; // 0: none
+    uint64_t times;
+} unit;
 
-static const char *const options[] = {"config", TARN_ENVIRONMENT_OPTIONS}; // the second by CMake
-enum { OPTION_COUNT = sizeof options / sizeof options[0] };
-
-extern char **environ;
-
-/// "SESSIONS_MAX" and "sessions-max": each from the other.
-static void turn(const char *from, char to[NAME_BYTES], bool is_variable)
+bool tarn_number_read(const char *text, uint64_t min, uint64_t max, uint64_t *number)
 {
-    size_t at = 0;
-    for (; from[at] != 0 && at < NAME_BYTES - 1; at++) {
-        const unsigned char letter = (unsigned char)from[at];
-        to[at] =
-            is_variable ? (letter == '-' ? '_' : (char)toupper(letter)) : (letter == '_' ? '-' : (char)tolower(letter));
-    }
-    to[at] = 0;
+    char *end;
+    errno = 0;
+    *number = strtoul(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == 0 && errno == 0 && *number >= min && *number <= max;
 }
 
-void tarn_environment_check(void (*say)(const char *sentence))
+long tarn_option_number(struct argp_state *state, const char *option, const char *text, long min, long max)
 {
-    static const char prefix[] = "TARN_", of_tests[] = "TARN_TEST_";
-    int said = 0;
-    for (char **variable = environ; variable != NULL && *variable != NULL && said < SAID_MAX; variable++) {
-        char name[NAME_BYTES], option[NAME_BYTES], meant[NAME_BYTES], sentence[4 * NAME_BYTES];
-        const size_t bytes = strcspn(*variable, "=");
-        if (strncmp(*variable, prefix, sizeof prefix - 1) != 0 ||
-            strncmp(*variable, of_tests, sizeof of_tests - 1) == 0) {
-            continue;
-        }
-        snprintf(name, sizeof name, "%.*s", (int)(bytes < NAME_BYTES ? bytes : NAME_BYTES - 1), *variable);
-        turn(name + sizeof prefix - 1, option, false);
-        const char *near = tarn_nearest_name(option, options, OPTION_COUNT);
-        turn(near != NULL ? near : "", meant, true);
-        if (near != NULL && strcmp(meant, name + sizeof prefix - 1) == 0) {
-            continue;
-        }
-        tarn_make_printable(name);
-        if (near != NULL) {
-            snprintf(sentence, sizeof sentence,
-                     "found the variable %s in the environment, which nothing reads; did you mean TARN_%s?", name,
-                     meant);
-        } else {
-            snprintf(
-                sentence, sizeof sentence,
-                "found the variable %s in the environment, which nothing reads; `tarnd --help` lists the options, of "
-                "which each has one",
-                name);
-        }
-        say(sentence);
-        said++;
+    uint64_t value;
+    if (!tarn_number_read(text, (uint64_t)min, (uint64_t)max, &value)) {
+        argp_error(state, "--%s: found \"%s\", allowed is a whole number from %ld to %ld", option, text, min, max);
     }
+    return (long)value;
 }
 
-// ---- option names ----
-// getopt tells of an unknown option only that: the names are looked at before it. Start at tarn_options_check.
+/// @return 0: it is none
+static uint64_t amount(const char *text, const unit *units, int unit_count)
+{
+    char *end;
+    errno = 0;
+    const unsigned long value = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || errno != 0 || value < 1 || value > 1000000) {
+        return 0;
+    }
+    for (int i = 0; i < unit_count; i++) {
+        if (*end == units[i].letter && (*end == 0 || end[1] == 0)) {
+            return value * units[i].times;
+        }
+    }
+    return 0;
+}
+
+uint64_t tarn_number_bytes(const char *text)
+{
+    static const unit units[] = {{0, 1}, {'k', 1000}, {'M', 1000000}, {'G', 1000000000}};
+    return amount(text, units, 4);
+}
+
+uint64_t tarn_number_age_s(const char *text)
+{
+    static const unit units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    return amount(text, units, 4);
+}
+
+uint64_t tarn_option_bytes(struct argp_state *state, const char *option, const char *text)
+{
+    const uint64_t bytes = tarn_number_bytes(text);
+    if (bytes == 0) {
+        argp_error(state, "--%s: found \"%s\", allowed is a whole number from 1 to 1000000 and nothing, k, M or G",
+                   option, text);
+    }
+    return bytes;
+}
+
+uint64_t tarn_option_age_s(struct argp_state *state, const char *option, const char *text)
+{
+    const uint64_t age_s = tarn_number_age_s(text);
+    if (age_s == 0) {
+        argp_error(state, "--%s: found \"%s\", allowed is a whole number from 1 to 1000000 and s, m, h or d", option,
+                   text);
+    }
+    return age_s;
+}
+
+// ---- options that aren't there ----
+// getopt says of an unknown option only that it is one: the names are looked at before it. Start at tarn_options_check.
 
 enum { NAMES_MAX = 256 };
 
@@ -161,75 +174,60 @@ void tarn_options_parse(const struct argp *argp, int argc, char **argv, unsigned
     argp_parse(argp, argc, argv, flags, NULL, input);
 }
 
-// ---- options ----
+// ---- variables that aren't there ----
+// The names come from deploy/tarnd.schema.json, which a test keeps as tarnd's table of options is; so the other
+// programs needn't have that table.
 
-typedef struct unit {
-    char letter; // 0: none
-    uint64_t times;
-} unit;
+enum { SAID_MAX = 8, NAME_BYTES = 64 };
 
-bool tarn_number_read(const char *text, uint64_t min, uint64_t max, uint64_t *number)
+static const char *const options[] = {"config", TARN_ENVIRONMENT_OPTIONS}; // the second by CMake
+enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+
+extern char **environ;
+
+/// "SESSIONS_MAX" and "sessions-max": each from the other.
+static void turn(const char *from, char to[NAME_BYTES], bool is_variable)
 {
-    char *end;
-    errno = 0;
-    *number = strtoul(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == 0 && errno == 0 && *number >= min && *number <= max;
+    size_t at = 0;
+    for (; from[at] != 0 && at < NAME_BYTES - 1; at++) {
+        const unsigned char letter = (unsigned char)from[at];
+        to[at] =
+            is_variable ? (letter == '-' ? '_' : (char)toupper(letter)) : (letter == '_' ? '-' : (char)tolower(letter));
+    }
+    to[at] = 0;
 }
 
-long tarn_option_number(struct argp_state *state, const char *option, const char *text, long min, long max)
+void tarn_environment_check(void (*say)(const char *sentence))
 {
-    uint64_t value;
-    if (!tarn_number_read(text, (uint64_t)min, (uint64_t)max, &value)) {
-        argp_error(state, "--%s: found \"%s\", allowed is a whole number from %ld to %ld", option, text, min, max);
-    }
-    return (long)value;
-}
-
-/// @return 0: it is none
-static uint64_t amount(const char *text, const unit *units, int unit_count)
-{
-    char *end;
-    errno = 0;
-    const unsigned long value = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || errno != 0 || value < 1 || value > 1000000) {
-        return 0;
-    }
-    for (int i = 0; i < unit_count; i++) {
-        if (*end == units[i].letter && (*end == 0 || end[1] == 0)) {
-            return value * units[i].times;
+    static const char prefix[] = "TARN_", of_tests[] = "TARN_TEST_";
+    int said = 0;
+    for (char **variable = environ; variable != NULL && *variable != NULL && said < SAID_MAX; variable++) {
+        char name[NAME_BYTES], option[NAME_BYTES], meant[NAME_BYTES], sentence[4 * NAME_BYTES];
+        const size_t bytes = strcspn(*variable, "=");
+        if (strncmp(*variable, prefix, sizeof prefix - 1) != 0 ||
+            strncmp(*variable, of_tests, sizeof of_tests - 1) == 0) {
+            continue;
         }
+        snprintf(name, sizeof name, "%.*s", (int)(bytes < NAME_BYTES ? bytes : NAME_BYTES - 1), *variable);
+        turn(name + sizeof prefix - 1, option, false);
+        const char *near = tarn_nearest_name(option, options, OPTION_COUNT);
+        turn(near != NULL ? near : "", meant, true);
+        if (near != NULL && strcmp(meant, name + sizeof prefix - 1) == 0) {
+            continue;
+        }
+        tarn_make_printable(name);
+        if (near != NULL) {
+            snprintf(sentence, sizeof sentence,
+                     "found the variable %s in the environment, which nothing reads; did you mean TARN_%s?", name,
+                     meant);
+        } else {
+            snprintf(
+                sentence, sizeof sentence,
+                "found the variable %s in the environment, which nothing reads; `tarnd --help` lists the options, of "
+                "which each has one",
+                name);
+        }
+        say(sentence);
+        said++;
     }
-    return 0;
-}
-
-uint64_t tarn_number_bytes(const char *text)
-{
-    static const unit units[] = {{0, 1}, {'k', 1000}, {'M', 1000000}, {'G', 1000000000}};
-    return amount(text, units, 4);
-}
-
-uint64_t tarn_number_age_s(const char *text)
-{
-    static const unit units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-    return amount(text, units, 4);
-}
-
-uint64_t tarn_option_bytes(struct argp_state *state, const char *option, const char *text)
-{
-    const uint64_t bytes = tarn_number_bytes(text);
-    if (bytes == 0) {
-        argp_error(state, "--%s: found \"%s\", allowed is a whole number from 1 to 1000000 and nothing, k, M or G",
-                   option, text);
-    }
-    return bytes;
-}
-
-uint64_t tarn_option_age_s(struct argp_state *state, const char *option, const char *text)
-{
-    const uint64_t age_s = tarn_number_age_s(text);
-    if (age_s == 0) {
-        argp_error(state, "--%s: found \"%s\", allowed is a whole number from 1 to 1000000 and s, m, h or d", option,
-                   text);
-    }
-    return age_s;
 }

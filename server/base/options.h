@@ -1,4 +1,5 @@
-/// What the programs' command lines share.
+/// What the programs' command lines and environments share: numbers and amounts, options and variables that aren't
+/// there, and what was meant.
 #ifndef TARN_SERVER_BASE_OPTIONS_H
 #define TARN_SERVER_BASE_OPTIONS_H
 
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 enum { TARN_EXIT_USAGE = 2 }; ///< the exit status of a program whose options are wrong
+
+// ---- numbers and amounts ----
 
 /// A whole number from min to max, 0 <= min, in digits; else ends the program with a sentence that names the option,
 /// what was found and what is allowed.
@@ -24,20 +27,30 @@ bool tarn_number_read(const char *text, uint64_t min, uint64_t max, uint64_t *nu
 uint64_t tarn_number_bytes(const char *text);
 uint64_t tarn_number_age_s(const char *text);
 
-// ---- environment ----
-// The environment that the programs read: TARN_NAME for each of tarnd's options, TARN_SCENES by all of them. A name
-// that none of them knows would act on nothing without a word. tarnd and tarn look when they start; tarn-worker has
-// tarnd's environment.
+// ---- options that aren't there ----
+// Command lines as argp parses them, but what may have been meant is named.
+
+/// Ends the program for a long option that neither these options nor any child's begin with.
+/// @param program  whose command line it is  @param beside  what it takes besides, NULL at their end
+void tarn_options_check(const struct argp *argp, int argc, char **argv, unsigned flags, const char *program,
+                        const char *const *beside);
+
+/// The same, and argp_parse.
+void tarn_options_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+
+// ---- variables that aren't there ----
+// The programs read TARN_NAME for each of tarnd's options, and all of them TARN_SCENES. A name that none of them knows
+// would act on nothing without a word. tarnd and tarn look when they start; tarn-worker has tarnd's environment.
 
 /// Calls for each variable TARN_... that no program knows, a few at most, with a sentence that names it and the one
 /// that was perhaps meant. Those that begin with TARN_TEST_ are the tests' own.
 void tarn_environment_check(void (*say)(const char *sentence));
 
 // ---- standard files ----
-// Descriptors 0 to 2, which a program may be started without.
 
-/// Opens those of them that are closed, on /dev/null and for reading, so that writing still fails. To be called before
-/// anything else is opened: a loop, a socket or a file would take their numbers, and get what is meant for the log.
+/// Opens those of the descriptors 0 to 2 that are closed, since a program may be started without them, on /dev/null and
+/// for reading, so that writing still fails. To be called before anything else is opened: a loop, a socket or a file
+/// would take their numbers, and get what is meant for the log.
 static inline void tarn_standard_files_open(void)
 {
     int fd;
@@ -48,16 +61,5 @@ static inline void tarn_standard_files_open(void)
         close(fd);
     }
 }
-
-// ---- option names ----
-// Command lines as argp parses them, but for options that aren't there: what may have been meant is named.
-
-/// Ends the program for a long option that neither these options nor any child's begin with.
-/// @param program  whose command line it is  @param beside  what it takes besides, NULL at their end
-void tarn_options_check(const struct argp *argp, int argc, char **argv, unsigned flags, const char *program,
-                        const char *const *beside);
-
-/// The same, and argp_parse.
-void tarn_options_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
 #endif

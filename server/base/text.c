@@ -1,6 +1,5 @@
-// Texts for terminals and logs, words of text files, and words that were meant.
-//
-// UTF-8 walked code by code; what a terminal would obey or hide becomes a question mark. Start at printable_bytes.
+// Texts for terminals and logs, words of text files, and words that were meant: begin at tarn_make_printable,
+// tarn_text_next and tarn_nearest_name.
 #include "server/base/text.h"
 
 #include <stdarg.h>
@@ -8,16 +7,81 @@
 #include <stdio.h>
 #include <string.h>
 
-// ---- text cursor ----
-// Lines, words and numbers of a text file without locale, and the one sentence about what is wrong in them.
+// ---- text that steers nothing ----
+// UTF-8 walked code by code; what a terminal would obey or hide becomes a question mark.
+
+/// Bytes of the UTF-8 character at `text`, 0 where there is none.
+static size_t utf8_bytes(const unsigned char *text)
+{
+    size_t bytes = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < bytes; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    // Neither longer than need be, nor half of a pair, nor beyond U+10FFFF.
+    const bool is_code = (text[0] != 0xe0 || text[1] >= 0xa0) && (text[0] != 0xed || text[1] < 0xa0) &&
+                         (text[0] != 0xf0 || text[1] >= 0x90) && (text[0] != 0xf4 || text[1] < 0x90);
+    return is_code && text[0] < 0xf5 ? bytes : 0;
+}
+
+/// Besides the controls of ASCII: those of Latin-1 (U+0080 to U+009F), marks of line and direction, and what isn't seen
+/// (U+00AD, U+061C, U+200B, U+200E, U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF).
+static bool is_control(const unsigned char *c)
+{
+    if (c[0] != 0xe2) {
+        return c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && (c[1] < 0xa0 || c[1] == 0xad)) ||
+               (c[0] == 0xd8 && c[1] == 0x9c) || (c[0] == 0xef && c[1] == 0xbb && c[2] == 0xbf);
+    }
+    return (c[1] == 0x80 && (c[2] == 0x8b || c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae))) ||
+           (c[1] == 0x81 && c[2] >= 0xa0 && c[2] <= 0xaf);
+}
+
+size_t tarn_character_bytes(const char *text, bool *steers)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    const size_t bytes = c[0] != 0 ? utf8_bytes(c) : 0;
+    *steers = bytes > 0 && is_control(c);
+    return bytes;
+}
+
+/// The bytes that the text's first character takes, 0 where it is none or steers something.
+static size_t printable_bytes(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    const size_t bytes = utf8_bytes(c);
+    return bytes > 0 && !is_control(c) ? bytes : 0;
+}
+
+void tarn_make_printable(char *text)
+{
+    while (*text != '\0') {
+        size_t bytes = printable_bytes(text);
+        if (bytes == 0) {
+            *text = '?';
+            bytes = 1;
+        }
+        text += bytes;
+    }
+}
+
+bool tarn_is_printable(const char *text)
+{
+    size_t bytes = 1;
+    for (; *text != '\0' && bytes > 0; text += bytes) {
+        bytes = printable_bytes(text);
+    }
+    return bytes > 0;
+}
+
+// ---- words of a text file ----
+// Lines, words and numbers without locale, and the one sentence about what is wrong in them.
 
 enum {
     ORIGIN_SHOWN = 160, // bytes of a file's name in a sentence
     DIGITS_KEPT = 18,   // as many as fit 64 bits
     EXPONENT_MAX = 400, // beyond it a number is 0 or infinite, whatever its digits
 };
-
-// ---- words ----
 
 static bool is_blank(char c)
 {
@@ -127,7 +191,7 @@ bool tarn_text_is_in_any_case(tarn_text_word word, const char *text)
     return is_same;
 }
 
-// ---- the beginning ----
+// ---- the beginning of a text file ----
 
 /// Whether every other byte is zero at least: no character that a text begins with has one in UTF-8.
 static bool is_wide(const uint8_t *text, size_t bytes)
@@ -159,7 +223,7 @@ tarn_status tarn_text_begin(tarn_text_cursor *cursor)
     return TARN_OK;
 }
 
-// ---- numbers ----
+// ---- numbers of a text file ----
 
 static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -265,7 +329,7 @@ bool tarn_text_number(tarn_text_word word, double *number)
     return true;
 }
 
-// ---- sentences ----
+// ---- what is wrong in a text file ----
 
 tarn_text_shown tarn_text_show(tarn_text_word word)
 {
@@ -313,7 +377,7 @@ tarn_status tarn_text_refuse(const tarn_text_cursor *cursor, tarn_status status,
     return status;
 }
 
-// ---- near name ----
+// ---- what was meant ----
 // Distances by Damerau and Levenshtein, where swapped neighbours count once: start at tarn_nearest_name.
 
 enum { WORD_BYTES = 32, DISTANCE_MAX = 2 };
@@ -389,70 +453,4 @@ const char *tarn_nearest_name(const char *word, const char *const *names, uint32
         near = nearer(word, near, names[i]);
     }
     return near;
-}
-
-// ---- text ----
-
-/// Bytes of the UTF-8 character at `text`, 0 where there is none.
-static size_t utf8_bytes(const unsigned char *text)
-{
-    size_t bytes = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-    for (size_t i = 1; i < bytes; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    // Neither longer than need be, nor half of a pair, nor beyond U+10FFFF.
-    const bool is_code = (text[0] != 0xe0 || text[1] >= 0xa0) && (text[0] != 0xed || text[1] < 0xa0) &&
-                         (text[0] != 0xf0 || text[1] >= 0x90) && (text[0] != 0xf4 || text[1] < 0x90);
-    return is_code && text[0] < 0xf5 ? bytes : 0;
-}
-
-/// Besides the controls of ASCII: those of Latin-1 (U+0080 to U+009F), marks of line and direction, and what isn't seen
-/// (U+00AD, U+061C, U+200B, U+200E, U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF).
-static bool is_control(const unsigned char *c)
-{
-    if (c[0] != 0xe2) {
-        return c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && (c[1] < 0xa0 || c[1] == 0xad)) ||
-               (c[0] == 0xd8 && c[1] == 0x9c) || (c[0] == 0xef && c[1] == 0xbb && c[2] == 0xbf);
-    }
-    return (c[1] == 0x80 && (c[2] == 0x8b || c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae))) ||
-           (c[1] == 0x81 && c[2] >= 0xa0 && c[2] <= 0xaf);
-}
-
-size_t tarn_character_bytes(const char *text, bool *steers)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    const size_t bytes = c[0] != 0 ? utf8_bytes(c) : 0;
-    *steers = bytes > 0 && is_control(c);
-    return bytes;
-}
-
-/// The bytes that the text's first character takes, 0 where it is none or steers something.
-static size_t printable_bytes(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    const size_t bytes = utf8_bytes(c);
-    return bytes > 0 && !is_control(c) ? bytes : 0;
-}
-
-void tarn_make_printable(char *text)
-{
-    while (*text != '\0') {
-        size_t bytes = printable_bytes(text);
-        if (bytes == 0) {
-            *text = '?';
-            bytes = 1;
-        }
-        text += bytes;
-    }
-}
-
-bool tarn_is_printable(const char *text)
-{
-    size_t bytes = 1;
-    for (; *text != '\0' && bytes > 0; text += bytes) {
-        bytes = printable_bytes(text);
-    }
-    return bytes > 0;
 }

@@ -1,4 +1,5 @@
-/// Text that goes to a terminal, a log or over the wire.
+/// Texts: what may go to a terminal, a log or over the wire; the words of a text file; what was meant by a word that
+/// isn't there.
 #ifndef TARN_SERVER_BASE_TEXT_H
 #define TARN_SERVER_BASE_TEXT_H
 
@@ -7,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// ---- text that steers nothing ----
 
 /// The bytes that the UTF-8 character at the beginning of a text takes; 0: there is none, or the text ends.
 /// @param steers  whether it could steer a terminal or change what a reader takes a line for
@@ -19,8 +22,8 @@ void tarn_make_printable(char *text);
 /// Whether tarn_make_printable would leave the text as it is.
 bool tarn_is_printable(const char *text);
 
-// ---- text cursor ----
-// Walks through the words of a text file and says what is wrong where. Knows no locale and needs no zero at the end.
+// ---- words of a text file ----
+// A cursor walks through them and says what is wrong where. Knows no locale and needs no zero at the end.
 
 enum { TARN_TEXT_WORD_SHOWN = 24 }; ///< characters of a word that a sentence quotes
 
@@ -79,8 +82,8 @@ bool tarn_text_integer(tarn_text_word word, int64_t *number, tarn_text_word *res
 __attribute__((format(printf, 3, 4))) tarn_status tarn_text_refuse(const tarn_text_cursor *cursor, tarn_status status,
                                                                    const char *format, ...);
 
-// ---- near name ----
-// What somebody may have meant by a word that isn't there: one way for options, variables, fields and scenes.
+// ---- what was meant ----
+// By a word that isn't there: one way for options, variables, fields and scenes.
 
 /// The name that a word comes nearest to, by letters put in, taken out, changed or swapped with their neighbour: two at
 /// most, and no more than a third of the longer of both. Of several the one that begins and ends most like it.

@@ -1,5 +1,3 @@
-// Tokens, their keys, and the files of what was issued and revoked.
-//
 // The signature is looked at before anything that the token claims: what follows is known to come from whoever has the
 // key. Start at tarn_token_read.
 #include "server/base/token.h"
@@ -21,8 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---- role word ----
-// One table for the words of roles.
+// ---- words for roles ----
 
 static const char *const words[TARN_ROLE_COUNT] = {"watch", "play", "own"};
 
@@ -42,7 +39,7 @@ int tarn_role_find(const char *word)
     return -1;
 }
 
-// ---- token ----
+// ---- tokens ----
 
 enum {
     MAC_BYTES = 32,
@@ -371,7 +368,7 @@ tarn_status tarn_token_read(const char *text, size_t text_bytes, const tarn_toke
     return status == TARN_OK ? check_time(token, now_s, why) : status;
 }
 
-// ---- token files ----
+// ---- the files around tokens ----
 // Lines are appended under a lock and in one write each: who reads meanwhile gets whole lines. A last line without an
 // end, as editors and full disks leave them, is ended first: with the next one it would read as one other line.
 

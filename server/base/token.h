@@ -1,5 +1,6 @@
-/// Tokens: a role in a session, for a time, signed. A token is a JSON Web Token (RFC 7515, 7519) of one kind alone, so
-/// that nothing in it says how it is to be checked: HMAC-SHA-256, a header of alg, typ and perhaps kid, no padding.
+/// Tokens: a role in a session, for a time, signed; and the files around them. A token is a JSON Web Token (RFC 7515,
+/// 7519) of one kind alone, so that nothing in it says how it is to be checked: HMAC-SHA-256, a header of alg, typ and
+/// perhaps kid, no padding.
 ///
 ///     base64url({"alg":"HS256","typ":"JWT","kid":"0"}) . base64url({"jti":...,"session":...,"role":...}) .
 ///     base64url(MAC)
@@ -66,15 +67,14 @@ size_t tarn_base64url_write(const uint8_t *bytes, size_t byte_count, char *text)
 /// @return TARN_OK, or TARN_E_MALFORMED: another letter, padding, bits that are left over, or an impossible length
 tarn_status tarn_base64url_read(const char *text, size_t text_bytes, uint8_t *bytes, size_t *byte_count);
 
-// ---- token files ----
-// The files around tokens, one line each:
+// ---- the files around tokens ----
+// One line each:
 //
-//     --token-keys FILE   NAME SECRET             32 to 64 bytes in base64url; '#' begins a comment. Or 32 bytes as
-//     they
-//                                                 are, as in DIR/secret: the key "0"
-//     DIR/revoked         ID                      tokens that count no more
-//     DIR/tokens          ID ROLE SESSION ISSUED EXPIRES NOTE, with tabs between them: what was issued, without
-//     signatures
+//     --token-keys FILE   NAME SECRET   32 to 64 bytes in base64url; '#' begins a comment. Or 32 bytes as they are, as
+//                                       in DIR/secret: the key "0"
+//     DIR/revoked         ID            tokens that count no more
+//     DIR/tokens          ID ROLE SESSION ISSUED EXPIRES NOTE, with tabs between them: what was issued, without its
+//                                       signature
 //
 // Those of a store's folder get its owner, so that root may revoke what another user serves.
 
@@ -116,8 +116,8 @@ tarn_status tarn_tokens_note(const char *path, const tarn_token_issued *issued, 
 tarn_status tarn_tokens_issued_read(const char *path, void (*found)(void *user, const tarn_token_issued *issued),
                                     void *user, tarn_text why);
 
-// ---- role word ----
-// The words for roles, on command lines and in tokens.
+// ---- words for roles ----
+// On command lines and in tokens.
 
 /// "watch", "play" or "own".
 const char *tarn_role_word(tarn_role role);
