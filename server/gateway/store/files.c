@@ -1,6 +1,4 @@
-// The files of kept tanks: what belongs to one, which of them go, and what the log calls them.
-//
-// Removed and renamed together.
+// Removed, renamed and counted together: begin at tarn_tank_files_set_aside and tarn_store_limit_apply.
 #include "server/base/files.h"
 #include "server/base/log.h"
 #include "server/gateway/store/files.h"
@@ -17,8 +15,61 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---- words ----
-// Text replaced in sentences, whoever wrote them.
+// A database and what SQLite keeps beside it, which says nothing without it.
+static const char *const parts[] = {"", "-wal", "-shm"};
+
+enum { PARTS = sizeof parts / sizeof parts[0] };
+
+/// The session's name in a path. @return how many bytes it has
+static size_t name_in(const char *path, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    *name = slash != NULL ? slash + 1 : path;
+    return strlen(*name) - (sizeof TARN_TANK_FILES_SUFFIX - 1);
+}
+
+void tarn_tank_files_remove(const char *path, const char *label)
+{
+    const char *name;
+    const size_t name_bytes = name_in(path, &name);
+    char beside[4200];
+    for (size_t i = 0; i < PARTS; i++) {
+        snprintf(beside, sizeof beside, "%.4096s%s", path, parts[i]);
+        if (unlink(beside) != 0 && errno != ENOENT) {
+            tarn_store_log(TARN_LOG_WARN, name, name_bytes, label, "%s: %s", beside, strerror(errno));
+        }
+    }
+    tarn_file_sync_folder(path);
+}
+
+bool tarn_tank_files_set_aside(const char *path, const char *label, const char *why)
+{
+    char aside[4096], from[4200], to[4200];
+    const char *name;
+    const size_t name_bytes = name_in(path, &name);
+    const int length = (int)(strlen(path) - (sizeof TARN_TANK_FILES_SUFFIX - 1));
+    for (uint32_t i = 0;; i++) {
+        snprintf(aside, sizeof aside, i == 0 ? "%.*s.damaged" : "%.*s-%u.damaged", length, path, i);
+        if (access(aside, F_OK) != 0) {
+            break;
+        }
+    }
+    for (size_t i = PARTS; i > 0; i--) { // the database last: what is beside it must not be left to another one
+        snprintf(from, sizeof from, "%.4096s%s", path, parts[i - 1]);
+        snprintf(to, sizeof to, "%s%s", aside, parts[i - 1]);
+        if (rename(from, to) != 0 && errno != ENOENT) {
+            tarn_store_log(TARN_LOG_ERROR, name, name_bytes, label, "%s; it can't be set aside as %s: %s", why, to,
+                           strerror(errno));
+            return false;
+        }
+    }
+    (void)utimensat(AT_FDCWD, aside, NULL, 0); // --store-age counts from now on
+    tarn_store_log(TARN_LOG_ERROR, name, name_bytes, label, "%s; it is set aside as %s", why, aside);
+    tarn_file_sync_folder(path);
+    return true;
+}
+
+// ---- what the log calls them ----
 
 enum { LETTERS = 2 };
 
@@ -66,7 +117,7 @@ void tarn_store_log(tarn_log_level level, const char *name, size_t name_bytes, c
     tarn_log_of(level, (tarn_log_subject){0}, "%s", sentence);
 }
 
-// ---- limit ----
+// ---- which of them go ----
 // All files by age, then those that may go. Begin at tarn_store_limit_apply.
 
 typedef struct limited_file {
@@ -76,10 +127,6 @@ typedef struct limited_file {
     int64_t age_s;
     bool is_aside, is_used;
 } limited_file;
-
-static size_t name_bytes_of(const char *file_name, bool *is_aside);
-
-static const char *const database_last[] = {"-wal", "-shm", ""}; // the database last: without it the others say nothing
 
 /// @return the bytes of a session's name in front of an ending; 0: it is no session's file
 static size_t name_bytes_of(const char *file_name, bool *is_aside)
@@ -108,10 +155,10 @@ static int by_age(const void *a, const void *b)
 static void measure(const char *dir, int64_t opened_s, int64_t now_s, limited_file *file)
 {
     int64_t changed_s = file->is_aside ? 0 : opened_s; // a tank that was left out may be wanted by the next server
-    for (size_t i = 0; i < sizeof database_last / sizeof database_last[0]; i++) {
+    for (size_t i = 0; i < PARTS; i++) {
         char path[4096];
         struct stat found;
-        snprintf(path, sizeof path, "%s/%s%s", dir, file->name, database_last[i]);
+        snprintf(path, sizeof path, "%s/%s%s", dir, file->name, parts[i]);
         if (lstat(path, &found) == 0) {
             file->bytes += (uint64_t)found.st_size;
             changed_s = found.st_mtime > changed_s ? found.st_mtime : changed_s;
@@ -125,9 +172,9 @@ static bool drop(const char *dir, const limited_file *file, const char *why)
 {
     tarn_name label;
     tarn_store_label(file->name, file->name_bytes, false, 0, label);
-    for (size_t i = 0; i < sizeof database_last / sizeof database_last[0]; i++) {
+    for (size_t i = PARTS; i > 0; i--) { // the database last: without it nobody would look for the others
         char path[4096];
-        snprintf(path, sizeof path, "%s/%s%s", dir, file->name, database_last[i]);
+        snprintf(path, sizeof path, "%s/%s%s", dir, file->name, parts[i - 1]);
         if (unlink(path) != 0 && errno != ENOENT) {
             tarn_store_log(TARN_LOG_WARN, file->name, file->name_bytes, label, "%s: %s", path, strerror(errno));
             return false;
@@ -174,59 +221,4 @@ bool tarn_store_limit_apply(const char *dir, const tarn_store_limit *limit, int6
     free(entries);
     free(files);
     return count == 0 || files != NULL;
-}
-
-// ---- files ----
-
-static const char *const besides[] = {"", "-wal", "-shm"};
-
-enum { BESIDES = sizeof besides / sizeof besides[0] };
-
-/// The session's name in a path. @return how many bytes it has
-static size_t name_in(const char *path, const char **name)
-{
-    const char *slash = strrchr(path, '/');
-    *name = slash != NULL ? slash + 1 : path;
-    return strlen(*name) - (sizeof TARN_TANK_FILES_SUFFIX - 1);
-}
-
-void tarn_tank_files_remove(const char *path, const char *label)
-{
-    const char *name;
-    const size_t name_bytes = name_in(path, &name);
-    char beside[4200];
-    for (size_t i = 0; i < BESIDES; i++) {
-        snprintf(beside, sizeof beside, "%.4096s%s", path, besides[i]);
-        if (unlink(beside) != 0 && errno != ENOENT) {
-            tarn_store_log(TARN_LOG_WARN, name, name_bytes, label, "%s: %s", beside, strerror(errno));
-        }
-    }
-    tarn_file_sync_folder(path);
-}
-
-bool tarn_tank_files_set_aside(const char *path, const char *label, const char *why)
-{
-    char aside[4096], from[4200], to[4200];
-    const char *name;
-    const size_t name_bytes = name_in(path, &name);
-    const int length = (int)(strlen(path) - (sizeof TARN_TANK_FILES_SUFFIX - 1));
-    for (uint32_t i = 0;; i++) {
-        snprintf(aside, sizeof aside, i == 0 ? "%.*s.damaged" : "%.*s-%u.damaged", length, path, i);
-        if (access(aside, F_OK) != 0) {
-            break;
-        }
-    }
-    for (size_t i = BESIDES; i > 0; i--) { // the database last: what is beside it must not be left to another one
-        snprintf(from, sizeof from, "%.4096s%s", path, besides[i - 1]);
-        snprintf(to, sizeof to, "%s%s", aside, besides[i - 1]);
-        if (rename(from, to) != 0 && errno != ENOENT) {
-            tarn_store_log(TARN_LOG_ERROR, name, name_bytes, label, "%s; it can't be set aside as %s: %s", why, to,
-                           strerror(errno));
-            return false;
-        }
-    }
-    (void)utimensat(AT_FDCWD, aside, NULL, 0); // --store-age counts from now on
-    tarn_store_log(TARN_LOG_ERROR, name, name_bytes, label, "%s; it is set aside as %s", why, aside);
-    tarn_file_sync_folder(path);
-    return true;
 }

@@ -1,6 +1,5 @@
-/// The files of kept tanks: what belongs to one, which of them go, and what the log calls them.
-///
-/// The files of one kept tank: a database and what SQLite keeps beside it, which says nothing without it.
+/// The files of kept tanks: what belongs to one, which is a database and what SQLite keeps beside it; what the log
+/// calls them; which of them go.
 #ifndef TARN_SERVER_GATEWAY_STORE_FILES_H
 #define TARN_SERVER_GATEWAY_STORE_FILES_H
 
@@ -15,7 +14,7 @@
 
 /// Takes them away; what can't be is logged.
 /// @param path   of the database; ends with the suffix
-/// @param label  what stands for the session's name in the log (files.h)
+/// @param label  what stands for the session's name in the log (tarn_store_label)
 void tarn_tank_files_remove(const char *path, const char *label);
 
 /// Gives them a name that is free, NAME.damaged or NAME-1.damaged and so on, with all that SQLite needs to find more in
@@ -23,8 +22,8 @@ void tarn_tank_files_remove(const char *path, const char *label);
 /// @return false: they stay where they are
 bool tarn_tank_files_set_aside(const char *path, const char *label, const char *why);
 
-// ---- words ----
-// What the log says of sessions' files: the name of a session that isn't listed opens it, and stands in its file's.
+// ---- what the log calls them ----
+// The name of a session that isn't listed opens it, and stands in its file's.
 
 /// What stands for a session's name in the log: the name where everybody may find it, "unlisted-7" as elsewhere, or its
 /// first two letters, "ab...", by which whoever has the folder finds the file.
@@ -40,7 +39,7 @@ void tarn_store_hide(tarn_text sentence, const char *name, size_t name_bytes, co
 __attribute__((format(printf, 5, 6))) void tarn_store_log(tarn_log_level level, const char *name, size_t name_bytes,
                                                           const char *label, const char *format, ...);
 
-// ---- limit ----
+// ---- which of them go ----
 // Keeps the folder of kept sessions (store.h) from growing for ever: takes away what no session of this server
 // uses, the oldest first. What a session uses is counted, and never touched.
 

@@ -4,35 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-int tarn_past_mail_clear(tarn_past_mail *mail)
-{
-    const int box_fd = mail->has_reply ? mail->reply.box_fd : 0;
-    mail->has_past = mail->has_reply = false;
-    mail->wish.kind = TARN_STORE_WISH_NONE;
-    return box_fd;
-}
-
-bool tarn_past_mail_wish(tarn_past_mail *mail, const tarn_store_wish *wish)
-{
-    const bool is_free = mail->wish.kind == TARN_STORE_WISH_NONE && !mail->has_reply;
-    if (is_free) {
-        mail->wish = *wish;
-    }
-    return is_free;
-}
-
-bool tarn_past_mail_take(tarn_past_mail *mail, tarn_store_reply *reply)
-{
-    const bool has_reply = mail->has_reply;
-    if (has_reply) {
-        *reply = mail->reply;
-        mail->has_reply = false;
-    }
-    return has_reply;
-}
 
 /// What is too old or too much may go with the next state.
 static tarn_status look(tarn_tank_history *history, tarn_session_file *file, const tarn_session_keep_rule *rule,
@@ -119,23 +91,18 @@ static void fill_box(tarn_session_file *file, bool replays, tarn_store_reply *re
     if (reply->status != TARN_OK) {
         return;
     }
-    const int fd = memfd_create("tarn-tank", MFD_CLOEXEC);
-    if (fd > 0 &&
-        tarn_box_fill(fd, &rest.state, rest.epoch, rest.number, rest.log.bytes, rest.log.count, false) == TARN_OK) {
-        reply->box_fd = fd;
+    reply->box_fd = tarn_tank_history_box(&rest, rest.epoch, false);
+    if (reply->box_fd == 0) {
+        reply->status = TARN_E_MEMORY;
+        snprintf(reply->why, sizeof reply->why, "there is no memory or descriptor for the tank as it was");
+    } else {
         memcpy(reply->scene, rest.state.scene, sizeof reply->scene);
         if (replays) {
             find_replay(file, &rest, reply);
         }
         if (reply->status != TARN_OK) {
-            close(fd);
+            close(reply->box_fd);
             reply->box_fd = 0;
-        }
-    } else {
-        reply->status = TARN_E_MEMORY;
-        snprintf(reply->why, sizeof reply->why, "there is no memory or descriptor for the tank as it was");
-        if (fd > 0) {
-            close(fd);
         }
     }
     tarn_session_rest_free(&rest);

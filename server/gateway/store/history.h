@@ -6,10 +6,13 @@
 #ifndef TARN_SERVER_GATEWAY_STORE_HISTORY_H
 #define TARN_SERVER_GATEWAY_STORE_HISTORY_H
 
+#include "server/log/follow.h"
 #include "server/log/session_history.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 typedef struct tarn_tank_history {
     tarn_session_span span;
@@ -45,22 +48,20 @@ typedef struct tarn_store_reply {
                                               ///< nothing behind that moment
 } tarn_store_reply;
 
-/// What passes between the gateway's thread and the store's; under the store's lock.
-typedef struct tarn_past_mail {
-    tarn_session_span past;
-    bool has_past, has_reply;
-    tarn_store_wish wish; ///< until it is done
-    tarn_store_reply reply;
-} tarn_past_mail;
-
-/// The session is no more, or another one is there. @return a box that nobody took, to be closed; 0: there is none
-int tarn_past_mail_clear(tarn_past_mail *mail);
-
-/// @return false: one is being done already, or nobody took what came of the last one
-bool tarn_past_mail_wish(tarn_past_mail *mail, const tarn_store_wish *wish);
-
-/// @return false: there is no reply
-bool tarn_past_mail_take(tarn_past_mail *mail, tarn_store_reply *reply);
+/// What a file has left of a tank becomes a box that a worker goes on from.
+/// @return a descriptor; 0: there is no memory, or none is to be had
+static inline int tarn_tank_history_box(const tarn_session_rest *rest, uint32_t epoch, bool is_newest)
+{
+    const int fd = memfd_create("tarn-tank", MFD_CLOEXEC);
+    if (fd > 0 &&
+        tarn_box_fill(fd, &rest->state, epoch, rest->number, rest->log.bytes, rest->log.count, is_newest) == TARN_OK) {
+        return fd;
+    }
+    if (fd > 0) {
+        close(fd);
+    }
+    return 0;
+}
 
 /// Reads what a file has, and says what of it is kept. @return TARN_OK, or what tarn_session_history_span returned
 tarn_status tarn_tank_history_open(tarn_tank_history *history, tarn_session_file *file,

@@ -1,4 +1,4 @@
-// One thread goes round the sessions. Begin at tarn_store_rounds.
+// The store's own thread, which goes round the sessions. Begin at tarn_store_rounds, at the end, then serve_place.
 #include "server/gateway/store/rounds.h"
 #include "protocol/assert.h"
 #include "server/base/clock.h"
@@ -21,10 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- large ----
-// Begin at store_large_begin.
+// ---- large states on a thread of their own ----
+// Begin at begin_large.
 
-static void *put(void *user)
+static void *put_large(void *user)
 {
     tarn_store_large *large = user;
     large->status = tarn_session_file_put(large->file, &large->news, &large->state_bytes, large->why);
@@ -33,19 +33,19 @@ static void *put(void *user)
 }
 
 /// Whether news have a state that is worth a thread.
-static bool store_large_is(const tarn_box_news *news)
+static bool is_large(const tarn_box_news *news)
 {
     return news->has_state && news->state.bytes.count >= TARN_GATEWAY_STORE_LARGE_BYTES;
 }
 
 /// Begins to put news, which are taken over. None may be there.
 /// @param file  nobody else's until it is taken  @return false: there is no thread for it, and nothing changes
-static bool store_large_begin(tarn_store_large *large, uint32_t place, tarn_session_file *file, tarn_box_news *news,
-                              uint64_t now_ns)
+static bool begin_large(tarn_store_large *large, uint32_t place, tarn_session_file *file, tarn_box_news *news,
+                        uint64_t now_ns)
 {
     TARN_ASSERT(!large->is_there);
     *large = (tarn_store_large){.is_there = true, .place = place, .begun_ns = now_ns, .file = file, .news = *news};
-    if (pthread_create(&large->thread, NULL, put, large) != 0) {
+    if (pthread_create(&large->thread, NULL, put_large, large) != 0) {
         *large = (tarn_store_large){0};
         return false;
     }
@@ -54,14 +54,14 @@ static bool store_large_begin(tarn_store_large *large, uint32_t place, tarn_sess
 }
 
 /// Whether one is under way for a place, or wasn't taken yet.
-static bool store_large_is_of(const tarn_store_large *large, uint32_t place)
+static bool has_large(const tarn_store_large *large, uint32_t place)
 {
     return large->is_there && large->place == place;
 }
 
 /// Takes what was put: its status, state_bytes, why and news say what came of it, until tarn_store_large_free.
 /// @param waits  for the thread  @return false: there is none, or it isn't done yet
-static bool store_large_take(tarn_store_large *large, bool waits)
+static bool end_large(tarn_store_large *large, bool waits)
 {
     if (!large->is_there || (!waits && !atomic_load(&large->has_ended))) {
         return false;
@@ -73,26 +73,12 @@ static bool store_large_take(tarn_store_large *large, bool waits)
 
 void tarn_store_large_free(tarn_store_large *large)
 {
-    (void)store_large_take(large, true);
+    (void)end_large(large, true);
     tarn_box_news_free(&large->news);
 }
 
-// ---- read ----
-// A file's rows become a box. Begin at fill_box.
-
-/// @return a descriptor of a box that a worker goes on from; 0: there is no memory
-static int fill_box(const tarn_session_rest *rest, uint32_t epoch, bool is_newest)
-{
-    const int fd = memfd_create("tarn-tank", MFD_CLOEXEC);
-    if (fd > 0 &&
-        tarn_box_fill(fd, &rest->state, epoch, rest->number, rest->log.bytes, rest->log.count, is_newest) == TARN_OK) {
-        return fd;
-    }
-    if (fd > 0) {
-        close(fd);
-    }
-    return 0;
-}
+// ---- from a file to a box ----
+// That a worker goes on from.
 
 static void say_damage(const tarn_session_rest *rest, const char *label)
 {
@@ -133,7 +119,7 @@ tarn_status tarn_store_read(tarn_session_file *file, const char *name, size_t na
     say_damage(&rest, label);
     found->epoch = rest.epoch + 1; // what viewers saw last may be lost
     memcpy(found->scene, rest.state.scene, sizeof found->scene);
-    found->box_fd = fill_box(&rest, found->epoch, rest.damaged == 0);
+    found->box_fd = tarn_tank_history_box(&rest, found->epoch, rest.damaged == 0);
     if (found->box_fd > 0) {
         found->pack = rest.state.pack;
         rest.state.pack = (tarn_box_bytes){0};
@@ -145,8 +131,9 @@ tarn_status tarn_store_read(tarn_session_file *file, const char *name, size_t na
     return status;
 }
 
-void tarn_store_read_older(tarn_session_file *file, const char *label, const char *reason, uint32_t epoch_min,
-                           tarn_store_older *older)
+/// Sets the newest state aside, and reads the one before it. @param label  of the session  @param epoch_min  of the box
+static void read_older(tarn_session_file *file, const char *label, const char *reason, uint32_t epoch_min,
+                       tarn_store_older *older)
 {
     tarn_session_rest newest, rest;
     memset(older, 0, sizeof *older);
@@ -164,52 +151,12 @@ void tarn_store_read_older(tarn_session_file *file, const char *label, const cha
     older->epoch = rest.epoch + 1 > epoch_min ? rest.epoch + 1 : epoch_min;
     older->step = rest.state.step;
     memcpy(older->scene, rest.state.scene, sizeof older->scene);
-    older->box_fd = fill_box(&rest, older->epoch, false);
+    older->box_fd = tarn_tank_history_box(&rest, older->epoch, false);
     tarn_session_rest_free(&rest);
 }
 
-// ---- replay ----
-// Begin at tarn_store_replay_want, then tarn_store_replay_serve.
-
-void tarn_store_replay_forget(tarn_replay_mail *mail)
-{
-    if (mail->has_piece && mail->piece.fd > 0) {
-        close(mail->piece.fd);
-    }
-    mail->has_piece = mail->is_wanted = false;
-}
-
-bool tarn_store_replay_want(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_stretch *stretch,
-                            const tarn_ipc_replay_wanted *at)
-{
-    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && stretch->state > 0);
-    pthread_mutex_lock(&store->mutex);
-    store_asked *asked = &store->asked[place];
-    const bool is_kept = asked->id == id;
-    if (is_kept) {
-        tarn_store_replay_forget(&asked->replay);
-        asked->replay.is_wanted = store->is_wished = true;
-        asked->replay.stretch = *stretch;
-        asked->replay.at = *at;
-        pthread_cond_signal(&store->wake);
-    }
-    pthread_mutex_unlock(&store->mutex);
-    return is_kept;
-}
-
-bool tarn_store_replay_take(tarn_store *store, uint32_t place, tarn_replay_piece *piece)
-{
-    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
-    pthread_mutex_lock(&store->mutex);
-    tarn_replay_mail *mail = &store->asked[place].replay;
-    const bool has_piece = mail->has_piece;
-    if (has_piece) {
-        *piece = mail->piece;
-        mail->has_piece = false;
-    }
-    pthread_mutex_unlock(&store->mutex);
-    return has_piece;
-}
+// ---- pieces of what is played back ----
+// Begin at serve_replay.
 
 /// Puts the records into memory of their own.
 static void wrap(const tarn_box_bytes *records, tarn_replay_piece *piece)
@@ -242,7 +189,8 @@ static void read_piece(store_slot *slot, const tarn_session_stretch *stretch, ta
     tarn_box_bytes_free(&records);
 }
 
-void tarn_store_replay_serve(tarn_store *store, uint32_t place, bool is_well)
+/// Reads what is asked for. @param is_well  the session's file is
+static void serve_replay(tarn_store *store, uint32_t place, bool is_well)
 {
     store_slot *slot = &store->slots[place];
     store_asked *asked = &store->asked[place];
@@ -276,7 +224,7 @@ void tarn_store_replay_serve(tarn_store *store, uint32_t place, bool is_well)
     }
 }
 
-// ---- rounds ----
+// ---- the folder ----
 
 void tarn_store_path(const tarn_store *store, const char *name, const char *suffix, char path[4096])
 {
@@ -441,12 +389,13 @@ static void look_for_files(tarn_store *store, uint64_t now_ns)
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         store_slot *slot = &store->slots[place];
         tarn_text why;
-        if (slot->file != NULL && !store_large_is_of(&store->large, place) &&
-            tarn_session_file_has_vanished(slot->file, why)) {
+        if (slot->file != NULL && !has_large(&store->large, place) && tarn_session_file_has_vanished(slot->file, why)) {
             note_vanished(store, slot, why);
         }
     }
 }
+
+// ---- sessions that end and change ----
 
 /// Lets go of sessions that are no more: first of what is open, then of the files.
 static void drop_ended(tarn_store *store)
@@ -465,7 +414,7 @@ static void drop_ended(tarn_store *store)
     }
     pthread_mutex_unlock(&store->mutex);
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
-        if (has_ended[place] && store_large_is_of(&store->large, place)) {
+        if (has_ended[place] && has_large(&store->large, place)) {
             tarn_store_large_free(&store->large);
         }
         if (has_ended[place]) {
@@ -570,6 +519,8 @@ static tarn_status put_epoch(store_slot *slot, tarn_text why)
     }
     return status == TARN_E_STATE ? TARN_OK : status;
 }
+
+// ---- states and logs ----
 
 /// States are put as often as their size allows.
 static uint64_t state_after_ns(uint64_t state_bytes)
@@ -718,7 +669,7 @@ static tarn_status follow(tarn_store *store, store_slot *slot, uint64_t now_ns)
 {
     const tarn_box_follower before = slot->follower;
     tarn_status status = tarn_box_follow(&slot->follower, wants_state(slot, now_ns), &store->news);
-    if (status == TARN_OK && store->large.is_there && store_large_is(&store->news)) {
+    if (status == TARN_OK && store->large.is_there && is_large(&store->news)) {
         slot->follower = before;
         status = store->news.is_anew ? TARN_E_STATE : tarn_box_follow(&slot->follower, false, &store->news);
     }
@@ -746,13 +697,15 @@ static tarn_status put_news(tarn_store *store, store_slot *slot, uint64_t now_ns
         return TARN_E_IO;
     }
     tarn_tank_history_date(&slot->history, &store->news);
-    if (!is_last && store_large_is(&store->news) &&
-        store_large_begin(&store->large, (uint32_t)(slot - store->slots), slot->file, &store->news, now_ns)) {
+    if (!is_last && is_large(&store->news) &&
+        begin_large(&store->large, (uint32_t)(slot - store->slots), slot->file, &store->news, now_ns)) {
         return TARN_OK;
     }
     status = tarn_session_file_put(slot->file, &store->news, &state_bytes, why);
     return status == TARN_OK ? note_news(store, slot, &store->news, state_bytes, now_ns, why) : status;
 }
+
+// ---- what the gateway waits for ----
 
 /// Does what is wished of a tank's past, and shows the gateway what that is. @param is_well  its file is
 static void serve_past(tarn_store *store, uint32_t place, bool is_well)
@@ -816,7 +769,7 @@ static void serve_older(tarn_store *store, uint32_t place, tarn_status opened, u
         slot->follower = (tarn_box_follower){0};
     }
     if (opened == TARN_OK) {
-        tarn_store_read_older(slot->file, slot->label, reason, epoch_min, &older);
+        read_older(slot->file, slot->label, reason, epoch_min, &older);
     }
     tarn_store_hide(older.why, slot->name, strlen(slot->name), slot->label);
     pthread_mutex_lock(&store->mutex);
@@ -832,6 +785,8 @@ static void serve_older(tarn_store *store, uint32_t place, tarn_status opened, u
         close(older.box_fd);
     }
 }
+
+// ---- one round ----
 
 /// A file that is damaged in part doesn't get better: it makes way for a new one, which all that is there goes into. If
 /// that one fails at once the disk does, and only time can help.
@@ -864,7 +819,7 @@ static void take_large(tarn_store *store, bool waits)
 {
     tarn_store_large *large = &store->large;
     tarn_text why;
-    if (!store_large_take(large, waits)) {
+    if (!end_large(large, waits)) {
         return;
     }
     store_slot *slot = &store->slots[large->place];
@@ -883,7 +838,7 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
     tarn_session_about about;
     tarn_text why = "";
     bool has_changed = false;
-    if (store_large_is_of(&store->large, place) || !take_asked(store, place, &about, &has_changed)) {
+    if (has_large(&store->large, place) || !take_asked(store, place, &about, &has_changed)) {
         return; // its file isn't this thread's just now, or there is nothing to be kept
     }
     const uint64_t now_ns = tarn_clock_monotonic_ns();
@@ -892,7 +847,7 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
     const bool is_older_wanted = takes_older(store, place, &epoch_min, reason);
     if (now_ns < slot->retry_ns && !is_last && !is_older_wanted) {
         serve_past(store, place, false);
-        tarn_store_replay_serve(store, place, false);
+        serve_replay(store, place, false);
         return; // there is no file, so that all is put when it is tried again
     }
     const bool is_due = has_changed || slot->file == NULL || store->why_not[0] != '\0';
@@ -908,12 +863,12 @@ static void serve_place(tarn_store *store, uint32_t place, bool is_last)
     } else if (status == TARN_OK) {
         slot->kept_ns = now_ns; // there is no tank that anything could happen in
     }
-    if (store_large_is_of(&store->large, place)) {
+    if (has_large(&store->large, place)) {
         return;
     }
     note_status(store, slot, status, why);
     serve_past(store, place, slot->file != NULL);
-    tarn_store_replay_serve(store, place, slot->file != NULL);
+    serve_replay(store, place, slot->file != NULL);
 }
 
 static void run_round(tarn_store *store, bool is_last)
@@ -927,6 +882,8 @@ static void run_round(tarn_store *store, bool is_last)
         tarn_box_news_free(&store->news);
     }
 }
+
+// ---- what the folder may take ----
 
 /// Whether a session of that name is kept, or is about to be.
 static bool is_used(void *user, const char *name, size_t name_bytes)
@@ -972,6 +929,8 @@ static void keep_limit(tarn_store *store)
     }
     store->is_too_large = use.is_too_large;
 }
+
+// ---- round after round ----
 
 uint64_t tarn_store_pause_ns(uint32_t commit_ms, uint64_t round_ns)
 {

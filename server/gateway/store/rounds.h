@@ -1,5 +1,5 @@
-/// The inside of the store, for the files that it is made up of: store.c, on the gateway's thread, and
-/// rounds.c, on the store's own. Others see store.h.
+/// The inside of the store, for the files that it is made up of: store.c, on the gateway's thread, and rounds.c, on the
+/// store's own. Others see store.h.
 #ifndef TARN_SERVER_GATEWAY_STORE_ROUNDS_H
 #define TARN_SERVER_GATEWAY_STORE_ROUNDS_H
 
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// ---- large ----
+// ---- large states ----
 // Puts a state that is large on a thread of its own, so that other tanks' logs need not wait until it is packed and
 // written. One at a time; its own tank waits. For the store's thread (rounds.c).
 
@@ -33,6 +33,24 @@ typedef struct tarn_store_large {
 
 /// Waits for the thread, where there is one, and frees what it had.
 void tarn_store_large_free(tarn_store_large *large);
+
+// ---- what both threads see ----
+
+/// What is known of a tank's past and wished of it, on its way from one thread to the other; under the lock.
+typedef struct tarn_past_mail {
+    tarn_session_span past;
+    bool has_past, has_reply;
+    tarn_store_wish wish; ///< until it is done
+    tarn_store_reply reply;
+} tarn_past_mail;
+
+/// Pieces of what is played back, on their way from one thread to the other; under the lock.
+typedef struct tarn_replay_mail {
+    bool is_wanted, has_piece;
+    tarn_session_stretch stretch;
+    tarn_ipc_replay_wanted at;
+    tarn_replay_piece piece;
+} tarn_replay_mail;
 
 /// What the gateway asks for; under the lock.
 typedef struct store_asked {
@@ -123,6 +141,8 @@ struct tarn_store {
     store_lateness lateness;
 };
 
+// ---- what store.c calls ----
+
 /// What its thread does until the store ends: goes round the sessions.
 void *tarn_store_rounds(void *store);
 
@@ -140,6 +160,12 @@ void tarn_store_slot_close(store_slot *slot);
 
 /// The path of a session's file, or of another one in the folder.
 void tarn_store_path(const tarn_store *store, const char *name, const char *suffix, char path[4096]);
+
+/// What a session is, and its newest state. @param name  that it must have, so many bytes of it
+/// @param is_first  the session's name may be said
+/// @return TARN_OK; TARN_E_MALFORMED: the file is of no use, TARN_E_IO or TARN_E_MEMORY, with a sentence
+tarn_status tarn_store_read(tarn_session_file *file, const char *name, size_t name_bytes, bool is_first,
+                            tarn_store_found *found, tarn_text why);
 
 /// As tarn_tank_files_set_aside, counted.
 bool tarn_store_put_aside(tarn_store *store, const char *path, const char *label, const char *why);

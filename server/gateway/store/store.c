@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+// ---- its folder and its thread ----
+
 static tarn_status take_folder(tarn_store *store, tarn_text why)
 {
     tarn_status status;
@@ -93,6 +95,8 @@ void tarn_store_set(tarn_store *store, uint32_t commit_ms, const tarn_store_limi
     pthread_mutex_unlock(&store->mutex);
 }
 
+// ---- what is found in the folder ----
+
 static int is_session(const struct dirent *entry)
 {
     const size_t length = strlen(entry->d_name), end = sizeof TARN_TANK_FILES_SUFFIX - 1;
@@ -162,6 +166,8 @@ void tarn_store_find(tarn_store *store, const char *first, uint32_t sessions_max
     free(entries);
 }
 
+// ---- what is kept ----
+
 /// What nobody waits for any more. Under the lock.
 static void forget_older(store_asked *asked)
 {
@@ -169,6 +175,24 @@ static void forget_older(store_asked *asked)
         close(asked->older.box_fd);
     }
     asked->has_older = asked->wants_older = false;
+}
+
+/// The same of a piece that nobody took.
+static void forget_replay(tarn_replay_mail *mail)
+{
+    if (mail->has_piece && mail->piece.fd > 0) {
+        close(mail->piece.fd);
+    }
+    mail->has_piece = mail->is_wanted = false;
+}
+
+/// The same of a reply. @return a box that nobody took, to be closed; 0: there is none
+static int forget_past(tarn_past_mail *mail)
+{
+    const int box_fd = mail->has_reply ? mail->reply.box_fd : 0;
+    mail->has_past = mail->has_reply = false;
+    mail->wish.kind = TARN_STORE_WISH_NONE;
+    return box_fd;
 }
 
 bool tarn_store_keep(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_about *about, int box_fd)
@@ -213,11 +237,11 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
     pthread_mutex_lock(&store->mutex);
     store_asked *asked = &store->asked[place];
-    const int old_fd = asked->box_fd, reply_fd = tarn_past_mail_clear(&asked->mail);
+    const int old_fd = asked->box_fd, reply_fd = forget_past(&asked->mail);
     tarn_name label;
     tarn_store_label(name, strlen(name), asked->about.is_listed, asked->id >> TARN_SESSION_PLACE_BITS, label);
     forget_older(asked);
-    tarn_store_replay_forget(&asked->replay);
+    forget_replay(&asked->replay);
     asked->id = 0;
     asked->is_failing = asked->has_vanished = false;
     asked->held_until_ns = 0;
@@ -238,15 +262,32 @@ static void let_go(tarn_store *store, uint32_t place, const char *name, bool is_
     }
 }
 
-bool tarn_store_holds_back(tarn_store *store, uint32_t place, double *left_s)
+void tarn_store_drop(tarn_store *store, uint32_t place, const char *name)
 {
-    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
-    pthread_mutex_lock(&store->mutex);
-    const uint64_t until_ns = store->asked[place].held_until_ns, now_ns = tarn_clock_monotonic_ns();
-    pthread_mutex_unlock(&store->mutex);
-    *left_s = until_ns > now_ns ? 1e-9 * (double)(until_ns - now_ns) : 0;
-    return until_ns != 0;
+    let_go(store, place, name, false);
 }
+
+void tarn_store_set_aside(tarn_store *store, uint32_t place, const char *name)
+{
+    let_go(store, place, name, true);
+}
+
+void tarn_store_hold(tarn_store *store, const char *name, const void *bytes, size_t byte_count)
+{
+    TARN_ASSERT(byte_count > 0 && byte_count <= TARN_GATEWAY_STORE_FILE_BYTES_MAX);
+    pthread_mutex_lock(&store->mutex);
+    uint32_t at = 0;
+    while (store->files[at].byte_count > 0 && strcmp(store->files[at].name, name) != 0) {
+        at++;
+        TARN_ASSERT(at < TARN_GATEWAY_STORE_FILES_MAX);
+    }
+    snprintf(store->files[at].name, sizeof store->files[at].name, "%s", name);
+    memcpy(store->files[at].bytes, bytes, byte_count);
+    store->files[at].byte_count = (uint32_t)byte_count;
+    pthread_mutex_unlock(&store->mutex);
+}
+
+// ---- a session's past ----
 
 bool tarn_store_past(tarn_store *store, uint32_t place, tarn_session_span *span)
 {
@@ -265,7 +306,11 @@ bool tarn_store_wish_for(tarn_store *store, uint32_t place, const tarn_store_wis
 {
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && wish->kind != TARN_STORE_WISH_NONE);
     pthread_mutex_lock(&store->mutex);
-    const bool is_taken = store->asked[place].id != 0 && tarn_past_mail_wish(&store->asked[place].mail, wish);
+    tarn_past_mail *mail = &store->asked[place].mail; // one is done at a time, and what came of it is taken first
+    const bool is_taken = store->asked[place].id != 0 && mail->wish.kind == TARN_STORE_WISH_NONE && !mail->has_reply;
+    if (is_taken) {
+        mail->wish = *wish;
+    }
     store->is_wished |= is_taken;
     pthread_cond_signal(&store->wake);
     pthread_mutex_unlock(&store->mutex);
@@ -276,19 +321,46 @@ bool tarn_store_take_reply(tarn_store *store, uint32_t place, tarn_store_reply *
 {
     TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
     pthread_mutex_lock(&store->mutex);
-    const bool has_reply = tarn_past_mail_take(&store->asked[place].mail, reply);
+    tarn_past_mail *mail = &store->asked[place].mail;
+    const bool has_reply = mail->has_reply;
+    if (has_reply) {
+        *reply = mail->reply;
+        mail->has_reply = false;
+    }
     pthread_mutex_unlock(&store->mutex);
     return has_reply;
 }
 
-void tarn_store_drop(tarn_store *store, uint32_t place, const char *name)
+bool tarn_store_replay_want(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_stretch *stretch,
+                            const tarn_ipc_replay_wanted *at)
 {
-    let_go(store, place, name, false);
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX && stretch->state > 0);
+    pthread_mutex_lock(&store->mutex);
+    store_asked *asked = &store->asked[place];
+    const bool is_kept = asked->id == id;
+    if (is_kept) {
+        forget_replay(&asked->replay);
+        asked->replay.is_wanted = store->is_wished = true;
+        asked->replay.stretch = *stretch;
+        asked->replay.at = *at;
+        pthread_cond_signal(&store->wake);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return is_kept;
 }
 
-void tarn_store_set_aside(tarn_store *store, uint32_t place, const char *name)
+bool tarn_store_replay_take(tarn_store *store, uint32_t place, tarn_replay_piece *piece)
 {
-    let_go(store, place, name, true);
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    tarn_replay_mail *mail = &store->asked[place].replay;
+    const bool has_piece = mail->has_piece;
+    if (has_piece) {
+        *piece = mail->piece;
+        mail->has_piece = false;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return has_piece;
 }
 
 bool tarn_store_ask_older(tarn_store *store, uint32_t place, uint32_t id, uint32_t epoch_min, const char *reason)
@@ -322,20 +394,7 @@ bool tarn_store_take_older(tarn_store *store, uint32_t place, tarn_store_older *
     return is_there;
 }
 
-void tarn_store_hold(tarn_store *store, const char *name, const void *bytes, size_t byte_count)
-{
-    TARN_ASSERT(byte_count > 0 && byte_count <= TARN_GATEWAY_STORE_FILE_BYTES_MAX);
-    pthread_mutex_lock(&store->mutex);
-    uint32_t at = 0;
-    while (store->files[at].byte_count > 0 && strcmp(store->files[at].name, name) != 0) {
-        at++;
-        TARN_ASSERT(at < TARN_GATEWAY_STORE_FILES_MAX);
-    }
-    snprintf(store->files[at].name, sizeof store->files[at].name, "%s", name);
-    memcpy(store->files[at].bytes, bytes, byte_count);
-    store->files[at].byte_count = (uint32_t)byte_count;
-    pthread_mutex_unlock(&store->mutex);
-}
+// ---- how it goes ----
 
 bool tarn_store_take_vanished(tarn_store *store, uint32_t place)
 {
@@ -356,6 +415,16 @@ bool tarn_store_fails(tarn_store *store, uint32_t place)
     const bool is_failing = store->asked[place].is_failing || hangs;
     pthread_mutex_unlock(&store->mutex);
     return is_failing;
+}
+
+bool tarn_store_holds_back(tarn_store *store, uint32_t place, double *left_s)
+{
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
+    pthread_mutex_lock(&store->mutex);
+    const uint64_t until_ns = store->asked[place].held_until_ns, now_ns = tarn_clock_monotonic_ns();
+    pthread_mutex_unlock(&store->mutex);
+    *left_s = until_ns > now_ns ? 1e-9 * (double)(until_ns - now_ns) : 0;
+    return until_ns != 0;
 }
 
 void tarn_store_stood(tarn_store *store, const tarn_standstill *stood)
@@ -380,6 +449,8 @@ void tarn_store_count(tarn_store *store, tarn_store_counts *counts)
     counts->age_s = counts->unkept_s > counts->age_s ? counts->unkept_s : counts->age_s;
     pthread_mutex_unlock(&store->mutex);
 }
+
+// ---- its end ----
 
 void tarn_store_end(tarn_store *store)
 {
@@ -408,11 +479,11 @@ void tarn_store_close(tarn_store *store)
     for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
         tarn_store_slot_close(&store->slots[place]);
         forget_older(&store->asked[place]);
-        tarn_store_replay_forget(&store->asked[place].replay);
+        forget_replay(&store->asked[place].replay);
         if (store->asked[place].box_fd > 0) {
             close(store->asked[place].box_fd);
         }
-        const int reply_fd = tarn_past_mail_clear(&store->asked[place].mail);
+        const int reply_fd = forget_past(&store->asked[place].mail);
         if (reply_fd > 0) {
             close(reply_fd);
         }

@@ -8,7 +8,7 @@
 ///
 ///     DIR/lock          held by the one tarnd that uses DIR
 ///     DIR/secret        what keys are made from (rights/role.h)
-///     DIR/owner-link    the link by which the first tank is owned (main.c)
+///     DIR/owner-link    the link by which the first tank is owned (gateway/main.c)
 ///     DIR/tokens, DIR/revoked  (server/base/token.h)
 ///     DIR/NAME.tank     a session
 ///     DIR/NAME.damaged  one that could not be read, set aside with what SQLite keeps beside it
@@ -24,9 +24,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-// ---- read ----
-// From a session's file to a box that a worker goes on from.
 
 /// A session that was found.
 typedef struct tarn_store_found {
@@ -47,16 +44,6 @@ typedef struct tarn_store_older {
     bool is_aside;       ///< else the file could not be written, and has it as it was
     tarn_text why;       ///< where it is so, or where there is no older state
 } tarn_store_older;
-
-/// What a session is, and its newest state. @param name  that it must have, so many bytes of it
-/// @param is_first  the session's name may be said
-/// @return TARN_OK; TARN_E_MALFORMED: the file is of no use, TARN_E_IO or TARN_E_MEMORY, with a sentence
-tarn_status tarn_store_read(tarn_session_file *file, const char *name, size_t name_bytes, bool is_first,
-                            tarn_store_found *found, tarn_text why);
-
-/// Sets the newest state aside, and reads the one before it. @param label  of the session  @param epoch_min  of the box
-void tarn_store_read_older(tarn_session_file *file, const char *label, const char *reason, uint32_t epoch_min,
-                           tarn_store_older *older);
 
 typedef struct tarn_store tarn_store;
 
@@ -155,12 +142,9 @@ bool tarn_store_has_ended(tarn_store *store);
 /// The same, and waits for it. NULL is fine.
 void tarn_store_close(tarn_store *store);
 
-// ---- replay ----
-// What of a kept session's past is played back, from its file in pieces (log/session_history.h): between the gateway's
-// thread, which asks for one, and the store's, which reads it. A piece lies in memory of its own, with a descriptor
-// that the worker gets.
-
-struct tarn_store;
+// ---- what is played back ----
+// Of a kept session's past, from its file in pieces (log/session_history.h). A piece lies in memory of its own, with a
+// descriptor that the worker gets.
 
 /// A piece that was read.
 typedef struct tarn_replay_piece {
@@ -172,26 +156,12 @@ typedef struct tarn_replay_piece {
     int fd; ///< the taker's; 0: none, or there are no bytes
 } tarn_replay_piece;
 
-/// What passes between the two; under the store's lock.
-typedef struct tarn_replay_mail {
-    bool is_wanted, has_piece;
-    tarn_session_stretch stretch;
-    tarn_ipc_replay_wanted at;
-    tarn_replay_piece piece;
-} tarn_replay_mail;
-
 /// Asks for a piece of what a place's session is played back from; one that was asked for before and hasn't been taken
 /// is forgotten. Never waits. @return false: this session isn't kept
-bool tarn_store_replay_want(struct tarn_store *store, uint32_t place, uint32_t id, const tarn_session_stretch *stretch,
+bool tarn_store_replay_want(tarn_store *store, uint32_t place, uint32_t id, const tarn_session_stretch *stretch,
                             const tarn_ipc_replay_wanted *at);
 
 /// @return false: it isn't read yet
-bool tarn_store_replay_take(struct tarn_store *store, uint32_t place, tarn_replay_piece *piece);
-
-/// The session of a place is no more, or another one is there. Under the lock.
-void tarn_store_replay_forget(tarn_replay_mail *mail);
-
-/// Reads what is asked for. The store's thread. @param is_well  the session's file is
-void tarn_store_replay_serve(struct tarn_store *store, uint32_t place, bool is_well);
+bool tarn_store_replay_take(tarn_store *store, uint32_t place, tarn_replay_piece *piece);
 
 #endif
