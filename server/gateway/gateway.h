@@ -3,7 +3,7 @@
 ///     listener --sockets--> web (libwebsockets) --> http: pages, health, metrics
 ///                                               --> viewer: one WebSocket --> session: a tank and who watches it
 ///                                                                               |  fanout: its newest frame
-///     workers: worker_process ... <-- inputs, controls; frames, states ---------+
+///     workers: a process for each device <-- inputs, controls; frames, states ---------+
 #ifndef TARN_SERVER_GATEWAY_GATEWAY_H
 #define TARN_SERVER_GATEWAY_GATEWAY_H
 

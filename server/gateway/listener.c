@@ -14,24 +14,9 @@
 
 static void normalise(const struct sockaddr_storage *from, struct in6_addr *address)
 {
-    memset(address, 0, sizeof *address);
-    if (from->ss_family == AF_INET6) {
-        *address = ((const struct sockaddr_in6 *)from)->sin6_addr;
-    } else if (from->ss_family == AF_INET) {
-        address->s6_addr[10] = address->s6_addr[11] = 0xff;
-        memcpy(address->s6_addr + 12, &((const struct sockaddr_in *)from)->sin_addr, 4);
-    }
-}
-
-uint32_t tarn_listener_share(uint32_t places)
-{
-    const uint32_t share = (places + TARN_GATEWAY_SHARE / 2) / TARN_GATEWAY_SHARE;
-    return share > 0 ? share : 1;
-}
-
-bool tarn_listener_is_loopback(const struct in6_addr *address)
-{
-    return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
+    *address = from->ss_family == AF_INET6  ? ((const struct sockaddr_in6 *)from)->sin6_addr
+               : from->ss_family == AF_INET ? tarn_address_map(&((const struct sockaddr_in *)from)->sin_addr)
+                                            : (struct in6_addr){0};
 }
 
 tarn_connection *tarn_listener_place(tarn_listener *listener, const struct in6_addr *address)
@@ -50,7 +35,7 @@ tarn_connection *tarn_listener_place(tarn_listener *listener, const struct in6_a
     if (used >= listener->connections_max) {
         return NULL;
     }
-    const bool is_free = tarn_listener_is_loopback(address) ||
+    const bool is_free = tarn_address_is_loopback(address) ||
                          (listener->proxies != NULL && tarn_proxies_trust(listener->proxies, address));
     return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || is_free ? free_place : NULL;
 }
@@ -253,11 +238,6 @@ tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
 void tarn_listener_release(tarn_connection *connection)
 {
     connection->used = false;
-}
-
-void tarn_listener_moved(tarn_connection *connection)
-{
-    connection->moved_ns = tarn_clock_monotonic_ns();
 }
 
 /// Ends the wait for a request; libwebsockets reads then, and its answer is that it came too late.

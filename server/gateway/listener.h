@@ -26,8 +26,8 @@ typedef struct tarn_connection {
     bool is_proxied;         ///< its request named whom it came for
     bool is_plain;           ///< it came to a port that has no TLS beside one that has it
     struct lws *wsi;         ///< NULL until it is adopted
-    uint64_t moved_ns;       ///< when something happened in it last
-    struct in6_addr address; ///< of the peer, IPv4 addresses as mapped ones
+    uint64_t moved_ns;       ///< when something happened in it last that a connection is for
+    struct in6_addr address; ///< of the peer, IPv4 ones mapped
     struct in6_addr client;  ///< whom its newest request comes from: the peer, or whom a trusted proxy names
     tarn_gate gate;
 } tarn_connection;
@@ -39,7 +39,7 @@ typedef struct tarn_listener {
     uint16_t port;     ///< the one that was bound
     bool is_encrypted; ///< whoever is refused is told nothing: it would have to be by TLS
     void *user;
-    /// Takes over the descriptor; the connection is to be given back with tarn_listener_release.
+    /// Takes over the descriptor; the connection is given back with tarn_listener_release.
     void (*accepted)(void *user, int fd, tarn_connection *connection);
     /// Ends a connection soon, but not at once.
     void (*drop)(tarn_connection *connection);
@@ -63,19 +63,11 @@ tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
                                 void (*accepted)(void *user, int fd, tarn_connection *connection),
                                 void (*drop_one)(tarn_connection *connection), void *user, tarn_text why);
 
-/// Whether an address is this machine's own.
-bool tarn_listener_is_loopback(const struct in6_addr *address);
-
-/// What one address may have of so many places.
-uint32_t tarn_listener_share(uint32_t places);
-
 /// A place for a connection from this address; NULL where a limit is reached.
 tarn_connection *tarn_listener_place(tarn_listener *listener, const struct in6_addr *address);
 
+/// Gives the place back.
 void tarn_listener_release(tarn_connection *connection);
-
-/// Something happened in it that a connection is for.
-void tarn_listener_moved(tarn_connection *connection);
 
 /// Drops connections in which nothing has happened for TARN_GATEWAY_CONNECTION_IDLE_S, but for those that have joined,
 /// and ends what takes too long (net/gate.h).

@@ -1,4 +1,4 @@
-// tarnd: the order of things.
+// tarnd: the order of things, from `main` at the end of this file to `end`.
 //
 //     options -> ports bound -> certificate and page read -> workers spawned -> first tank made -> connections accepted
 //     -> ... -> signal
@@ -8,7 +8,6 @@
 //
 // What a person can get wrong (port, certificate, directory, scene) is found before anything is served, and ends the
 // program with one sentence and exit status 1.
-#include "server/gateway/main.h"
 #include "protocol/message.h"
 #include "server/base/clock.h"
 #include "server/base/files.h"
@@ -47,25 +46,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-// ---- announcement ----
-// What the program says on standard output when it begins to serve.
-
-struct tarn_gateway;
-
-// ---- reload ----
-// What SIGHUP has tarnd read again: the file of --config, the keys of tokens, the certificate. Each by itself: one
-// that is faulty is said in the log and stays as it was. Viewers stay.
-
-struct tarn_gateway;
-
-// ---- announcement ----
-// Where it serves, what for, and the owners' link: start at tarn_announce.
+// ---- what is said when it begins to serve ----
+// On standard output: where it serves, what for, and the owners' link. Start at announce.
 
 static const char LINK_FILE[] = "owner-link";
 
-enum { LWS_MENDED_SINCE = 4003005 }; // Debian 13's
-
-enum { LINK_BYTES = 512, LINK_PATH_BYTES = 4200, ADDRESSES_SAID_MAX = 4 };
+enum {
+    LWS_MENDED_SINCE = 4003005, // Debian 13's
+    LINK_BYTES = 512,
+    LINK_PATH_BYTES = 4200,
+    ADDRESSES_SAID_MAX = 4,
+};
 
 /// @return false: the disk fails
 static bool keep_link(tarn_store *store, const char *path, const char *link)
@@ -143,7 +134,7 @@ static void warn_of_library(const tarn_gateway_options *options)
 
 /// Says where it serves. The link by which the first tank is owned is kept beside the tanks that are kept, in a file
 /// that nobody else may read, and printed on a terminal alone: what is printed elsewhere ends up in a log.
-static void tarn_announce(tarn_gateway *gateway)
+static void announce(tarn_gateway *gateway)
 {
     const tarn_session *session = tarn_session_find(&gateway->sessions, "");
     const char *host = gateway->options.host;
@@ -173,7 +164,7 @@ static void tarn_announce(tarn_gateway *gateway)
     fflush(stdout);
 }
 
-// ---- descriptors ----
+// ---- how many connections there may be ----
 // The limit of connections follows from the limit of descriptors, not the other way round: at the end of a day it is
 // the kernel that says no.
 
@@ -181,7 +172,7 @@ static void tarn_announce(tarn_gateway *gateway)
 /// @param are_kept  the tanks, in files
 /// @param connections_max  on success 1..TARN_GATEWAY_CONNECTIONS_MAX
 /// @param why  on failure a sentence  @return TARN_OK, or TARN_E_LIMIT: there are too few to serve anybody
-static tarn_status descriptors_plan(uint32_t worker_count, uint32_t sessions_max, bool are_kept,
+static tarn_status plan_descriptors(uint32_t worker_count, uint32_t sessions_max, bool are_kept,
                                     uint32_t *connections_max, tarn_text why)
 {
     const rlim_t kept =
@@ -215,15 +206,25 @@ static tarn_status descriptors_plan(uint32_t worker_count, uint32_t sessions_max
     return TARN_OK;
 }
 
-// ---- reload ----
+/// What one address may have of so many places.
+static uint32_t share_of_address(uint32_t places)
+{
+    const uint32_t share = (places + TARN_GATEWAY_SHARE / 2) / TARN_GATEWAY_SHARE;
+    return share > 0 ? share : 1;
+}
+
+// ---- SIGHUP ----
+// What is read again: the file of --config, the keys of tokens, the certificate. Each by itself: one that is faulty is
+// said in the log and stays as it was. Viewers stay.
+//
 // Parts that read the options each time (requests, sessions, the page's origins) need nothing here; the others are told
 // in tell_parts. A plan of descriptors that fails refuses the file as a whole, before anything has changed.
 
 /// Whether there is anything to be read again.
-static bool reload_has_something(const tarn_gateway *gateway)
+static bool has_something_to_reload(const tarn_gateway *gateway)
 {
-    return tarn_gateway_options_have_file(&gateway->options) || gateway->options.token_keys != NULL ||
-           gateway->options.store != NULL || tarn_tls_is_on(&gateway->tls);
+    return gateway->options.config != NULL || gateway->options.token_keys != NULL || gateway->options.store != NULL ||
+           tarn_tls_is_on(&gateway->tls);
 }
 
 /// The options' names with commas between them. @return how many there are
@@ -246,8 +247,8 @@ static void tell_parts(tarn_gateway *gateway)
 {
     const tarn_gateway_options *options = &gateway->options;
     tarn_log_open("tarnd", options->log_level);
-    gateway->sessions.per_address_max = tarn_listener_share(options->sessions_max);
-    gateway->viewers.per_address_max = tarn_listener_share(gateway->listener.connections_max);
+    gateway->sessions.per_address_max = share_of_address(options->sessions_max);
+    gateway->viewers.per_address_max = share_of_address(gateway->listener.connections_max);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_moderation_guests(&gateway->sessions.sessions[i], options->guests);
     }
@@ -265,7 +266,7 @@ static void reload_options(tarn_gateway *gateway)
     uint32_t connections_max = gateway->listener.connections_max;
     tarn_status status = tarn_gateway_options_reload(&gateway->options, &fresh, stays, why);
     if (status == TARN_OK && fresh.sessions_max != gateway->options.sessions_max) {
-        status = descriptors_plan(fresh.devices.count, fresh.sessions_max, fresh.store != NULL, &connections_max, why);
+        status = plan_descriptors(fresh.devices.count, fresh.sessions_max, fresh.store != NULL, &connections_max, why);
         if (status != TARN_OK) {
             json_decref(fresh.file_text);
         }
@@ -288,10 +289,10 @@ static void reload_options(tarn_gateway *gateway)
     }
 }
 
-static void tarn_reload(tarn_gateway *gateway)
+static void reload(tarn_gateway *gateway)
 {
     tarn_text why;
-    if (tarn_gateway_options_have_file(&gateway->options)) {
+    if (gateway->options.config != NULL) {
         reload_options(gateway);
     }
     if (tarn_passes_reload(&gateway->passes, &gateway->options, why) != TARN_OK) {
@@ -302,11 +303,9 @@ static void tarn_reload(tarn_gateway *gateway)
     }
 }
 
-// ---- main ----
+// ---- the end ----
 
 enum { SIGNAL_COUNT = sizeof((tarn_gateway *)0)->signals / sizeof(uv_signal_t) };
-
-static const char FIRST_SESSION[] = "main";
 
 static tarn_gateway gateway;
 
@@ -367,12 +366,12 @@ static bool terminal_has_gone(void)
 static void on_signal(uv_signal_t *handle, int signal_number)
 {
     (void)handle;
-    if (signal_number == SIGHUP && reload_has_something(&gateway) && !gateway.ending && !terminal_has_gone()) {
-        tarn_reload(&gateway);
+    if (signal_number == SIGHUP && has_something_to_reload(&gateway) && !gateway.ending && !terminal_has_gone()) {
+        reload(&gateway);
         return;
     }
     if (gateway.ending) {
-        // Somebody is in a hurry. The worker ends with its parent.
+        // Somebody is in a hurry. The workers end with their parent.
         _exit(1);
     }
     tarn_log_info("ending: %s", strsignal(signal_number));
@@ -383,11 +382,45 @@ static void on_signal(uv_signal_t *handle, int signal_number)
     }
 }
 
+/// Goes through the stages of the end, each with a deadline.
+static void tick_ending(uint64_t now_ns)
+{
+    uint64_t since_ms = (now_ns - gateway.ending_since_ns) / 1000000;
+    if (gateway.has_closed) {
+        if (since_ms > TARN_GATEWAY_END_MS_MAX) {
+            _exit(gateway.exit_code);
+        }
+        return;
+    }
+    bool viewers_told = gateway.viewers.first == NULL || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
+    const bool workers_gone = tarn_workers_are_gone(&gateway.workers) || since_ms > TARN_GATEWAY_END_MS_MAX;
+    if (workers_gone && gateway.sessions.store != NULL && !tarn_store_has_ended(gateway.sessions.store)) {
+        tarn_store_end(gateway.sessions.store); // with all that the workers did
+        if (since_ms > TARN_GATEWAY_END_MS_MAX + TARN_GATEWAY_STORE_END_MS_MAX) {
+            tarn_log_error("%s: the disk hangs; what happened last is not kept", gateway.options.store);
+            _exit(1);
+        }
+    } else if (viewers_told && tarn_workers_are_gone(&gateway.workers)) {
+        uv_unref((uv_handle_t *)&gateway.tick); // it goes on: where libwebsockets lost a handle, the loop doesn't end
+        gateway.has_closed = true;
+        for (int i = 0; i < SIGNAL_COUNT; i++) {
+            if (gateway.signals[i].loop != NULL && !uv_is_closing((uv_handle_t *)&gateway.signals[i])) {
+                uv_close((uv_handle_t *)&gateway.signals[i], NULL);
+            }
+        }
+        tarn_web_close(&gateway);
+    } else if (since_ms > TARN_GATEWAY_END_MS_MAX) {
+        _exit(gateway.exit_code);
+    }
+}
+
 static void fail_start(const char *sentence)
 {
     snprintf(gateway.failure, sizeof gateway.failure, "%s", sentence);
     end(1);
 }
+
+// ---- what workers say ----
 
 /// The first tank is there: from now on viewers may come.
 static void serve(void)
@@ -402,7 +435,7 @@ static void serve(void)
     }
     if (status == TARN_OK) {
         tarn_service_manager_ready(&gateway.manager);
-        tarn_announce(&gateway);
+        announce(&gateway);
         tarn_session_place_all(&gateway.sessions);
     } else {
         fail_start(why);
@@ -511,45 +544,7 @@ static tarn_status on_worker_frame(void *user, tarn_worker_process *worker, uint
     return tarn_session_frame(&self->sessions, worker, tank, frame_bytes);
 }
 
-static void close_handle(uv_handle_t *handle, void *user)
-{
-    (void)user;
-    if (!uv_is_closing(handle)) {
-        uv_close(handle, NULL);
-    }
-}
-
-/// Goes through the stages of the end, each with a deadline.
-static void tick_ending(uint64_t now_ns)
-{
-    uint64_t since_ms = (now_ns - gateway.ending_since_ns) / 1000000;
-    if (gateway.has_closed) {
-        if (since_ms > TARN_GATEWAY_END_MS_MAX) {
-            _exit(gateway.exit_code);
-        }
-        return;
-    }
-    bool viewers_told = gateway.viewers.first == NULL || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
-    const bool workers_gone = tarn_workers_are_gone(&gateway.workers) || since_ms > TARN_GATEWAY_END_MS_MAX;
-    if (workers_gone && gateway.sessions.store != NULL && !tarn_store_has_ended(gateway.sessions.store)) {
-        tarn_store_end(gateway.sessions.store); // with all that the workers did
-        if (since_ms > TARN_GATEWAY_END_MS_MAX + TARN_GATEWAY_STORE_END_MS_MAX) {
-            tarn_log_error("%s: the disk hangs; what happened last is not kept", gateway.options.store);
-            _exit(1);
-        }
-    } else if (viewers_told && tarn_workers_are_gone(&gateway.workers)) {
-        uv_unref((uv_handle_t *)&gateway.tick); // it goes on: where libwebsockets lost a handle, the loop doesn't end
-        gateway.has_closed = true;
-        for (int i = 0; i < SIGNAL_COUNT; i++) {
-            if (gateway.signals[i].loop != NULL) {
-                close_handle((uv_handle_t *)&gateway.signals[i], NULL);
-            }
-        }
-        tarn_web_close(&gateway);
-    } else if (since_ms > TARN_GATEWAY_END_MS_MAX) {
-        _exit(gateway.exit_code);
-    }
-}
+// ---- what is looked at again and again ----
 
 static void tell_manager(uint64_t now_ns)
 {
@@ -614,6 +609,10 @@ static void on_tick(uv_timer_t *timer)
         end(0);
     }
 }
+
+// ---- the start ----
+
+static const char FIRST_SESSION[] = "main";
 
 /// A path next to the program: its directory, then `relative`.
 static tarn_status beside_program(const char *relative, char *path, size_t path_bytes)
@@ -693,14 +692,14 @@ static tarn_status start_workers(tarn_text why)
 }
 
 /// A closed terminal ends the program like Ctrl-C, except under nohup, which has the signal ignored. Where there is
-/// something to be read again (main.c) the signal means that, unless it comes because the terminal was closed.
+/// something to be read again the signal means that, unless it comes because the terminal was closed.
 static void catch_signals(void)
 {
     static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP};
     for (int i = 0; i < SIGNAL_COUNT; i++) {
         struct sigaction found;
         if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &found) == 0 && found.sa_handler == SIG_IGN) {
-            if (!reload_has_something(&gateway)) {
+            if (!has_something_to_reload(&gateway)) {
                 continue;
             }
             gateway.outlives_terminal = true;
@@ -718,7 +717,7 @@ static void connect_parts(void)
     sessions->options = &gateway.options;
     sessions->workers = &gateway.workers;
     sessions->metrics = &gateway.metrics;
-    sessions->per_address_max = tarn_listener_share(gateway.options.sessions_max);
+    sessions->per_address_max = share_of_address(gateway.options.sessions_max);
     sessions->passes = &gateway.passes;
     sessions->show = tarn_web_show;
     sessions->uploads = &gateway.uploads;
@@ -778,12 +777,12 @@ static tarn_status start(tarn_text why)
         status = tarn_tls_open(&gateway.tls, &gateway.options, why);
     }
     if (status == TARN_OK) {
-        status = descriptors_plan(gateway.options.devices.count, gateway.options.sessions_max,
+        status = plan_descriptors(gateway.options.devices.count, gateway.options.sessions_max,
                                   gateway.options.store != NULL, &gateway.listener.connections_max, why);
     }
     gateway.listener.proxies = &gateway.options.proxies;
     gateway.listener.make_room = make_room;
-    gateway.viewers.per_address_max = tarn_listener_share(gateway.listener.connections_max);
+    gateway.viewers.per_address_max = share_of_address(gateway.listener.connections_max);
     if (status == TARN_OK) {
         status = load_pages(why);
     }

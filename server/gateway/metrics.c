@@ -1,4 +1,5 @@
-// The text for Prometheus: all samples of a metric stand together below its HELP and TYPE. Begin at tarn_metrics_write.
+// Figures of processes, the time between an input and its picture, and the text for Prometheus, in which all samples of
+// a metric stand together below its HELP and TYPE: begin at tarn_metrics_write.
 #include "server/gateway/metrics.h"
 #include "protocol/assert.h"
 #include "server/base/limits.h"
@@ -14,10 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- process usage ----
+// ---- what processes take ----
 // Figures out of /proc, of which only the processes' own folders are looked at: a sandbox may hide the rest.
 
-enum { START_FIELD = 20 }; // of /proc/self/stat, counted from behind the program's name
+enum {
+    STAT_BYTES = 1024,
+    START_FIELD = 20, // of /proc/self/stat, counted from behind the program's name
+};
 
 static uint64_t count_fds(void)
 {
@@ -57,18 +61,26 @@ static double seconds_of(clockid_t clock)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static double read_start_s(void)
+/// What a process' `stat` has behind its name, which may have anything in it; from the ')' on. NULL: it can't be read
+static const char *read_stat(const char *folder, char text[STAT_BYTES])
 {
-    char text[1024] = "";
-    unsigned long long ticks = 0;
-    FILE *file = fopen("/proc/self/stat", "re");
+    char path[96];
+    snprintf(path, sizeof path, "%s/stat", folder);
+    FILE *file = fopen(path, "re");
     if (file == NULL) {
-        return 0;
+        return NULL;
     }
-    const size_t bytes = fread(text, 1, sizeof text - 1, file);
+    const size_t bytes = fread(text, 1, STAT_BYTES - 1, file);
     fclose(file);
     text[bytes] = '\0';
-    char *rest = strrchr(text, ')'); // the name may have anything in it
+    return strrchr(text, ')');
+}
+
+static double read_start_s(void)
+{
+    char text[STAT_BYTES];
+    unsigned long long ticks = 0;
+    const char *rest = read_stat("/proc/self", text);
     for (int field = 0; field < START_FIELD && rest != NULL; field++) {
         rest = strchr(rest + 1, ' ');
     }
@@ -117,17 +129,9 @@ uint64_t tarn_process_resident_bytes(int pid)
 
 static bool is_stopped(const char *folder)
 {
-    char path[96], text[512] = "";
-    snprintf(path, sizeof path, "%s/stat", folder);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return false;
-    }
-    const size_t bytes = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[bytes] = '\0';
-    const char *behind = strrchr(text, ')'); // the name may have anything in it
-    return behind != NULL && (behind[1] == ' ') && (behind[2] == 'T' || behind[2] == 't');
+    char text[STAT_BYTES];
+    const char *behind = read_stat(folder, text);
+    return behind != NULL && behind[1] == ' ' && (behind[2] == 'T' || behind[2] == 't');
 }
 
 static bool add_thread(const char *folder, const char *thread, tarn_process_work *work)
@@ -232,15 +236,8 @@ uint64_t tarn_process_oom_kills(void)
     return count;
 }
 
-// ---- stages ----
-// Recent times of the stages between an input and its picture, as running means and sums for /metrics.
-
-/// The stage's name in metrics: "wait", "step"...
-static const char *stage_name(tarn_stage stage)
-{
-    static const char *const names[TARN_STAGE_COUNT] = {"wait", "step", "encode", "pass", "write"};
-    return names[stage];
-}
+// ---- the time between an input and its picture ----
+// As running means and sums.
 
 void tarn_stages_note(tarn_stages *stages, tarn_stage stage, double seconds)
 {
@@ -268,26 +265,7 @@ void tarn_stages_frame(tarn_stages *stages, const tarn_ipc_stamps *stamps, uint6
     tarn_stages_note(stages, TARN_STAGE_PASS, seconds_between(stamps->encoded_ns, now_ns));
 }
 
-// ---- counts ----
-// Counting what isn't counted where it happens.
-
-void tarn_session_counts_report(tarn_session_counts *counts, const tarn_ipc_report *before, const tarn_ipc_report *now)
-{
-    const double step_s = (double)now->step_s;
-    if (now->step <= before->step || !(step_s >= 0 && step_s <= TARN_STAGE_S_MAX)) {
-        return;
-    }
-    counts->steps += now->step - before->step;
-    counts->steps_s += step_s * (double)(now->step - before->step);
-}
-
-void tarn_session_counts_return(tarn_session_counts *counts, bool is_as_it_was)
-{
-    counts->resumes += is_as_it_was;
-    counts->restarts += !is_as_it_was;
-}
-
-// ---- metrics ----
+// ---- the page ----
 
 #ifdef __clang__
 #define COMPILER __VERSION__
@@ -390,11 +368,11 @@ static void put_latency(metrics_text *text, const char *name, const char *labels
 
 static void put_stages(metrics_text *text, const tarn_stages *stages)
 {
+    static const char *const names[TARN_STAGE_COUNT] = {"wait", "step", "encode", "pass", "write"};
     put_head(text, "stage_seconds", "summary", "Stages between an input and the frame that shows it");
     for (int i = 0; i < TARN_STAGE_COUNT && text->left; i++) {
-        const char *name = stage_name((tarn_stage)i);
         put(text, "tarn_stage_seconds_sum{stage=\"%s\"} %.17g\ntarn_stage_seconds_count{stage=\"%s\"} %" PRIu64 "\n",
-            name, stages->sum_s[i], name, stages->count[i]);
+            names[i], stages->sum_s[i], names[i], stages->count[i]);
     }
 }
 

@@ -1,7 +1,5 @@
-/// What is counted and measured: of the program, of its sessions and processes, of the time between an input and its
-/// frame.
-///
-/// Counters of the gateway and their text for Prometheus.
+/// What is counted and measured, and its text for Prometheus: of the program, of its sessions and processes, and of the
+/// time between an input and its frame.
 #ifndef TARN_SERVER_GATEWAY_METRICS_H
 #define TARN_SERVER_GATEWAY_METRICS_H
 
@@ -14,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// ---- process usage ----
-// What processes take of the machine, as /proc tells it.
+// ---- what processes take ----
+// As /proc tells it.
 
 typedef struct tarn_process_usage {
     uint64_t open_fds, max_fds;
@@ -46,8 +44,8 @@ uint64_t tarn_process_thread_waited_ns(void);
 /// says.
 uint64_t tarn_process_oom_kills(void);
 
-// ---- stages ----
-// Where the time between an input and its picture goes, as far as the server sees it:
+// ---- the time between an input and its picture ----
+// Where it goes, as far as the server sees it:
 //
 //     arrived -- wait --> latched -- step --> stepped -- encode --> encoded -- pass --> taken -- write --> written
 //
@@ -76,6 +74,8 @@ void tarn_stages_note(tarn_stages *stages, tarn_stage stage, double seconds);
 void tarn_stages_frame(tarn_stages *stages, const tarn_ipc_stamps *stamps, uint64_t now_ns);
 
 #define TARN_STAGE_S_MAX 60.0
+
+// ---- the page ----
 
 enum { TARN_METRICS_LATENCY_BUCKETS = 10, TARN_METRICS_KINDS = 3 };
 
@@ -171,9 +171,9 @@ void tarn_latency_note(tarn_latency *latency, double seconds);
 /// @return bytes written, without the NUL; what does not fit is cut off at a line's end
 size_t tarn_metrics_write(const tarn_metrics_page *page, char *text, size_t text_bytes);
 
-// ---- counts ----
-// What came and went in a session, since it began.
+// ---- one session ----
 
+/// What came and went in it, since it began.
 typedef struct tarn_session_counts {
     uint64_t frames_received, frames_sent, frames_skipped, bytes_sent;
     uint64_t steps;         ///< that the worker reported, however often the tank started afresh
@@ -184,12 +184,5 @@ typedef struct tarn_session_counts {
     uint64_t set_backs;     ///< times that its worker set it back, since the simulation failed
     tarn_latency latency;   ///< from an input to its frame
 } tarn_session_counts;
-
-/// Counts the steps between two reports of the same worker, which come each second. Where the tank was set back in
-/// between, those of that second are left out.
-void tarn_session_counts_report(tarn_session_counts *counts, const tarn_ipc_report *before, const tarn_ipc_report *now);
-
-/// Counts the return of a tank whose worker had ended.
-void tarn_session_counts_return(tarn_session_counts *counts, bool is_as_it_was);
 
 #endif

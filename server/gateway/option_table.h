@@ -46,10 +46,8 @@ extern const uint32_t tarn_option_count; ///< 1..TARN_OPTIONS_MAX
 /// What holds where nobody says anything. Of what depends on --host (guests, create) it is said later.
 void tarn_option_defaults(tarn_gateway_options *options);
 
-// ---- option value ----
-// Values of options: from a text, as a command line has it, into tarn_gateway_options, and back into JSON. Pure.
-
-struct json_t;
+// ---- values ----
+// From a text, as a command line has it, into tarn_gateway_options, and back into JSON. Pure.
 
 /// Whether several values may be given, each of which is added.
 bool tarn_option_is_list(const tarn_option *option);
@@ -67,8 +65,8 @@ bool tarn_option_same(const tarn_option *option, const tarn_gateway_options *a, 
 
 void tarn_option_copy(const tarn_option *option, const tarn_gateway_options *from, tarn_gateway_options *to);
 
-// ---- config file ----
-// The file of --config: a JSON object whose members have the options' names. `$schema`, which editors read, is left
+// ---- the file of --config ----
+// A JSON object whose members have the options' names. `$schema`, which editors read, is left
 // aside.
 
 struct json_t;

@@ -76,7 +76,7 @@ typedef struct tarn_gateway_options {
 
     tarn_store_limit store_limit; ///< of the folder in which sessions are kept
 
-    const char *config;       ///< the file that the rest may come from; NULL: none
+    const char *config;       ///< the file that the rest may come from, which a reload reads again; NULL: none
     struct json_t *file_text; ///< owned: what texts from there lie in
 } tarn_gateway_options;
 
@@ -86,9 +86,6 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
 
 /// Forgets the command line, which reloads begin with: there are no more.
 void tarn_gateway_options_forget(void);
-
-/// Whether they come from a file, too, which a reload reads again.
-bool tarn_gateway_options_have_file(const tarn_gateway_options *options);
 
 /// Reads the file again, below the environment and the command line.
 /// @param now    those in force

@@ -1,6 +1,7 @@
-// A Host is taken apart once; then it is an address, which is compared as one, or a name.
+// A Host is taken apart once; then it is an address, which is compared as one, or a name: begin at tarn_reach_takes.
 #include "server/gateway/reach.h"
 #include "server/base/limits.h"
+#include "server/net/addresses.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -13,56 +14,18 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-// ---- refused origins ----
-// A small table of refused origins by when each was told; a place is free again after a minute.
-
-int tarn_refused_origins_tell(tarn_refused_origins *origins, const char *origin, uint64_t now_ns)
-{
-    int place = -1;
-    for (int i = 0; i < TARN_REFUSED_ORIGINS_MAX; i++) {
-        const char *known = origins->places[i].origin;
-        const bool is_over = !known[0] || now_ns - origins->places[i].told_ns >= TARN_REFUSED_ORIGIN_S * 1000000000ull;
-        if (!is_over && strncmp(known, origin, TARN_REFUSED_ORIGIN_BYTES - 1) == 0) {
-            return 0;
-        }
-        if (is_over) {
-            place = i;
-        }
-    }
-    if (place < 0) {
-        return 0;
-    }
-    snprintf(origins->places[place].origin, TARN_REFUSED_ORIGIN_BYTES, "%s", origin);
-    origins->places[place].told_ns = now_ns;
-    return 1;
-}
-
-// ---- reach ----
-
 enum { DNS_NAME_BYTES_MAX = 253 };
 
-/// @param address  of IPv4 it is mapped  @return false: it is none
 static bool read_address(const char *text, struct in6_addr *address)
 {
-    struct in_addr v4;
-    if (inet_pton(AF_INET, text, &v4) == 1) {
-        memset(address, 0, sizeof *address);
-        address->s6_addr[10] = address->s6_addr[11] = 0xff;
-        memcpy(address->s6_addr + 12, &v4, sizeof v4);
-        return true;
-    }
-    return inet_pton(AF_INET6, text, address) == 1;
-}
-
-static bool is_loopback(const struct in6_addr *address)
-{
-    return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
+    bool is_v4;
+    return tarn_address_read(text, address, &is_v4);
 }
 
 bool tarn_reach_is_local(const char *host)
 {
     struct in6_addr address;
-    return read_address(host, &address) ? is_loopback(&address) : strcasecmp(host, "localhost") == 0;
+    return read_address(host, &address) ? tarn_address_is_loopback(&address) : strcasecmp(host, "localhost") == 0;
 }
 
 bool tarn_reach_name_valid(const char *name)
@@ -109,12 +72,12 @@ static bool is_local_end(const struct in6_addr *address, int fd)
 {
     struct sockaddr_storage own;
     socklen_t bytes = sizeof own;
-    struct in6_addr found = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    struct in6_addr found;
     if (fd < 0 || getsockname(fd, (struct sockaddr *)&own, &bytes) != 0) {
         return false;
     }
     if (own.ss_family == AF_INET) {
-        memcpy(found.s6_addr + 12, &((const struct sockaddr_in *)&own)->sin_addr, 4);
+        found = tarn_address_map(&((const struct sockaddr_in *)&own)->sin_addr);
     } else if (own.ss_family == AF_INET6) {
         found = ((const struct sockaddr_in6 *)&own)->sin6_addr;
     } else {
@@ -151,7 +114,7 @@ static bool is_given(const tarn_gateway_options *options, const char *host, cons
 
 static bool is_own_address(const tarn_own_names *own, const struct in6_addr *address)
 {
-    bool found = is_loopback(address);
+    bool found = tarn_address_is_loopback(address);
     for (uint32_t i = 0; i < own->address_count; i++) {
         found |= memcmp(&own->addresses[i], address, sizeof *address) == 0;
     }
@@ -182,7 +145,7 @@ bool tarn_reach_takes(const tarn_reach *reach, const char *text, int fd)
                        : is_own_name(&reach->own, host));
 }
 
-// ---- redirect ----
+// ---- requests without TLS ----
 // The answer is written by hand: it must not have the headers that libwebsockets gives all answers of an encrypted host
 // (RFC 6797, section 7.2).
 
@@ -284,4 +247,28 @@ int tarn_redirect_answer(struct lws *wsi, uint16_t port, const tarn_http_head *r
     // 308 keeps the method. Nobody is to remember it: the ports are this start's.
     snprintf(head, sizeof head, "308 Permanent Redirect\r\nLocation: %s", location);
     return answer(wsi, head, "");
+}
+
+// ---- which refusals are told ----
+// A small table of refused origins by when each was told; a place is free again after a minute.
+
+int tarn_refused_origins_tell(tarn_refused_origins *origins, const char *origin, uint64_t now_ns)
+{
+    int place = -1;
+    for (int i = 0; i < TARN_REFUSED_ORIGINS_MAX; i++) {
+        const char *known = origins->places[i].origin;
+        const bool is_over = !known[0] || now_ns - origins->places[i].told_ns >= TARN_REFUSED_ORIGIN_S * 1000000000ull;
+        if (!is_over && strncmp(known, origin, TARN_REFUSED_ORIGIN_BYTES - 1) == 0) {
+            return 0;
+        }
+        if (is_over) {
+            place = i;
+        }
+    }
+    if (place < 0) {
+        return 0;
+    }
+    snprintf(origins->places[place].origin, TARN_REFUSED_ORIGIN_BYTES, "%s", origin);
+    origins->places[place].told_ns = now_ns;
+    return 1;
 }

@@ -1,6 +1,7 @@
-/// Which requests are meant for this server: by host, by origin, with or without TLS.
+/// Which requests are meant for this server: by which names it is reached, where a request without TLS is sent, and
+/// which refusals are told.
 ///
-/// By which names the server is reached. A page elsewhere whose own name leads here (DNS rebinding) has this server's
+/// A page elsewhere whose own name leads here (DNS rebinding) has this server's
 /// pages and sockets for its own, as the browser sees it: what gives it away is the Host that its requests name.
 #ifndef TARN_SERVER_GATEWAY_REACH_H
 #define TARN_SERVER_GATEWAY_REACH_H
@@ -32,8 +33,8 @@ void tarn_reach_find(tarn_reach *reach, const tarn_gateway_options *options);
 /// @param fd  the connection's socket, whose own address counts, too; -1: none
 bool tarn_reach_takes(const tarn_reach *reach, const char *host, int fd);
 
-// ---- redirect ----
-// What a request without TLS is answered where the server has it: 308, the same address with https.
+// ---- requests without TLS ----
+// Where the server has TLS, what a request without it is answered: 308, the same address with https.
 
 struct lws;
 
@@ -50,7 +51,7 @@ bool tarn_redirect_location(const char *host, uint16_t port, const char *target,
 /// @return what the libwebsockets callback is to return
 int tarn_redirect_answer(struct lws *wsi, uint16_t port, const tarn_http_head *request, const tarn_reach *reach);
 
-// ---- refused origins ----
+// ---- which refusals are told ----
 // Origins whose pages were refused: a page tries again and again, and each is told once a minute.
 
 enum {

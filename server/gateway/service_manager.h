@@ -1,11 +1,10 @@
 /// The program as a service: what its manager is told, and when the program itself stood still.
 ///
-/// What the service manager that started the program is told, where one did: systemd's sd_notify protocol, datagrams
-/// of NAME=VALUE lines to the socket that $NOTIFY_SOCKET names. Without one all of this does nothing.
+/// The service manager that started the program, where one did, is told by systemd's sd_notify protocol (sd_notify(3)):
+/// datagrams of NAME=VALUE lines to the socket that $NOTIFY_SOCKET names. Without one all of this does nothing. Nothing
+/// waits: a datagram that finds no room is lost, and the next one says the same.
 ///
 ///     open -> ready -> tick ... -> stopping -> tick ...
-///
-/// See sd_notify(3). Nothing waits: a datagram that finds no room is lost, and the next one says the same.
 #ifndef TARN_SERVER_GATEWAY_SERVICE_MANAGER_H
 #define TARN_SERVER_GATEWAY_SERVICE_MANAGER_H
 
@@ -46,8 +45,8 @@ bool tarn_service_manager_wants_status(const tarn_service_manager *manager, uint
 /// @param status  for people, one line; NULL: as it was
 void tarn_service_manager_tick(tarn_service_manager *manager, uint64_t now_ns, const char *status);
 
-// ---- standstill ----
-// Time in which this program itself stood: its machine was suspended, somebody stopped it, or it got no processor.
+// ---- when this program stood ----
+// Its machine was suspended, somebody stopped it, or it got no processor.
 // Nobody could be heard meanwhile, so nobody was silent: deadlines that run are moved by as much before anything looks
 // at them.
 

@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- tls pair ----
+// ---- a pair ----
 // Reading is bounded: the files' sizes, the certificates in one. What a pair is good for is asked of OpenSSL itself, by
 // giving it to a context that serves nobody. Start at tarn_tls_pair_read.
 
@@ -249,7 +249,7 @@ void tarn_tls_pair_free(tarn_tls_pair *pair)
     memset(pair, 0, sizeof *pair);
 }
 
-// ---- self signed ----
+// ---- one's own certificate ----
 // The folder is locked meanwhile: of two servers that start with the same folder one makes the pair and both serve it.
 // Each file is written aside and renamed; a crash between the two leaves a pair that doesn't match, which is made anew.
 
@@ -480,7 +480,8 @@ tarn_status tarn_self_signed_open(const char *folder, const tarn_own_names *name
     return status;
 }
 
-// ---- tls ----
+// ---- what the server shows ----
+// Begin at tarn_tls_open.
 
 static void tell_warnings(const tarn_tls_pair *pair)
 {

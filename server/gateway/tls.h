@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// ---- tls pair ----
+// ---- a pair ----
 // A certificate, those that it was issued by, and its key: read from PEM files and checked before anything of it is
 // used, so that a bad pair can be refused while another is being served.
 
@@ -47,6 +47,8 @@ void tarn_tls_pair_free(tarn_tls_pair *pair);
 
 /// Seconds until the certificate ends; negative: since then.
 int64_t tarn_tls_pair_left_s(const tarn_tls_pair *pair);
+
+// ---- what the server shows ----
 
 typedef struct tarn_tls {
     const tarn_gateway_options *options; ///< NULL: the server speaks no TLS
@@ -83,7 +85,7 @@ void tarn_tls_end(struct lws *wsi);
 /// What pages are told of the certificate, as JSON. @param text_bytes  at least 160
 void tarn_tls_write_json(const tarn_tls *tls, char *text, size_t text_bytes);
 
-// ---- self signed ----
+// ---- one's own certificate ----
 // A certificate that the server makes for itself, for a network where nobody issues one. It is kept in a folder: as
 // long as it is the same, a browser that was told to go on remembers it.
 

@@ -6,8 +6,7 @@
 #include "server/gateway/gateway.h"
 #include "server/gateway/pages/http.h"
 #include "server/gateway/reach.h"
-#include "server/gateway/viewer/receive.h"
-#include "server/gateway/viewer/send.h"
+#include "server/gateway/viewer/viewer.h"
 #include "server/net/socket_reads.h"
 
 #include <poll.h>
@@ -61,7 +60,7 @@ static void note_move(struct lws *wsi)
 {
     tarn_connection *connection = lws_get_opaque_user_data(wsi);
     if (connection != NULL) {
-        tarn_listener_moved(connection);
+        connection->moved_ns = tarn_clock_monotonic_ns();
     }
 }
 

@@ -1,9 +1,29 @@
-// One due time is all that the generic cell rate algorithm keeps.
+// Addresses as text and as whom they stand for, and turns by one due time each: begin at tarn_turn_allow.
 #include "server/net/addresses.h"
 #include "server/base/clock.h"
 #include "server/base/limits.h"
 
+#include <arpa/inet.h>
 #include <string.h>
+
+bool tarn_address_read(const char *text, struct in6_addr *address, bool *is_v4)
+{
+    struct in_addr v4;
+    *is_v4 = inet_pton(AF_INET, text, &v4) == 1;
+    if (!*is_v4) {
+        return inet_pton(AF_INET6, text, address) == 1;
+    }
+    *address = tarn_address_map(&v4);
+    return true;
+}
+
+bool tarn_address_is_loopback(const struct in6_addr *address)
+{
+    return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
+}
+
+// ---- turns ----
+// One due time is all that the generic cell rate algorithm keeps.
 
 bool tarn_turn_allow(uint64_t *due_ns, uint32_t every_ms, uint32_t burst)
 {
@@ -16,7 +36,7 @@ bool tarn_turn_allow(uint64_t *due_ns, uint32_t every_ms, uint32_t burst)
     return true;
 }
 
-// ---- client address ----
+// ---- clients ----
 // A list, looked through at each turn.
 
 enum { NETWORK_BYTES = 8 };
@@ -39,27 +59,4 @@ bool tarn_client_turn_allow(tarn_client_turns *turns, const struct in6_addr *add
     turns->of[place].address = *address;
     turns->of[place].due_ns = 0;
     return tarn_turn_allow(&turns->of[place].due_ns, every_ms, burst);
-}
-
-// ---- log meter ----
-// Lines by the rate of addresses.h; what was left out is a number that is told once a second.
-
-bool tarn_log_meter_allow(tarn_log_meter *meter)
-{
-    if (tarn_turn_allow(&meter->due_ns, 1000 / TARN_GATEWAY_LOG_LINES_PER_S, TARN_GATEWAY_LOG_LINES_BURST)) {
-        return true;
-    }
-    meter->left_out++;
-    return false;
-}
-
-uint32_t tarn_log_meter_left_out(tarn_log_meter *meter, uint64_t now_ns)
-{
-    if (meter->left_out == 0 || now_ns - meter->told_ns < 1000000000) {
-        return 0;
-    }
-    meter->told_ns = now_ns;
-    const uint32_t count = meter->left_out;
-    meter->left_out = 0;
-    return count;
 }

@@ -1,4 +1,5 @@
-// Reads until the socket has no more: over TLS a read that is not passed on would else be taken for the end.
+// What libwebsockets reads, read for it: begin at tarn_gate_read. Until the socket has no more, since over TLS a read
+// that is not passed on would be taken for the end.
 #include "server/net/gate.h"
 #include "protocol/assert.h"
 #include "protocol/message.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- ws frames ----
+// ---- frames of a WebSocket ----
 // A frame's header is gathered byte by byte and checked as a whole; of payloads only those of closes are kept.
 
 enum { OPCODE_CONTINUATION = 0, OPCODE_BINARY = 2, OPCODE_CLOSE = 8, OPCODE_PONG = 10 };
@@ -204,7 +205,7 @@ static size_t ws_frames_take(tarn_ws_frames *frames, const uint8_t *bytes, size_
     return at;
 }
 
-// ---- gate ----
+// ---- the gate ----
 
 enum { ROOM_BYTES = TARN_GATEWAY_HEAD_BYTES_MAX + TARN_GATEWAY_BODY_BYTES_MAX };
 

@@ -21,8 +21,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// ---- ws frames ----
-// Frames that a WebSocket client sends, looked at before libwebsockets sees them: what RFC 6455 forbids a client ends
+// ---- frames of a WebSocket ----
+// Those that a client sends, looked at before libwebsockets sees them: what RFC 6455 forbids a client ends
 // the connection with a code and a sentence. What messages say isn't looked at. Pure: no I/O, no memory of its own.
 
 enum {
@@ -49,6 +49,8 @@ typedef struct tarn_ws_fault {
     uint16_t close_code; ///< 0: none
     const char *why;     ///< a sentence that lasts, at most 123 bytes
 } tarn_ws_fault;
+
+// ---- the gate ----
 
 /// A request is passed on at once, and of an upload what was read along with its head.
 enum { TARN_GATE_READ_BYTES_MIN = TARN_GATEWAY_HEADER_BYTES_MAX + TARN_GATEWAY_HEAD_READ_BYTES };

@@ -1,4 +1,4 @@
-/// Proxies that are trusted to say whom a request comes from. Pure.
+/// Whom a request comes from where a trusted proxy passes it on, which is pure; and this machine's own names.
 #ifndef TARN_SERVER_NET_PROXIES_H
 #define TARN_SERVER_NET_PROXIES_H
 
@@ -12,7 +12,7 @@
 typedef struct tarn_proxies {
     uint32_t count;
     struct {
-        struct in6_addr address; ///< IPv4 addresses as mapped ones
+        struct in6_addr address; ///< IPv4 ones mapped
         uint32_t bits;           ///< of it that count, 0..128
     } networks[TARN_GATEWAY_PROXIES_MAX];
 } tarn_proxies;

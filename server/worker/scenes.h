@@ -32,7 +32,7 @@ void tarn_scene_watch_close(tarn_scene_watch *watch);
 // A scene that somebody uploaded, read and checked in a process of its own: whatever its JSON and meshes do to their
 // readers ends this process, which has nothing but its memory and four descriptors, limits of memory, of processor
 // time and of what it writes, and a filter of system calls. tarnd starts it for each upload
-// (server/gateway/session/upload.h).
+// (server/gateway/session/uploads.h).
 //
 //     stdin: an archive (scene/archive.h) --> pack --> scene, as a worker would read it
 //                                              +--> the file, only of a scene that is right

@@ -7,8 +7,7 @@
 #include "server/gateway/options.h"
 #include "server/gateway/session/post.h"
 #include "server/gateway/session/session.h"
-#include "server/gateway/viewer/receive.h"
-#include "server/gateway/viewer/send.h"
+#include "server/gateway/viewer/viewer.h"
 
 #include <libwebsockets.h>
 #include <stdlib.h>
@@ -174,12 +173,6 @@ void tarn_log_of(tarn_log_level level, tarn_log_subject subject, const char *for
     (void)format;
     (void)subject;
     must(level != TARN_LOG_ERROR); // a message that can't be written
-}
-
-bool tarn_listener_is_loopback(const struct in6_addr *address)
-{
-    (void)address;
-    return false;
 }
 
 bool tarn_passes_is_over(const tarn_passes *passes, tarn_grant *grant, tarn_text why)

@@ -1,6 +1,7 @@
 // A tank's way to another worker, by itself: with doubles for the workers and the session. Messages come late, and
 // moves are asked for that can't be.
 #include "server/gateway/session/box.h"
+#include "server/gateway/session/making.h"
 #include "server/gateway/session/post.h"
 #include "server/gateway/worker/move.h"
 #include "tests/server/test_cmocka.h"

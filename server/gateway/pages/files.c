@@ -66,7 +66,7 @@ void tarn_page_tag(const uint8_t *bytes, size_t byte_count, tarn_page_etag etag)
     snprintf(etag, sizeof(tarn_page_etag), "\"%016" PRIx64 "\"", hash_of(bytes, byte_count));
 }
 
-static tarn_status read_whole(int fd, uint8_t *bytes, size_t count)
+tarn_status tarn_page_read(int fd, uint8_t *bytes, size_t count)
 {
     for (size_t have = 0; have < count;) {
         ssize_t got = read(fd, bytes + have, count - have);
@@ -99,7 +99,8 @@ static tarn_status add_file(tarn_pages *pages, int fd, const char *path, size_t 
     *page = (tarn_page){0};
     page->bytes = malloc(size ? size : 1);
     page->path = strdup(path);
-    tarn_status status = page->bytes != NULL && page->path != NULL ? read_whole(fd, page->bytes, size) : TARN_E_MEMORY;
+    tarn_status status =
+        page->bytes != NULL && page->path != NULL ? tarn_page_read(fd, page->bytes, size) : TARN_E_MEMORY;
     if (status != TARN_OK) {
         free(page->bytes);
         free(page->path);

@@ -46,6 +46,9 @@ typedef struct tarn_pages {
 tarn_status tarn_pages_load(tarn_pages *pages, const char *directory, tarn_text why);
 void tarn_pages_free(tarn_pages *pages);
 
+/// Reads so many bytes. @return TARN_OK or TARN_E_IO: there are fewer, or they can't be read
+tarn_status tarn_page_read(int fd, uint8_t *bytes, size_t count);
+
 /// The etag of bytes.
 void tarn_page_tag(const uint8_t *bytes, size_t byte_count, tarn_page_etag etag);
 

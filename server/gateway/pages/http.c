@@ -6,7 +6,7 @@
 #include "server/gateway/pages/scenes.h"
 #include "server/gateway/pages/status.h"
 #include "server/gateway/pages/uploads.h"
-#include "server/gateway/session/upload.h"
+#include "server/gateway/session/uploads.h"
 #include "server/net/addresses.h"
 #include "server/scene/scene.h"
 
@@ -19,28 +19,16 @@
 #include <sys/socket.h>
 #include <zlib.h>
 
-// ---- http inside ----
-// What the sources of http.h share: how an answer begins on its way, and what a request says of itself.
-
-// Of http.c. Those that return int return what the libwebsockets callback is to return.
-
-/// Where answers in JSON are put together: one thread makes one at a time.
-extern tarn_session_answer tarn_http_answer;
-
-// Of http.c.
-
-// Of http.c.
-
-// ---- http request ----
+// ---- what a request says of itself ----
 // What a request says of where it comes from, and by which name it asks.
 
-static tarn_connection *http_connection(struct lws *wsi)
+static tarn_connection *connection_of(struct lws *wsi)
 {
     return lws_get_opaque_user_data(wsi);
 }
 
 /// The allowed origin that a request names; NULL: none.
-static const char *http_named_origin(const tarn_gateway *gateway, struct lws *wsi)
+static const char *named_origin(const tarn_gateway *gateway, struct lws *wsi)
 {
     char origin[256];
     if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0) {
@@ -55,7 +43,7 @@ static const char *http_named_origin(const tarn_gateway *gateway, struct lws *ws
 }
 
 /// Whether a request names this server as its host. Programs that speak HTTP/1.0 may name none; browsers always do.
-static bool http_host_is_own(tarn_gateway *gateway, struct lws *wsi)
+static bool host_is_own(tarn_gateway *gateway, struct lws *wsi)
 {
     char host[TARN_REFUSED_ORIGIN_BYTES] = "(too long)";
     if (lws_hdr_total_length(wsi, WSI_TOKEN_HOST) <= 0) {
@@ -75,7 +63,7 @@ static bool http_host_is_own(tarn_gateway *gateway, struct lws *wsi)
 static bool is_own_origin(const tarn_gateway *gateway, struct lws *wsi, const char *origin, const char *host)
 {
     static const char *const schemes[] = {"", "http://", "https://"};
-    const tarn_connection *connection = http_connection(wsi);
+    const tarn_connection *connection = connection_of(wsi);
     // Where TLS is the server's own, the same name without it may be anybody's on the way.
     const char *scheme =
         tarn_tls_covers(wsi)
@@ -88,7 +76,7 @@ static bool is_own_origin(const tarn_gateway *gateway, struct lws *wsi, const ch
 
 /// Whether a page of this origin may connect: one of this server's, whose host was looked at before (host_is_own), or
 /// of an --origin. Programs that are no browsers send no origin.
-static bool http_origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
+static bool origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
 {
     char origin[TARN_REFUSED_ORIGIN_BYTES], host[256];
     if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0) {
@@ -100,7 +88,7 @@ static bool http_origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
     if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && is_own_origin(gateway, wsi, origin, host)) {
         return true;
     }
-    if (http_named_origin(gateway, wsi) != NULL) {
+    if (named_origin(gateway, wsi) != NULL) {
         return true;
     }
     if (tarn_refused_origins_tell(&gateway->refused_origins, origin, tarn_clock_monotonic_ns())) {
@@ -110,7 +98,7 @@ static bool http_origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
 }
 
 /// The key or the token that a request has; empty: none.
-static void http_read_pass(struct lws *wsi, tarn_pass pass)
+static void read_pass(struct lws *wsi, tarn_pass pass)
 {
     static const char bearer[] = "Bearer ";
     char text[sizeof bearer - 1 + sizeof(tarn_pass)] = "";
@@ -121,16 +109,60 @@ static void http_read_pass(struct lws *wsi, tarn_pass pass)
     }
 }
 
-static bool http_is_get(struct lws *wsi)
+static bool is_get(struct lws *wsi)
 {
     return lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) > 0 || lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
 }
 
-// ---- http respond ----
-// An answer's way out: its headers, which keep a page to itself, and its bytes in pieces as the socket takes them.
-// Start at respond.
+/// Whether a Host header names an address or this machine itself, rather than a name that somebody's DNS made up.
+static bool host_is_plain(const char *host)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%s", host[0] == '[' ? host + 1 : host);
+    char *end = host[0] == '[' ? strchr(name, ']') : strrchr(name, ':');
+    if (end != NULL) {
+        *end = '\0';
+    }
+    unsigned char address[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1 ||
+           strcasecmp(name, "localhost") == 0;
+}
 
-tarn_session_answer tarn_http_answer;
+/// Whether a request comes from a program on this machine, for nobody elsewhere.
+static bool is_operator(struct lws *wsi)
+{
+    const tarn_connection *connection = connection_of(wsi);
+    char host[256];
+    return tarn_address_is_loopback(&connection->address) && !connection->gate.head.is_proxied &&
+           lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_plain(host);
+}
+
+/// The bytes of the body as declared; -1: they aren't.
+static long declared_bytes(struct lws *wsi)
+{
+    char text[16], *end;
+    if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0) {
+        return -1;
+    }
+    const long count = strtol(text, &end, 10);
+    return *end || end == text ? -1 : count;
+}
+
+static bool is_json(struct lws *wsi)
+{
+    static const char json[] = "application/json";
+    char type[64];
+    return lws_hdr_copy(wsi, type, sizeof type, WSI_TOKEN_HTTP_CONTENT_TYPE) > 0 &&
+           strncasecmp(type, json, sizeof json - 1) == 0 && strchr("; ", type[sizeof json - 1]) != NULL;
+}
+
+// ---- the way out of an answer ----
+// Its headers, which keep a page to itself, and its bytes in pieces as the socket takes them. Start at respond. What
+// returns int returns what the libwebsockets callback is to return, here and below.
+
+// Where answers are put together: one thread makes one at a time.
+static tarn_session_answer json_answer;
+static char scratch[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
 
 typedef struct header_writer {
     struct lws *wsi;
@@ -175,14 +207,6 @@ static void add_policy(header_writer *writer)
     add_header(writer, "content-security-policy:", policy);
 }
 
-/// Lets a page that may connect from elsewhere read scenes, which it draws what stands in a tank from.
-static void add_sharing(header_writer *writer, const char *origin)
-{
-    if (origin != NULL) {
-        add_header(writer, "access-control-allow-origin:", origin);
-    }
-}
-
 /// Puts the reason into the status line where libwebsockets knows none and leaves it empty.
 static void add_reason(header_writer *writer, unsigned status)
 {
@@ -211,7 +235,7 @@ static void add_reason(header_writer *writer, unsigned status)
     writer->at += bytes;
 }
 
-/// Sends status and headers; the body follows from http_go_on.
+/// Sends status and headers; the body follows from go_on.
 static int begin(const tarn_http_response *response, struct lws *wsi, unsigned status, const char *type,
                  const char *etag, const char *cache)
 {
@@ -233,8 +257,8 @@ static int begin(const tarn_http_response *response, struct lws *wsi, unsigned s
     if (response->encoding != NULL && status == 200) {
         add_header(&writer, "content-encoding:", response->encoding);
     }
-    if (response->is_scene) {
-        add_sharing(&writer, response->shared_with);
+    if (response->is_scene && response->shared_with != NULL) { // a page that may connect from elsewhere draws them, too
+        add_header(&writer, "access-control-allow-origin:", response->shared_with);
     }
     if (etag != NULL) {
         add_header(&writer, "etag:", etag);
@@ -271,7 +295,7 @@ void tarn_http_release(tarn_http_response *response)
 /// overtake the answer.
 static int complete(tarn_http_response *response, struct lws *wsi)
 {
-    tarn_gate *gate = &http_connection(wsi)->gate;
+    tarn_gate *gate = &connection_of(wsi)->gate;
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     const bool ends = response->ends || gate->is_overrun;
     tarn_http_release(response);
@@ -291,7 +315,7 @@ static int complete(tarn_http_response *response, struct lws *wsi)
 }
 
 /// Goes on with an answer that is on its way.
-static int http_go_on(tarn_http_response *response, struct lws *wsi)
+static int go_on(tarn_http_response *response, struct lws *wsi)
 {
     static uint8_t chunk[LWS_PRE + TARN_GATEWAY_HTTP_CHUNK_BYTES];
     if (response->byte_count == 0) {
@@ -320,7 +344,7 @@ static int respond(tarn_http_response *response, struct lws *wsi, unsigned statu
 {
     bool is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
     response->ends |= status == 405;
-    tarn_gate_answers(&http_connection(wsi)->gate, response->byte_count, tarn_clock_monotonic_ns());
+    tarn_gate_answers(&connection_of(wsi)->gate, response->byte_count, tarn_clock_monotonic_ns());
     if (begin(response, wsi, status, type, etag, cache)) {
         return -1;
     }
@@ -329,15 +353,15 @@ static int respond(tarn_http_response *response, struct lws *wsi, unsigned statu
     }
     response->sent = 0;
     if (response->byte_count <= TARN_GATEWAY_HTTP_SMALL_BYTES) {
-        return http_go_on(response, wsi);
+        return go_on(response, wsi);
     }
     lws_callback_on_writable(wsi);
     return 0;
 }
 
-/// Responds with a text that is made for this response.
-static int http_respond_made(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type,
-                             const char *text, size_t text_bytes)
+/// Responds with a copy of a text.
+static int respond_made(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type,
+                        const char *text, size_t text_bytes)
 {
     response->made = malloc(text_bytes);
     if (response->made == NULL) {
@@ -349,12 +373,12 @@ static int http_respond_made(tarn_http_response *response, struct lws *wsi, unsi
     return respond(response, wsi, status, type, NULL, "no-store");
 }
 
-static int http_respond_text(tarn_http_response *response, struct lws *wsi, unsigned status, const char *text)
+static int respond_text(tarn_http_response *response, struct lws *wsi, unsigned status, const char *text)
 {
     char line[1024];
     const int length = snprintf(line, sizeof line, "%s\n", text);
     const size_t bytes = (size_t)length < sizeof line ? (size_t)length : sizeof line - 1;
-    return http_respond_made(response, wsi, status, "text/plain; charset=utf-8", line, bytes);
+    return respond_made(response, wsi, status, "text/plain; charset=utf-8", line, bytes);
 }
 
 static bool client_has(struct lws *wsi, const char *etag)
@@ -398,7 +422,7 @@ static bool is_gzipped(const char *type, size_t byte_count)
            (strncmp(type, "text/", 5) == 0 || strcmp(type, "application/json") == 0);
 }
 
-static int http_respond_page(tarn_http_response *response, struct lws *wsi, const tarn_page *page)
+static int respond_page(tarn_http_response *response, struct lws *wsi, const tarn_page *page)
 {
     static const char *const encodings[TARN_CODING_COUNT] = {"br", "gzip", NULL};
     const char *cache = page->immutable ? "public, max-age=31536000, immutable" : "no-cache";
@@ -409,11 +433,11 @@ static int http_respond_page(tarn_http_response *response, struct lws *wsi, cons
         has[i] |= page->compressed[i].bytes != NULL;
     }
     response->varies = has[TARN_CODING_BROTLI] || has[TARN_CODING_GZIP];
-    const tarn_coding coding = tarn_http_head_coding(&http_connection(wsi)->gate.head, has);
+    const tarn_coding coding = tarn_http_head_coding(&connection_of(wsi)->gate.head, has);
     if (coding == TARN_CODING_COUNT) {
-        return http_respond_text(response, wsi, 406,
-                                 response->varies ? "this file comes as br, gzip or identity"
-                                                  : "this file comes as identity alone");
+        return respond_text(response, wsi, 406,
+                            response->varies ? "this file comes as br, gzip or identity"
+                                             : "this file comes as identity alone");
     }
     const tarn_page_form *form = coding == TARN_CODING_IDENTITY || gzips ? NULL : &page->compressed[coding];
     tarn_page_etag etag;
@@ -434,49 +458,49 @@ static int http_respond_page(tarn_http_response *response, struct lws *wsi, cons
     return respond(response, wsi, 200, page->type, etag, cache);
 }
 
-/// The same with status 200, compressed for whoever takes that. For what has no secrets in it: how far a text shrinks
-/// tells of it.
-static int http_respond_gzipped(tarn_http_response *response, struct lws *wsi, const char *type, const char *text,
-                                size_t text_bytes)
+/// Responds with a text and status 200, compressed for whoever takes that. For what has no secrets in it: how far a
+/// text shrinks tells of it.
+static int respond_gzipped(tarn_http_response *response, struct lws *wsi, const char *type, const char *text,
+                           size_t text_bytes)
 {
     const bool has[TARN_CODING_COUNT] = {[TARN_CODING_GZIP] = true, [TARN_CODING_IDENTITY] = true};
     response->varies = is_gzipped(type, text_bytes);
-    if (response->varies && tarn_http_head_coding(&http_connection(wsi)->gate.head, has) == TARN_CODING_GZIP &&
+    if (response->varies && tarn_http_head_coding(&connection_of(wsi)->gate.head, has) == TARN_CODING_GZIP &&
         gzip(response, (const uint8_t *)text, text_bytes)) {
         response->encoding = "gzip";
         return respond(response, wsi, 200, type, NULL, "no-store");
     }
-    return http_respond_made(response, wsi, 200, type, text, text_bytes);
+    return respond_made(response, wsi, 200, type, text, text_bytes);
 }
 
-/// Responds with tarn_http_answer.
+/// Responds with json_answer.
 /// @param ends  not 0: the connection ends after it, since a body may come that nobody reads
-static int http_respond_answer(tarn_http_response *response, struct lws *wsi, int ends)
+static int respond_answer(tarn_http_response *response, struct lws *wsi, int ends)
 {
     response->ends |= ends != 0;
-    return http_respond_made(response, wsi, tarn_http_answer.status, "application/json", tarn_http_answer.text,
-                             tarn_http_answer.byte_count);
+    return respond_made(response, wsi, json_answer.status, "application/json", json_answer.text,
+                        json_answer.byte_count);
 }
 
 /// Responds with {"error": sentence}, and the connection ends.
-static int http_refuse_json(tarn_http_response *response, struct lws *wsi, unsigned status, const char *sentence)
+static int refuse_json(tarn_http_response *response, struct lws *wsi, unsigned status, const char *sentence)
 {
-    tarn_session_pages_refuse(&tarn_http_answer, status, sentence);
-    return http_respond_answer(response, wsi, 1);
+    tarn_session_pages_refuse(&json_answer, status, sentence);
+    return respond_answer(response, wsi, 1);
 }
 
 /// Responds with 405.
-static int http_refuse_method(tarn_http_response *response, struct lws *wsi, const char *allows)
+static int refuse_method(tarn_http_response *response, struct lws *wsi, const char *allows)
 {
     char text[64];
     response->allows = allows;
     snprintf(text, sizeof text, "allowed here: %s", allows);
-    return http_respond_text(response, wsi, 405, text);
+    return respond_text(response, wsi, 405, text);
 }
 
-// ---- http scenes ----
-// Scenes over HTTP: their files, as one archive, and those that owners upload. Which of these a request is about is
-// looked at in http_respond_session_scenes.
+// ---- scenes ----
+// Their files, one by one or as one archive, tanks as they stand, and scenes that owners upload. Which of these a
+// request about a session means is looked at in respond_session_scenes.
 
 /// The scene that the server was started with by its file comes before one of the directory that has the same name,
 /// and can be had whatever the tanks were made from since: it stays in the list of what may be loaded.
@@ -497,8 +521,8 @@ static const char READS_TOO_MUCH[] = "too much of scenes was read for this addre
 /// A file is read whole, by the one thread that there is, before it is known how much of it is sent.
 static bool may_read(tarn_gateway *gateway, struct lws *wsi)
 {
-    const struct in6_addr *client = &http_connection(wsi)->client;
-    return tarn_listener_is_loopback(client) ||
+    const struct in6_addr *client = &connection_of(wsi)->client;
+    return tarn_address_is_loopback(client) ||
            tarn_client_turn_allow(&gateway->readers, client, TARN_GATEWAY_SCENE_PIECE_MS,
                                   TARN_GATEWAY_SCENE_PIECES_BURST);
 }
@@ -512,22 +536,22 @@ static void count_read(tarn_gateway *gateway, struct lws *wsi, size_t byte_count
 }
 
 /// Answers a request for a file of the scenes' folder.
-static int http_respond_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
+static int respond_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
     response->is_scene = true;
-    response->shared_with = http_named_origin(gateway, wsi);
+    response->shared_with = named_origin(gateway, wsi);
     if (!may_read(gateway, wsi)) {
-        return http_respond_text(response, wsi, 429, READS_TOO_MUCH);
+        return respond_text(response, wsi, 429, READS_TOO_MUCH);
     }
     tarn_scene_page *page = NULL;
     tarn_status status = open_scene(gateway, path, &page);
     if (status != TARN_OK) {
-        return http_respond_text(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 500,
-                                 status == TARN_E_NOT_FOUND ? "not found" : "the file cannot be read, or is too large");
+        return respond_text(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 500,
+                            status == TARN_E_NOT_FOUND ? "not found" : "the file cannot be read, or is too large");
     }
     count_read(gateway, wsi, page->page.byte_count);
     response->scene_page = page;
-    return http_respond_page(response, wsi, &page->page);
+    return respond_page(response, wsi, &page->page);
 }
 
 /// There is one, or it is known why there is none.
@@ -538,8 +562,8 @@ static void on_told(void *user)
     lws_cancel_service(lws_get_context(wsi));
 }
 
-/// Answers with the tank as it stands once that is known. @return as tarn_http_writable
-static int http_telling_writable(tarn_http_response *response, struct lws *wsi)
+/// Answers with the tank as it stands once that is known. @return 1: it waits for nothing
+static int telling_writable(tarn_http_response *response, struct lws *wsi)
 {
     tarn_telling_wait *told = &response->telling;
     if (!told->is_told) {
@@ -553,33 +577,33 @@ static int http_telling_writable(tarn_http_response *response, struct lws *wsi)
         return -1;
     }
     if (page == NULL) {
-        return http_refuse_json(response, wsi, told->status, told->why);
+        return refuse_json(response, wsi, told->status, told->why);
     }
     response->scene_page = page;
-    return http_respond_page(response, wsi, &page->page);
+    return respond_page(response, wsi, &page->page);
 }
 
 /// The tank as it stands, once its worker has told it.
 static int respond_standing(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, tarn_session *session)
 {
     response->is_scene = true;
-    response->shared_with = http_named_origin(gateway, wsi);
+    response->shared_with = named_origin(gateway, wsi);
     response->telling = (tarn_telling_wait){.is_done = on_told, .user = wsi};
     tarn_session_telling_want(session, &gateway->scene_pages, &response->telling);
-    return http_telling_writable(response, wsi);
+    return telling_writable(response, wsi);
 }
 
 /// A tank as it stands, or the scene that it was made from: one of its files, or all of them.
 /// @param file  NULL: the tank as it stands
 static int respond_own_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *file)
 {
-    if (!http_is_get(wsi)) {
-        return http_refuse_method(response, wsi, "GET, HEAD");
+    if (!is_get(wsi)) {
+        return refuse_method(response, wsi, "GET, HEAD");
     }
     tarn_session *session =
-        tarn_session_pages_seen_by(&gateway->sessions, response->moved, response->pass, &tarn_http_answer);
+        tarn_session_pages_seen_by(&gateway->sessions, response->session, response->pass, &json_answer);
     if (session == NULL) {
-        return http_respond_answer(response, wsi, 0);
+        return respond_answer(response, wsi, 0);
     }
     if (file == NULL) {
         return respond_standing(gateway, response, wsi, session);
@@ -587,25 +611,25 @@ static int respond_own_scene(tarn_gateway *gateway, tarn_http_response *response
     const bool is_all = strcmp(file, TARN_UPLOAD_PAGES_MADE) == 0;
     if (is_all && !tarn_turn_allow(&session->made_due_ns, 60000 / TARN_GATEWAY_MADE_PER_MINUTE,
                                    TARN_GATEWAY_MADE_PER_MINUTE)) { // each is put together anew
-        return http_refuse_json(response, wsi, 429, "this scene was taken too often just now; try again in a moment");
+        return refuse_json(response, wsi, 429, "this scene was taken too often just now; try again in a moment");
     }
     if (!may_read(gateway, wsi)) {
-        return http_refuse_json(response, wsi, 429, READS_TOO_MUCH);
+        return refuse_json(response, wsi, 429, READS_TOO_MUCH);
     }
     tarn_scene_page *page = NULL;
     const tarn_status status = is_all ? tarn_scene_page_open_archive(&gateway->scene_pages, session->box_fd, &page)
                                       : tarn_scene_page_open_kept(&gateway->scene_pages, session->box_fd, file, &page);
     if (status != TARN_OK) {
-        return http_refuse_json(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 503,
-                                status == TARN_E_NOT_FOUND ? "this tank's scene has no such file"
-                                : status == TARN_E_LIMIT   ? "this tank's scene is too large for one archive"
-                                                           : "the file cannot be read now");
+        return refuse_json(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 503,
+                           status == TARN_E_NOT_FOUND ? "this tank's scene has no such file"
+                           : status == TARN_E_LIMIT   ? "this tank's scene is too large for one archive"
+                                                      : "the file cannot be read now");
     }
     count_read(gateway, wsi, page->page.byte_count);
     response->is_scene = true;
-    response->shared_with = http_named_origin(gateway, wsi);
+    response->shared_with = named_origin(gateway, wsi);
     response->scene_page = page;
-    return http_respond_page(response, wsi, &page->page);
+    return respond_page(response, wsi, &page->page);
 }
 
 /// The upload's socket takes more.
@@ -626,29 +650,28 @@ static void on_done(void *user)
 
 static int begin_upload(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
-    const tarn_http_head *head = &http_connection(wsi)->gate.head;
+    const tarn_http_head *head = &connection_of(wsi)->gate.head;
     tarn_upload_plan plan = {
         .byte_count = head->body_bytes, .user = wsi, .may_go_on = on_may_go_on, .is_done = on_done};
     if (!head->has_length) {
-        return http_refuse_json(response, wsi, 411, "the body's length is not declared");
+        return refuse_json(response, wsi, 411, "the body's length is not declared");
     }
     if (!head->is_upload) {
-        return http_refuse_json(response, wsi, 400,
-                                "the body is empty; allowed is a tar archive of a scene and its meshes");
+        return refuse_json(response, wsi, 400, "the body is empty; allowed is a tar archive of a scene and its meshes");
     }
-    if (!http_origin_is_allowed(gateway, wsi)) {
-        return http_refuse_json(response, wsi, 403, "pages of this origin may upload no scenes");
+    if (!origin_is_allowed(gateway, wsi)) {
+        return refuse_json(response, wsi, 403, "pages of this origin may upload no scenes");
     }
     if (gateway->draining) {
-        return http_refuse_json(response, wsi, 503, "the server is ending; try again in a moment");
+        return refuse_json(response, wsi, 503, "the server is ending; try again in a moment");
     }
     response->upload =
-        tarn_upload_pages_begin(&gateway->sessions, response->moved, response->pass, &plan, &tarn_http_answer);
-    return response->upload != NULL ? 0 : http_respond_answer(response, wsi, 1);
+        tarn_upload_pages_begin(&gateway->sessions, response->session, response->pass, &plan, &json_answer);
+    return response->upload != NULL ? 0 : respond_answer(response, wsi, 1);
 }
 
-/// A piece of an upload, and its end.
-static int http_upload_body(tarn_http_response *response, struct lws *wsi, const void *bytes, size_t byte_count)
+/// A piece of an upload.
+static int upload_body(tarn_http_response *response, struct lws *wsi, const void *bytes, size_t byte_count)
 {
     if (!tarn_upload_take(response->upload, bytes, byte_count)) {
         lws_rx_flow_control(wsi, 0);
@@ -656,28 +679,25 @@ static int http_upload_body(tarn_http_response *response, struct lws *wsi, const
     return 0;
 }
 
-static int http_upload_writable(tarn_http_response *response, struct lws *wsi);
-
-/// A piece of an upload, and its end.
-static int http_upload_body_end(tarn_http_response *response, struct lws *wsi)
-{
-    tarn_upload_end(response->upload);
-    response->upload_is_whole = true;
-    return tarn_upload_done(response->upload) != NULL ? http_upload_writable(response, wsi) : 0;
-}
-
-/// Whether something has come of an upload that nobody has been told: then it is answered. @return as the others, or 1
-/// where there is nothing to be told
-static int http_upload_writable(tarn_http_response *response, struct lws *wsi)
+/// Answers an upload of which something has come that nobody has been told. @return 1: there is nothing to be told
+static int upload_writable(tarn_http_response *response, struct lws *wsi)
 {
     const tarn_upload_result *result = response->upload != NULL ? tarn_upload_done(response->upload) : NULL;
     if (result == NULL || !response->upload_is_whole) {
         return 1;
     }
-    tarn_upload_pages_answer(result, &tarn_http_answer);
+    tarn_upload_pages_answer(result, &json_answer);
     tarn_upload_close(response->upload);
     response->upload = NULL;
-    return http_respond_answer(response, wsi, 0);
+    return respond_answer(response, wsi, 0);
+}
+
+/// All of an upload has come.
+static int upload_body_end(tarn_http_response *response, struct lws *wsi)
+{
+    tarn_upload_end(response->upload);
+    response->upload_is_whole = true;
+    return tarn_upload_done(response->upload) != NULL ? upload_writable(response, wsi) : 0;
 }
 
 static bool is_scenes(const char *verb)
@@ -686,8 +706,9 @@ static bool is_scenes(const char *verb)
     return strncmp(verb, TARN_UPLOAD_PAGES_VERB, bytes) == 0 && (verb[bytes] == 0 || verb[bytes] == '/');
 }
 
-/// The methods that such a request may have; NULL: it is about something else. @param verb  the same
-static const char *http_scenes_methods(const char *verb)
+/// The methods that a request about a session's scenes may have; NULL: it is about something else.
+/// @param verb  as below
+static const char *scenes_methods(const char *verb)
 {
     if (verb == NULL) {
         return NULL;
@@ -708,28 +729,28 @@ static int respond_uploads(tarn_gateway *gateway, tarn_http_response *response, 
         return begin_upload(gateway, response, wsi);
     }
     if (!is_list && lws_hdr_total_length(wsi, WSI_TOKEN_DELETE_URI) > 0) {
-        if (!http_origin_is_allowed(gateway, wsi)) {
-            return http_refuse_json(response, wsi, 403, "pages of this origin may remove no scenes");
+        if (!origin_is_allowed(gateway, wsi)) {
+            return refuse_json(response, wsi, 403, "pages of this origin may remove no scenes");
         }
-        tarn_upload_pages_remove(&gateway->sessions, response->moved, id + 1, response->pass, &tarn_http_answer);
-    } else if (is_list && http_is_get(wsi)) {
-        tarn_upload_pages_list(&gateway->sessions, response->moved, response->pass, &tarn_http_answer);
+        tarn_upload_pages_remove(&gateway->sessions, response->session, id + 1, response->pass, &json_answer);
+    } else if (is_list && is_get(wsi)) {
+        tarn_upload_pages_list(&gateway->sessions, response->session, response->pass, &json_answer);
     } else {
-        return http_refuse_method(response, wsi, is_list ? "GET, HEAD, POST" : "DELETE");
+        return refuse_method(response, wsi, is_list ? "GET, HEAD, POST" : "DELETE");
     }
-    return http_respond_answer(response, wsi, 0);
+    return respond_answer(response, wsi, 0);
 }
 
 /// Answers a request about a session's scenes: "/scene", "/scene/FILE", "/scenes" or "/scenes/ID".
 /// @param verb  behind the session's name, with its '/'; NULL is fine  @return -2: it is about something else
-static int http_respond_session_scenes(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi,
-                                       const char *name, const char *verb)
+static int respond_session_scenes(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi,
+                                  const char *name, const char *verb)
 {
-    if (http_scenes_methods(verb) == NULL) {
+    if (scenes_methods(verb) == NULL) {
         return -2;
     }
-    snprintf(response->moved, sizeof response->moved, "%.*s", (int)(verb - name), name);
-    http_read_pass(wsi, response->pass);
+    snprintf(response->session, sizeof response->session, "%.*s", (int)(verb - name), name);
+    read_pass(wsi, response->pass);
     if (is_scenes(verb)) {
         return respond_uploads(gateway, response, wsi, verb + sizeof TARN_UPLOAD_PAGES_VERB - 1);
     }
@@ -738,46 +759,20 @@ static int http_respond_session_scenes(tarn_gateway *gateway, tarn_http_response
                                                                         : verb + strlen(TARN_SESSION_PAGES_SCENE));
 }
 
-// ---- http ----
-
-// Where answers are put together; one thread makes one at a time.
-static char scratch[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
+// ---- health and metrics ----
 
 static int respond_health(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const unsigned status =
         tarn_status_health(&gateway->workers, &gateway->sessions, gateway->ending, scratch, sizeof scratch);
-    return http_respond_made(response, wsi, status, "text/plain; charset=utf-8", scratch, strlen(scratch));
+    return respond_made(response, wsi, status, "text/plain; charset=utf-8", scratch, strlen(scratch));
 }
 
 static int respond_ready(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const bool is_leaving = gateway->draining || gateway->ending;
     const unsigned status = tarn_status_ready(&gateway->workers, is_leaving, scratch, sizeof scratch);
-    return http_respond_made(response, wsi, status, "text/plain; charset=utf-8", scratch, strlen(scratch));
-}
-
-/// Whether a Host header names an address or this machine itself, rather than a name that somebody's DNS made up.
-static bool host_is_plain(const char *host)
-{
-    char name[256];
-    snprintf(name, sizeof name, "%s", host[0] == '[' ? host + 1 : host);
-    char *end = host[0] == '[' ? strchr(name, ']') : strrchr(name, ':');
-    if (end != NULL) {
-        *end = '\0';
-    }
-    unsigned char address[sizeof(struct in6_addr)];
-    return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1 ||
-           strcasecmp(name, "localhost") == 0;
-}
-
-/// Whether a request comes from a program on this machine, for nobody elsewhere.
-static bool is_operator(struct lws *wsi)
-{
-    const tarn_connection *connection = http_connection(wsi);
-    char host[256];
-    return tarn_listener_is_loopback(&connection->address) && !connection->gate.head.is_proxied &&
-           lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_plain(host);
+    return respond_made(response, wsi, status, "text/plain; charset=utf-8", scratch, strlen(scratch));
 }
 
 static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
@@ -785,41 +780,21 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
     static const char LOCAL_ONLY[] = "only this machine may read this; the server was started so (--metrics)";
     tarn_metrics *metrics = &gateway->metrics;
     const tarn_metrics_readers readers = gateway->options.metrics_readers;
-    http_read_pass(wsi, response->pass);
+    read_pass(wsi, response->pass);
     if (readers != TARN_METRICS_EVERYONE && !is_operator(wsi) &&
         (readers == TARN_METRICS_LOCAL ||
          !tarn_session_pages_may_by_some(&gateway->sessions, response->pass, TARN_ACT_HTTP_METRICS))) {
-        return http_respond_text(response, wsi, 403,
-                                 readers == TARN_METRICS_LOCAL ? LOCAL_ONLY : tarn_role_refusal(TARN_ACT_HTTP_METRICS));
+        return respond_text(response, wsi, 403,
+                            readers == TARN_METRICS_LOCAL ? LOCAL_ONLY : tarn_role_refusal(TARN_ACT_HTTP_METRICS));
     }
     metrics->connections_total = gateway->listener.accepted_total;
     metrics->connections_refused_total = gateway->listener.refused_total;
     metrics->connections_dropped_total = gateway->listener.dropped_total;
-    metrics->inputs_coalesced_total = tarn_workers_coalesced(&gateway->workers);
     const size_t bytes = tarn_status_metrics(metrics, &gateway->workers, &gateway->sessions, scratch, sizeof scratch);
-    return http_respond_gzipped(response, wsi, "text/plain; version=0.0.4; charset=utf-8", scratch, bytes);
+    return respond_gzipped(response, wsi, "text/plain; version=0.0.4; charset=utf-8", scratch, bytes);
 }
 
-static const char WRONG_HOST[] = "this server goes by another name; its operator may add this one with --name";
-
-/// The bytes of the body as declared; -1: they aren't.
-static long declared_bytes(struct lws *wsi)
-{
-    char text[16], *end;
-    if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0) {
-        return -1;
-    }
-    const long count = strtol(text, &end, 10);
-    return *end || end == text ? -1 : count;
-}
-
-static bool is_json(struct lws *wsi)
-{
-    static const char json[] = "application/json";
-    char type[64];
-    return lws_hdr_copy(wsi, type, sizeof type, WSI_TOKEN_HTTP_CONTENT_TYPE) > 0 &&
-           strncasecmp(type, json, sizeof json - 1) == 0 && strchr("; ", type[sizeof json - 1]) != NULL;
-}
+// ---- sessions ----
 
 _Static_assert(TARN_GATEWAY_BODY_BYTES_MAX == 1024, "a sentence states this limit");
 
@@ -828,18 +803,18 @@ _Static_assert(TARN_GATEWAY_BODY_BYTES_MAX == 1024, "a sentence states this limi
 static int begin_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const long declared = declared_bytes(wsi);
-    if (!http_connection(wsi)->gate.head.has_length) { // libwebsockets is told of none as of one of 0
-        return http_refuse_json(response, wsi, 411, "the body's length is not declared");
+    if (!connection_of(wsi)->gate.head.has_length) { // libwebsockets is told of none as of one of 0
+        return refuse_json(response, wsi, 411, "the body's length is not declared");
     }
     if (declared < 1) {
-        return http_refuse_json(response, wsi, 400, "the body is empty; allowed is JSON such as {\"scene\": \"maze\"}");
+        return refuse_json(response, wsi, 400, "the body is empty; allowed is JSON such as {\"scene\": \"maze\"}");
     }
     if (declared > TARN_GATEWAY_BODY_BYTES_MAX) {
-        return http_refuse_json(response, wsi, 413, "the body is too large; allowed are 1024 bytes");
+        return refuse_json(response, wsi, 413, "the body is too large; allowed are 1024 bytes");
     }
     response->refusal = 0;
-    http_read_pass(wsi, response->pass);
-    if (!http_origin_is_allowed(gateway, wsi)) {
+    read_pass(wsi, response->pass);
+    if (!origin_is_allowed(gateway, wsi)) {
         response->refusal = 403;
         response->refusal_sentence = "pages of this origin may make and move no tanks";
     } else if (gateway->draining) {
@@ -860,28 +835,28 @@ static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struc
 {
     response->is_move = true;
     response->is_operator = is_operator(wsi);
-    http_read_pass(wsi, response->pass);
-    snprintf(response->moved, sizeof response->moved, "%.*s", (int)name_bytes, name);
+    read_pass(wsi, response->pass);
+    snprintf(response->session, sizeof response->session, "%.*s", (int)name_bytes, name);
     if (declared_bytes(wsi) > 0 || response->ends) {
         return begin_session(gateway, response, wsi);
     }
-    if (!http_origin_is_allowed(gateway, wsi)) {
-        return http_refuse_json(response, wsi, 403, "pages of this origin may make and move no tanks");
+    if (!origin_is_allowed(gateway, wsi)) {
+        return refuse_json(response, wsi, 403, "pages of this origin may make and move no tanks");
     }
-    tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->pass, response->is_operator,
-                            "", 0, &tarn_http_answer);
-    return http_respond_answer(response, wsi, 1); // libwebsockets would wait for a body
+    tarn_session_pages_move(&gateway->sessions, &gateway->move, response->session, response->pass,
+                            response->is_operator, "", 0, &json_answer);
+    return respond_answer(response, wsi, 1); // libwebsockets would wait for a body
 }
 
 int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const void *bytes,
                    size_t byte_count)
 {
     (void)gateway;
-    if (http_connection(wsi)->gate.phase == TARN_GATE_OVER) {
+    if (connection_of(wsi)->gate.phase == TARN_GATE_OVER) {
         return 0; // it was refused
     }
     if (response->upload != NULL) {
-        return http_upload_body(response, wsi, bytes, byte_count);
+        return upload_body(response, wsi, bytes, byte_count);
     }
     if (!response->expects || byte_count > sizeof response->body - response->body_bytes) {
         return -1;
@@ -893,41 +868,41 @@ int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct l
 
 int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
-    const tarn_connection *connection = http_connection(wsi);
+    const tarn_connection *connection = connection_of(wsi);
     if (connection->gate.phase == TARN_GATE_OVER) {
         return 0;
     }
     if (response->upload != NULL) {
-        return http_upload_body_end(response, wsi);
+        return upload_body_end(response, wsi);
     }
     if (!response->expects) {
         return -1;
     }
     response->expects = false;
     if (response->refusal) {
-        tarn_session_pages_refuse(&tarn_http_answer, response->refusal, response->refusal_sentence);
+        tarn_session_pages_refuse(&json_answer, response->refusal, response->refusal_sentence);
     } else if (response->time != TARN_TIME_PAGE_NONE) {
-        tarn_time_page_answer(&gateway->sessions, &gateway->makers, response->time, response->moved, response->pass,
-                              response->body, response->body_bytes, &connection->client, &tarn_http_answer);
+        tarn_time_page_answer(&gateway->sessions, &gateway->makers, response->time, response->session, response->pass,
+                              response->body, response->body_bytes, &connection->client, &json_answer);
     } else if (response->is_move) {
-        tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->pass,
-                                response->is_operator, response->body, response->body_bytes, &tarn_http_answer);
+        tarn_session_pages_move(&gateway->sessions, &gateway->move, response->session, response->pass,
+                                response->is_operator, response->body, response->body_bytes, &json_answer);
     } else {
         tarn_session_pages_make(&gateway->sessions, &gateway->makers, response->body, response->body_bytes,
-                                response->pass, &connection->client, &tarn_http_answer);
+                                response->pass, &connection->client, &json_answer);
     }
-    return http_respond_answer(response, wsi, 0);
+    return respond_answer(response, wsi, 0);
 }
 
 static int end_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name)
 {
     tarn_pass pass;
-    if (!http_origin_is_allowed(gateway, wsi)) {
-        return http_refuse_json(response, wsi, 403, "pages of this origin may end no tanks");
+    if (!origin_is_allowed(gateway, wsi)) {
+        return refuse_json(response, wsi, 403, "pages of this origin may end no tanks");
     }
-    http_read_pass(wsi, pass);
-    tarn_session_pages_end(&gateway->sessions, name, pass, &tarn_http_answer);
-    return http_respond_answer(response, wsi, 0);
+    read_pass(wsi, pass);
+    tarn_session_pages_end(&gateway->sessions, name, pass, &json_answer);
+    return respond_answer(response, wsi, 0);
 }
 
 /// A request about a session's time: with a body, or none to look at it.
@@ -936,17 +911,17 @@ static int respond_time(tarn_gateway *gateway, tarn_http_response *response, str
 {
     const bool is_look = tarn_time_page_find(verb) == TARN_TIME_PAGE_HISTORY;
     response->time = tarn_time_page_find(verb);
-    snprintf(response->moved, sizeof response->moved, "%.*s", (int)(verb - name), name);
-    if (is_look ? !http_is_get(wsi) : lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) <= 0) {
-        return http_refuse_method(response, wsi, tarn_time_page_methods(response->time));
+    snprintf(response->session, sizeof response->session, "%.*s", (int)(verb - name), name);
+    if (is_look ? !is_get(wsi) : lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) <= 0) {
+        return refuse_method(response, wsi, tarn_time_page_methods(response->time));
     }
     if (!is_look) {
         return begin_session(gateway, response, wsi);
     }
-    http_read_pass(wsi, response->pass);
-    tarn_time_page_answer(&gateway->sessions, &gateway->makers, response->time, response->moved, response->pass, "", 0,
-                          &http_connection(wsi)->client, &tarn_http_answer);
-    return http_respond_answer(response, wsi, 0);
+    read_pass(wsi, response->pass);
+    tarn_time_page_answer(&gateway->sessions, &gateway->makers, response->time, response->session, response->pass, "",
+                          0, &connection_of(wsi)->client, &json_answer);
+    return respond_answer(response, wsi, 0);
 }
 
 /// @return -2: the request is about something else
@@ -963,12 +938,12 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
     if (verb != NULL && strcmp(verb, "/move") == 0) {
         return lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0
                    ? begin_move(gateway, response, wsi, name, (size_t)(verb - name))
-                   : http_refuse_method(response, wsi, "POST");
+                   : refuse_method(response, wsi, "POST");
     }
     if (tarn_time_page_find(verb) != TARN_TIME_PAGE_NONE) {
         return respond_time(gateway, response, wsi, name, verb);
     }
-    const int about_scenes = http_respond_session_scenes(gateway, response, wsi, name, verb);
+    const int about_scenes = respond_session_scenes(gateway, response, wsi, name, verb);
     if (about_scenes != -2) {
         return about_scenes;
     }
@@ -976,15 +951,17 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
         return end_session(gateway, response, wsi, name);
     }
     if (path[root]) {
-        return http_refuse_method(response, wsi, "DELETE");
+        return refuse_method(response, wsi, "DELETE");
     }
-    if (!http_is_get(wsi)) {
-        return http_refuse_method(response, wsi, "GET, HEAD, POST");
+    if (!is_get(wsi)) {
+        return refuse_method(response, wsi, "GET, HEAD, POST");
     }
-    http_read_pass(wsi, response->pass);
-    tarn_session_pages_list(&gateway->sessions, response->pass, &tarn_http_answer);
-    return http_respond_answer(response, wsi, 0);
+    read_pass(wsi, response->pass);
+    tarn_session_pages_list(&gateway->sessions, response->pass, &json_answer);
+    return respond_answer(response, wsi, 0);
 }
+
+// ---- which answer a request gets ----
 
 /// Answers a request that the gate refuses.
 static int refuse_request(tarn_http_response *response, struct lws *wsi, const char *path, const tarn_http_head *head)
@@ -994,18 +971,20 @@ static int refuse_request(tarn_http_response *response, struct lws *wsi, const c
     response->ends = true;
     if (head->status == 405) {
         const char *verb = is_sessions && path[root] ? strchr(path + root + 1, '/') : NULL;
-        return http_refuse_method(response, wsi,
-                                  tarn_time_page_find(verb) != TARN_TIME_PAGE_NONE
-                                      ? tarn_time_page_methods(tarn_time_page_find(verb))
-                                  : verb != NULL && strcmp(verb, "/move") == 0 ? "POST"
-                                  : http_scenes_methods(verb) != NULL          ? http_scenes_methods(verb)
-                                  : is_sessions && path[root]                  ? "DELETE"
-                                  : is_sessions                                ? "GET, HEAD, POST"
-                                                                               : "GET, HEAD");
+        return refuse_method(response, wsi,
+                             tarn_time_page_find(verb) != TARN_TIME_PAGE_NONE
+                                 ? tarn_time_page_methods(tarn_time_page_find(verb))
+                             : verb != NULL && strcmp(verb, "/move") == 0 ? "POST"
+                             : scenes_methods(verb) != NULL               ? scenes_methods(verb)
+                             : is_sessions && path[root]                  ? "DELETE"
+                             : is_sessions                                ? "GET, HEAD, POST"
+                                                                          : "GET, HEAD");
     }
-    return is_sessions ? http_refuse_json(response, wsi, head->status, head->why)
-                       : http_respond_text(response, wsi, head->status, head->why);
+    return is_sessions ? refuse_json(response, wsi, head->status, head->why)
+                       : respond_text(response, wsi, head->status, head->why);
 }
+
+static const char WRONG_HOST[] = "this server goes by another name; its operator may add this one with --name";
 
 /// As begin_session, a body is read before the answer.
 static int refuse_host(tarn_http_response *response, struct lws *wsi)
@@ -1013,7 +992,7 @@ static int refuse_host(tarn_http_response *response, struct lws *wsi)
     const long declared = declared_bytes(wsi);
     if (declared < 1 || declared > TARN_GATEWAY_BODY_BYTES_MAX || response->ends) {
         response->ends = true;
-        return http_respond_text(response, wsi, 421, WRONG_HOST);
+        return respond_text(response, wsi, 421, WRONG_HOST);
     }
     response->refusal = 421;
     response->refusal_sentence = WRONG_HOST;
@@ -1024,7 +1003,7 @@ static int refuse_host(tarn_http_response *response, struct lws *wsi)
 
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
-    tarn_connection *connection = http_connection(wsi);
+    tarn_connection *connection = connection_of(wsi);
     const tarn_http_head *head = &connection->gate.head;
     connection->client = tarn_proxies_client(&gateway->options.proxies, &connection->address, head);
     tarn_http_release(response);
@@ -1035,15 +1014,15 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     if (head->status != 0) {
         return refuse_request(response, wsi, path, head);
     }
-    if (!http_host_is_own(gateway, wsi)) {
+    if (!host_is_own(gateway, wsi)) {
         return refuse_host(response, wsi);
     }
     const int about_sessions = respond_sessions(gateway, response, wsi, path);
     if (about_sessions != -2) {
         return about_sessions;
     }
-    if (!http_is_get(wsi)) {
-        return http_refuse_method(response, wsi, "GET, HEAD");
+    if (!is_get(wsi)) {
+        return refuse_method(response, wsi, "GET, HEAD");
     }
     if (strcmp(path, "/healthz") == 0) {
         return respond_health(gateway, response, wsi);
@@ -1053,52 +1032,52 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     }
     if (strcmp(path, "/certificate") == 0) {
         tarn_tls_write_json(&gateway->tls, scratch, sizeof scratch);
-        return http_respond_made(response, wsi, 200, "application/json", scratch, strlen(scratch));
+        return respond_made(response, wsi, 200, "application/json", scratch, strlen(scratch));
     }
     if (strcmp(path, "/metrics") == 0) {
         return respond_metrics(gateway, response, wsi);
     }
     if (strncmp(path, TARN_SCENE_PAGES_PREFIX, strlen(TARN_SCENE_PAGES_PREFIX)) == 0) {
-        return http_respond_scene(gateway, response, wsi, path);
+        return respond_scene(gateway, response, wsi, path);
     }
     const tarn_page *page = tarn_pages_find(&gateway->pages, path);
     if (page != NULL) {
-        return http_respond_page(response, wsi, page);
+        return respond_page(response, wsi, page);
     }
     if (gateway->pages.page_count == 0 && strcmp(path, "/") == 0) {
-        return http_respond_text(response, wsi, 404,
-                                 "The server runs, but its page is not there: build web-client, or name "
-                                 "its directory with --client.");
+        return respond_text(response, wsi, 404,
+                            "The server runs, but its page is not there: build web-client, or name "
+                            "its directory with --client.");
     }
-    return http_respond_text(response, wsi, 404, "not found");
+    return respond_text(response, wsi, 404, "not found");
 }
 
 int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
 {
     if (response != NULL && response->upload != NULL) {
-        const int answered = http_upload_writable(response, wsi);
+        const int answered = upload_writable(response, wsi);
         return answered == 1 ? 0 : answered;
     }
     if (response != NULL && (response->telling.is_told || response->telling.session != NULL)) {
-        return http_telling_writable(response, wsi);
+        return telling_writable(response, wsi);
     }
-    return response != NULL ? http_go_on(response, wsi) : 0;
+    return response != NULL ? go_on(response, wsi) : 0;
 }
 
-/// Small answers are written at once.
+/// Such a small answer is written at once.
 static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
 {
     tarn_http_response response = {.ends = true};
-    return http_respond_text(&response, wsi, status, text) < 0 ? -1 : 1;
+    return respond_text(&response, wsi, status, text) < 0 ? -1 : 1;
 }
 
 int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi)
 {
-    tarn_connection *connection = http_connection(wsi);
-    if (!http_host_is_own(gateway, wsi)) {
+    tarn_connection *connection = connection_of(wsi);
+    if (!host_is_own(gateway, wsi)) {
         return refuse_upgrade(wsi, 421, WRONG_HOST);
     }
-    if (!http_origin_is_allowed(gateway, wsi)) {
+    if (!origin_is_allowed(gateway, wsi)) {
         return refuse_upgrade(wsi, 403, "pages of this origin may not connect");
     }
     connection->is_proxied = connection->gate.head.is_proxied;

@@ -1,5 +1,5 @@
-/// HTTP: the page's files, /healthz and /metrics, with the headers that keep a page to itself. GET and HEAD only, but
-/// for sessions (sessions.h).
+/// A request on its way through: who may ask what, its body, and the answer with the headers that keep a page to
+/// itself. GET and HEAD only, but for sessions (sessions.h), their time (time.h) and their scenes (uploads.h).
 #ifndef TARN_SERVER_GATEWAY_PAGES_HTTP_H
 #define TARN_SERVER_GATEWAY_PAGES_HTTP_H
 
@@ -23,13 +23,13 @@ typedef struct tarn_http_response {
     tarn_telling_wait telling;          ///< for a tank as it stands
     size_t byte_count, sent;
     bool ends;               ///< the connection ends after it: a request with a body, which nobody reads
-    bool expects;            ///< a body that makes a session, or
-    bool is_move;            ///< moves one:
-    bool is_operator;        ///< for whoever sits at this machine, or has
-    tarn_pass pass;          ///< this one
-    tarn_name moved;         ///< which it is
-    tarn_time_page time;     ///< or is about its time
-    bool is_scene;           ///< or a file that one names
+    bool expects;            ///< the request has a body of JSON: by default one that makes a session
+    bool is_move;            ///< it moves a session's tank instead
+    tarn_time_page time;     ///< it is about a session's time instead; TARN_TIME_PAGE_NONE: it isn't
+    tarn_name session;       ///< which session the request is about
+    bool is_operator;        ///< whoever asks sits at this machine
+    tarn_pass pass;          ///< that came with the request; empty: none
+    bool is_scene;           ///< it is a scene, or a file that one names
     const char *shared_with; ///< the origin whose pages may read that; NULL: none but this server's
     const char *encoding;    ///< of the bytes; NULL: none
     bool varies;             ///< by Accept-Encoding

@@ -1,4 +1,5 @@
-// Files below the scenes' directory, opened component by component without following links, kept while they are sent.
+// Files below the scenes' directory, opened component by component without following links, kept while they are sent:
+// begin at tarn_scene_page_open.
 #include "server/gateway/pages/scenes.h"
 #include "protocol/assert.h"
 #include "server/log/follow.h"
@@ -13,61 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-// ---- own scene ----
-// A scene given by its file is found under the file's name, beside the scenes of the directory.
-
-/// The name of a file's scene. @return false: `scene` is no file's, or of one that can't be a scene
-static bool name_of(const char *scene, tarn_name name)
-{
-    const char *slash = strrchr(scene, '/'), *file = slash != NULL ? slash + 1 : scene, *ending = strrchr(file, '.');
-    if (ending == NULL || strcmp(ending, ".json") != 0 || ending - file > TARN_NAME_BYTES_MAX) {
-        return false;
-    }
-    snprintf(name, sizeof(tarn_name), "%.*s", (int)(ending - file), file);
-    return tarn_scene_name_valid(name);
-}
-
-void tarn_own_scene_list(const char *scene, tarn_ipc_scenes *scenes)
-{
-    tarn_name name;
-    uint32_t place = 0;
-    if (!name_of(scene, name)) {
-        return;
-    }
-    while (place < scenes->count && strcmp(scenes->names[place], name) < 0) {
-        place++;
-    }
-    if (place < scenes->count && strcmp(scenes->names[place], name) == 0) {
-        return;
-    }
-    if (scenes->count < TARN_SCENES_MAX) {
-        scenes->count++;
-    }
-    if (place == scenes->count) {
-        place--;
-    }
-    memmove(scenes->names[place + 1], scenes->names[place], (scenes->count - 1 - place) * sizeof(tarn_name));
-    memcpy(scenes->names[place], name, sizeof(tarn_name));
-}
-
-bool tarn_own_scene_is_listed(const tarn_ipc_scenes *scenes, const char *name)
-{
-    for (uint32_t i = 0; i < scenes->count; i++) {
-        if (strcmp(scenes->names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-const char *tarn_own_scene_find(const char *scene, const char *name)
-{
-    tarn_name own;
-    return name_of(scene, own) && strcmp(own, name) == 0 ? scene : name;
-}
-
-// ---- scenes ----
 
 #define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
@@ -97,7 +43,7 @@ static size_t name_bytes(const char *path)
     return path[0] == '.' || (path[bytes] != '/' && path[bytes] != 0) ? 0 : bytes;
 }
 
-/// Opens the file, folder by folder. @return a descriptor or -1
+/// Opens a file, folder by folder. @return a descriptor or -1
 static int open_below(const char *directory, const char *path)
 {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -118,25 +64,6 @@ static int open_below(const char *directory, const char *path)
         }
     }
     return fd;
-}
-
-static tarn_status read_whole(int fd, tarn_page *page, size_t size)
-{
-    page->bytes = malloc(size ? size : 1);
-    if (page->bytes == NULL) {
-        return TARN_E_MEMORY;
-    }
-    while (page->byte_count < size) {
-        ssize_t got = read(fd, page->bytes + page->byte_count, size - page->byte_count);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return TARN_E_IO; // it became shorter
-        }
-        page->byte_count += (size_t)got;
-    }
-    return TARN_OK;
 }
 
 static bool is_same_time(const struct timespec *a, const struct timespec *b)
@@ -171,14 +98,15 @@ static tarn_status open_file(tarn_scene_pages *pages, int fd, const char *type, 
     tarn_scene_page *page = find_used(pages, &found, type);
     if (page == NULL) {
         page = calloc(1, sizeof *page);
-        tarn_status status = page != NULL ? read_whole(fd, &page->page, (size_t)found.st_size) : TARN_E_MEMORY;
-        if (status != TARN_OK) {
-            if (page != NULL) {
-                free(page->page.bytes);
-            }
+        uint8_t *bytes = page != NULL ? malloc(found.st_size > 0 ? (size_t)found.st_size : 1) : NULL;
+        const tarn_status status = bytes != NULL ? tarn_page_read(fd, bytes, (size_t)found.st_size) : TARN_E_MEMORY;
+        if (status != TARN_OK) { // it may have become shorter
+            free(bytes);
             free(page);
             return status;
         }
+        page->page.bytes = bytes;
+        page->page.byte_count = (size_t)found.st_size;
         page->page.type = type;
         tarn_page_tag(page->page.bytes, page->page.byte_count, page->page.etag);
         page->found = found;
@@ -213,6 +141,26 @@ tarn_status tarn_scene_page_open(tarn_scene_pages *pages, const char *directory,
     return status;
 }
 
+tarn_status tarn_scene_page_open_own(tarn_scene_pages *pages, const char *scene_file, const char *path,
+                                     tarn_scene_page **page)
+{
+    *page = NULL;
+    const char *slash = strrchr(scene_file, '/'), *ending = strrchr(path, '.');
+    const char *name = slash != NULL ? slash + 1 : scene_file;
+    const size_t prefix = strlen(TARN_SCENE_PAGES_PREFIX);
+    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 || access(scene_file, F_OK) != 0) {
+        return TARN_E_NOT_FOUND;
+    }
+    if (ending != NULL && strcmp(ending, ".json") == 0 && strcmp(path + prefix, name) != 0) {
+        return TARN_E_NOT_FOUND;
+    }
+    char directory[PATH_MAX + 2];
+    if (snprintf(directory, sizeof directory, "%.*s.", (int)(name - scene_file), scene_file) >= (int)sizeof directory) {
+        return TARN_E_NOT_FOUND;
+    }
+    return tarn_scene_page_open(pages, directory, path, page);
+}
+
 /// Who sends the same bytes shares them.
 static tarn_scene_page *find_same(const tarn_scene_pages *pages, const tarn_page *made)
 {
@@ -226,6 +174,7 @@ static tarn_scene_page *find_same(const tarn_scene_pages *pages, const tarn_page
     return NULL;
 }
 
+/// Lets go of the bytes, whoever is sending them.
 static void give_up_bytes(tarn_scene_page *page)
 {
     page->pages->told_bytes -= page->told_ns != 0 ? page->page.byte_count : 0;
@@ -333,22 +282,55 @@ void tarn_scene_page_close(tarn_scene_page *page)
     free(page);
 }
 
-tarn_status tarn_scene_page_open_own(tarn_scene_pages *pages, const char *scene_file, const char *path,
-                                     tarn_scene_page **page)
+// ---- the scene that the server was started with ----
+// One given by its file is found under the file's name, beside the scenes of the directory.
+
+/// The name of a file's scene. @return false: `scene` is no file's, or of one that can't be a scene
+static bool name_of(const char *scene, tarn_name name)
 {
-    *page = NULL;
-    const char *slash = strrchr(scene_file, '/'), *ending = strrchr(path, '.');
-    const char *name = slash != NULL ? slash + 1 : scene_file;
-    const size_t prefix = strlen(TARN_SCENE_PAGES_PREFIX);
-    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 || access(scene_file, F_OK) != 0) {
-        return TARN_E_NOT_FOUND;
+    const char *slash = strrchr(scene, '/'), *file = slash != NULL ? slash + 1 : scene, *ending = strrchr(file, '.');
+    if (ending == NULL || strcmp(ending, ".json") != 0 || ending - file > TARN_NAME_BYTES_MAX) {
+        return false;
     }
-    if (ending != NULL && strcmp(ending, ".json") == 0 && strcmp(path + prefix, name) != 0) {
-        return TARN_E_NOT_FOUND;
+    snprintf(name, sizeof(tarn_name), "%.*s", (int)(ending - file), file);
+    return tarn_scene_name_valid(name);
+}
+
+void tarn_own_scene_list(const char *scene, tarn_ipc_scenes *scenes)
+{
+    tarn_name name;
+    uint32_t place = 0;
+    if (!name_of(scene, name)) {
+        return;
     }
-    char directory[PATH_MAX + 2];
-    if (snprintf(directory, sizeof directory, "%.*s.", (int)(name - scene_file), scene_file) >= (int)sizeof directory) {
-        return TARN_E_NOT_FOUND;
+    while (place < scenes->count && strcmp(scenes->names[place], name) < 0) {
+        place++;
     }
-    return tarn_scene_page_open(pages, directory, path, page);
+    if (place < scenes->count && strcmp(scenes->names[place], name) == 0) {
+        return;
+    }
+    if (scenes->count < TARN_SCENES_MAX) {
+        scenes->count++;
+    }
+    if (place == scenes->count) {
+        place--;
+    }
+    memmove(scenes->names[place + 1], scenes->names[place], (scenes->count - 1 - place) * sizeof(tarn_name));
+    memcpy(scenes->names[place], name, sizeof(tarn_name));
+}
+
+bool tarn_own_scene_is_listed(const tarn_ipc_scenes *scenes, const char *name)
+{
+    for (uint32_t i = 0; i < scenes->count; i++) {
+        if (strcmp(scenes->names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *tarn_own_scene_find(const char *scene, const char *name)
+{
+    tarn_name own;
+    return name_of(scene, own) && strcmp(own, name) == 0 ? scene : name;
 }

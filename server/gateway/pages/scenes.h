@@ -1,7 +1,6 @@
-/// Scenes over HTTP: those of the folder, and the one that the server was started with by its file.
-///
-/// Scenes and the files that they name, for the page: what lies in the scenes' directory or below it, read anew for
-/// each request, so that a scene that was edited and loaded again looks as it does in the simulation.
+/// Scenes and the files that they name, for the page: what lies in the scenes' directory or below it, beside the file
+/// that the server was started with, or in a tank's black box. It is read anew for each request, so that a scene that
+/// was edited and loaded again looks as it does in the simulation.
 ///
 /// A path from a URL reaches the file system only after its spelling was checked, and is followed from the directory
 /// downwards name by name, through no link.
@@ -72,8 +71,8 @@ tarn_status tarn_scene_page_take(tarn_scene_pages *pages, uint8_t *bytes, size_t
 /// Gives a page back; it is gone with its last user. Takes NULL.
 void tarn_scene_page_close(tarn_scene_page *page);
 
-// ---- own scene ----
-// A scene that the server was started with by its file: it stands in the list of scenes under the file's name, and is
+// ---- the scene that the server was started with ----
+// Where that was named by its file: it stands in the list of scenes under the file's name, and is
 // meant by that name even where the scenes' directory has one of the same name.
 
 /// Puts it into the list, which is sorted; a list that is full loses its last name.

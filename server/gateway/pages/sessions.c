@@ -3,10 +3,10 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/text.h"
-#include "server/gateway/listener.h"
 #include "server/gateway/pages/session_json.h"
 #include "server/gateway/rights/passes.h"
 #include "server/gateway/rights/visits.h"
+#include "server/gateway/session/making.h"
 #include "server/gateway/session/uploads.h"
 #include "server/scene/scene.h"
 
@@ -103,7 +103,7 @@ static bool has_share(const tarn_sessions *all, const struct in6_addr *address)
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         count += all->sessions[i].id != 0 && tarn_client_is_one(&all->sessions[i].maker, address);
     }
-    return count < all->per_address_max || tarn_listener_is_loopback(address);
+    return count < all->per_address_max || tarn_address_is_loopback(address);
 }
 
 static const char *choose_scene(const tarn_sessions *all, const char *name)

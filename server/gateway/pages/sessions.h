@@ -4,9 +4,9 @@
 ///     POST   /sessions          makes one: 201 with its name and its keys. Where only owners make tanks, with the key
 ///                               by which some session is owned
 ///     DELETE /sessions/NAME     ends one, with "Authorization: Bearer" and its owners' key
-///     POST   /sessions/NAME/move  moves its tank to another worker: 202 with that one's number. With the owners' key,
-///     or
-///                                 from this machine, where no proxy says that it comes for somebody else
+///     POST   /sessions/NAME/move
+///                               moves its tank to another worker: 202 with that one's number. With the owners' key, or
+///                               from this machine, where no proxy says that it comes for somebody else
 ///
 /// Everything is JSON. A refusal is {"error": a sentence}, with 400 (the request is wrong), 403 (not allowed), 404
 /// (there is none), 409 (it can't be ended, or not be moved now), 413 (too large), 415 (not JSON), 429 (too often) or
@@ -45,21 +45,21 @@ void tarn_session_pages_list(const tarn_sessions *all, const char *pass, tarn_se
 void tarn_session_pages_make(tarn_sessions *all, tarn_client_turns *makers, const char *body, size_t body_bytes,
                              const char *pass, const struct in6_addr *address, tarn_session_answer *answer);
 
-/// A session for whoever may join it: with a pass that is good there, or as a guest. @return NULL: the answer is why
-/// not
-tarn_session *tarn_session_pages_seen_by(tarn_sessions *all, const char *name, const char *pass,
-                                         tarn_session_answer *answer);
-
 void tarn_session_pages_end(tarn_sessions *all, const char *name, const char *pass, tarn_session_answer *answer);
 
 /// @param is_operator  the request comes from this machine
 void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const char *pass, bool is_operator,
                              const char *body, size_t body_bytes, tarn_session_answer *answer);
 
-// For time.h.
+// ---- for the other pages of a session ----
 
 /// The session that a pass lets do something over HTTP. @return NULL: there is none or it may not, which is the answer
 tarn_session *tarn_session_pages_open_to(tarn_sessions *all, const char *name, const char *pass, tarn_act act,
+                                         tarn_session_answer *answer);
+
+/// A session for whoever may join it: with a pass that is good there, or as a guest. @return NULL: the answer is why
+/// not
+tarn_session *tarn_session_pages_seen_by(tarn_sessions *all, const char *name, const char *pass,
                                          tarn_session_answer *answer);
 
 /// Whether whoever asks may make one more tank now, which is counted. @return false: not, which is the answer

@@ -1,4 +1,4 @@
-// Gathers what /healthz, /readyz and /metrics tell; the text of the latter is made in metrics.c.
+// Gathers what /healthz, /readyz and /metrics tell; the text of /metrics is made in metrics.c.
 #include "server/gateway/pages/status.h"
 #include "server/base/clock.h"
 #include "server/gateway/session/making.h"
@@ -27,16 +27,6 @@ static const char *phase_text(tarn_worker_phase phase)
     return "ending";
 }
 
-/// A session's name in public pages: those that aren't listed are numbered, since their names open them.
-static void write_label(const tarn_session *session, char *label, size_t label_bytes)
-{
-    if (session->is_listed) {
-        snprintf(label, label_bytes, "%s", session->name);
-    } else {
-        snprintf(label, label_bytes, "unlisted-%u", session->id >> TARN_SESSION_PLACE_BITS);
-    }
-}
-
 /// Adds a line for each tank that is watched and makes no frames. @return how many there are
 static uint32_t tell_late(const tarn_sessions *sessions, char *text, size_t text_bytes)
 {
@@ -47,13 +37,11 @@ static uint32_t tell_late(const tarn_sessions *sessions, char *text, size_t text
         const tarn_session *session = &sessions->sessions[i];
         const uint64_t late_ms = session->id != 0 ? tarn_session_pulse_late_ms(session, now_ns) : 0;
         if (late_ms > TARN_GATEWAY_FRAME_MS_MAX) {
-            char label[sizeof session->name + 16];
-            write_label(session, label, sizeof label);
             count++;
             if (used < text_bytes) {
                 used +=
                     (size_t)snprintf(text + used, text_bytes - used, "session %s: watched, and no frame for %.1f s\n",
-                                     label, (double)late_ms * 1e-3);
+                                     session->label, (double)late_ms * 1e-3);
             }
         }
     }
@@ -99,14 +87,10 @@ unsigned tarn_status_health(const tarn_workers *workers, const tarn_sessions *se
 
 unsigned tarn_status_ready(const tarn_workers *workers, bool is_leaving, char *text, size_t text_bytes)
 {
-    uint32_t given_up = 0;
-    for (uint32_t i = 0; i < workers->count; i++) {
-        given_up += workers->workers[i].phase == TARN_WORKER_GIVEN_UP;
-    }
-    const char *why_not = is_leaving                         ? "the server is ending"
-                          : given_up > 0                     ? "a worker failed too often"
-                          : tarn_workers_ready(workers) == 0 ? "no worker is ready"
-                                                             : NULL;
+    const char *why_not = is_leaving                           ? "the server is ending"
+                          : tarn_workers_given_up(workers) > 0 ? "a worker failed too often"
+                          : tarn_workers_ready(workers) == 0   ? "no worker is ready"
+                                                               : NULL;
     snprintf(text, text_bytes, "%s\n", why_not != NULL ? why_not : "ready");
     return why_not == NULL ? 200 : 503;
 }
@@ -188,8 +172,10 @@ size_t tarn_status_metrics(tarn_metrics *metrics, const tarn_workers *workers, c
         tarn_store_count(sessions->store, &kept);
         page.store = &kept;
     }
+    metrics->inputs_coalesced_total = 0;
     for (uint32_t i = 0; i < workers->count; i++) {
         tell_worker(&workers->workers[i], &told_workers[i]);
+        metrics->inputs_coalesced_total += workers->workers[i].queue.coalesced;
     }
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         const tarn_session *session = &sessions->sessions[i];

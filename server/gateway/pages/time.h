@@ -2,9 +2,8 @@
 ///
 ///     GET  /sessions/NAME/history  {"from": s, "until": s, "step_s": s, "speed": 1, "marks": [{"id", "t", "name"}],
 ///                                  "minutes": 60}: what is kept, in seconds of the tank's time
-///     POST /sessions/NAME/rewind   {"t": s, "replay": false}: 202, its tank is about to be as it was; replay: and to
-///     be
-///                                  done to again what was done to it then
+///     POST /sessions/NAME/rewind   {"t": s, "replay": false}: 202, its tank is about to be as it was; replay: and what
+///                                  was done to it then is done to it again
 ///     POST /sessions/NAME/fork     {"t": s, "name": "...", "listed": false}: 201 as for a session that is made, whose
 ///                                  tank goes on from there; within the same limits
 ///     POST /sessions/NAME/marks    {"t": s, "name": "..."} names a moment, {"remove": id} forgets it: 202

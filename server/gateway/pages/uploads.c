@@ -1,4 +1,4 @@
-// Who may, and what they are told. What is done is session/uploads.c's and session/upload.c's.
+// Who may, and what they are told. What is done is session/uploads.c's.
 #include "server/gateway/pages/uploads.h"
 #include "server/base/log.h"
 #include "server/gateway/rights/passes.h"

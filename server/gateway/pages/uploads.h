@@ -15,7 +15,7 @@
 #define TARN_SERVER_GATEWAY_PAGES_UPLOADS_H
 
 #include "server/gateway/pages/sessions.h"
-#include "server/gateway/session/upload.h"
+#include "server/gateway/session/uploads.h"
 
 #define TARN_UPLOAD_PAGES_VERB "/scenes"  ///< behind a session's name
 #define TARN_UPLOAD_PAGES_SCENE "/scene"  ///< the same, of the archive

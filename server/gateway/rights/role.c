@@ -1,6 +1,5 @@
-// Who may do what, and by which key.
-//
-// Keys from a secret, compared in constant time, and which act asks for which role.
+// Keys from a secret, compared in constant time, and which act asks for which role: begin at tarn_role_keys_make and
+// tarn_act_of.
 #include "server/gateway/rights/role.h"
 #include "protocol/assert.h"
 #include "server/base/files.h"
@@ -16,8 +15,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---- secret ----
-// 32 random bytes in a file, and keys by HMAC.
+// ---- what nobody guesses ----
+// 32 random bytes in a file.
+
+bool tarn_draw_letters(char *letters, size_t count)
+{
+    static const char all[] = "abcdefghijkmnpqrstuvwxyz23456789"; // 32: five bits of a byte pick one evenly
+    uint8_t bytes[32];
+    TARN_ASSERT(count <= sizeof bytes);
+    if (getrandom(bytes, count, 0) != (ssize_t)count) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        letters[i] = all[bytes[i] % (sizeof all - 1)];
+    }
+    return true;
+}
 
 tarn_status tarn_secret_draw(tarn_secret *secret)
 {
@@ -71,9 +84,11 @@ tarn_status tarn_secret_keep(tarn_secret *secret, const char *path, tarn_text wh
     return TARN_OK;
 }
 
+// ---- keys of roles ----
+
 /// A key: HMAC-SHA-256 of a text and a salt, as hexadecimal digits. @return TARN_OK or TARN_E_MEMORY
-static tarn_status secret_key(const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes, const char *text,
-                              tarn_key key)
+static tarn_status make_key(const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes, const char *text,
+                            tarn_key key)
 {
     uint8_t message[256], code[EVP_MAX_MD_SIZE];
     unsigned code_bytes = 0;
@@ -93,13 +108,11 @@ static tarn_status secret_key(const tarn_secret *secret, const uint8_t *salt, si
     return TARN_OK;
 }
 
-// ---- role ----
-
 tarn_status tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret, const uint8_t *salt, size_t salt_bytes)
 {
     tarn_status status = TARN_OK;
     for (int role = 0; role < TARN_ROLE_COUNT && status == TARN_OK; role++) {
-        status = secret_key(secret, salt, salt_bytes, tarn_role_word((tarn_role)role), keys->keys[role]);
+        status = make_key(secret, salt, salt_bytes, tarn_role_word((tarn_role)role), keys->keys[role]);
     }
     return status;
 }
@@ -119,6 +132,8 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
     }
     return found;
 }
+
+// ---- what a role may ----
 
 static const tarn_role needed[TARN_ACT_COUNT] = {
 #define X(act, role) [TARN_ACT_##act] = TARN_ROLE_##role,

@@ -1,6 +1,4 @@
-/// Who may do what, and by which key.
-///
-/// Roles and the keys that give them. A session's keys are made with it and last as long as it does.
+/// Who may do what, and by which key. A session's keys are made with it and last as long as it does.
 #ifndef TARN_SERVER_GATEWAY_RIGHTS_ROLE_H
 #define TARN_SERVER_GATEWAY_RIGHTS_ROLE_H
 
@@ -10,7 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// ---- secret ----
+// ---- what nobody guesses ----
+
+/// Draws so many letters and digits, at most 32, which are hard to mistake for each other: five bits each.
+/// @return false: there are no random numbers
+bool tarn_draw_letters(char *letters, size_t count);
+
 // What the keys of sessions are made from: with it and a session's salt they come out the same after a restart, and
 // nothing that is stored of a session gives them away.
 
@@ -27,6 +30,8 @@ tarn_status tarn_secret_draw(tarn_secret *secret);
 /// @return TARN_OK, or TARN_E_IO or TARN_E_MALFORMED with a sentence in why
 tarn_status tarn_secret_keep(tarn_secret *secret, const char *path, tarn_text why);
 
+// ---- keys of roles ----
+
 typedef struct tarn_role_keys {
     tarn_key keys[TARN_ROLE_COUNT]; ///< by role; hexadecimal digits
 } tarn_role_keys;
@@ -38,6 +43,8 @@ tarn_status tarn_role_keys_make(tarn_role_keys *keys, const tarn_secret *secret,
 /// The role that a key gives. How long it takes doesn't depend on how much of a key is right.
 /// @param key  with zeros behind its end  @return false: it is none of these
 bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *role);
+
+// ---- what a role may ----
 
 /// Everything that somebody may ask of a session: X(act, the least role that may).
 ///

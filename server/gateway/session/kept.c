@@ -17,42 +17,19 @@
 #include <stdio.h>
 #include <string.h>
 
-// ---- retry ----
-// When it is time is noted where a worker's refusal is read (post.c).
-
-static void retry(tarn_session *session, uint64_t now_ns)
-{
-    if (session->state.worker_ready) {
-        session->try_ns = session->tries = 0;
-    } else if (session->try_ns != 0 && now_ns >= session->try_ns && !session->pending && session->worker != NULL &&
-               tarn_worker_process_is_ready(session->worker)) {
-        session->try_ns = 0;
-        tarn_session_make_tank(session);
-    }
-}
-
-void tarn_session_retry_tick(tarn_sessions *all, uint64_t now_ns)
-{
-    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        if (all->sessions[i].id != 0) {
-            retry(&all->sessions[i], now_ns);
-        }
-    }
-}
-
-// ---- scene ----
-// A comparison of bytes: scenes are read by workers alone.
+// ---- what a kept tank was made from ----
+// Scenes are compared as bytes: workers alone read them.
 
 /// Whether a tank may be made from what its file says: its own scene, one by its name, or the file that the server was
 /// started with. Another file's path isn't followed: the session's file may come from elsewhere.
-static bool kept_scene_allowed(const tarn_gateway_options *options, const tarn_store_found *found)
+static bool is_scene_allowed(const tarn_gateway_options *options, const tarn_store_found *found)
 {
     return found->pack.count > 0 || tarn_scene_name_valid(found->scene) || strcmp(found->scene, options->scene) == 0;
 }
 
 /// Says in the log where the folder's is another one by now, or none, and that the tank keeps its own.
 /// @param label  of the session
-static void kept_scene_compare(const tarn_gateway_options *options, const tarn_store_found *found, const char *label)
+static void compare_scene(const tarn_gateway_options *options, const tarn_store_found *found, const char *label)
 {
     char path[PATH_MAX];
     tarn_text why;
@@ -70,7 +47,7 @@ static void kept_scene_compare(const tarn_gateway_options *options, const tarn_s
     }
 }
 
-// ---- kept ----
+// ---- opened again ----
 
 /// Whoever comes to a tank of an earlier start may do no more than this start allows.
 static tarn_role guests_of(const tarn_gateway_options *options, const tarn_session_about *about)
@@ -95,7 +72,7 @@ static tarn_status open_found(tarn_sessions *all, const tarn_store_found *found,
     tarn_box_bytes pack = found->pack;
     const tarn_status status = tarn_session_open(all, &own, &session);
     if (status == TARN_OK) {
-        kept_scene_compare(all->options, found, session->label);
+        compare_scene(all->options, found, session->label);
     }
     tarn_box_bytes_free(&pack);
     if (status != TARN_OK) {
@@ -129,7 +106,7 @@ static void on_found(void *user, const tarn_store_found *found)
 {
     const tarn_sessions *all = user;
     tarn_text why;
-    if (!kept_scene_allowed(all->options, found)) {
+    if (!is_scene_allowed(all->options, found)) {
         (void)refuse_scene(found, why);
         tarn_log_error("%s; it is left out", why);
         return;
@@ -149,7 +126,7 @@ static tarn_status open_first(tarn_sessions *all, const tarn_session_plan *first
     const tarn_status status =
         all->store != NULL ? tarn_store_find_first(all->store, first->name, &found, why) : TARN_E_NOT_FOUND;
     if (status == TARN_OK && strcmp(found.about.begun_as, first->scene) == 0) {
-        if (!kept_scene_allowed(all->options, &found)) {
+        if (!is_scene_allowed(all->options, &found)) {
             return refuse_scene(&found, why);
         }
         return open_found(all, &found, first);
@@ -184,7 +161,7 @@ bool tarn_session_begin_anew(tarn_sessions *all)
     tarn_log_error(
         "the session \"%s\" can't go on from what was kept of it, which is set aside; it starts afresh with %s",
         first->name, all->options->scene);
-    tarn_store_set_aside(all->store, first->id & TARN_SESSION_PLACE_MASK, first->name);
+    tarn_store_set_aside(all->store, tarn_session_place_of(first), first->name);
     tarn_session_box_close(&first->box_fd);
     first->kept_fd = 0;
     first->id = ++all->generation << TARN_SESSION_PLACE_BITS | (first->id & TARN_SESSION_PLACE_MASK); // another tank
@@ -195,14 +172,13 @@ bool tarn_session_begin_anew(tarn_sessions *all)
     return true;
 }
 
-static void tell_owners(const tarn_session *session, const char *sentence)
+bool tarn_session_begins_again(const tarn_sessions *all)
 {
-    for (uint32_t v = 0; v < session->viewer_count; v++) {
-        if (session->viewers[v]->role == TARN_ROLE_OWN) {
-            tarn_viewer_error(session->viewers[v], TARN_ERROR_WORKER, sentence);
-        }
-    }
+    const tarn_session *first = tarn_session_find((tarn_sessions *)all, ""); // which only looks
+    return first != NULL && first->was_made && first->worker != NULL && (first->resumes || first->awaits_older);
 }
+
+// ---- what becomes of keeping ----
 
 /// Tanks that waited for an older state are made.
 static void take_older(tarn_sessions *all)
@@ -234,13 +210,7 @@ static void tell_held_back(tarn_session *session, uint32_t place)
                    "is lost if the server ends without warning; what was kept stays"
                  : "this tank is kept again",
              left_s + 0.5);
-    tell_owners(session, sentence);
-}
-
-bool tarn_session_begins_again(const tarn_sessions *all)
-{
-    const tarn_session *first = tarn_session_find((tarn_sessions *)all, ""); // which only looks
-    return first != NULL && first->was_made && first->worker != NULL && (first->resumes || first->awaits_older);
+    tarn_viewer_tell_owners(session, TARN_ERROR_WORKER, sentence);
 }
 
 void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns)
@@ -262,16 +232,41 @@ void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns)
                                 (session->was_made && session->kept_fd != session->box_fd && !session->past.is_filled);
         tell_held_back(session, place);
         if (tarn_store_take_vanished(all->store, place)) {
-            tell_owners(session, "this tank's file was removed from the server's disk, or moved, while the server "
-                                 "runs: it is written anew where that can be, without what was before this moment");
+            tarn_viewer_tell_owners(session, TARN_ERROR_WORKER,
+                                    "this tank's file was removed from the server's disk, or moved, while the server "
+                                    "runs: it is written anew where that can be, without what was before this moment");
         }
         if (is_failing != session->is_failing) {
             session->is_failing = is_failing;
-            tell_owners(session, is_failing
-                                     ? "this tank is not kept just now: the server's disk or memory fails or hangs, or "
-                                       "its folder was removed; what is "
-                                       "in it goes on, and is lost if the server ends"
-                                     : "the server's disk works again: this tank is kept");
+            tarn_viewer_tell_owners(
+                session, TARN_ERROR_WORKER,
+                is_failing ? "this tank is not kept just now: the server's disk or memory fails or hangs, or "
+                             "its folder was removed; what is "
+                             "in it goes on, and is lost if the server ends"
+                           : "the server's disk works again: this tank is kept");
+        }
+    }
+}
+
+// ---- tried again ----
+// When it is time is noted where a worker's refusal is read (post.c).
+
+static void retry(tarn_session *session, uint64_t now_ns)
+{
+    if (session->state.worker_ready) {
+        session->try_ns = session->tries = 0;
+    } else if (session->try_ns != 0 && now_ns >= session->try_ns && !session->pending && session->worker != NULL &&
+               tarn_worker_process_is_ready(session->worker)) {
+        session->try_ns = 0;
+        tarn_session_make_tank(session);
+    }
+}
+
+void tarn_session_retry_tick(tarn_sessions *all, uint64_t now_ns)
+{
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        if (all->sessions[i].id != 0) {
+            retry(&all->sessions[i], now_ns);
         }
     }
 }

@@ -1,6 +1,5 @@
-/// Sessions that come back: after the program's end, and when there is room again.
-///
-/// Sessions that outlive the program: what the store (store/store.h) is told of them, and how they come back.
+/// Sessions that come back: after the program's end, as the store has them (store/store.h), and when there is room
+/// again.
 #ifndef TARN_SERVER_GATEWAY_SESSION_KEPT_H
 #define TARN_SERVER_GATEWAY_SESSION_KEPT_H
 
@@ -22,7 +21,7 @@ bool tarn_session_begins_again(const tarn_sessions *all);
 /// Tells owners when nothing can be kept, and when it can again. Has tanks made for which there is an older state.
 void tarn_session_store_tick(tarn_sessions *all, uint64_t now_ns);
 
-// ---- retry ----
+// ---- tried again ----
 // Tanks that found no room when they were to come back: their boxes have them, and room may come.
 
 /// Has those made for which it is time. To be called every tick.

@@ -1,9 +1,5 @@
-/// How a session's tank comes to be: on which worker, from which state, and what is watched until frames come.
-///
-/// A tank that kills the workers which go on from what was kept of it: with a store an older state is taken, then the
-/// scene, and owners are told.
-///
-///     box of no use --> older state asked for --> taken, the tank is made --> of no use, too --> the scene
+/// How a session's tank comes to be: on which worker, from which state, whether frames come of it, and what it is
+/// played back from.
 #ifndef TARN_SERVER_GATEWAY_SESSION_MAKING_H
 #define TARN_SERVER_GATEWAY_SESSION_MAKING_H
 
@@ -12,6 +8,33 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+// ---- on which worker ----
+
+/// What part of its worker's time a session's tank takes, or would, watched and in real time; 0: not known.
+double tarn_session_cost(const tarn_session *session);
+
+/// Whether some worker is up that has room for one more tank.
+/// @param why  receives where none has; may be NULL
+bool tarn_session_has_room(const tarn_sessions *all, tarn_text why);
+
+/// Gives the session the worker that worker/placement.h says; tarn_session_make_tank is next. @return false: none takes
+/// it
+bool tarn_session_place(tarn_session *session);
+
+/// The worker that would take the session's tank instead of its own, by worker/placement.h.
+/// @param wanted  its index; -1: any  @return an index, or -1: none would
+int tarn_session_other_worker(const tarn_session *session, int wanted);
+
+/// Of a session whose worker was given up: gives it another one where its tank isn't what the first failed by.
+/// @return whether it goes on there; tarn_session_make_tank is next
+bool tarn_session_leaves(tarn_session *session);
+
+// ---- from an older state ----
+// Where a tank kills the workers which go on from what was kept of it: with a store an older state is taken, then the
+// scene, and owners are told.
+//
+//     box of no use --> older state asked for --> taken, the tank is made --> of no use, too --> the scene
 
 /// Whether the tank waits for an older state, which is asked for where it is time; tarn_session_make_tank is then
 /// called again when it is there.
@@ -23,26 +46,20 @@ bool tarn_session_take_older(tarn_session *session);
 /// Tells owners what became of it, as soon as some are there.
 void tarn_session_tell_older(tarn_session *session);
 
-// ---- pulse ----
-// Whether tanks that somebody watches make frames: what /healthz goes by.
-
-struct tarn_session;
-struct tarn_sessions;
+// ---- whether frames come ----
+// Of tanks that somebody watches: what /healthz goes by.
 
 /// Notes since when frames are due. To be called every tick.
-void tarn_session_pulse_tick(struct tarn_sessions *all, uint64_t now_ns);
-
-/// Notes whether there was memory for a frame, and says it once.
-void tarn_session_pulse_memory(struct tarn_session *session, bool is_there, uint32_t frame_bytes);
+void tarn_session_pulse_tick(tarn_sessions *all, uint64_t now_ns);
 
 /// The gateway stood: tanks have their time again, to make frames and to wait for somebody.
-void tarn_session_pulse_stood(struct tarn_sessions *all, const tarn_standstill *stood);
+void tarn_session_pulse_stood(tarn_sessions *all, const tarn_standstill *stood);
 
 /// How long frames of a tank have been due and none came, milliseconds; 0: none is due. A tank that nobody watches owes
 /// none, nor one that is paused, moved or being made, which has a deadline of its own.
-uint64_t tarn_session_pulse_late_ms(const struct tarn_session *session, uint64_t now_ns);
+uint64_t tarn_session_pulse_late_ms(const tarn_session *session, uint64_t now_ns);
 
-// ---- replay ----
+// ---- what it is played back from ----
 // A worker that plays back what was done to a session's tank is given that in pieces, from the session's file:
 //
 //     worker: from this step on ─▶ the store reads a piece (store/store.h) ─▶ worker

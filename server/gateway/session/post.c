@@ -1,6 +1,5 @@
-// What a session tells its worker and its store, and what reaches a worker that brought its tank back.
-//
-// What a session tells its worker.
+// Messages on their way to a worker, or kept for the one that comes, and what the store is given. Begin at
+// tarn_session_post.
 #include "server/gateway/session/post.h"
 #include "protocol/assert.h"
 #include "server/base/clock.h"
@@ -11,7 +10,21 @@
 
 #include <string.h>
 
-// ---- return ----
+tarn_status tarn_session_post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                              bool is_move)
+{
+    const bool is_theirs = tarn_worker_sent_keeps(message->kind);
+    if (session->held != NULL && is_theirs) {
+        return tarn_worker_queue_push(session->held, message, key, is_move);
+    }
+    if (is_theirs && tarn_session_waits(session)) {
+        (void)tarn_worker_queue_push(&session->worker->waiting, message, key, is_move); // what is too much is left out
+        return TARN_OK;
+    }
+    return session->worker != NULL ? tarn_worker_process_send(session->worker, message, key, is_move) : TARN_E_STATE;
+}
+
+// ---- to a worker that brings a tank back ----
 // In this order: who is there still, what the worker that died was sent, what came since.
 
 bool tarn_session_comes_back(const tarn_session *session)
@@ -47,7 +60,8 @@ void tarn_session_is_back(tarn_session *session, bool is_as_it_was)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_PRESENT, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_PRESENT};
-    tarn_session_counts_return(&session->counts, is_as_it_was);
+    session->counts.resumes += is_as_it_was;
+    session->counts.restarts += !is_as_it_was;
     fill_present(session, &message.present);
     (void)tarn_worker_process_send(session->worker, &message, key, false); // where it finds no place the worker hangs
     if (!is_as_it_was) {
@@ -67,9 +81,7 @@ void tarn_session_is_refused(tarn_session *session)
     session->tries++;
     session->try_ns = tarn_clock_monotonic_ns() + ((uint64_t)TARN_GATEWAY_TRY_MS * 1000000 << doublings);
     session->state.worker_ready = 0;
-    for (uint32_t i = 0; i < session->viewer_count; i++) {
-        tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_STATE);
-    }
+    tarn_viewer_tell_all(session, TARN_VIEWER_TELL_STATE);
 }
 
 void tarn_session_send_waiting(tarn_sessions *all, tarn_worker_process *worker)
@@ -96,8 +108,8 @@ void tarn_session_send_waiting(tarn_sessions *all, tarn_worker_process *worker)
     }
 }
 
-// ---- keep ----
-// What outlives a session's tank, as the store has it.
+// ---- to the store ----
+// What outlives a session's tank.
 
 static void put_probes(const tarn_session *session, tarn_session_about *about)
 {
@@ -139,7 +151,7 @@ void tarn_session_keep_filled(tarn_session *session)
         return;
     }
     const tarn_session_about about = about_of(session);
-    const uint32_t place = session->id & TARN_SESSION_PLACE_MASK;
+    const uint32_t place = tarn_session_place_of(session);
     if (tarn_store_keep(session->all->store, place, session->id, &about, session->box_fd)) {
         session->kept_fd = box_fd;
     }
@@ -152,17 +164,11 @@ void tarn_session_keep(tarn_session *session)
     }
 }
 
-void tarn_session_forget_box(tarn_session *session)
-{
-    tarn_session_box_close(&session->box_fd);
-    session->kept_fd = 0;
-}
-
 void tarn_session_keep_anew(tarn_session *session)
 {
     if (session->all->store != NULL && session->kept_fd != 0) {
         const tarn_session_about about = about_of(session);
-        tarn_store_tell(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->id, &about);
+        tarn_store_tell(session->all->store, tarn_session_place_of(session), session->id, &about);
     }
 }
 
@@ -172,20 +178,4 @@ void tarn_session_keep_speed(tarn_session *session, float speed)
     session->past.speed = speed == 1.0f ? 0.0f : speed;
     session->past.speed_due_ns = 0;
     tarn_session_keep_anew(session);
-}
-
-// ---- post ----
-
-tarn_status tarn_session_post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                              bool is_move)
-{
-    const bool is_theirs = tarn_worker_sent_keeps(message->kind);
-    if (session->held != NULL && is_theirs) {
-        return tarn_worker_queue_push(session->held, message, key, is_move);
-    }
-    if (is_theirs && tarn_session_waits(session)) {
-        (void)tarn_worker_queue_push(&session->worker->waiting, message, key, is_move); // what is too much is left out
-        return TARN_OK;
-    }
-    return session->worker != NULL ? tarn_worker_process_send(session->worker, message, key, is_move) : TARN_E_STATE;
 }

@@ -1,10 +1,16 @@
-/// What a session tells its worker and its store, and what reaches a worker that brought its tank back.
-///
-/// A tank is brought back after its worker's end, and what viewers did meanwhile, and just before, reaches it.
+/// What a session tells its worker, at once or once that has brought its tank back, and what of it the store is given.
 #ifndef TARN_SERVER_GATEWAY_SESSION_POST_H
 #define TARN_SERVER_GATEWAY_SESSION_POST_H
 
 #include "server/gateway/session/session.h"
+
+/// Sends its worker a message, or keeps it for the worker that comes, where viewers' acts wait for that.
+/// @return as tarn_worker_process_send
+tarn_status tarn_session_post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                              bool is_move);
+
+// ---- to a worker that brings a tank back ----
+// After its worker's end a tank is brought back, and what viewers did meanwhile, and just before, reaches it.
 
 /// Whether the session's tank is being brought back: what viewers do waits.
 bool tarn_session_comes_back(const tarn_session *session);
@@ -24,8 +30,7 @@ void tarn_session_is_refused(tarn_session *session);
 /// on: to be called every TARN_GATEWAY_TICK_MS.
 void tarn_session_send_waiting(tarn_sessions *all, tarn_worker_process *worker);
 
-// ---- keep ----
-// Gives a session to the store (store/store.h).
+// ---- to the store ----
 
 /// As `kept_fd`: the store has what the session is, and no box.
 enum { TARN_SESSION_NO_BOX = -1 };
@@ -36,9 +41,6 @@ void tarn_session_keep(tarn_session *session);
 
 /// The same whatever the box is: the store is to find another one.
 void tarn_session_keep_filled(tarn_session *session);
-
-/// The next tank has a box of its own, and nothing of this one: not even the scene.
-void tarn_session_forget_box(tarn_session *session);
 
 /// What is kept of it besides its tank has changed.
 void tarn_session_keep_anew(tarn_session *session);

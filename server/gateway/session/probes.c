@@ -61,7 +61,7 @@ static void changed(tarn_session *session)
     tarn_session_probes_send(session);
 }
 
-// -------------------------------------------------------------------------------------------------------------- wishes
+// ---- wishes ----
 
 /// Makes room for one more by taking away the oldest that is nobody's. @return false: there is none
 static bool make_room(tarn_probes_wanted *list)
@@ -177,7 +177,7 @@ void tarn_session_probes_wish(tarn_session *session, tarn_viewer *viewer, const 
     changed(session);
 }
 
-// -------------------------------------------------------------------------------------------------- what viewers know
+// ---- what viewers know ----
 
 static void tell(tarn_session *session)
 {
@@ -221,7 +221,7 @@ bool tarn_session_probes_are_watched(const tarn_session *session)
     return false;
 }
 
-// ---------------------------------------------------------------------------------------------------------- the worker
+// ---- the worker ----
 
 void tarn_session_probes_send(tarn_session *session)
 {
@@ -461,7 +461,7 @@ tarn_status tarn_session_probes_read(tarn_session *session, const tarn_ipc_readi
     return TARN_OK;
 }
 
-// ------------------------------------------------------------------------------------------------------ from the store
+// ---- from the store ----
 
 void tarn_session_probes_back(tarn_session *session, const tarn_session_about *about)
 {

@@ -24,8 +24,8 @@
 #include <sys/random.h>
 #include <time.h>
 
-// ---- keys ----
-// When a session's viewers need a key frame, which all of them get.
+// ---- key frames ----
+// When a session's viewers need one, which all of them get.
 
 /// Whether a viewer that gets only some of the stream is due a key frame: what it goes on with, or what draws its
 /// layers anew and lets it have more.
@@ -82,7 +82,7 @@ void tarn_session_ask_for_key(tarn_session *session)
     session->all->metrics->keys_asked_total++;
 }
 
-// ---- carried ----
+// ---- what frames carry ----
 // What one viewer asks for against what the others do.
 
 static bool has_channel(const tarn_session_state *state, const tarn_view *view)
@@ -107,7 +107,7 @@ static bool has_field(const tarn_session_state *state, const tarn_view *view)
 
 /// As now while anybody asks for it, else what whoever joined first asks for.
 /// @param wanted  receives their names; empty: none
-static void tarn_session_carried(const tarn_session *session, tarn_ipc_audience *wanted)
+static void fill_carried(const tarn_session *session, tarn_ipc_audience *wanted)
 {
     wanted->channel[0] = wanted->field[0] = 0;
     wanted->readings = tarn_session_probes_are_watched(session);
@@ -125,12 +125,11 @@ static void tarn_session_carried(const tarn_session *session, tarn_ipc_audience 
     }
 }
 
-// ---- past ----
-// One box takes the other's place.
+// ---- one box in the place of another ----
 
 /// The worker has gone on from the box that was on its way, which is the session's from now on, or from the session's
 /// own: the store gets it.
-static void session_past_arrives(tarn_session *session)
+static void past_arrives(tarn_session *session)
 {
     tarn_session_past *past = &session->past;
     if (past->box_fd > 0) {
@@ -145,12 +144,12 @@ static void session_past_arrives(tarn_session *session)
 }
 
 /// The worker hasn't: the tank stays with the box that it has.
-static void session_past_stays(tarn_session *session)
+static void past_stays(tarn_session *session)
 {
     tarn_session_box_close(&session->past.box_fd);
 }
 
-// ---- latency ----
+// ---- the time between an input and its frame ----
 // When an input came is noted where it is received (viewer/receive.c), when it acted in the frame itself.
 
 void tarn_session_stage(tarn_session *session, tarn_stage stage, double seconds)
@@ -175,7 +174,7 @@ static void note_input(tarn_session *session, tarn_viewer *viewer, uint32_t sequ
 }
 
 /// A frame has come, which contains these inputs.
-static void session_note_latency(tarn_session *session, const tarn_fanout_inputs *inputs)
+static void note_latency(tarn_session *session, const tarn_fanout_inputs *inputs)
 {
     const uint64_t now_ns = session->taken_ns;
     tarn_stages_frame(&session->stages, &session->stamps, now_ns);
@@ -190,7 +189,7 @@ static void session_note_latency(tarn_session *session, const tarn_fanout_inputs
     }
 }
 
-// ---- session ----
+// ---- what its worker and its viewers are told ----
 
 /// The session that a worker has the tank of; NULL: there is none, or another worker has it.
 static tarn_session *session_of_tank(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank)
@@ -218,13 +217,6 @@ static tarn_status tell_worker(const tarn_session *session, const tarn_ipc_messa
 static void too_fast(tarn_viewer *viewer)
 {
     tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, "inputs come faster than the simulation takes them");
-}
-
-static void tell_state(tarn_session *session)
-{
-    for (uint32_t i = 0; i < session->viewer_count; i++) {
-        tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_STATE);
-    }
 }
 
 static void tell_error(tarn_session *session, tarn_error_code code, const char *sentence)
@@ -259,7 +251,7 @@ static void note_audience(tarn_session *session)
 static bool wants_others(const tarn_session *session)
 {
     tarn_ipc_audience wanted;
-    tarn_session_carried(session, &wanted);
+    fill_carried(session, &wanted);
     return strcmp(session->carried_told.channel, wanted.channel) != 0 ||
            strcmp(session->carried_told.field, wanted.field) != 0 || session->carried_told.readings != wanted.readings;
 }
@@ -269,7 +261,7 @@ static void send_audience(tarn_session *session, uint32_t count)
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     TARN_ASSERT(session->id != 0 && count <= session->viewer_count);
     message.audience.viewer_count = count;
-    tarn_session_carried(session, &message.audience);
+    fill_carried(session, &message.audience);
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
     const bool is_told = tarn_session_post(session, &message, key, true) == TARN_OK;
     session->audience_told = is_told ? count : UINT32_MAX; // what the tank has is nobody's guess: the tick tries again
@@ -291,6 +283,8 @@ tarn_status tarn_session_send_load(tarn_session *session, const tarn_ipc_load *l
     }
     return status;
 }
+
+// ---- viewers come and go ----
 
 void tarn_session_view_changed(tarn_session *session)
 {
@@ -405,6 +399,8 @@ void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
     tarn_session_probes_left(session, viewer->id);
 }
 
+// ---- what viewers do ----
+
 /// Fresh starts cost everybody their frames.
 static bool fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
 {
@@ -513,6 +509,31 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
     }
 }
 
+/// Whether an input says where something is now, so that a newer one replaces it: one of each pointer, side and camera.
+/// @param key  receives which of a viewer's inputs replace each other
+static bool is_move(const tarn_input *input, tarn_worker_queue_key *key)
+{
+    key->kind = (uint16_t)(input->kind + 1);
+    switch (input->kind) {
+    case TARN_INPUT_POINTER:
+        key->index = (uint16_t)input->pointer.pointer_id;
+        return input->pointer.phase == TARN_PHASE_MOVE;
+    case TARN_INPUT_CONTROLLER:
+        key->index = (uint16_t)input->controller.side;
+        return true;
+    case TARN_INPUT_HAND:
+        key->index = (uint16_t)input->hand.side;
+        return true;
+    case TARN_INPUT_ORIENTATION:
+        return true;
+    case TARN_INPUT_MOTION:
+        key->index = (uint16_t)input->motion.source;
+        return input->motion.cell_bytes > 0; // that a source is gone is said once
+    default:
+        return false;
+    }
+}
+
 void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_input *input, const uint8_t *bytes,
                         size_t byte_count)
 {
@@ -522,12 +543,14 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
     message.input.bytes = bytes;
     message.input.byte_count = (uint32_t)byte_count;
     tarn_worker_queue_key key = {.viewer_id = viewer->id};
-    bool is_move = tarn_input_is_move(input, &key);
+    const bool may_be_replaced = is_move(input, &key);
     session->all->metrics->inputs_total++;
-    if (tarn_session_post(session, &message, key, is_move) == TARN_E_LIMIT) {
+    if (tarn_session_post(session, &message, key, may_be_replaced) == TARN_E_LIMIT) {
         too_fast(viewer);
     }
 }
+
+// ---- the tank and its worker ----
 
 /// The tick makes the tank: now something lacks for it.
 static void owe_tank(tarn_session *session, bool resumes)
@@ -651,12 +674,12 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
         if (!session->is_afresh_asked) { // else it was asked for while there was no worker
             session->scene_asked[0] = 0;
         }
-        session_past_stays(session);
+        past_stays(session);
         session->report = (tarn_ipc_report){0};
         session->report_ns = 0;
         session->share = 0;
         const bool leaves = given_up && tarn_session_leaves(session);
-        tell_state(session);
+        tarn_viewer_tell_all(session, TARN_VIEWER_TELL_STATE);
         tell_error(session, TARN_ERROR_WORKER,
                    leaves ? "the worker failed too often; the tank goes on on another one" : text);
         if (leaves) {
@@ -688,14 +711,14 @@ static void on_state(tarn_session *session, const tarn_ipc_state *state)
             session->probes.is_scene_due = true;
         }
         session->scene_asked[0] = 0;
-        session_past_arrives(session);
+        past_arrives(session);
     }
     const tarn_lock lock = session->state.lock; // of which no worker knows
     session->state = state->session;
     session->state.lock = lock;
     session->state.worker_ready = 1;
     session->was_made = true;
-    tell_state(session);
+    tarn_viewer_tell_all(session, TARN_VIEWER_TELL_STATE);
 }
 
 static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
@@ -716,7 +739,7 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
         tarn_session_is_refused(session);
     }
     if (code == TARN_ERROR_SCENE) {
-        session_past_stays(session);
+        past_stays(session);
         session->pending = session->resumes = session->is_afresh_asked = false;
         session->scene_asked[0] = 0;
     }
@@ -741,12 +764,23 @@ static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
     }
 }
 
+/// Counts the steps between two reports of the same worker, which come each second. Where the tank was set back in
+/// between, those of that second are left out.
+static void count_steps(tarn_session_counts *counts, const tarn_ipc_report *before, const tarn_ipc_report *now)
+{
+    const double step_s = (double)now->step_s;
+    if (now->step > before->step && step_s >= 0 && step_s <= TARN_STAGE_S_MAX) {
+        counts->steps += now->step - before->step;
+        counts->steps_s += step_s * (double)(now->step - before->step);
+    }
+}
+
 static void on_report(tarn_session *session, const tarn_ipc_report *report)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     if (session->report_ns != 0) {
         session->share = tarn_placement_share(&session->report, report, 1e-9 * (double)(now_ns - session->report_ns));
-        tarn_session_counts_report(&session->counts, &session->report, report);
+        count_steps(&session->counts, &session->report, report);
     }
     session->report = *report;
     session->report_ns = now_ns;
@@ -794,13 +828,28 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
     }
 }
 
+// ---- frames ----
+
+/// Notes whether there was memory for a frame, and says it once.
+static void note_memory(tarn_session *session, bool is_there, uint32_t frame_bytes)
+{
+    if (is_there != session->lacks_memory) {
+        return;
+    }
+    session->lacks_memory = !is_there;
+    tarn_log_of(TARN_LOG_WARN, (tarn_log_subject){.session = session->label, .tank = session->id},
+                is_there ? "there is memory for a frame of %u bytes of \"%s\" again"
+                         : "there is no memory for a frame of %u bytes of \"%s\"; frames are left out",
+                frame_bytes, session->label);
+}
+
 uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank,
                                   uint32_t frame_bytes)
 {
     tarn_session *session = session_of_tank(all, worker, tank);
     uint8_t *space = session != NULL ? tarn_fanout_space(&session->fanout, frame_bytes) : NULL;
     if (session != NULL) {
-        tarn_session_pulse_memory(session, space != NULL, frame_bytes);
+        note_memory(session, space != NULL, frame_bytes);
     }
     return space != NULL ? space : tarn_fanout_space(&all->nowhere, TARN_IPC_FRAME_BYTES_MAX); // which is there
 }
@@ -863,11 +912,13 @@ tarn_status tarn_session_frame(tarn_sessions *all, const tarn_worker_process *wo
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         tarn_viewer_check_chain(session->viewers[i], now_ns);
     }
-    session_note_latency(session, &inputs);
+    note_latency(session, &inputs);
     show_frame(session, &inputs);
     tarn_session_ask_for_key(session);
     return TARN_OK;
 }
+
+// ---- again and again ----
 
 /// A paused tank makes no more frames: its last key frame goes once more to those who got it with fewer layers than
 /// their network now takes.
@@ -949,23 +1000,7 @@ void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
     }
 }
 
-// ---- life ----
-// The beginning and the end of sessions.
-
-/// A name of letters and digits that are hard to mistake for each other. @return TARN_OK or TARN_E_IO
-static tarn_status draw_name(tarn_name name)
-{
-    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; // 32: five bits of a byte pick one evenly
-    uint8_t bytes[TARN_GATEWAY_SESSION_NAME_LETTERS];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        return TARN_E_IO;
-    }
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        name[i] = letters[bytes[i] % (sizeof letters - 1)];
-    }
-    name[sizeof bytes] = 0;
-    return TARN_OK;
-}
+// ---- beginning and end ----
 
 static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint32_t place, tarn_session *session)
 {
@@ -987,7 +1022,7 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     if (status == TARN_OK && plan->name != NULL) {
         snprintf(session->name, sizeof session->name, "%s", plan->name);
     } else if (status == TARN_OK) {
-        status = draw_name(session->name);
+        status = tarn_draw_letters(session->name, TARN_GATEWAY_SESSION_NAME_LETTERS) ? TARN_OK : TARN_E_IO;
     }
     if (status != TARN_OK) {
         return status;
@@ -1083,7 +1118,7 @@ void tarn_session_end(tarn_session *session, const char *sentence)
     tarn_session_box_close(&session->past.box_fd);
     tarn_session_box_close(&session->box_fd);
     if (session->all->store != NULL) {
-        tarn_store_drop(session->all->store, session->id & TARN_SESSION_PLACE_MASK, session->name);
+        tarn_store_drop(session->all->store, tarn_session_place_of(session), session->name);
     }
     tarn_uploads_end_session(session->all->uploads, session->name);
     tarn_session_telling_end(session);

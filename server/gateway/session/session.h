@@ -1,9 +1,8 @@
 /// A session: a tank on one of the workers and the viewers that watch it. Its black box outlives the worker: when that
 /// one comes back, the tank goes on at the very step that it had come to; where that can't be, it is made from what it
-/// should be (scene, paused) and starts afresh under a new epoch. A session stays
-/// with its worker until somebody moves it (worker/move.h), but for one that was given up: then it goes on on another
-/// one that has room. Only one whose tank may be what the worker failed by waits there until somebody resets it or
-/// loads a scene.
+/// should be (scene, paused) and starts afresh under a new epoch. A session stays with its worker until somebody moves
+/// it (worker/move.h), but for one that was given up: then it goes on on another one that has room. Only one whose tank
+/// may be what the worker failed by waits there until somebody resets it or loads a scene.
 ///
 /// A tank without viewers rests after TARN_GATEWAY_IDLE_MS and goes on when somebody joins.
 #ifndef TARN_SERVER_GATEWAY_SESSION_SESSION_H
@@ -28,11 +27,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// ---- past ----
-// A session's tank on its way to an earlier moment: the black box that it goes on from, until its worker has it, and
-// what of that waits for the store (time_machine.h).
-
-struct tarn_session;
+// ---- a tank on its way to an earlier moment ----
+// The black box that it goes on from, until its worker has it, and what of that waits for the store (time_machine.h).
 
 typedef enum tarn_past_errand {
     TARN_PAST_ERRAND_NONE = 0,
@@ -61,12 +57,19 @@ typedef struct tarn_session_past {
     tarn_session_replay replay;
 } tarn_session_past;
 
+// ---- sessions ----
+
 struct tarn_sessions;
 struct tarn_viewer;
 
+enum {
+    TARN_SESSION_PLACE_BITS = 12, ///< of an id, below the generation
+    TARN_SESSION_PLACE_MASK = (1 << TARN_SESSION_PLACE_BITS) - 1,
+};
+
 typedef struct tarn_session {
     struct tarn_sessions *all; ///< whose it is
-    uint32_t id;               ///< place in the low 8 bits, generation above; 0: free. The worker's name for the tank
+    uint32_t id;               ///< place in the low bits, generation above; 0: free. The worker's name for the tank
     tarn_name name;
     tarn_name
         label; ///< for logs and metrics: the name, or a number where that isn't listed, since it opens the session
@@ -137,6 +140,12 @@ typedef struct tarn_session {
     tarn_session_telling telling;
 } tarn_session;
 
+/// Its place among all.
+static inline uint32_t tarn_session_place_of(const tarn_session *session)
+{
+    return session->id & TARN_SESSION_PLACE_MASK;
+}
+
 /// All of them, and what they need of the others; set before any is opened.
 typedef struct tarn_sessions {
     const tarn_gateway_options *options;
@@ -185,27 +194,8 @@ void tarn_session_end(tarn_session *session, const char *sentence);
 /// Why a session of this name ended, for whoever comes too late; NULL: none did lately.
 const char *tarn_session_ended_because(const tarn_sessions *all, const char *name);
 
-/// What part of its worker's time a session's tank takes, or would, watched and in real time; 0: not known.
-double tarn_session_cost(const tarn_session *session);
-
-/// Whether some worker is up that has room for one more tank.
-/// @param why  receives where none has; may be NULL
-bool tarn_session_has_room(const tarn_sessions *all, tarn_text why);
-
-/// Of a session whose worker was given up: gives it another one where its tank isn't what the first failed by.
-/// @return whether it goes on there; tarn_session_make_tank is next
-bool tarn_session_leaves(tarn_session *session);
-
-/// Gives the session the worker that worker/placement.h says; tarn_session_make_tank is next. @return false: none takes
-/// it
-bool tarn_session_place(tarn_session *session);
-
 /// Places all that have no worker, as far as there is room, and has their tanks made.
 void tarn_session_place_all(tarn_sessions *all);
-
-/// The worker that would take the session's tank instead of its own, by worker/placement.h.
-/// @param wanted  its index; -1: any  @return an index, or -1: none would
-int tarn_session_other_worker(const tarn_session *session, int wanted);
 
 /// The tank has another worker, where it rests until that is told who watches it, and another black box.
 /// @param box_fd  the session's from now on
@@ -217,11 +207,6 @@ void tarn_session_make_tank(tarn_session *session);
 /// Lets the worker make the tank anew. @param load  but for the epoch, which is the session's next
 /// @return TARN_OK, or why the worker isn't told
 tarn_status tarn_session_send_load(tarn_session *session, const tarn_ipc_load *load);
-
-/// Sends its worker a message, or keeps it for the worker that comes, where viewers' acts wait for that.
-/// @return as tarn_worker_process_send
-tarn_status tarn_session_post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                              bool is_move);
 
 /// Viewers that are there, without those who take a glimpse.
 uint32_t tarn_session_people(const tarn_session *session);
@@ -266,18 +251,7 @@ void tarn_session_sweep(tarn_sessions *all);
 /// Lets tanks without viewers rest.
 void tarn_session_tick(tarn_sessions *all, uint64_t now_ns);
 
-// ---- place ----
-// How a session's id, which the worker has for its tank, is made up.
-
-enum {
-    TARN_SESSION_PLACE_BITS = 12, ///< the place, below the generation
-    TARN_SESSION_PLACE_MASK = (1 << TARN_SESSION_PLACE_BITS) - 1,
-};
-
-// ---- latency ----
-// Where the time between an input and its frame goes, of a session and of all.
-
-/// Notes how long a stage took.
+/// Notes how long a stage between an input and its frame took, of a session and of all.
 void tarn_session_stage(tarn_session *session, tarn_stage stage, double seconds);
 
 #endif

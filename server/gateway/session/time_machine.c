@@ -15,23 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint32_t place_of(const tarn_session *session)
-{
-    return session->id & TARN_SESSION_PLACE_MASK;
-}
-
 static tarn_log_subject subject_of(const tarn_session *session)
 {
     return (tarn_log_subject){.session = session->label, .tank = session->id};
-}
-
-static void tell_owners(const tarn_session *session, const char *sentence)
-{
-    for (uint32_t v = 0; v < session->viewer_count; v++) {
-        if (session->viewers[v]->role == TARN_ROLE_OWN) {
-            tarn_viewer_error(session->viewers[v], TARN_ERROR_INPUT, sentence);
-        }
-    }
 }
 
 bool tarn_time_machine_look(const tarn_session *session, tarn_session_span *span, tarn_text why)
@@ -41,13 +27,13 @@ bool tarn_time_machine_look(const tarn_session *session, tarn_session_span *span
         snprintf(why, sizeof(tarn_text), "this server keeps no past of its tanks: it was started without --store");
         return false;
     }
-    if (!tarn_store_past(all->store, place_of(session), span)) {
+    if (!tarn_store_past(all->store, tarn_session_place_of(session), span)) {
         memset(span, 0, sizeof *span);
     }
     return true;
 }
 
-/// The moment of `t_s`, where it is kept.
+/// The moment of `t_s`, where it is kept. @return as tarn_time_machine_mark
 static tarn_status find_moment(const tarn_session *session, double t_s, uint64_t *at_ns, tarn_text why)
 {
     tarn_session_span span;
@@ -76,7 +62,7 @@ static tarn_status find_moment(const tarn_session *session, double t_s, uint64_t
 static tarn_status send_out(tarn_session *session, tarn_past_errand errand, const tarn_store_wish *wish, tarn_text why)
 {
     if (session->past.errand != TARN_PAST_ERRAND_NONE ||
-        !tarn_store_wish_for(session->all->store, place_of(session), wish)) {
+        !tarn_store_wish_for(session->all->store, tarn_session_place_of(session), wish)) {
         snprintf(why, sizeof(tarn_text), "something else is being done with this tank's past; try again in a moment");
         return TARN_E_STATE;
     }
@@ -143,7 +129,7 @@ tarn_status tarn_time_machine_unmark(tarn_session *session, uint32_t mark, tarn_
                                                        : TARN_E_STATE;
 }
 
-/// The tank goes on from a box. @param box_fd  the session's from now on
+/// The tank goes on from the reply's box, which is the session's from now on.
 static void go_back(tarn_session *session, const tarn_store_reply *reply)
 {
     const char *failure = is_free(session) ? NULL : NOT_FREE;
@@ -159,7 +145,7 @@ static void go_back(tarn_session *session, const tarn_store_reply *reply)
     if (failure != NULL) {
         int box_fd = reply->box_fd;
         tarn_session_box_close(&box_fd);
-        tell_owners(session, failure);
+        tarn_viewer_tell_owners(session, TARN_ERROR_INPUT, failure);
         return;
     }
     session->past.box_fd = reply->box_fd;
@@ -207,7 +193,7 @@ static void take_reply(tarn_session *session, tarn_store_reply *reply)
         const char *sentence = is_for_people ? reply->why
                                              : "what is kept of this tank's past can't be read or written just now; "
                                                "the tank is as it was";
-        tell_owners(session, sentence);
+        tarn_viewer_tell_owners(session, TARN_ERROR_INPUT, sentence);
         if (fork != NULL) {
             snprintf(fork->ends_because, sizeof fork->ends_because, "%s", sentence);
         }

@@ -2,7 +2,7 @@
 /// session go on from one, name moments, and set how fast the tank's clock goes.
 ///
 ///     asked ─▶ the store finds the state and the log ─▶ a black box ─▶ the worker goes on from it, under a new epoch
-///     (time_pages)         (tank_history)                              (or a session of its own has it: a fork)
+///     (pages/time)     (store/history)                                 (or a session of its own has it: a fork)
 ///
 /// Until the worker has gone on from it the tank is as it was, and so it stays where anything of this fails. What was
 /// there until then stays in the past, too: one can go back to it.

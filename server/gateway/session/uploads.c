@@ -1,23 +1,30 @@
-// A list of what is in the folder, which nobody else changes. Begin at tarn_uploads_open.
+// A list of what is in the folder, which nobody else changes: begin at tarn_uploads_open. And scenes on their way
+// there: begin at tarn_upload_begin.
 #include "server/gateway/session/uploads.h"
 #include "protocol/assert.h"
 #include "server/base/files.h"
 #include "server/base/log.h"
+#include "server/base/text.h"
 #include "server/gateway/pages/scenes.h"
+#include "server/gateway/rights/role.h"
 #include "server/scene/archive.h"
 #include "server/scene/scene.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+// ---- files by their names ----
 
 static const char PARTIAL[] = ".part"; // behind the name of one that isn't kept yet
 
@@ -77,6 +84,8 @@ static bool read_file(const char *path, tarn_uploads_scene *scene)
     scene->at_s = (int64_t)found.st_mtim.tv_sec;
     return tarn_scene_name_valid(scene->name);
 }
+
+// ---- what is there ----
 
 static int compare_ages(const void *a, const void *b)
 {
@@ -153,6 +162,25 @@ tarn_status tarn_uploads_open(tarn_uploads *uploads, const char *store, uint64_t
     return TARN_OK;
 }
 
+const char *tarn_uploads_choose(const tarn_uploads *uploads, const tarn_ipc_scenes *listed, const char *own,
+                                const char *name)
+{
+    static char path[PATH_BYTES];
+    if (tarn_own_scene_is_listed(listed, name)) {
+        return tarn_own_scene_find(own, name);
+    }
+    for (uint32_t i = 0; uploads != NULL && i < uploads->count; i++) {
+        const tarn_uploads_scene *scene = &uploads->scenes[i];
+        if (strcmp(scene->id, name) == 0) {
+            write_path(uploads, scene->session, scene->by, scene->id, "", path);
+            return path;
+        }
+    }
+    return NULL;
+}
+
+// ---- the folder's names on the disk ----
+
 static void settle_folder(uv_work_t *work)
 {
     const tarn_uploads *uploads = work->data;
@@ -160,6 +188,8 @@ static void settle_folder(uv_work_t *work)
 }
 
 static void settle_more(tarn_uploads *uploads);
+
+static void tell_settled(tarn_uploads *uploads);
 
 static void on_settled(uv_work_t *work, int status)
 {
@@ -170,9 +200,7 @@ static void on_settled(uv_work_t *work, int status)
     if (uploads->settling.done < uploads->settling.asked) {
         settle_more(uploads);
     }
-    if (uploads->settling.settled != NULL) {
-        uploads->settling.settled(uploads);
-    }
+    tell_settled(uploads);
 }
 
 static void settle_more(tarn_uploads *uploads)
@@ -196,6 +224,8 @@ uint64_t tarn_uploads_settle(tarn_uploads *uploads)
     return uploads->settling.asked;
 }
 
+// ---- what goes ----
+
 static void remove_at(tarn_uploads *uploads, uint32_t place)
 {
     char path[PATH_BYTES];
@@ -215,7 +245,6 @@ void tarn_uploads_close(tarn_uploads *uploads)
     if (uploads->folder[0] == 0) {
         return;
     }
-    uploads->settling.settled = NULL;
     while (uploads->is_temporary && uploads->count > 0) {
         remove_at(uploads, uploads->count - 1);
     }
@@ -224,6 +253,40 @@ void tarn_uploads_close(tarn_uploads *uploads)
     }
     uploads->folder[0] = 0;
 }
+
+bool tarn_uploads_remove(tarn_uploads *uploads, const char *session, const char *id)
+{
+    for (uint32_t i = 0; i < uploads->count; i++) {
+        if (strcmp(uploads->scenes[i].session, session) == 0 && strcmp(uploads->scenes[i].id, id) == 0) {
+            remove_at(uploads, i);
+            (void)tarn_uploads_settle(uploads);
+            return true;
+        }
+    }
+    return false;
+}
+
+void tarn_uploads_end_session(tarn_uploads *uploads, const char *session)
+{
+    if (uploads == NULL) {
+        return;
+    }
+    const uint32_t before = uploads->count;
+    for (uint32_t i = uploads->count; i-- > 0;) {
+        if (strcmp(uploads->scenes[i].session, session) == 0) {
+            remove_at(uploads, i);
+        }
+    }
+    if (uploads->count < before) {
+        (void)tarn_uploads_settle(uploads);
+    }
+    for (uint32_t i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
+        tarn_uploads_place *place = &uploads->places[i];
+        place->is_over |= place->is_taken && strcmp(place->session, session) == 0;
+    }
+}
+
+// ---- room for more ----
 
 /// One that has a scene, or brings one.
 typedef struct owner_use {
@@ -287,8 +350,9 @@ tarn_status tarn_uploads_have_room(const tarn_uploads *uploads, const char *sess
     return TARN_E_LIMIT;
 }
 
-tarn_uploads_place *tarn_uploads_take_place(tarn_uploads *uploads, const char *session, const char *by,
-                                            uint64_t byte_count, tarn_text why)
+/// Takes room for one. @return NULL: as many are on their way as may be, with a sentence in why
+static tarn_uploads_place *take_place(tarn_uploads *uploads, const char *session, const char *by, uint64_t byte_count,
+                                      tarn_text why)
 {
     tarn_uploads_place *found = NULL;
     uint32_t own = 0;
@@ -309,28 +373,15 @@ tarn_uploads_place *tarn_uploads_take_place(tarn_uploads *uploads, const char *s
     return found;
 }
 
-/// 100 bits.
-static bool draw_id(tarn_name id)
-{
-    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; // 32: five bits of a byte pick one evenly
-    uint8_t bytes[TARN_GATEWAY_UPLOADS_ID_LETTERS];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        return false;
-    }
-    size_t used = (size_t)snprintf(id, sizeof(tarn_name), "%s", TARN_UPLOADS_ID_PREFIX);
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        id[used++] = letters[bytes[i] % (sizeof letters - 1)];
-    }
-    id[used] = 0;
-    return true;
-}
+// ---- what comes ----
 
 int tarn_uploads_file_open(const tarn_uploads *uploads, const char *session, const char *by, tarn_name id,
                            tarn_text why)
 {
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], letters[TARN_GATEWAY_UPLOADS_ID_LETTERS + 1] = "";
     int fd = -1;
-    if (draw_id(id)) {
+    if (tarn_draw_letters(letters, TARN_GATEWAY_UPLOADS_ID_LETTERS)) { // 100 bits
+        snprintf(id, sizeof(tarn_name), "%s%s", TARN_UPLOADS_ID_PREFIX, letters);
         write_path(uploads, session, by, id, PARTIAL, path);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     }
@@ -338,13 +389,6 @@ int tarn_uploads_file_open(const tarn_uploads *uploads, const char *session, con
         snprintf(why, sizeof(tarn_text), "the server can't keep it now: %s", strerror(errno));
     }
     return fd;
-}
-
-void tarn_uploads_file_drop(const tarn_uploads *uploads, const char *session, const char *by, const char *id)
-{
-    char path[PATH_BYTES];
-    write_path(uploads, session, by, id, PARTIAL, path);
-    (void)unlink(path);
 }
 
 const tarn_uploads_scene *tarn_uploads_file_keep(tarn_uploads *uploads, const char *session, const char *by,
@@ -372,51 +416,445 @@ const tarn_uploads_scene *tarn_uploads_file_keep(tarn_uploads *uploads, const ch
     return scene;
 }
 
-bool tarn_uploads_remove(tarn_uploads *uploads, const char *session, const char *id)
+/// What was put there is not right: it is gone.
+static void drop_file(const tarn_uploads *uploads, const char *session, const char *by, const char *id)
 {
-    for (uint32_t i = 0; i < uploads->count; i++) {
-        if (strcmp(uploads->scenes[i].session, session) == 0 && strcmp(uploads->scenes[i].id, id) == 0) {
-            remove_at(uploads, i);
-            (void)tarn_uploads_settle(uploads);
-            return true;
-        }
-    }
-    return false;
+    char path[PATH_BYTES];
+    write_path(uploads, session, by, id, PARTIAL, path);
+    (void)unlink(path);
 }
 
-void tarn_uploads_end_session(tarn_uploads *uploads, const char *session)
+// ---- one on its way ----
+// A process, a socket to it and what waits for that. It is over when the process has ended and its line has been read;
+// its memory goes when libuv has let go of both, and whoever asked for it has, too.
+
+enum { LINE_BYTES = 4096, FILE_FD = 3 };
+
+struct tarn_upload {
+    tarn_uploads *uploads;
+    tarn_upload *next;
+    tarn_upload_plan plan; ///< session and by are these:
+    tarn_name session;
+    tarn_token_id by;
+    tarn_name id;
+    uv_process_t process;
+    uv_poll_t poll;
+    uint32_t handles_open;
+    int fd; ///< of the socket; -1: closed
+    bool has_ended, is_told, is_over, is_done, is_closed, is_late, is_orphan;
+    uint64_t settles_at;       ///< it is kept, once the folder's changes have come so far; 0: it isn't
+    tarn_uploads_place *place; ///< NULL: it takes none any more
+    bool is_whole;             ///< all of the body has come
+    int64_t exit_status;
+    int exit_signal;
+    uint32_t ticks; ///< since it was whole: a standstill of this program isn't the scene's
+    size_t queue_begin, queue_bytes;
+    size_t line_bytes;
+    tarn_upload_result result;
+    char line[LINE_BYTES + 1];
+    uint8_t queue[TARN_GATEWAY_UPLOAD_QUEUE_BYTES];
+};
+
+static void free_if_over(tarn_upload *upload)
 {
-    if (uploads == NULL) {
+    if (upload->handles_open > 0 || !upload->is_closed) {
         return;
     }
-    const uint32_t before = uploads->count;
-    for (uint32_t i = uploads->count; i-- > 0;) {
-        if (strcmp(uploads->scenes[i].session, session) == 0) {
-            remove_at(uploads, i);
+    for (tarn_upload **link = &upload->uploads->running; *link != NULL; link = &(*link)->next) {
+        if (*link == upload) {
+            *link = upload->next;
+            break;
         }
     }
-    if (uploads->count < before) {
-        (void)tarn_uploads_settle(uploads);
+    free(upload);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    tarn_upload *upload = handle->data;
+    upload->handles_open--;
+    free_if_over(upload);
+}
+
+static void close_socket(tarn_upload *upload)
+{
+    if (upload->fd < 0) {
+        return;
     }
-    for (uint32_t i = 0; i < TARN_GATEWAY_UPLOADING_MAX; i++) {
-        tarn_uploads_place *place = &uploads->places[i];
-        place->is_over |= place->is_taken && strcmp(place->session, session) == 0;
+    uv_close((uv_handle_t *)&upload->poll, on_handle_closed);
+    close(upload->fd);
+    upload->fd = -1;
+}
+
+static void leave_place(tarn_upload *upload)
+{
+    if (upload->place != NULL) {
+        upload->is_orphan |= upload->place->is_over;
+        *upload->place = (tarn_uploads_place){0};
+        upload->place = NULL;
     }
 }
 
-const char *tarn_uploads_choose(const tarn_uploads *uploads, const tarn_ipc_scenes *listed, const char *own,
-                                const char *name)
+static void fail(tarn_upload *upload, unsigned status, const char *sentence)
 {
-    static char path[PATH_BYTES];
-    if (tarn_own_scene_is_listed(listed, name)) {
-        return tarn_own_scene_find(own, name);
+    upload->result.status = status;
+    snprintf(upload->result.why, sizeof upload->result.why, "%s", sentence);
+    tarn_make_printable(upload->result.why);
+}
+
+/// A text of the line, which a process that a scene has taken over may have written.
+static void take_text(const json_t *object, const char *name, tarn_text text)
+{
+    const char *found = json_string_value(json_object_get(object, name));
+    snprintf(text, sizeof(tarn_text), "%s", found != NULL ? found : "");
+    tarn_make_printable(text);
+}
+
+static uint64_t take_number(const json_t *object, const char *name)
+{
+    const json_int_t found = json_integer_value(json_object_get(object, name));
+    return found > 0 ? (uint64_t)found : 0;
+}
+
+static void take_remarks(const json_t *object, tarn_upload_result *result)
+{
+    const json_t *found = json_object_get(object, "remarks");
+    for (size_t i = 0; i < json_array_size(found) && result->remark_count < TARN_REMARKS_MAX; i++) {
+        const char *text = json_string_value(json_array_get(found, i));
+        char *to = result->remarks[result->remark_count++];
+        snprintf(to, sizeof result->remarks[0], "%s", text != NULL ? text : "");
+        tarn_make_printable(to);
     }
-    for (uint32_t i = 0; uploads != NULL && i < uploads->count; i++) {
-        const tarn_uploads_scene *scene = &uploads->scenes[i];
-        if (strcmp(scene->id, name) == 0) {
-            write_path(uploads, scene->session, scene->by, scene->id, "", path);
-            return path;
+}
+
+static void say_how_it_ended(tarn_upload *upload)
+{
+    tarn_text why;
+    if (upload->is_late) { // its processor time has a limit of its own
+        snprintf(why, sizeof why, "the server was too busy to read the scene within %d s; try again in a moment",
+                 TARN_GATEWAY_UPLOAD_CHECK_MS_MAX / 1000);
+        fail(upload, 503, why);
+        return;
+    }
+    if (upload->exit_signal == SIGXCPU || upload->exit_signal == SIGKILL) {
+        snprintf(why, sizeof why,
+                 "reading the scene took longer, or more memory, than is allowed; simpler meshes would help");
+    } else {
+        snprintf(why, sizeof why, "the scene's check failed (%s %d): its files can't be read",
+                 upload->exit_signal != 0 ? "signal" : "status",
+                 upload->exit_signal != 0 ? upload->exit_signal : (int)upload->exit_status);
+        tarn_log_error("an uploaded scene's check ended by %s %d", upload->exit_signal != 0 ? "signal" : "status",
+                       upload->exit_signal != 0 ? upload->exit_signal : (int)upload->exit_status);
+    }
+    fail(upload, 400, why);
+}
+
+/// What the line says. @return whether the scene is right
+static bool take_line(tarn_upload *upload)
+{
+    json_t *object = json_loads(upload->line, 0, NULL);
+    tarn_text why;
+    if (object == NULL || upload->exit_signal != 0 || upload->exit_status != 0 || upload->is_late) {
+        json_decref(object);
+        say_how_it_ended(upload);
+        return false;
+    }
+    take_text(object, "error", why);
+    const bool is_right = why[0] == 0 && upload->is_whole;
+    if (!is_right) {
+        fail(upload, json_is_true(json_object_get(object, "is_disk")) ? 503 : 400,
+             why[0] != 0 ? why : "the scene's check ended before all of it had come");
+    }
+    take_text(object, "title", upload->result.title);
+    upload->result.files = take_number(object, "files");
+    upload->result.particles = take_number(object, "particles");
+    take_remarks(object, &upload->result);
+    json_decref(object);
+    return is_right;
+}
+
+/// What came of it is known: whoever waits is told.
+static void tell(tarn_upload *upload)
+{
+    upload->is_done = true;
+    if (!upload->is_closed) {
+        upload->plan.is_done(upload->plan.user);
+    }
+}
+
+/// The folder has been settled: who waited for that is told, unless the program ends.
+static void tell_settled(tarn_uploads *uploads)
+{
+    for (tarn_upload *upload = uploads->folder[0] != 0 ? uploads->running : NULL; upload != NULL;
+         upload = upload->next) {
+        if (upload->is_over && !upload->is_done && upload->settles_at <= uploads->settling.done) {
+            tell(upload);
         }
     }
-    return NULL;
+}
+
+static void finish(tarn_upload *upload)
+{
+    tarn_text why;
+    if (upload->is_over || !upload->has_ended || !upload->is_told) {
+        return;
+    }
+    upload->is_over = true;
+    leave_place(upload);
+    const tarn_uploads_scene *kept = NULL;
+    if (upload->is_closed || upload->is_orphan || !take_line(upload)) {
+        drop_file(upload->uploads, upload->session, upload->by, upload->id);
+    } else {
+        kept = tarn_uploads_file_keep(upload->uploads, upload->session, upload->by, upload->id, upload->plan.byte_count,
+                                      why);
+    }
+    if (kept != NULL) {
+        upload->result.status = 201;
+        upload->result.scene = *kept;
+        upload->settles_at = tarn_uploads_settle(upload->uploads);
+    } else if (upload->is_orphan) {
+        fail(upload, 404, "there is no such session any more");
+    } else if (upload->result.status == 0) {
+        fail(upload, 503, why);
+    }
+    if (!upload->is_done && upload->settles_at <= upload->uploads->settling.done) {
+        tell(upload);
+    }
+}
+
+static void on_exit_seen(uv_process_t *process, int64_t status, int number)
+{
+    tarn_upload *upload = process->data;
+    upload->has_ended = true;
+    upload->exit_status = status;
+    upload->exit_signal = number;
+    finish(upload);
+    uv_close((uv_handle_t *)process, on_handle_closed);
+}
+
+/// Reads what the process says. At its end, or of more than a line, there is nothing left to be said.
+static void read_line(tarn_upload *upload)
+{
+    while (upload->fd >= 0) {
+        const size_t room = LINE_BYTES - upload->line_bytes;
+        const ssize_t got = room > 0 ? recv(upload->fd, upload->line + upload->line_bytes, room, MSG_DONTWAIT) : 0;
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            return;
+        }
+        if (got <= 0) {
+            close_socket(upload);
+            upload->is_told = true;
+            finish(upload);
+            return;
+        }
+        upload->line_bytes += (size_t)got;
+    }
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+/// Asks for what there is to wait for.
+static void wait(tarn_upload *upload)
+{
+    if (upload->fd >= 0) {
+        uv_poll_start(&upload->poll, UV_READABLE | (upload->queue_bytes > 0 ? UV_WRITABLE : 0), on_poll);
+    }
+}
+
+/// Sends what waits, as far as the socket takes it. What a process that has ended doesn't take is nobody's.
+static void flush(tarn_upload *upload)
+{
+    while (upload->fd >= 0 && upload->queue_bytes > 0) {
+        const size_t until_end = sizeof upload->queue - upload->queue_begin;
+        const size_t count = upload->queue_bytes < until_end ? upload->queue_bytes : until_end;
+        const ssize_t sent = send(upload->fd, upload->queue + upload->queue_begin, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            return;
+        }
+        const size_t gone = sent < 0 ? count : (size_t)sent;
+        upload->queue_begin = (upload->queue_begin + gone) % sizeof upload->queue;
+        upload->queue_bytes -= gone;
+    }
+    if (upload->fd >= 0 && upload->is_whole) {
+        (void)shutdown(upload->fd, SHUT_WR);
+    }
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    tarn_upload *upload = poll->data;
+    const size_t before = upload->queue_bytes;
+    (void)status;
+    if (events & UV_WRITABLE) {
+        flush(upload);
+    }
+    read_line(upload); // an error is found there, too
+    wait(upload);
+    if (!upload->is_closed && before > TARN_GATEWAY_UPLOAD_QUEUE_FULL_BYTES &&
+        (upload->queue_bytes <= TARN_GATEWAY_UPLOAD_QUEUE_FULL_BYTES || upload->fd < 0)) {
+        upload->plan.may_go_on(upload->plan.user);
+    }
+}
+
+static int spawn(tarn_upload *upload, int child_fd, int file_fd)
+{
+    char option[] = "--take-scene", fd_option[] = "--fd=3";
+    char *arguments[] = {(char *)(uintptr_t)upload->uploads->program, option, fd_option,
+                         NULL}; // which libuv only reads
+    _Static_assert(FILE_FD == 3, "an option says so");
+    uv_stdio_container_t stdio[FILE_FD + 1] = {
+        {.flags = UV_INHERIT_FD, .data.fd = child_fd},
+        {.flags = UV_INHERIT_FD, .data.fd = child_fd},
+        {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+        {.flags = UV_INHERIT_FD, .data.fd = file_fd},
+    };
+    uv_process_options_t options = {
+        .exit_cb = on_exit_seen,
+        .file = upload->uploads->program,
+        .args = arguments,
+        .stdio_count = FILE_FD + 1,
+        .stdio = stdio,
+    };
+    upload->process.data = upload;
+    const int error = uv_spawn(upload->uploads->loop, &upload->process, &options);
+    upload->handles_open++;
+    if (error != 0) {
+        upload->has_ended = true;
+        uv_close((uv_handle_t *)&upload->process, on_handle_closed);
+    }
+    return error;
+}
+
+/// @return 0, or a libuv error: then handles that are closing may be left
+static int start(tarn_upload *upload, int file_fd)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        return uv_translate_sys_error(errno);
+    }
+    int error = spawn(upload, ends[1], file_fd);
+    close(ends[1]);
+    if (error == 0) {
+        error = uv_poll_init(upload->uploads->loop, &upload->poll, ends[0]);
+    }
+    if (error != 0) {
+        close(ends[0]);
+        if (!upload->has_ended) {
+            uv_process_kill(&upload->process, SIGKILL);
+        }
+        return error;
+    }
+    upload->fd = ends[0];
+    upload->poll.data = upload;
+    upload->handles_open++;
+    wait(upload);
+    return 0;
+}
+
+tarn_status tarn_upload_begin(tarn_uploads *uploads, const tarn_upload_plan *plan, tarn_upload **out, tarn_text why)
+{
+    *out = NULL;
+    tarn_upload *upload = calloc(1, sizeof *upload);
+    if (upload == NULL) {
+        snprintf(why, sizeof(tarn_text), "the server has no memory for it now");
+        return TARN_E_MEMORY;
+    }
+    upload->place = take_place(uploads, plan->session, plan->by, plan->byte_count, why);
+    if (upload->place == NULL) {
+        free(upload);
+        return TARN_E_LIMIT;
+    }
+    upload->uploads = uploads;
+    upload->plan = *plan;
+    upload->fd = -1;
+    snprintf(upload->session, sizeof upload->session, "%s", plan->session);
+    snprintf(upload->by, sizeof upload->by, "%s", plan->by);
+    upload->plan.session = upload->session;
+    upload->plan.by = upload->by;
+    upload->next = uploads->running;
+    uploads->running = upload;
+    const int file_fd = tarn_uploads_file_open(uploads, plan->session, plan->by, upload->id, why);
+    int error = file_fd >= 0 ? 0 : -1;
+    if (error == 0 && (error = start(upload, file_fd)) != 0) {
+        snprintf(why, sizeof(tarn_text), "the scene's check can't be started: %s", uv_strerror(error));
+        drop_file(uploads, plan->session, plan->by, upload->id);
+    }
+    if (file_fd >= 0) {
+        close(file_fd);
+    }
+    if (error != 0) {
+        leave_place(upload);
+        upload->is_closed = true;
+        upload->is_told = true;
+        free_if_over(upload);
+        return TARN_E_IO;
+    }
+    *out = upload;
+    return TARN_OK;
+}
+
+bool tarn_upload_take(tarn_upload *upload, const void *bytes, size_t byte_count)
+{
+    if (upload->fd < 0) {
+        return true; // nobody reads it any more
+    }
+    TARN_ASSERT(byte_count <= sizeof upload->queue - upload->queue_bytes);
+    const size_t at = (upload->queue_begin + upload->queue_bytes) % sizeof upload->queue;
+    const size_t until_end = sizeof upload->queue - at, first = byte_count < until_end ? byte_count : until_end;
+    memcpy(upload->queue + at, bytes, first);
+    memcpy(upload->queue, (const uint8_t *)bytes + first, byte_count - first);
+    upload->queue_bytes += byte_count;
+    flush(upload);
+    wait(upload);
+    return upload->queue_bytes <= TARN_GATEWAY_UPLOAD_QUEUE_FULL_BYTES;
+}
+
+void tarn_upload_end(tarn_upload *upload)
+{
+    upload->is_whole = true;
+    flush(upload);
+}
+
+const tarn_upload_result *tarn_upload_done(const tarn_upload *upload)
+{
+    return upload->is_done ? &upload->result : NULL;
+}
+
+static void kill_check(tarn_upload *upload)
+{
+    if (!upload->has_ended) {
+        uv_process_kill(&upload->process, SIGKILL);
+    }
+}
+
+void tarn_upload_close(tarn_upload *upload)
+{
+    if (upload == NULL) {
+        return;
+    }
+    TARN_ASSERT(!upload->is_closed);
+    upload->is_closed = true;
+    leave_place(upload);
+    kill_check(upload);
+    free_if_over(upload);
+}
+
+void tarn_upload_tick(tarn_uploads *uploads)
+{
+    for (tarn_upload *upload = uploads->running; upload != NULL; upload = upload->next) {
+        if (upload->is_whole && !upload->has_ended &&
+            ++upload->ticks > TARN_GATEWAY_UPLOAD_CHECK_MS_MAX / TARN_GATEWAY_TICK_MS) {
+            upload->is_late = true;
+            kill_check(upload);
+        }
+        if (upload->place != NULL && upload->place->is_over) {
+            kill_check(upload);
+        }
+    }
 }

@@ -29,7 +29,7 @@ typedef struct tarn_uploads_scene {
     int64_t at_s; ///< since 1970
 } tarn_uploads_scene;
 
-/// Room for one that is on its way (upload.h).
+/// Room for one that is on its way.
 typedef struct tarn_uploads_place {
     bool is_taken;
     bool is_over; ///< the session has ended: nobody is to wait for it any more
@@ -48,13 +48,12 @@ typedef struct tarn_uploads {
     uv_loop_t *loop;
     const char *program; ///< that checks them: the worker's
     tarn_uploads_place places[TARN_GATEWAY_UPLOADING_MAX];
-    struct tarn_upload *running; ///< upload.h's own
+    struct tarn_upload *running; ///< those on their way; the first of a list
     struct {
         uv_work_t work;
         bool is_running;
         uint64_t asked, running_for, done; ///< changes of the folder: all, those that are being settled, and were
         char path[TARN_GATEWAY_UPLOADS_FOLDER_BYTES + 2]; ///< of something in the folder, for the thread
-        void (*settled)(struct tarn_uploads *uploads);    ///< upload.h's own; NULL: nobody waits
     } settling;
     int64_t look_s; ///< when it is looked again for those whose session is gone
 } tarn_uploads;
@@ -79,10 +78,6 @@ void tarn_uploads_close(tarn_uploads *uploads);
 tarn_status tarn_uploads_have_room(const tarn_uploads *uploads, const char *session, const char *by,
                                    uint64_t byte_count, tarn_text why);
 
-/// Takes room for one. @return NULL: as many are on their way as may be, with a sentence in why
-tarn_uploads_place *tarn_uploads_take_place(tarn_uploads *uploads, const char *session, const char *by,
-                                            uint64_t byte_count, tarn_text why);
-
 /// Opens a file for one that comes, by a name that is none yet. @return a descriptor, or -1 with a sentence in why
 int tarn_uploads_file_open(const tarn_uploads *uploads, const char *session, const char *by, tarn_name id,
                            tarn_text why);
@@ -97,9 +92,6 @@ uint64_t tarn_uploads_settle(tarn_uploads *uploads);
 const tarn_uploads_scene *tarn_uploads_file_keep(tarn_uploads *uploads, const char *session, const char *by,
                                                  const char *id, uint64_t bytes_max, tarn_text why);
 
-/// It is not: it is gone.
-void tarn_uploads_file_drop(const tarn_uploads *uploads, const char *session, const char *by, const char *id);
-
 /// @return false: the session has none of this id
 bool tarn_uploads_remove(tarn_uploads *uploads, const char *session, const char *id);
 
@@ -111,5 +103,56 @@ void tarn_uploads_end_session(tarn_uploads *uploads, const char *session);
 /// @return NULL: there is none of this name. Else it holds until the next call
 const char *tarn_uploads_choose(const tarn_uploads *uploads, const tarn_ipc_scenes *listed, const char *own,
                                 const char *name);
+
+// ---- one on its way ----
+// The body of a request goes, piece by piece as it comes, to a process that reads it, checks it and keeps what is right
+// (server/worker/scenes.h). Nothing of it is looked at here, and of all that a hostile one can do the end of that
+// process is the worst.
+//
+//     web --pieces--> socket --> tarn-worker --take-scene --> file
+//                       ^  +--one line of JSON-- +
+//                       at most TARN_GATEWAY_UPLOAD_QUEUE_BYTES wait for it; beyond, the client has to
+
+typedef struct tarn_upload tarn_upload;
+
+/// Whose it is and who wants to know of it.
+typedef struct tarn_upload_plan {
+    const char *session; ///< its name, which the upload outlives
+    const char *by;      ///< a token's id, or empty
+    uint64_t byte_count; ///< of the body
+    void *user;
+    void (*may_go_on)(void *user); ///< more pieces are welcome again
+    void (*is_done)(void *user);
+} tarn_upload_plan;
+
+/// What came of it.
+typedef struct tarn_upload_result {
+    unsigned status; ///< as in HTTP: 201, 400, 503
+    tarn_text why;   ///< where it isn't 201
+    tarn_uploads_scene scene;
+    tarn_text title;
+    uint64_t files, particles;
+    uint32_t remark_count;
+    char remarks[TARN_REMARKS_MAX][TARN_REMARK_BYTES_MAX + 1]; ///< printable, on what acts otherwise than asked for
+} tarn_upload_result;
+
+/// Starts the process. @return TARN_OK, TARN_E_LIMIT (too many are on their way), TARN_E_IO or TARN_E_MEMORY, with a
+/// sentence in why
+tarn_status tarn_upload_begin(tarn_uploads *uploads, const tarn_upload_plan *plan, tarn_upload **upload, tarn_text why);
+
+/// Takes a piece. @return false: it is the last that finds room; wait for may_go_on before the next
+bool tarn_upload_take(tarn_upload *upload, const void *bytes, size_t byte_count);
+
+/// All of it has come.
+void tarn_upload_end(tarn_upload *upload);
+
+/// @return NULL: nothing has come of it yet. What comes of it before all of it has come is a fault
+const tarn_upload_result *tarn_upload_done(const tarn_upload *upload);
+
+/// Nobody wants to know of it any more: what isn't done by now is given up. Takes NULL.
+void tarn_upload_close(tarn_upload *upload);
+
+/// Ends those that take too long, or whose session is over. Every TARN_GATEWAY_TICK_MS.
+void tarn_upload_tick(tarn_uploads *uploads);
 
 #endif

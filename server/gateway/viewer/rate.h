@@ -1,7 +1,5 @@
-/// What the way to a viewer carries, and what is sent of each frame accordingly.
-///
 /// What one viewer is sent of each frame, so that frames don't queue on their way to it: how many layers, and whether
-/// extra frames. Pure; the caller brings the monotonic time.
+/// extra frames. Pure, but for what the kernel is asked; the caller brings the monotonic time.
 ///
 ///     0   1    2     layers - 1        layers                       layers + 1
 ///     1   2 .. layers, no extra ones   all, extra ones up to 30/s   everything
@@ -29,9 +27,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// ---- stream traffic ----
-// What a session's stream takes, and so what of it fits below a viewer's ceilings. Pure; the caller brings the
-// monotonic time. Levels are rate.h's.
+// ---- what a stream takes ----
+// Of a session, and so what of it fits below a viewer's ceilings.
 
 enum { TARN_STREAM_TRAFFIC_MS = 2000, TARN_STREAM_TRAFFIC_MS_MIN = 500 }; ///< measured over, at most twice as long
 
@@ -54,7 +51,7 @@ typedef struct tarn_stream_traffic {
 
 /// The most that a viewer's ceilings leave it.
 typedef struct tarn_stream_share {
-    uint32_t level;      ///< of rate.h; UINT32_MAX: everything
+    uint32_t level;      ///< as above; UINT32_MAX: everything
     int keys_only;       ///< even the chain with one layer is too much
     uint64_t spacing_ns; ///< of extra frames to what was sent before; 0: any
 } tarn_stream_share;
@@ -67,6 +64,8 @@ void tarn_stream_traffic_note(tarn_stream_traffic *traffic, const tarn_fanout_fr
 
 /// What fits below ceilings. Where the stream is too young to tell, the ceilings of bytes and frames don't count yet.
 tarn_stream_share tarn_stream_traffic_share(const tarn_stream_traffic *traffic, const tarn_view *view, uint64_t now_ns);
+
+// ---- what of a frame is sent ----
 
 enum {
     TARN_VIEWER_RATE_DELAY_MS_MAX = 50, ///< that a queue may stand
@@ -148,9 +147,9 @@ bool tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns);
 /// It can go on with nothing but a key frame.
 void tarn_viewer_rate_lost(tarn_viewer_rate *rate, uint64_t now_ns);
 
-// ---- flight ----
-// The frames that are on their way to one viewer: sent and not acknowledged, oldest first. Pure.
+// ---- what is on its way ----
 
+/// Frames that were sent and not acknowledged, oldest first.
 typedef struct tarn_viewer_flight {
     uint32_t count;
     struct {
@@ -174,14 +173,14 @@ void tarn_viewer_flight_put(tarn_viewer_flight *flight, uint32_t epoch, uint32_t
 /// @return false: it names none that is on its way, and changes nothing
 bool tarn_viewer_flight_land(tarn_viewer_flight *flight, const tarn_ack *ack, tarn_viewer_landing *landing);
 
-// ---- path ----
-// What the kernel knows of the way to a viewer (tcp(7), TCP_INFO). An acknowledgement comes late for many reasons, a
-// busy processor at either end among them, and only one of them gets better by sending less.
+// ---- what the kernel knows of the way ----
+// An acknowledgement comes late for many reasons, a busy processor at either end among them, and only one of them gets
+// better by sending less.
 
 #define TARN_VIEWER_PATH_UNKNOWN UINT64_MAX
 
-/// How long bytes that are sent now would wait behind others: in the socket, at the rate at which bytes are delivered,
-/// and on the way, by what a round trip takes beyond the shortest one.
+/// How long bytes that are sent now would wait behind others (tcp(7), TCP_INFO): in the socket, at the rate at which
+/// bytes are delivered, and on the way, by what a round trip takes beyond the shortest one.
 /// @param fd  a TCP socket
 /// @return TARN_VIEWER_PATH_UNKNOWN where the kernel can't tell
 uint64_t tarn_viewer_path_queue_ns(int fd);

@@ -1,6 +1,5 @@
 // What a viewer says: pieces become messages, and messages are checked for their order, their sender's role and their
 // rate before anything is done. Begin at tarn_viewer_receive.
-#include "server/gateway/viewer/receive.h"
 #include "protocol/assert.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -67,7 +66,7 @@ static bool has_share(const tarn_viewer *viewer)
         const tarn_connection *connection = lws_get_opaque_user_data(other->wsi);
         count += other->phase == TARN_VIEWER_JOINED && tarn_client_is_one(&connection->client, &own->client);
     }
-    return count < viewer->all->per_address_max || tarn_listener_is_loopback(&own->client) ||
+    return count < viewer->all->per_address_max || tarn_address_is_loopback(&own->client) ||
            tarn_viewer_room_make(viewer, NULL, &own->client);
 }
 
@@ -75,7 +74,7 @@ static bool has_share(const tarn_viewer *viewer)
 static bool comes_in_turn(const tarn_viewer *viewer)
 {
     const tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
-    return tarn_listener_is_loopback(&connection->client) ||
+    return tarn_address_is_loopback(&connection->client) ||
            tarn_client_turn_allow(&viewer->all->joins, &connection->client, TARN_GATEWAY_JOIN_ADDRESS_MS,
                                   TARN_GATEWAY_JOIN_ADDRESS_BURST);
 }

@@ -1,6 +1,6 @@
-// Order of what is due: welcome and joined first, since everything else refers to them; then what changed, errors,
-// pongs, then frames, and where the others are last. Frames still flow: what goes before them is bounded and rare.
-#include "server/gateway/viewer/send.h"
+// What a viewer is sent, in this order: welcome and joined first, since everything else refers to them; then what
+// changed, errors, pongs, then frames, and where the others are last. Frames still flow: what goes before them is
+// bounded and rare. Begin at tarn_viewer_writable.
 #include "protocol/assert.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"

@@ -1,4 +1,5 @@
-// What a viewer is due is marked here; libwebsockets calls back when the socket takes it, and send.c writes it.
+// What a viewer is due is marked here; libwebsockets calls back when the socket takes it, and send.c writes it. Begin
+// at tarn_viewer_tell and tarn_viewer_next_frame.
 #include "server/gateway/viewer/viewer.h"
 #include "protocol/assert.h"
 #include "server/base/clock.h"
@@ -11,43 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-// ---- welcome ----
-// Greetings, and whether messages can be written with what a worker said.
-
-static bool can_be_written(const tarn_message *message)
-{
-    static uint8_t scratch[TARN_MESSAGE_SERVER_BYTES_MAX];
-    size_t bytes;
-    return tarn_message_write(message, scratch, sizeof scratch, &bytes) == TARN_OK;
-}
-
-void tarn_welcome_fill(const tarn_ipc_worker_hello *told, tarn_welcome *welcome)
-{
-    welcome->version = TARN_PROTOCOL_VERSION;
-    snprintf(welcome->server, sizeof welcome->server, "tarnd %s", TARN_VERSION);
-    memcpy(welcome->device, told->device, sizeof welcome->device);
-    welcome->scene_count = told->scenes.count;
-    memcpy(welcome->scenes, told->scenes.names, sizeof welcome->scenes);
-}
-
-bool tarn_welcome_can_tell_hello(const tarn_ipc_worker_hello *told)
-{
-    static tarn_message message;
-    message.kind = TARN_MESSAGE_WELCOME;
-    tarn_welcome_fill(told, &message.welcome);
-    return can_be_written(&message);
-}
-
-bool tarn_welcome_can_tell_state(const tarn_session_state *state)
-{
-    static tarn_message message;
-    message.kind = TARN_MESSAGE_STATE;
-    message.state = *state;
-    return can_be_written(&message);
-}
-
-// ---- viewer ----
 
 enum {
     CLOSE_ERROR_BASE = 4000,
@@ -102,7 +66,10 @@ void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what)
 
 static void log_closed(tarn_viewer *viewer, int close_code, const char *reason)
 {
-    if (tarn_log_meter_allow(&viewer->all->closed_log)) {
+    tarn_viewer_log *log = &viewer->all->closed_log;
+    if (!tarn_turn_allow(&log->due_ns, 1000 / TARN_GATEWAY_LOG_LINES_PER_S, TARN_GATEWAY_LOG_LINES_BURST)) {
+        log->left_out++;
+    } else {
         tarn_log_of(TARN_LOG_INFO, (tarn_log_subject){.viewer = viewer->id}, "viewer %u: closed with %d: %s",
                     viewer->id, close_code, reason);
     }
@@ -269,9 +236,11 @@ void tarn_viewer_tick(tarn_viewer_list *all, uint64_t now_ns)
     const uint64_t handshake_ns = TARN_GATEWAY_HANDSHAKE_MS_MAX * (uint64_t)1000000;
     tarn_text why;
     const uint64_t close_ns = TARN_GATEWAY_CLOSE_MS_MAX * (uint64_t)1000000;
-    const uint32_t left_out = tarn_log_meter_left_out(&all->closed_log, now_ns);
-    if (left_out > 0) {
-        tarn_log_info("%u more viewers were closed; they are not listed one by one", left_out);
+    tarn_viewer_log *log = &all->closed_log;
+    if (log->left_out > 0 && now_ns - log->told_ns >= 1000000000) {
+        tarn_log_info("%u more viewers were closed; they are not listed one by one", log->left_out);
+        log->told_ns = now_ns;
+        log->left_out = 0;
     }
     for (tarn_viewer *viewer = all->first; viewer != NULL; viewer = viewer->next) {
         if (viewer->phase == TARN_VIEWER_CLOSING) {
@@ -289,7 +258,7 @@ void tarn_viewer_tick(tarn_viewer_list *all, uint64_t now_ns)
     }
 }
 
-// ---- profile ----
+// ---- names and colours ----
 // Names and colours that a session's viewers don't share: start at tarn_viewer_profile_join.
 
 // Told apart on dark water and on a light page, also by those who see red and green alike (after Okabe and Ito's set).
@@ -406,7 +375,42 @@ void tarn_viewer_profile_set(tarn_session *session, tarn_viewer *viewer, const t
     session->viewers_changed = true;
 }
 
-// ---- faults ----
+// ---- what it is told of workers ----
+// Greetings, and whether messages can be written with what a worker said.
+
+static bool can_be_written(const tarn_message *message)
+{
+    static uint8_t scratch[TARN_MESSAGE_SERVER_BYTES_MAX];
+    size_t bytes;
+    return tarn_message_write(message, scratch, sizeof scratch, &bytes) == TARN_OK;
+}
+
+void tarn_welcome_fill(const tarn_ipc_worker_hello *told, tarn_welcome *welcome)
+{
+    welcome->version = TARN_PROTOCOL_VERSION;
+    snprintf(welcome->server, sizeof welcome->server, "tarnd %s", TARN_VERSION);
+    memcpy(welcome->device, told->device, sizeof welcome->device);
+    welcome->scene_count = told->scenes.count;
+    memcpy(welcome->scenes, told->scenes.names, sizeof welcome->scenes);
+}
+
+bool tarn_welcome_can_tell_hello(const tarn_ipc_worker_hello *told)
+{
+    static tarn_message message;
+    message.kind = TARN_MESSAGE_WELCOME;
+    tarn_welcome_fill(told, &message.welcome);
+    return can_be_written(&message);
+}
+
+bool tarn_welcome_can_tell_state(const tarn_session_state *state)
+{
+    static tarn_message message;
+    message.kind = TARN_MESSAGE_STATE;
+    message.state = *state;
+    return can_be_written(&message);
+}
+
+// ---- scenes that can't be read ----
 // One sentence for all of them: the newest, and how many others there are.
 
 static void say(const tarn_ipc_scene_faults *faults, tarn_viewer *viewer)

@@ -1,11 +1,12 @@
-/// One WebSocket connection that speaks tarn.v1: hello, join, then frames out and inputs in.
+/// One WebSocket connection that speaks tarn.v1: hello, join, then frames out and inputs in. viewer.c has what it is
+/// due, receive.c what it may say when, send.c what it is sent when.
 ///
 /// What goes out is bounded by its kind and not by a queue: whether welcome, joined, state and viewers are due are
 /// flags, and each is made from what is true when the socket takes it; of pongs, presence and frames only the newest
 /// counts, and the same of readings; errors have TARN_GATEWAY_ERRORS_QUEUED_MAX places, and of those beyond them the
 /// number is told. One message is written per writable callback.
 ///
-///     session, presence, viewer_receive --mark--> viewer <--drain-- viewer_send <-- web
+///     session, presence, receive --mark--> viewer <--drain-- send <-- web
 ///
 /// Frames are sent while fewer than TARN_FRAMES_UNACKNOWLEDGED_MAX are unacknowledged, always the newest that the
 /// viewer can decode (fanout.h). Of key and base frames, which later ones refer to, a few more may be on their way: a
@@ -29,11 +30,7 @@
 #include <stdint.h>
 
 struct lws;
-struct tarn_metrics;
-struct tarn_session;
-struct tarn_sessions;
 struct tarn_viewer_list;
-struct tarn_workers;
 
 typedef enum tarn_viewer_phase {
     TARN_VIEWER_NEW = 0,
@@ -55,8 +52,8 @@ typedef struct tarn_viewer {
     struct tarn_viewer_list *all;
     struct tarn_viewer *next; ///< of all connections
     struct lws *wsi;
-    struct tarn_session *session; ///< while joined
-    const tarn_fanout *fanout;    ///< the session's, as long
+    tarn_session *session;     ///< while joined
+    const tarn_fanout *fanout; ///< the session's, as long
     uint32_t id;
     tarn_viewer_phase phase;
     uint64_t since_ns, closing_since_ns;
@@ -117,6 +114,14 @@ typedef struct tarn_viewer {
     uint8_t assembly[TARN_MESSAGE_BYTES_MAX];
 } tarn_viewer;
 
+/// Keeps what many may cause at once from filling the log: so many lines a second, and how many were left out. Zeros at
+/// first.
+typedef struct tarn_viewer_log {
+    uint64_t due_ns;   ///< up to when lines are used up
+    uint64_t told_ns;  ///< when it was told how many were left out
+    uint32_t left_out; ///< since then
+} tarn_viewer_log;
+
 /// All connections that speak tarn.v1, joined or not, and what they need of the others; set before one comes.
 typedef struct tarn_viewer_list {
     tarn_viewer *first;
@@ -124,10 +129,10 @@ typedef struct tarn_viewer_list {
     bool is_ending;           ///< those that come are told so
     uint32_t per_address_max; ///< that may take part from one address
     tarn_client_turns joins;  ///< who joined of late
-    tarn_log_meter closed_log;
-    struct tarn_sessions *sessions;
-    const struct tarn_workers *workers;
-    struct tarn_metrics *metrics;
+    tarn_viewer_log closed_log;
+    tarn_sessions *sessions;
+    const tarn_workers *workers;
+    tarn_metrics *metrics;
 } tarn_viewer_list;
 
 void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *wsi);
@@ -135,7 +140,7 @@ void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *ws
 /// Makes a message due.
 void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what);
 
-/// Queues an error that does not close; dropped where all places are taken.
+/// Queues an error that does not close. Of those for which there is no place it is told how many they are.
 void tarn_viewer_error(tarn_viewer *viewer, tarn_error_code code, const char *sentence);
 
 /// The first of them is on its way.
@@ -176,29 +181,69 @@ void tarn_viewer_is_valid(tarn_viewer *viewer, uint64_t now_ns);
 /// The gateway stood: viewers have their time again.
 void tarn_viewer_stood(tarn_viewer_list *all, const tarn_standstill *stood);
 
-// ---- profile ----
-// How a viewer is called and which colour it is shown in.
+// ---- what it says ----
 
-struct tarn_session;
-struct tarn_viewer;
+/// A piece of a message, as it arrives.
+typedef struct tarn_viewer_piece {
+    const uint8_t *bytes;
+    size_t byte_count;
+    uint64_t bytes_to_come; ///< of the same WebSocket frame, as its header declared
+    int first, last;        ///< of the message
+    int binary;
+} tarn_viewer_piece;
+
+void tarn_viewer_receive(tarn_viewer *viewer, const tarn_viewer_piece *piece);
+
+/// The connection is gone.
+void tarn_viewer_closed(tarn_viewer *viewer);
+
+// ---- what it is sent ----
+
+/// Writes the one message or frame that is due next. @return 0, or -1: the connection ends now
+int tarn_viewer_writable(tarn_viewer *viewer);
+
+// ---- those of a session ----
+
+/// Makes a message due to all.
+static inline void tarn_viewer_tell_all(const tarn_session *session, uint32_t what)
+{
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        tarn_viewer_tell(session->viewers[i], what);
+    }
+}
+
+/// Tells a session's owners who are there. @return whether some are
+static inline bool tarn_viewer_tell_owners(const tarn_session *session, tarn_error_code code, const char *sentence)
+{
+    bool is_told = false;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        if (session->viewers[i]->role == TARN_ROLE_OWN) {
+            tarn_viewer_error(session->viewers[i], code, sentence);
+            is_told = true;
+        }
+    }
+    return is_told;
+}
+
+// ---- names and colours ----
 
 /// Gives a viewer that joins its name and colour: those that it asked for, or a number and a colour that nobody in the
 /// session has.
-void tarn_viewer_profile_join(const struct tarn_session *session, struct tarn_viewer *viewer, const tarn_join *join);
+void tarn_viewer_profile_join(const tarn_session *session, tarn_viewer *viewer, const tarn_join *join);
 
 /// Takes a profile, or tells the viewer why not.
-void tarn_viewer_profile_set(struct tarn_session *session, struct tarn_viewer *viewer, const tarn_profile *profile);
+void tarn_viewer_profile_set(tarn_session *session, tarn_viewer *viewer, const tarn_profile *profile);
 
-// ---- welcome ----
-// What viewers are told of the workers. The socketpair lets a worker say more than the protocol has words for: what
-// viewers could not be told about it or about a tank is refused when it comes.
+// ---- what it is told of workers ----
+// The socketpair lets a worker say more than the protocol has words for: what viewers could not be told about it or
+// about a tank is refused when it comes.
 
 void tarn_welcome_fill(const tarn_ipc_worker_hello *told, tarn_welcome *welcome);
 bool tarn_welcome_can_tell_hello(const tarn_ipc_worker_hello *told);
 bool tarn_welcome_can_tell_state(const tarn_session_state *state);
 
-// ---- faults ----
-// Scenes of the folder that can't be read, said to whoever owns the server's first tank, when one comes to be so and
+// ---- scenes that can't be read ----
+// Said to whoever owns the server's first tank, when one comes to be so and
 // when an owner joins: who put it there is likely among them, and the log isn't before their eyes.
 
 /// Keeps what a worker said, and says what is new to the owners who are there.

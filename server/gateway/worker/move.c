@@ -4,6 +4,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/gateway/session/box.h"
+#include "server/gateway/session/making.h"
 #include "server/gateway/session/post.h"
 #include "server/gateway/session/session.h"
 

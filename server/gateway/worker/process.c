@@ -64,6 +64,8 @@ static void note_queue(tarn_worker_process *worker)
     }
 }
 
+// ---- its end ----
+
 /// Before the next start: people wait for the first. One that was given up is tried again, too, ever more rarely.
 static uint64_t pause_ms(const tarn_worker_process *worker, bool is_given_up)
 {
@@ -126,8 +128,6 @@ static void lose(tarn_worker_process *worker, const char *sentence, tarn_worker_
     worker->events.lost(worker->events.user, worker, why, given_up);
 }
 
-static tarn_status receive(tarn_worker_process *worker);
-
 /// What a program is ended by for what it does itself.
 static bool is_fault(int term_signal)
 {
@@ -164,19 +164,7 @@ static tarn_worker_end tell_end(const tarn_worker_process *worker, int64_t statu
                                                      : TARN_WORKER_END_OUTSIDE;
 }
 
-static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
-{
-    tarn_worker_process *worker = process->data;
-    worker->alive = false;
-    // Its last words may still be in the socket.
-    if (worker->poll_open && !uv_is_closing((uv_handle_t *)&worker->poll)) {
-        receive(worker);
-    }
-    tarn_text sentence;
-    const tarn_worker_end end = tell_end(worker, status, term_signal, sentence);
-    uv_close((uv_handle_t *)process, on_process_closed);
-    lose(worker, sentence, end);
-}
+// ---- what it says ----
 
 static void note_load(tarn_worker_process *worker, uint32_t tank, uint32_t epoch)
 {
@@ -313,6 +301,23 @@ static tarn_status receive(tarn_worker_process *worker)
     }
     return TARN_OK;
 }
+
+/// The process has ended.
+static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
+{
+    tarn_worker_process *worker = process->data;
+    worker->alive = false;
+    // Its last words may still be in the socket.
+    if (worker->poll_open && !uv_is_closing((uv_handle_t *)&worker->poll)) {
+        receive(worker);
+    }
+    tarn_text sentence;
+    const tarn_worker_end end = tell_end(worker, status, term_signal, sentence);
+    uv_close((uv_handle_t *)process, on_process_closed);
+    lose(worker, sentence, end);
+}
+
+// ---- what it is sent ----
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
@@ -460,6 +465,8 @@ static tarn_status push_chunk(tarn_worker_process *worker, const tarn_ipc_messag
     return status;
 }
 
+// ---- its start ----
+
 /// Arguments of the program; `made` holds the texts of those that aren't texts.
 static void make_arguments(const tarn_worker_process *worker, char made[MADE_MAX][TARN_DEVICE_WORD_BYTES],
                            char *arguments[ARGUMENTS_MAX])
@@ -593,6 +600,8 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uint32_t inde
     return TARN_E_IO;
 }
 
+// ---- messages for it ----
+
 /// Says which tanks are no more, as far as there is room.
 static void send_unloads(tarn_worker_process *worker)
 {
@@ -687,6 +696,8 @@ bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue
     flush(worker);
     return is_all;
 }
+
+// ---- whether it lives ----
 
 /// Without an answer for so long it hangs. A worker that is well answers between two pieces of a step.
 static uint64_t answer_ns_max(const tarn_worker_process *worker)
@@ -804,14 +815,6 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
     }
 }
 
-/// The gateway stood: the worker has its time again.
-static void worker_process_stood(tarn_worker_process *worker, const tarn_standstill *stood)
-{
-    tarn_standstill_move(stood, &worker->answered_ns);
-    tarn_standstill_move(stood, &worker->closed_ns);
-    tarn_standstill_move(stood, &worker->phase_since_ns);
-}
-
 bool tarn_worker_process_is_ready(const tarn_worker_process *worker)
 {
     return worker->phase == TARN_WORKER_READY;
@@ -843,32 +846,12 @@ void tarn_worker_process_retry(tarn_worker_process *worker)
     enter(worker, TARN_WORKER_WAITING);
 }
 
-/// Asks the worker to end; it is killed after TARN_GATEWAY_END_WORKER_MS_MAX.
-static void worker_process_end(tarn_worker_process *worker)
-{
-    if (worker->phase == TARN_WORKER_NONE || worker->phase == TARN_WORKER_ENDING) {
-        return;
-    }
-    tarn_ipc_message message = {.kind = TARN_IPC_SHUTDOWN};
-    if (worker->fd >= 0 && worker->alive) {
-        push(worker, &message, (tarn_worker_queue_key){0}, false);
-    }
-    if (worker->phase == TARN_WORKER_GREETING && worker->alive) {
-        uv_process_kill(&worker->process, SIGKILL);
-    }
-    enter(worker, TARN_WORKER_ENDING);
-    if (!worker->alive) {
-        close_poll(worker);
-    }
-}
-
 bool tarn_worker_process_is_gone(const tarn_worker_process *worker)
 {
     return !worker->alive && !worker->process_open && !worker->poll_open;
 }
 
-// ---- workers ----
-// The array of workers. What happens to one is in process.c.
+// ---- all workers ----
 
 tarn_status tarn_workers_start(tarn_workers *workers, uv_loop_t *loop, const tarn_device_list *devices,
                                const tarn_worker_config *config, const tarn_worker_events *events, tarn_text why)
@@ -902,7 +885,9 @@ void tarn_workers_tick(tarn_workers *workers, uint64_t now_ns)
 void tarn_workers_stood(tarn_workers *workers, const tarn_standstill *stood)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
-        worker_process_stood(&workers->workers[i], stood);
+        tarn_standstill_move(stood, &workers->workers[i].answered_ns);
+        tarn_standstill_move(stood, &workers->workers[i].closed_ns);
+        tarn_standstill_move(stood, &workers->workers[i].phase_since_ns);
     }
 }
 
@@ -924,10 +909,29 @@ uint32_t tarn_workers_given_up(const tarn_workers *workers)
     return count;
 }
 
+/// Asks the worker to end; it is killed after TARN_GATEWAY_END_WORKER_MS_MAX.
+static void end(tarn_worker_process *worker)
+{
+    if (worker->phase == TARN_WORKER_NONE || worker->phase == TARN_WORKER_ENDING) {
+        return;
+    }
+    tarn_ipc_message message = {.kind = TARN_IPC_SHUTDOWN};
+    if (worker->fd >= 0 && worker->alive) {
+        push(worker, &message, (tarn_worker_queue_key){0}, false);
+    }
+    if (worker->phase == TARN_WORKER_GREETING && worker->alive) {
+        uv_process_kill(&worker->process, SIGKILL);
+    }
+    enter(worker, TARN_WORKER_ENDING);
+    if (!worker->alive) {
+        close_poll(worker);
+    }
+}
+
 void tarn_workers_end(tarn_workers *workers)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
-        worker_process_end(&workers->workers[i]);
+        end(&workers->workers[i]);
     }
 }
 
@@ -948,13 +952,4 @@ void tarn_workers_device(const tarn_workers *workers, tarn_name device)
     if (length > TARN_NAME_BYTES_MAX) { // half a character is none
         memcpy(device, first, sizeof(tarn_name));
     }
-}
-
-uint64_t tarn_workers_coalesced(const tarn_workers *workers)
-{
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < workers->count; i++) {
-        count += workers->workers[i].queue.coalesced;
-    }
-    return count;
 }

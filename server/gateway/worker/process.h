@@ -3,7 +3,7 @@
 /// ends it.
 ///
 ///     start -> spawn -> hello both ways -> ready -> (lost -> wait, ever longer -> spawn ...) -> given up, and tried
-///     again, ever more rarely, for ever
+///                                                                          again, ever more rarely, for ever
 ///
 /// An end that comes from outside (a signal that somebody sends, the kernel's want of memory, a machine that gives the
 /// process no time) is a failure of nobody: it doesn't count towards giving the worker up, nor against its tanks.
@@ -165,9 +165,9 @@ void tarn_worker_process_retry(tarn_worker_process *worker);
 /// Whether nothing of it is left: no process, no handles in the loop.
 bool tarn_worker_process_is_gone(const tarn_worker_process *worker);
 
-// ---- workers ----
-// The workers: one process for each device of --devices, in that order. Each has a queue, a hello, pings and restarts
-// of its own (process.h); what one of them does is nothing to the others.
+// ---- all workers ----
+// One process for each device of --devices, in that order. Each has a queue, a hello, pings and restarts of its own:
+// what one of them does is nothing to the others.
 
 typedef struct tarn_workers {
     uint32_t count;
@@ -182,14 +182,14 @@ typedef struct tarn_workers {
 tarn_status tarn_workers_start(tarn_workers *workers, uv_loop_t *loop, const tarn_device_list *devices,
                                const tarn_worker_config *config, const tarn_worker_events *events, tarn_text why);
 
-/// tarn_worker_process_tick of each.
 /// Sets, for all that run, after how many seconds without an answer one is killed (0: as its steps take); and how much
 /// those log that are started from now on. @param log_level  a literal
 void tarn_workers_configure(tarn_workers *workers, uint32_t timeout_s, const char *log_level);
 
+/// tarn_worker_process_tick of each.
 void tarn_workers_tick(tarn_workers *workers, uint64_t now_ns);
 
-/// worker_process_stood of each.
+/// The gateway stood: workers have their time again.
 void tarn_workers_stood(tarn_workers *workers, const tarn_standstill *stood);
 
 /// How many of them simulate.
@@ -204,8 +204,5 @@ bool tarn_workers_are_gone(const tarn_workers *workers);
 
 /// What people are told of where this server simulates: the first worker's device, and how many others there are.
 void tarn_workers_device(const tarn_workers *workers, tarn_name device);
-
-/// Moves that gave way to newer ones on their way to any of them.
-uint64_t tarn_workers_coalesced(const tarn_workers *workers);
 
 #endif

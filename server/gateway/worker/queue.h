@@ -1,6 +1,6 @@
-/// What waits for a worker, what makes way there, and what it was sent lately.
+/// What waits for a worker, and what it was sent lately.
 ///
-/// Messages that wait for the worker: a fixed number of places, in order. When the worker is slow to read, moves
+/// Messages wait in a fixed number of places, in order. When the worker is slow to read, moves
 /// coalesce and edges stay:
 ///
 /// - a move (an input that only says where something is now) takes the place of a waiting move with the same key, if
@@ -108,7 +108,7 @@ uint32_t tarn_worker_queue_inputs(const tarn_worker_queue *queue, uint32_t tank)
 /// Notes that so many of them were sent.
 void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count);
 
-// ---- sent ----
+// ---- what was sent lately ----
 // What viewers do, as it was sent to a worker lately: enough to send again what one that died had not taken.
 //
 // A ring of bytes. Nobody says when a message has been taken: what was is known by its sequence number and left out by
@@ -140,11 +140,5 @@ void tarn_worker_sent_drop(tarn_worker_sent *sent, uint64_t at);
 
 /// Forgets what was sent for a tank; 0: for all.
 void tarn_worker_sent_forget(tarn_worker_sent *sent, uint32_t tank);
-
-// ---- moves ----
-// Which inputs say where something is now, so that a newer one replaces them.
-
-/// @param key  receives which of a viewer's inputs replace each other  @return whether this one may be replaced
-bool tarn_input_is_move(const tarn_input *input, tarn_worker_queue_key *key);
 
 #endif

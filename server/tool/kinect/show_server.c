@@ -8,7 +8,6 @@
 // sees, is nothing.
 #include "server/tool/kinect/show_server.h"
 #include "server/base/clock.h"
-#include "server/net/upgrade.h"
 #include "server/tool/kinect/show_files.h"
 
 #include <arpa/inet.h>
@@ -32,6 +31,8 @@ enum {
     CLOSE_POLICY = 1008,
     CLOSE_TOO_LARGE = 1009,
     CLOSE_LATER = 1013,
+    KEY_BYTES = 24,             ///< 16 bytes in base64 (RFC 6455, 4.1)
+    EXTENSIONS_BYTES_MAX = 200, ///< browsers offer 42
 };
 
 _Static_assert(SHOW_VIEWERS_MAX == 4 && SHOW_COMMAND_BYTES_MAX == 1024 && COMMANDS_PER_S_MAX == 100,
@@ -117,6 +118,27 @@ static int refuse(struct lws *wsi, unsigned status, const char *sentence)
     return lws_return_http_status(wsi, status, sentence) != 0 ? -1 : 1;
 }
 
+/// What libwebsockets doesn't look at before it begins a WebSocket, and gives up amid, when it tells a protocol that a
+/// connection is closed which it never opened.
+/// @return NULL, or a sentence for a request to upgrade that is answered with 400
+static const char *upgrade_fault(struct lws *wsi)
+{
+    char key[KEY_BYTES + 1];
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_HOST) <= 0) {
+        return "Host is missing";
+    }
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_KEY) != KEY_BYTES ||
+        lws_hdr_copy(wsi, key, sizeof key, WSI_TOKEN_KEY) != KEY_BYTES ||
+        strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") != KEY_BYTES - 2 ||
+        strcmp(key + KEY_BYTES - 2, "==") != 0) {
+        return "Sec-WebSocket-Key: allowed are 16 bytes in base64";
+    }
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_EXTENSIONS) > EXTENSIONS_BYTES_MAX) {
+        return "Sec-WebSocket-Extensions: allowed are at most 200 bytes";
+    }
+    return NULL;
+}
+
 static int upgrade(struct lws *wsi)
 {
     char host[256], text[256];
@@ -132,7 +154,7 @@ static int upgrade(struct lws *wsi)
     if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_PROTOCOL) <= 0 || strcmp(text, SHOW_SUBPROTOCOL) != 0) {
         return refuse(wsi, 400, "found another subprotocol, allowed is " SHOW_SUBPROTOCOL);
     }
-    const char *fault = tarn_ws_upgrade_fault(wsi);
+    const char *fault = upgrade_fault(wsi);
     return fault != NULL ? refuse(wsi, 400, fault) : 0;
 }
 
