@@ -182,10 +182,10 @@ exports() {
 few_doors() {
     printf '%s\n' "$exported" | while read -r folder count share; do
         case $folder in
-            gateway) most=82 ;;
+            gateway) most=81 ;;
             kernels) most=68 ;;
             log) most=72 ;;
-            net) most=85 ;;
+            net) most=77 ;;
             tool) most=67 ;;
             worker) most=89 ;;
             *) most=40 ;;
