@@ -478,6 +478,21 @@ __attribute__((format(printf, 3, 4))) static tarn_status refuse(const archive_re
     return status;
 }
 
+static tarn_status refuse_other(archive_reader *r)
+{
+    return refuse(r, TARN_E_MALFORMED,
+                  "found something that isn't a tar archive; allowed is one with the scene's .json and the files that "
+                  "it names, uncompressed: tar cf scene.tar scene.json duck.obj");
+}
+
+/// As tar's notes may say otherwise than a block.
+static tarn_status refuse_long(archive_reader *r)
+{
+    return refuse(r, TARN_E_MALFORMED,
+                  "the archive has a file with a name or a size that its block doesn't hold; allowed are names of at "
+                  "most 100 letters, digits, '.', '_' and '-' (tar --format=ustar)");
+}
+
 /// Reads so many bytes, or none where the archive ends here. @param bytes  NULL: they are passed over
 /// @param is_end  receives whether it ends; NULL: it may not
 static tarn_status read_bytes(archive_reader *r, uint8_t *bytes, size_t byte_count, bool *is_end)
@@ -495,6 +510,9 @@ static tarn_status read_bytes(archive_reader *r, uint8_t *bytes, size_t byte_cou
         if (got == 0 && done == 0 && is_end != NULL) {
             *is_end = true;
             return TARN_OK;
+        }
+        if (got == 0 && r->read_bytes < BLOCK) {
+            return refuse_other(r); // something small: compressed, it may be
         }
         if (got == 0) {
             return refuse(r, TARN_E_MALFORMED, "the archive ends amid a file, after %zu bytes: it isn't whole",
@@ -605,9 +623,7 @@ static tarn_status read_note(archive_reader *r, size_t byte_count)
     note[byte_count] = 0;
     for (size_t i = 0; status == TARN_OK && i < sizeof others / sizeof others[0]; i++) {
         if (memmem(note, byte_count, others[i], strlen(others[i])) != NULL) {
-            return refuse(r, TARN_E_MALFORMED,
-                          "the archive has a file with a name or a size that its block doesn't hold; allowed are names "
-                          "of at most 100 letters, digits, '.', '_' and '-' (tar --format=ustar)");
+            return refuse_long(r);
         }
     }
     return status;
@@ -669,11 +685,8 @@ static tarn_status read_head(archive_reader *r, bool *is_end)
         return TARN_OK;
     }
     if (!read_octal(block + SUM_AT, SUM_BYTES, &sum) || sum != sum_of(block)) {
-        return refuse(r, TARN_E_MALFORMED,
-                      r->read_bytes == BLOCK
-                          ? "found something that isn't a tar archive; allowed is one with the scene's .json and the "
-                            "files that it names, uncompressed: tar cf scene.tar scene.json duck.obj"
-                          : "the archive is damaged: a checksum is wrong");
+        return r->read_bytes == BLOCK ? refuse_other(r)
+                                      : refuse(r, TARN_E_MALFORMED, "the archive is damaged: a checksum is wrong");
     }
     read_path(block, path);
     make_plain(path);
@@ -694,6 +707,9 @@ static tarn_status read_head(archive_reader *r, bool *is_end)
     case 'x':
         status = read_note(r, byte_count);
         break;
+    case 'K':
+    case 'L': // GNU's, of the next file
+        return refuse_long(r);
     default:
         return refuse(r, TARN_E_MALFORMED, "%s: found something that is neither a file nor a folder (a link?)", path);
     }

@@ -142,6 +142,8 @@ static void test_other_files_than_archives_are_told_apart(void **state)
     expect_refused(TARN_E_MALFORMED, "isn't a tar archive");
     memcpy(made.bytes, "{\"size_m\"", 9);
     expect_refused(TARN_E_MALFORMED, "tar cf scene.tar");
+    made.byte_count = 166; // less than a block, as small scenes are when they are compressed
+    expect_refused(TARN_E_MALFORMED, "tar cf scene.tar");
     made.byte_count = 0;
     expect_refused(TARN_E_MALFORMED, "empty");
 }
@@ -166,7 +168,7 @@ static void test_names_are_those_that_a_scene_may_give(void **state)
 static void test_only_files_and_folders_may_be_in_it(void **state)
 {
     (void)state;
-    for (const char *type = "1234678LKSAX"; *type != 0; type++) {
+    for (const char *type = "1234678SAX"; *type != 0; type++) {
         begin(NULL);
         archive_add_text(&made, "pool.json", "{}");
         archive_add(&made, "duck.obj", *type, NULL, 0);
@@ -182,6 +184,12 @@ static void test_only_files_and_folders_may_be_in_it(void **state)
     archive_add(&made, "notes", 'x', "12 size=1000\n", 13);
     archive_end(&made);
     expect_refused(TARN_E_MALFORMED, "--format=ustar");
+    for (const char *type = "KL"; *type != 0; type++) { // GNU's long names
+        begin(NULL);
+        archive_add(&made, "././@LongLink", *type, "pool.json", 10);
+        archive_end(&made);
+        expect_refused(TARN_E_MALFORMED, "names of at most 100");
+    }
 }
 
 static void test_one_scene_and_each_file_once(void **state)
