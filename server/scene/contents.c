@@ -29,6 +29,9 @@ enum {
     FIELD_NODES_MAX = 128,
 };
 
+/// What a mesh measures at least, along its longest side.
+#define MESH_M_MIN ((MESH_NODES_MIN - 1 - 2 * MARGIN_CELLS) * (double)TARN_VOXELIZE_SPACING_M_MIN)
+
 static bool ends_with(const char *text, const char *ending)
 {
     size_t bytes = strlen(text), ending_bytes = strlen(ending);
@@ -169,7 +172,13 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
         mesh.vertices_m[i] *= (float)shape->scale;
     }
     // Twice as fine as the grid of the liquid shows every feature that it can see.
-    double nodes = ceil(2 * mesh_extent_m(&mesh) / cell_m) + 1 + 2 * MARGIN_CELLS;
+    const double extent_m = mesh_extent_m(&mesh);
+    if (!(extent_m >= MESH_M_MIN)) {
+        tarn_mesh_free(&mesh);
+        return scene_refuse(r, TARN_E_LIMIT, where, "%s: found a mesh of %g m with its scale, allowed are %g m or more",
+                            shape->file, extent_m, MESH_M_MIN);
+    }
+    double nodes = ceil(2 * extent_m / cell_m) + 1 + 2 * MARGIN_CELLS;
     nodes = fmin(fmax(nodes, MESH_NODES_MIN), FIELD_NODES_MAX);
     float spacing_m = tarn_voxelize_spacing_m(&mesh, (uint32_t)nodes, MARGIN_CELLS);
     status = tarn_voxelize_mesh(&mesh, spacing_m, MARGIN_CELLS, field, why, sizeof why);

@@ -51,6 +51,8 @@ static int make_folder(void **state)
     write_file("solid.obj", tetrahedron, strlen(tetrahedron));
     write_file("sub/solid.obj", tetrahedron, strlen(tetrahedron));
     write_file("open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", 33);
+    const char *small = "v 0 0 0\nv 1e-4 0 0\nv 0 1e-4 0\nv 0 0 1e-4\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    write_file("small.obj", small, strlen(small));
     write_file("words.obj", "v one two three\n", 16);
     write_file("ground.pgm", "P2\n3 2\n10\n0 5 10\n0 5 10\n", 24);
     return 0;
@@ -59,9 +61,9 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    static const char *const names[] = {"solid.obj",  "sub/solid.obj", "open.obj",  "words.obj",
-                                        "ground.pgm", "link.obj",      "other.obj", "inside.obj",
-                                        "large.obj",  "a.json",        "pipe.obj",  "liquid.ply"};
+    static const char *const names[] = {"solid.obj", "sub/solid.obj", "open.obj",   "words.obj", "ground.pgm",
+                                        "link.obj",  "other.obj",     "inside.obj", "large.obj", "a.json",
+                                        "pipe.obj",  "liquid.ply",    "small.obj"};
     char path[256];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         path_of(path, names[i]);
@@ -183,6 +185,8 @@ static void test_files_that_cannot_be_used_are_named(void **state)
     expect_refusal("'mesh':{'file':'large.obj'}", TARN_E_LIMIT, where, "of 8388609 bytes, allowed are 8388608");
     expect_refusal("'mesh':{'file':'words.obj'}", TARN_E_LIMIT, where, "words.obj");
     expect_refusal("'mesh':{'file':'open.obj'}", TARN_E_LIMIT, where, "");
+    expect_refusal("'mesh':{'file':'small.obj'}", TARN_E_LIMIT, where,
+                   "small.obj: found a mesh of 0.0001 m with its scale, allowed are 0.00019 m or more");
     expect_refusal("'heightfield':{'file':'ground.pgm','spacing_m':0.5}", TARN_E_LIMIT,
                    "solids[0].shape.heightfield.height_m: ", "how high white is");
     expect_refusal("'heightfield':{'file':'solid.obj','spacing_m':0.5}", TARN_E_MALFORMED,
