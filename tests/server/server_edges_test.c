@@ -126,6 +126,10 @@ static const http_case http_cases[] = {
      "1.0"},
     {"9110 10.1.1: Expect", TEXT(POST_HEAD "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n"), 417, "at once"},
     {"a body of another type", TEXT("POST /sessions HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}"), 415, "json"},
+    {"a field that isn't known", TEXT(POST_HEAD "Content-Length: 13\r\n\r\n{\"\\u001b[\":1}"), 400,
+     "field \\\"\\\\u001B[\\\", allowed are scene"},
+    {"a field that comes twice", TEXT(POST_HEAD "Content-Length: 25\r\n\r\n{\"scene\":\"a\",\"scene\":\"b\"}"), 400,
+     "a field twice, the second time up to its byte"},
     {"a body that is no JSON", TEXT(POST_HEAD "Content-Length: 2\r\n\r\n{["), 400, "{\"error\":"},
 
     // Upgrades.

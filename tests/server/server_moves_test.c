@@ -612,8 +612,9 @@ static void test_refused_moves_say_why(void **state)
     expect_refused("main", "{\"worker\":2}", "", 400, "worker: found 2, allowed is 0 to 1");
     expect_refused("main", "{\"worker\":-1}", "", 400, "worker: found -1, allowed is 0 to 1");
     expect_refused("main", "{\"worker\":\"1\"}", "", 400, "worker: found \\\"1\\\", allowed is 0 to 1");
-    expect_refused("main", "{\"workers\":1}", "", 400, "found an unknown field, allowed is worker");
-    expect_refused("main", "[1]", "", 400, "no JSON object such as");
+    expect_refused("main", "{\"workers\":1}", "", 400, "found the unknown field \\\"workers\\\", allowed is worker");
+    expect_refused("main", "[1]", "", 400, "no JSON object; allowed is one such as");
+    expect_refused("main", "{\"worker\":1,\"worker\":0}", "", 400, "a field twice, the second time up to its byte");
     expect_refused("main", "{\"worker\":0}", "", 409, "this tank is there already");
     expect_refused("main", NULL, proxied, 403, "owners' key");
     expect_refused("main", NULL, "Forwarded: for=192.0.2.1\r\n", 403, "owners' key");

@@ -248,7 +248,8 @@ static void test_what_is_wrong_is_refused(void **state)
         expect_refused(kept_ask("main", pages[i], joined.watch_key, bodies[i]), 403, "owners");
         expect_refused(kept_ask("main", pages[i], NULL, bodies[i]), 403, "owners");
         expect_refused(kept_ask("main", pages[i], kept.own, "[]"), 400, "JSON object");
-        expect_refused(kept_ask("main", pages[i], kept.own, "{\"x\":1}"), 400, "allowed are");
+        expect_refused(kept_ask("main", pages[i], kept.own, "{\"x\":1}"), 400,
+                       "found the unknown field \\\"x\\\", allowed");
         expect_refused(kept_ask("nowhere", pages[i], kept.own, bodies[i]), 404, "no such session");
         assert_int_equal(kept_ask("main", pages[i], kept.own, NULL), 405);
     }
@@ -261,8 +262,13 @@ static void test_what_is_wrong_is_refused(void **state)
     expect_refused(kept_ask_t("fork", until_s + 1.0, ""), 400, "allowed are");
     expect_refused(kept_ask_t("marks", until_s + 1.0, ",\"name\":\"a\""), 400, "allowed are");
     expect_refused(kept_ask("main", "rewind", kept.own, "{}"), 400, "t: found none");
-    expect_refused(kept_ask("main", "rewind", kept.own, "{\"t\":\"0\"}"), 400, "another type");
-    expect_refused(kept_ask("main", "rewind", kept.own, "{\"t\":0,\"t\":1}"), 400, "JSON object");
+    expect_refused(kept_ask("main", "rewind", kept.own, "{\"t\":\"0\"}"), 400, "t: found a string, allowed is");
+    expect_refused(kept_ask("main", "rewind", kept.own, "{\"t\":0,\"t\":1}"), 400,
+                   "a field twice, the second time up to its byte 10;");
+    expect_refused(kept_ask("main", "rewind", kept.own, "{\"t\":0"), 400, "it ends too early");
+    expect_refused(kept_ask("main", "rewind", kept.own, "{\"t\":no}"), 400, "what is wrong ends at its byte 7");
+    expect_refused(kept_ask("main", "fork", kept.own, "{\"t\":0,\"name\":7}"), 400, "name: found a number, allowed is");
+    expect_refused(kept_ask("main", "fork", kept.own, "{\"t\":0,\"listed\":null}"), 400, "listed: found null, allowed");
     expect_refused(kept_ask("main", "marks", kept.own, "{\"t\":0}"), 400, "name");
     expect_refused(kept_ask("main", "marks", kept.own, "{\"t\":0,\"name\":\"a\\u0007\"}"), 400, "control character");
     expect_refused(kept_ask("main", "marks", kept.own, "{\"remove\":0}"), 400, "id of a mark");

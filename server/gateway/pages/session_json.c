@@ -31,16 +31,57 @@ static tarn_status read_name(const json_t *value, const char *field, tarn_name n
     return TARN_OK;
 }
 
+enum { FOUND_BYTES_MAX = 40 };
+
+/// A value as JSON, in ASCII, as far as a sentence has room for it.
+static void write_found(const json_t *value, char found[FOUND_BYTES_MAX + 1])
+{
+    const size_t count = json_dumpb(value, found, FOUND_BYTES_MAX, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    found[count <= FOUND_BYTES_MAX ? count : 0] = 0;
+    if (found[0] == 0) {
+        snprintf(found, FOUND_BYTES_MAX + 1, "something long");
+    }
+}
+
 /// "FIELD: found VALUE, allowed is ..." @return TARN_E_MALFORMED
 static tarn_status refuse_value(const char *field, const json_t *value, const char *allowed, tarn_text why)
 {
-    enum { FOUND_BYTES_MAX = 40 };
     char found[FOUND_BYTES_MAX + 1];
-    const size_t count = json_dumpb(value, found, FOUND_BYTES_MAX, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-    found[count <= FOUND_BYTES_MAX ? count : 0] = 0;
-    snprintf(why, sizeof(tarn_text), "%s: found %s, allowed is %s", field,
-             count > 0 && count <= FOUND_BYTES_MAX ? found : "something long", allowed);
+    write_found(value, found);
+    snprintf(why, sizeof(tarn_text), "%s: found %s, allowed is %s", field, found, allowed);
     return TARN_E_MALFORMED;
+}
+
+tarn_status tarn_session_field_refuse(const char *field, const char *allowed, tarn_text why)
+{
+    char found[FOUND_BYTES_MAX + 1];
+    json_t *name = json_string(field);
+    write_found(name, found);
+    json_decref(name);
+    snprintf(why, sizeof(tarn_text), "found the unknown field %s, allowed %s", found, allowed);
+    return TARN_E_MALFORMED;
+}
+
+json_t *tarn_session_body_load(const char *bytes, size_t byte_count, const char *allowed, tarn_text why)
+{
+    json_error_t error;
+    json_t *object = json_loadb(bytes, byte_count, JSON_REJECT_DUPLICATES, &error);
+    if (json_is_object(object)) {
+        return object;
+    }
+    if (object != NULL) {
+        snprintf(why, sizeof(tarn_text), "the body is no JSON object; allowed is %s", allowed);
+    } else if (json_error_code(&error) == json_error_duplicate_key) {
+        snprintf(why, sizeof(tarn_text), "the body has a field twice, the second time up to its byte %d; allowed is %s",
+                 error.position, allowed);
+    } else if (json_error_code(&error) == json_error_premature_end_of_input) {
+        snprintf(why, sizeof(tarn_text), "the body is no JSON object: it ends too early; allowed is %s", allowed);
+    } else { // jansson's own words may have bytes of the body in them that aren't UTF-8
+        snprintf(why, sizeof(tarn_text), "the body is no JSON object: what is wrong ends at its byte %d; allowed is %s",
+                 error.position, allowed);
+    }
+    json_decref(object);
+    return NULL;
 }
 
 static tarn_status read_fields(json_t *object, tarn_session_request *request, tarn_text why)
@@ -59,8 +100,7 @@ static tarn_status read_fields(json_t *object, tarn_session_request *request, ta
         } else if (strcmp(key, "listed") == 0) {
             status = refuse_value(key, value, "true or false", why);
         } else {
-            snprintf(why, sizeof(tarn_text), "found an unknown field, allowed are scene, name and listed");
-            status = TARN_E_MALFORMED;
+            status = tarn_session_field_refuse(key, "are scene, name and listed", why);
         }
         if (status != TARN_OK) {
             return status;
@@ -72,14 +112,10 @@ static tarn_status read_fields(json_t *object, tarn_session_request *request, ta
 tarn_status tarn_session_request_read(const char *bytes, size_t byte_count, tarn_session_request *request,
                                       tarn_text why)
 {
-    json_error_t error;
     memset(request, 0, sizeof *request);
     request->listed = true;
-    json_t *object = json_loadb(bytes, byte_count, JSON_REJECT_DUPLICATES, &error);
-    if (!json_is_object(object)) {
-        snprintf(why, sizeof(tarn_text),
-                 "the body is no JSON object; allowed is one such as {\"scene\": \"dam-break\"}");
-        json_decref(object);
+    json_t *object = tarn_session_body_load(bytes, byte_count, "one such as {\"scene\": \"dam-break\"}", why);
+    if (object == NULL) {
         return TARN_E_MALFORMED;
     }
     tarn_status status = read_fields(object, request, why);
@@ -94,26 +130,36 @@ tarn_status tarn_session_request_read(const char *bytes, size_t byte_count, tarn
 tarn_status tarn_session_move_read(const char *bytes, size_t byte_count, uint32_t worker_count, int *worker,
                                    tarn_text why)
 {
-    json_error_t error;
     *worker = -1;
     if (byte_count == 0) {
         return TARN_OK;
     }
-    json_t *object = json_loadb(bytes, byte_count, JSON_REJECT_DUPLICATES, &error);
+    json_t *object =
+        tarn_session_body_load(bytes, byte_count, "one such as {\"worker\": 1}; it may also be left out", why);
+    if (object == NULL) {
+        return TARN_E_MALFORMED;
+    }
     const json_t *found = json_object_get(object, "worker");
     const json_int_t value = json_is_integer(found) ? json_integer_value(found) : -1;
-    tarn_status status = TARN_E_MALFORMED;
-    if (!json_is_object(object)) {
-        snprintf(why, sizeof(tarn_text), "the body is no JSON object such as {\"worker\": 1}; it may also be left out");
-    } else if (json_object_size(object) != (found != NULL)) {
-        snprintf(why, sizeof(tarn_text), "found an unknown field, allowed is worker");
-    } else if (found != NULL && (value < 0 || value >= (json_int_t)worker_count)) {
+    tarn_status status = TARN_OK;
+    const char *key;
+    json_t *any;
+    json_object_foreach(object, key, any)
+    {
+        if (any != found && status == TARN_OK) {
+            status = tarn_session_field_refuse(key, "is worker", why);
+        }
+    }
+    if (status != TARN_OK) {
+        json_decref(object);
+        return status;
+    }
+    if (found != NULL && (value < 0 || value >= (json_int_t)worker_count)) {
         char allowed[32];
         snprintf(allowed, sizeof allowed, "0 to %u", worker_count - 1);
         status = refuse_value("worker", found, allowed, why);
     } else {
         *worker = (int)value;
-        status = TARN_OK;
     }
     json_decref(object);
     return status;

@@ -4,6 +4,7 @@
 
 #include "server/gateway/rights/role.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -27,6 +28,14 @@ typedef struct tarn_session_info {
     const char *device;
     const tarn_session_state *state; ///< of which its remarks are told; NULL: none is known
 } tarn_session_info;
+
+/// The object that a body is, without a field twice.
+/// @param allowed  behind "allowed is"  @param why  on failure where the body is wrong, and what is allowed
+/// @return NULL: the body is none
+json_t *tarn_session_body_load(const char *bytes, size_t byte_count, const char *allowed, tarn_text why);
+
+/// Says that a field isn't known. @param allowed  "is worker" or "are t and name" @return TARN_E_MALFORMED
+tarn_status tarn_session_field_refuse(const char *field, const char *allowed, tarn_text why);
 
 /// Reads {"scene": "...", "name": "...", "listed": true}, of which only the scene must be there. Names are clean UTF-8
 /// of at most TARN_NAME_BYTES_MAX bytes.

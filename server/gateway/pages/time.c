@@ -39,11 +39,26 @@ typedef struct time_request {
     char name[TARN_NAME_BYTES_MAX + 1];
 } time_request;
 
+static const char *type_word(const json_t *value)
+{
+    return json_is_string(value)   ? "a string"
+           : json_is_number(value) ? "a number"
+           : json_is_null(value)   ? "null"
+           : json_is_array(value)  ? "an array"
+           : json_is_object(value) ? "an object"
+                                   : "a truth value";
+}
+
 /// @param name_bytes_max  at most TARN_NAME_BYTES_MAX
 static bool read_name(const json_t *value, size_t name_bytes_max, time_request *request, tarn_text why)
 {
     const size_t length = json_string_length(value);
-    if (!json_is_string(value) || length > name_bytes_max) {
+    if (!json_is_string(value)) {
+        snprintf(why, sizeof(tarn_text), "name: found %s, allowed is a string of up to %zu bytes", type_word(value),
+                 name_bytes_max);
+        return false;
+    }
+    if (length > name_bytes_max) {
         snprintf(why, sizeof(tarn_text), "name: found %zu bytes, allowed is a string of up to %zu", length,
                  name_bytes_max);
         return false;
@@ -78,25 +93,16 @@ static const time_fields fields_of[] = {
     [TARN_TIME_PAGE_SPEED] = {.speed = true, .words = "speed"},
 };
 
-static const char *type_word(const json_t *value)
-{
-    return json_is_string(value)   ? "a string"
-           : json_is_number(value) ? "a number"
-           : json_is_null(value)   ? "null"
-           : json_is_array(value)  ? "an array"
-           : json_is_object(value) ? "an object"
-                                   : "a truth value";
-}
-
 static bool read_field(const char *key, const json_t *value, const time_fields *fields, time_request *request,
                        tarn_text why)
 {
     if (fields->name && strcmp(key, "name") == 0) {
         return read_name(value, fields->name_bytes_max, request, why);
     }
-    if (fields->listed && strcmp(key, "listed") == 0 && json_is_boolean(value)) {
+    if (fields->listed && strcmp(key, "listed") == 0) {
+        snprintf(why, sizeof(tarn_text), "listed: found %s, allowed are true and false", type_word(value));
         request->listed = json_is_true(value);
-        return true;
+        return json_is_boolean(value);
     }
     if (fields->replay && strcmp(key, "replay") == 0) {
         snprintf(why, sizeof(tarn_text), "replay: found %s, allowed are true and false", type_word(value));
@@ -107,9 +113,14 @@ static bool read_field(const char *key, const json_t *value, const time_fields *
                            : fields->remove && strcmp(key, "remove") == 0 ? &request->remove
                            : fields->speed && strcmp(key, "speed") == 0   ? &request->speed
                                                                           : NULL;
-    if (number == NULL || !json_is_number(value)) {
-        snprintf(why, sizeof(tarn_text), "found an unknown field, or one of another type; allowed are %s",
-                 fields->words);
+    if (number == NULL) {
+        char allowed[64];
+        snprintf(allowed, sizeof allowed, "%s %s", fields->speed ? "is" : "are", fields->words);
+        (void)tarn_session_field_refuse(key, allowed, why);
+        return false;
+    }
+    if (!json_is_number(value)) {
+        snprintf(why, sizeof(tarn_text), "%s: found %s, allowed is a number", key, type_word(value));
         return false;
     }
     *number = json_number_value(value);
@@ -122,16 +133,15 @@ static bool read_request(tarn_time_page page, const char *body, size_t body_byte
     json_t *value;
     bool is_read = true;
     *request = (time_request){.t_s = (double)NAN, .speed = (double)NAN, .remove = (double)NAN};
-    json_t *object = json_loadb(body, body_bytes, JSON_REJECT_DUPLICATES, NULL);
-    if (!json_is_object(object)) {
-        snprintf(why, sizeof(tarn_text), "the body is no JSON object; allowed is one with %s", fields_of[page].words);
-        is_read = false;
+    char allowed[64];
+    snprintf(allowed, sizeof allowed, "one with %s", fields_of[page].words);
+    json_t *object = tarn_session_body_load(body, body_bytes, allowed, why);
+    if (object == NULL) {
+        return false;
     }
-    if (is_read) {
-        json_object_foreach(object, key, value)
-        {
-            is_read = is_read && read_field(key, value, &fields_of[page], request, why);
-        }
+    json_object_foreach(object, key, value)
+    {
+        is_read = is_read && read_field(key, value, &fields_of[page], request, why);
     }
     json_decref(object);
     return is_read;
