@@ -280,6 +280,10 @@ says 'found --record-inputs too'
 head -c 4000 "$folder/state" >"$folder/short-state"
 run 1 run -s 12 --resume "$folder/short-state" "$folder/small.json"
 says "short-state: found a damaged state"
+head -c -1 "$folder/state" >"$folder/other-state" # one byte is another: a state all the same, and not this one
+[ "$(tail -c 1 "$folder/state")" = X ] && printf Y >>"$folder/other-state" || printf X >>"$folder/other-state"
+run 1 run -s 12 --resume "$folder/other-state" "$folder/small.json"
+says "other-state: found a damaged state, allowed is one as --checkpoint wrote it"
 
 # What is right and was hardly meant: a ball beside the tank, a thin wall, a mesh with a hole, a block inside a solid.
 cat >"$folder/whole.obj" <<'END'

@@ -37,11 +37,12 @@ extern const struct argp tool_checkpoint_argp;
 // A state says little of its scene: its solids, its liquids and how its steps are computed come from the file that is
 // run. So the scene's fingerprint stands before it.
 //
-//     "TRNC" - u32 version = 1 - u64 fingerprint of the scene | what tarn_tank_save gives and tarn_tank_load checks
+//     "TRNC" - u32 version = 2 - u64 fingerprint of the scene - u64 sum of what follows | what tarn_tank_save gives and
+//     tarn_tank_load checks
 
 enum { KEY_CHECKPOINT = 768, KEY_CHECKPOINT_EVERY, KEY_RESUME };
 
-enum { HEAD_BYTES = 16, MAGIC = 0x434e5254, VERSION = 1 };
+enum { HEAD_BYTES = 24, MAGIC = 0x434e5254, VERSION = 2 };
 
 static error_t parse_checkpoint(int key, char *argument, struct argp_state *state)
 {
@@ -114,14 +115,25 @@ static bool write_bytes(const char *command, const char *path, const uint8_t *by
     return status == TARN_OK;
 }
 
-/// Writes the head, or reads one. @return whether it is one of this version
-static bool head_pass(uint8_t *bytes, bool writing, uint64_t *fingerprint)
+/// FNV-1a: most flipped bits leave a state that can be gone on from, with another result.
+static uint64_t sum_of(const uint8_t *bytes, size_t byte_count)
+{
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < byte_count; i++) {
+        sum = (sum ^ bytes[i]) * 0x100000001b3u;
+    }
+    return sum;
+}
+
+/// Writes the head, or reads one. @param sum  of the state behind it @return whether it is one of this version
+static bool head_pass(uint8_t *bytes, bool writing, uint64_t *fingerprint, uint64_t *sum)
 {
     uint32_t magic = MAGIC, version = VERSION;
     byte_codec codec = {.at = bytes, .end = bytes + HEAD_BYTES, .writing = writing, .status = TARN_OK};
     integer(&codec, &magic, sizeof magic);
     integer(&codec, &version, sizeof version);
     integer(&codec, fingerprint, sizeof *fingerprint);
+    integer(&codec, sum, sizeof *sum);
     return codec.status == TARN_OK && magic == MAGIC && version == VERSION;
 }
 
@@ -134,7 +146,8 @@ static bool tool_checkpoint_write(const char *command, const char *path, tool_ta
     uint8_t *bytes = malloc(HEAD_BYTES + most);
     const tarn_status status =
         bytes != NULL ? tarn_tank_save(tank->tank, bytes + HEAD_BYTES, most, &byte_count) : TARN_E_MEMORY;
-    const bool done = status == TARN_OK && head_pass(bytes, true, &tank->scene.fingerprint)
+    uint64_t sum = status == TARN_OK ? sum_of(bytes + HEAD_BYTES, byte_count) : 0;
+    const bool done = status == TARN_OK && head_pass(bytes, true, &tank->scene.fingerprint, &sum)
                           ? write_bytes(command, path, bytes, HEAD_BYTES + byte_count)
                           : say(command, path, tarn_status_text(status));
     free(bytes);
@@ -144,13 +157,16 @@ static bool tool_checkpoint_write(const char *command, const char *path, tool_ta
 /// Of bytes that were read. @return a sentence, or NULL
 static const char *load(tool_tank *tank, uint8_t *bytes, size_t byte_count)
 {
-    uint64_t fingerprint = 0;
-    if (byte_count < HEAD_BYTES || !head_pass(bytes, false, &fingerprint)) {
+    uint64_t fingerprint = 0, sum = 0;
+    if (byte_count < HEAD_BYTES || !head_pass(bytes, false, &fingerprint, &sum)) {
         return "found something else, allowed is a file that --checkpoint of this version wrote";
     }
     if (fingerprint != tank->scene.fingerprint) {
         return "found the state of another scene, or of this one before it was changed; allowed is one of this scene "
                "and --set; texts and probes may differ";
+    }
+    if (sum != sum_of(bytes + HEAD_BYTES, byte_count - HEAD_BYTES)) {
+        return "found a damaged state, allowed is one as --checkpoint wrote it";
     }
     const tarn_status status = tarn_tank_load(tank->tank, bytes + HEAD_BYTES, byte_count - HEAD_BYTES);
     return status == TARN_E_MALFORMED ? "found a damaged state" : status == TARN_OK ? NULL : tarn_status_text(status);
