@@ -323,6 +323,7 @@ static void test_a_state_that_does_not_load_is_no_end(void **state)
         for (const uint64_t step = client.frame.head.step; client.frame.head.step < step + 5;) { // it isn't paused
             stream_client_see(&client);
         }
+        wait_until_kept(&client, 0); // or the next one finds the noise again
         kill_server(&client);
     }
 }

@@ -2,7 +2,7 @@
 /// a URL to the file system.
 ///
 /// Beside a file NAME there may be compressed forms of it: NAME.HASH.br and NAME.HASH.gz, HASH the first 16 digits of
-/// the file's SHA-256 (web-client/build/compress.mjs). They aren't files of their own; what belongs to no file that is
+/// the file's SHA-256 (web-client/build/compress.ts). They aren't files of their own; what belongs to no file that is
 /// there is left out.
 #ifndef TARN_SERVER_GATEWAY_PAGES_FILES_H
 #define TARN_SERVER_GATEWAY_PAGES_FILES_H

@@ -62,7 +62,7 @@ typedef struct export_frame {
     const uint8_t *solid_cells;    ///< per cell, 1 where its centre is in a solid; for export_vti, else NULL
     const float *amounts;          ///< per particle, what it brings to the cells around; for export_vti, else NULL
     const char *amount_name;       ///< its name: [a-z]+
-    const struct mesh *surface;    ///< the liquid's (mesh/mesh_liquid.h), for surfaces, else NULL
+    const struct mesh *surface;    ///< the liquid's (film/liquid.h), for surfaces, else NULL
 } export_frame;
 
 /// Values that go with the positions. A new one is one line in export_attributes().

@@ -1,5 +1,5 @@
 // What the bridge shows, as pictures: reads its binary message, and draws each of its planes. The layout of the message
-// is in show_message.h.
+// is in show.h.
 
 const HEAD_BYTES = 32;
 const VERSION = 1;
