@@ -1,4 +1,4 @@
-// One table of fields per message; message_read.c and message_write.c walks them to read and to write. Start at
+// One table of fields per message; message_read.c and message_write.c walk them to read and to write. Start at
 // tarn_message_shapes.
 #include "protocol/message_fields.h"
 #include "protocol/motion_code.h"
