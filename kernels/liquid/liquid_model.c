@@ -315,7 +315,7 @@ void liquid_substep(tarn_tank *tank)
 #define CARRY_FLIP_MIN 0.5f ///< of FLIP: below, u_old has too much of what is ahead (forces.tile.c)
 #define HIGH_CONTRAST 0.5f  ///< of the lightest liquid's density to the heaviest's: below this
 
-// ---------------------------------------------------------------------------------------------------------- validation
+// ---- validation ----
 
 static tarn_status check_liquids(const grid_complaint *why, const tarn_tank_desc *desc)
 {
@@ -363,7 +363,7 @@ static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
     return status;
 }
 
-// -------------------------------------------------------------------------------------------------------------- scales
+// ---- scales ----
 
 /// Where and how fast drops go besides gravity.
 static void fill_drops(const tarn_tank_desc *desc, const store_scale *store, liquid_scale *shape)
@@ -414,7 +414,7 @@ static void scale(tarn_tank *tank)
     tank->grid.high_contrast = args->scale.lightest < HIGH_CONTRAST;
 }
 
-// -------------------------------------------------------------------------------------------------------------- memory
+// ---- memory ----
 
 static void carve(grid_carver *t, tarn_tank *tank)
 {
@@ -449,7 +449,7 @@ static void carve_in_turn(grid_carver *t, tarn_tank *tank)
     grid_carve(t, &args->m.density, nodes * 4);
 }
 
-// ---------------------------------------------------------------------------------------------------------------- step
+// ---- step ----
 
 static bool changes_launches(uint32_t id, float before, float after)
 {

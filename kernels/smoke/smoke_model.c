@@ -195,7 +195,7 @@ static float substeps(const tarn_tank *tank)
     return 0.0f;
 }
 
-// ---------------------------------------------------------------------------------------------------------- parameters
+// ---- parameters ----
 
 /// nu dt / dx^2 of a step.
 static float viscosity_of_step(const tarn_tank *tank)

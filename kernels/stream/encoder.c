@@ -909,7 +909,7 @@ void tarn_encoder_go_on(tarn_encoder *encoder, uint32_t number)
     encoder->number = number;
 }
 
-// ---------------------------------------------------------------------------------------------------------- key frames
+// ---- key frames ----
 
 /// What residuals are counted in.
 /// @param slack  quanta that may be left unsaid
@@ -958,8 +958,7 @@ static void code_key(tarn_encoder *e)
     encoder_launch(e, stream_lay_groups_id, 1); // of levels
 }
 
-// ------------------------------------------------------------------------------------------------ base and extra
-// frames
+// ---- base and extra frames ----
 
 /// Where residuals are large anyway coarser steps cost less than they leave; in calm water what is left over would ask
 /// for a correction again in the next base frame. Coarser steps take fewer bits themselves: what is wild is calm again
@@ -1039,8 +1038,7 @@ static void reseat(tarn_encoder *e)
     encoder_list_flow(e, e->args.w.tile, occupied, 2u >> e->args.flow_now); // the grid that isn't the frame's
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// frames
+// ---- frames ----
 
 static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info,
                       tarn_stream_head *head)

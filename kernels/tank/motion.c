@@ -28,7 +28,7 @@
 
 _Static_assert((int)MOTION_FIELDS_MAX == (int)TARN_STEP_MOTION_FIELDS_MAX, "what a step may have fits");
 
-// -------------------------------------------------------------------------------------------------------------- checks
+// ---- checks ----
 
 static bool is_place(const float *v)
 {
@@ -85,7 +85,7 @@ tarn_status tank_motion_field_check(const tarn_motion_field *field, uint32_t num
                              field->columns, field->rows);
 }
 
-// -------------------------------------------------------------------------------------------------------------- unpack
+// ---- unpack ----
 
 static int32_t signed_byte(uint8_t byte)
 {

@@ -68,7 +68,7 @@ static tarn_status put_patch(probe_surface *to, uint32_t number, uint32_t dense,
     return TARN_OK;
 }
 
-// --------------------------------------------------------------------------------------------------------------- tiles
+// ---- tiles ----
 
 /// Cells of a tile that are in the tank: from its first one on, along each axis.
 typedef struct tile_box {
@@ -104,7 +104,7 @@ static tarn_status each_tile(const tarn_tank_desc *desc, const int low[3], const
     return status;
 }
 
-// --------------------------------------------------------------------------------------------------------------- walls
+// ---- walls ----
 
 /// How many of a probe's points its kind has.
 static int tank_probe_points(tarn_probe_kind kind)
@@ -189,7 +189,7 @@ static tarn_status probe_surface_wall(probe_surface *to, const tarn_tank_desc *d
     return each_tile(desc, low, high, visit_wall, &part);
 }
 
-// -------------------------------------------------------------------------------------------------------------- solids
+// ---- solids ----
 
 typedef struct solid_part {
     probe_surface *to;
@@ -468,7 +468,7 @@ struct tarn_probes {
     size_t found_bytes;
 };
 
-// --------------------------------------------------------------------------------------------------------------- cells
+// ---- cells ----
 
 /// A unit vector from a to b. @return its length, cells
 static float direction(const tarn_tank_desc *desc, const float *a_m, const float *b_m, float *unit)
@@ -637,7 +637,7 @@ static tarn_status place(tarn_probes *p, const tarn_probe *from)
     return list_tiles(p, p->count++, first, last);
 }
 
-// -------------------------------------------------------------------------------------------------------------- memory
+// ---- memory ----
 
 static size_t aligned(size_t bytes)
 {
@@ -744,7 +744,7 @@ void tarn_probes_destroy(tarn_probes *probes)
     free(probes);
 }
 
-// ------------------------------------------------------------------------------------------------------------- reading
+// ---- reading ----
 
 static double sum_at(const tarn_probes *p, uint32_t at)
 {

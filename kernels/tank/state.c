@@ -182,7 +182,7 @@ static inline void visit_solid(byte_walk *w, tarn_solid *solid)
 
 enum { FORMAT = 1, MAGIC = 0x544e5254, SECTION_HEAD_BYTES = 16, FLAG_OPTIONAL = 1, SECTIONS = 10 };
 
-// ------------------------------------------------------------------------------------------------------------ sections
+// ---- sections ----
 
 static void visit_tank(byte_walk *w, tank_state *s)
 {
@@ -337,7 +337,7 @@ static uint64_t arrays_bytes(const tank_state *s)
            (uint64_t)s->tile_count * 4 * (1 + 3 * (uint64_t)s->kept_cells);
 }
 
-// --------------------------------------------------------------------------------------------------------------- bytes
+// ---- bytes ----
 
 size_t tank_state_write(tank_state *state, uint8_t *bytes, size_t bytes_max)
 {
@@ -636,7 +636,7 @@ enum {
     SLOTS_SPARE = 8,             ///< between two of a download that aren't wanted
 };
 
-// -------------------------------------------------------------------------------------------------------------- arrays
+// ---- arrays ----
 
 /// Where the particles' arrays lie on the device, by what they hold; NULL: they have no such array.
 static void list_device(const tarn_tank *tank, void *list[STATE_ARRAY_COUNT])
@@ -673,7 +673,7 @@ static void list_host(tank_arrays *arrays, void *list[STATE_ARRAY_COUNT])
     }
 }
 
-// ------------------------------------------------------------------------------------------------------------- numbers
+// ---- numbers ----
 
 /// The largest magnitude of an array's values; 0: they are no fractions.
 static float bound_of(int array)
@@ -748,7 +748,7 @@ static bool bodies_fit(const grid_body_state *bodies, uint32_t count)
     return true;
 }
 
-// -------------------------------------------------------------------------------------------------------------- saving
+// ---- saving ----
 
 /// Of a tile's cells, the first ones, those that may lie in the tank: a flat tank has one layer of them.
 static uint32_t kept_cells(const tarn_tank *tank)
@@ -932,7 +932,7 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
     return status;
 }
 
-// -------------------------------------------------------------------------------------------------------------- checks
+// ---- checks ----
 
 static bool within(const double *vector, double longest)
 {
@@ -1002,7 +1002,7 @@ static bool state_fits(const tarn_tank *tank, const tank_state *state)
            state->body_count == tank->grid.own_body_count + state->added.thrown_count;
 }
 
-// ------------------------------------------------------------------------------------------------------------- loading
+// ---- loading ----
 
 static tarn_status apply_bodies(tarn_tank *tank, const grid_body_state *bodies)
 {

@@ -444,7 +444,7 @@ void tank_launch_advection(tarn_tank *tank, const tank_args *args)
     tank_launch_sort(tank, args);
 }
 
-// ------------------------------------------------------------------------------------------------------------- control
+// ---- control ----
 
 float tank_nth_root(float of, uint32_t n)
 {
@@ -743,7 +743,7 @@ void tarn_tank_desc_default_of(tarn_tank_desc *desc, const tarn_model *model)
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------- validation
+// ---- validation ----
 
 tarn_status tank_check_range(const grid_complaint *why, const char *field, float value, float min, float max)
 {
@@ -909,7 +909,7 @@ static tarn_status check_particles(const grid_complaint *why, const tarn_tank_de
     return TARN_OK;
 }
 
-// --------------------------------------------------------------------------------------------------------------- shape
+// ---- shape ----
 
 static void fill_shape(const tarn_tank_desc *desc, grid_shape *shape)
 {
@@ -932,7 +932,7 @@ static void fill_shape(const tarn_tank_desc *desc, grid_shape *shape)
     shape->level_count = level + 1;
 }
 
-// ---------------------------------------------------------------------------------------------------------------- life
+// ---- life ----
 
 const tank_model *tank_model_of(const tarn_tank_desc *desc)
 {

@@ -317,8 +317,7 @@ void tarn_black_box_passed(tarn_black_box *box)
     atomic_store(&box->head->killed_at, 0);
 }
 
-// ------------------------------------------------------------------------------------------------- after a process'
-// end
+// ---- after a process' end ----
 
 static bool is_half_sound(const tarn_black_box *box, uint32_t half)
 {

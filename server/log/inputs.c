@@ -36,7 +36,7 @@ tarn_status tarn_input_log_head_of(tarn_tank *tank, const tarn_tank_desc *desc, 
     return tarn_tank_hash_get(tank, &head->start);
 }
 
-// ------------------------------------------------------------------------------------------------------------- writing
+// ---- writing ----
 
 static tarn_status put(tarn_input_log *log, const uint8_t *bytes, size_t count)
 {
@@ -126,7 +126,7 @@ tarn_status tarn_input_log_end(tarn_input_log *log, const tarn_tank_hash *hash)
     return log->status;
 }
 
-// ------------------------------------------------------------------------------------------------------------- reading
+// ---- reading ----
 
 #define REFUSE(replay, status, ...)                                                                                    \
     tarn_text_refuse(                                                                                                  \
@@ -303,7 +303,7 @@ tarn_status tarn_input_replay_fits(tarn_input_replay *replay, const tarn_input_l
     return TARN_OK;
 }
 
-// ----------------------------------------------------------------------------------------------------------- replaying
+// ---- replaying ----
 
 /// Does an input to the tank; all of it or nothing. Without a tank, nothing.
 static tarn_status do_input(tarn_input_replay *replay, tarn_tank *tank)

@@ -256,7 +256,7 @@ static tarn_status ask(const tarn_session_file *file, const char *sql, int64_t *
     return status;
 }
 
-// ------------------------------------------------------------------------------------------------------------ frames
+// ---- frames ----
 
 /// Packs what lies in `plain`. @return TARN_OK or TARN_E_MEMORY
 static tarn_status pack(tarn_session_file *file)
@@ -293,7 +293,7 @@ static tarn_status unpack(tarn_session_file *file, sqlite3_stmt *row, int column
     return tarn_session_unpack(packed, (size_t)sqlite3_column_bytes(row, column), &file->plain);
 }
 
-// ------------------------------------------------------------------------------------------------------------ writing
+// ---- writing ----
 
 /// Runs a statement whose parameters are two numbers and what lies in `packed`.
 static tarn_status insert_packed(tarn_session_file *file, const char *sql, int64_t first, int64_t second, tarn_text why)
@@ -480,7 +480,7 @@ tarn_status tarn_session_file_put_epoch(tarn_session_file *file, uint32_t epoch,
                              : status;
 }
 
-// ------------------------------------------------------------------------------------------------------------ reading
+// ---- reading ----
 
 tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about *about, tarn_text why)
 {
@@ -690,7 +690,7 @@ tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *r
     return status;
 }
 
-// ------------------------------------------------------------------------------------------------------- row by row
+// ---- row by row ----
 
 typedef tarn_status read_frame(const uint8_t *bytes, size_t byte_count, int64_t row, tarn_session_head *head,
                                const uint8_t **content, size_t *content_bytes);
@@ -780,8 +780,7 @@ tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void 
     return status;
 }
 
-// --------------------------------------------------------------------------------------------------- for the other
-// parts
+// ---- for the other parts ----
 
 tarn_status tarn_session_part_failed(const tarn_session_file *file, tarn_text why)
 {

@@ -227,7 +227,7 @@ static tarn_status read_list(tarn_session_file *file, int64_t state, scene_list 
     return status;
 }
 
-// ------------------------------------------------------------------------------------------------------------ writing
+// ---- writing ----
 
 /// @param is_there  whether the file has a content already
 static tarn_status look_for(tarn_session_file *file, const listed_file *listed, bool *is_there, tarn_text why)
@@ -400,7 +400,7 @@ static tarn_status session_scene_drop(tarn_session_file *file, int64_t oldest, t
     return status == TARN_OK && sqlite3_total_changes(file->db) != before ? drop_files(file, why) : status;
 }
 
-// ------------------------------------------------------------------------------------------------------------ reading
+// ---- reading ----
 
 static tarn_status read_file(tarn_session_file *file, const listed_file *listed, tarn_scene_pack *pack, tarn_text why)
 {

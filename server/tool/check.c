@@ -28,7 +28,7 @@ typedef struct doubts {
     double size_m[3];
 } doubts;
 
-// ---------------------------------------------------------------------------------------------------------- solids
+// ---- solids ----
 
 /// Files tell no units. The field of a mesh is too coarse, too, to be told apart in a tank that is so much smaller.
 static void doubt_units(const doubts *d, uint32_t number)
@@ -46,7 +46,7 @@ static void doubt_units(const doubts *d, uint32_t number)
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------- meshes
+// ---- meshes ----
 
 /// What was turned round in a mesh, and what is guessed of it since it has no inside.
 static void doubt_mesh(const doubts *d, const char *name, tarn_mesh *mesh)
@@ -82,7 +82,7 @@ static void doubt_meshes(const doubts *d, const tarn_scene_pack *pack)
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------- liquid
+// ---- liquid ----
 
 typedef struct solid_shapes {
     uint32_t count;
@@ -161,7 +161,7 @@ static void doubt_liquids(const doubts *d)
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------- motion
+// ---- motion ----
 
 /// Whether a block is a layer from wall to wall, at rest.
 static bool is_still_layer(const doubts *d, const tarn_fluid_block *block)

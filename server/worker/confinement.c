@@ -165,7 +165,7 @@ static bool filter_calls(tarn_confined kind)
 
 #endif
 
-// ---- files ----
+// ---- folders ----
 
 /// Of this thread and those that it starts. Where the kernel knows nothing of it, rights stay what the user's are.
 static void limit_folders(const char *const *folders)
@@ -189,7 +189,7 @@ static void limit_folders(const char *const *folders)
     close(rules);
 }
 
-// ---- in order ----
+// ---- both ends ----
 
 void tarn_confinement_begin(bool is_cpu)
 {

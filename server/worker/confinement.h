@@ -6,8 +6,7 @@
 ///                     folders and only to read (Landlock, Linux 5.13); a list of the system calls that a worker makes:
 ///                     others fail, those by which one gets out end the process (SIGSYS)
 ///     CUDA device     NVIDIA's driver needs files, devices, memory with code and sockets: only what nobody's driver
-///     needs
-///                     is refused
+///                     needs is refused
 ///     --take-scene    memory, open descriptors and the end, and nothing else
 ///
 /// Builds with sanitizers have no lists of calls.

@@ -1,5 +1,5 @@
 // The baton goes from thread to thread by semaphores: each waits for its own. What one did before it gave the baton
-// away the next one sees.
+// away the next one sees. Start at tarn_job_resume, and for lanes at lane_main.
 #include "server/worker/jobs.h"
 #include "protocol/assert.h"
 #include "server/base/clock.h"

@@ -81,6 +81,7 @@ struct tarn_job {
 /// @param is_wanted  asked about every TARN_WORKER_LOOK_MS by the running job's thread
 /// @return TARN_OK or TARN_E_MEMORY
 tarn_status tarn_jobs_open(tarn_jobs *jobs, bool (*is_wanted)(void *user), void *user);
+
 /// No job may be in progress.
 void tarn_jobs_close(tarn_jobs *jobs);
 
@@ -97,7 +98,7 @@ void tarn_jobs_take(tarn_jobs *jobs);
 /// What the device is to do between pieces of work (tarn_device_set_yield).
 tarn_yield tarn_jobs_yield(tarn_jobs *jobs);
 
-/// Seconds of the running job's own time since it started, without the turns of others, in ns. Job only.
+/// The running job's own time since it started, without the turns of others. Job only.
 uint64_t tarn_jobs_used_ns(const tarn_jobs *jobs);
 
 /// Goes on without the baton: until tarn_jobs_return the job touches only what is its own. Job only.

@@ -3,15 +3,65 @@
 #include "server/worker/places.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/worker/resume.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-// ---- place messages ----
-// Messages are handed to the tank that they are for; what needs the device waits for its next job (places.c). Start at
-// tarn_places_message.
+// ---- a place ----
+
+static bool is_taken(const tarn_place *place)
+{
+    return place->tank.id != 0;
+}
+
+static int number_of(const tarn_place *place)
+{
+    return (int)(place - place->places->of);
+}
+
+/// When a tank without a job next has something to do.
+static uint64_t due_ns(const tarn_place *place)
+{
+    const bool is_asked = place->is_ending || place->load_asked || place->reset_asked || place->save_asked ||
+                          tarn_worker_move_is_whole(&place->tank) || tarn_worker_telling_is_due(&place->tank);
+    return is_asked ? 0 : tarn_worker_tank_due_ns(&place->tank);
+}
+
+/// Brings the brief of a place in which something has changed up to date.
+static void place_note(tarn_place *place)
+{
+    tarn_places *places = place->places;
+    const int number = number_of(place);
+    tarn_place_brief *brief = &places->briefs[number];
+    const bool is_idle = is_taken(place) && !place->job.in_progress;
+    brief->id = place->tank.id;
+    brief->is_moving = place->tank.handover.phase != TARN_HANDOVER_NONE;
+    brief->due_ns = is_idle ? due_ns(place) : UINT64_MAX;
+    brief->tell_ns = !is_idle ? UINT64_MAX : place->is_ending ? 0 : tarn_worker_tank_tell_ns(&place->tank);
+    brief->late_ns = is_taken(place) ? tarn_worker_tank_late_ns(&place->tank) : UINT64_MAX;
+    if (is_taken(place) && number >= places->count) {
+        places->count = number + 1;
+    }
+    while (places->count > 0 && places->briefs[places->count - 1].id == 0) {
+        places->count--;
+    }
+}
+
+/// The tank is gone: its place is anybody's.
+static void empty(tarn_place *place)
+{
+    tarn_places *places = place->places;
+    const uint32_t slot = place->tank.slot;
+    tarn_worker_link_frame_drop(places->link, slot);
+    tarn_worker_tank_free(&place->tank);
+    tarn_job_close(&place->job);
+    tarn_turns_forget(&places->turns, number_of(place));
+    memset(place, 0, sizeof *place);
+    place->places = places;
+    place->tank.slot = slot;
+    place_note(place);
+}
 
 /// The place of a tank that isn't ending.
 static tarn_place *find(tarn_places *places, uint32_t id)
@@ -45,7 +95,9 @@ static tarn_place *find_free(tarn_places *places)
     return &places->of[free];
 }
 
-static void place_note(tarn_place *place);
+// ---- messages ----
+// Messages are handed to the tank that they are for; what needs the device waits for its next job. Start at
+// tarn_places_message.
 
 /// Opens a place for one more tank. @return NULL: there is none, which is said
 static tarn_place *open_place(tarn_places *places, uint32_t id, uint32_t viewer_id, uint32_t sequence)
@@ -363,60 +415,7 @@ tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *mes
     return status;
 }
 
-// ---- places ----
-
-static bool is_taken(const tarn_place *place)
-{
-    return place->tank.id != 0;
-}
-
-static int number_of(const tarn_place *place)
-{
-    return (int)(place - place->places->of);
-}
-
-/// When a tank without a job next has something to do.
-static uint64_t due_ns(const tarn_place *place)
-{
-    const bool is_asked = place->is_ending || place->load_asked || place->reset_asked || place->save_asked ||
-                          tarn_worker_move_is_whole(&place->tank) || tarn_worker_telling_is_due(&place->tank);
-    return is_asked ? 0 : tarn_worker_tank_due_ns(&place->tank);
-}
-
-/// Brings the brief of a place in which something has changed up to date.
-static void place_note(tarn_place *place)
-{
-    tarn_places *places = place->places;
-    const int number = number_of(place);
-    tarn_place_brief *brief = &places->briefs[number];
-    const bool is_idle = is_taken(place) && !place->job.in_progress;
-    brief->id = place->tank.id;
-    brief->is_moving = place->tank.handover.phase != TARN_HANDOVER_NONE;
-    brief->due_ns = is_idle ? due_ns(place) : UINT64_MAX;
-    brief->tell_ns = !is_idle ? UINT64_MAX : place->is_ending ? 0 : tarn_worker_tank_tell_ns(&place->tank);
-    brief->late_ns = is_taken(place) ? tarn_worker_tank_late_ns(&place->tank) : UINT64_MAX;
-    if (is_taken(place) && number >= places->count) {
-        places->count = number + 1;
-    }
-    while (places->count > 0 && places->briefs[places->count - 1].id == 0) {
-        places->count--;
-    }
-}
-
-/// The tank is gone: its place is anybody's.
-static void empty(tarn_place *place)
-{
-    tarn_places *places = place->places;
-    const uint32_t slot = place->tank.slot;
-    tarn_worker_link_frame_drop(places->link, slot);
-    tarn_worker_tank_free(&place->tank);
-    tarn_job_close(&place->job);
-    tarn_turns_forget(&places->turns, number_of(place));
-    memset(place, 0, sizeof *place);
-    place->places = places;
-    place->tank.slot = slot;
-    place_note(place);
-}
+// ---- all of them ----
 
 static tarn_lane_next next_in_lane;
 
@@ -463,7 +462,7 @@ bool tarn_places_close(tarn_places *places)
     return all;
 }
 
-// ---------------------------------------------------------------------------------------------------------------- jobs
+// ---- jobs ----
 
 static void run_load(void *context)
 {

@@ -1,6 +1,4 @@
-// What viewers hold of a tank, between the tank and bytes that go along with it.
-//
-// Both ways between a tank and its presses' bytes.
+// What viewers hold of a tank, between the tank and bytes that go along with it, both ways.
 #include "server/worker/presses.h"
 #include "server/base/bytes.h"
 #include "server/worker/limits.h"
@@ -8,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-// ---- press bytes ----
-// What viewers do to a tank, as bytes. Start at `walk`, which lists everything and serves both directions.
+// ---- as bytes ----
+// Start at `walk`, which lists everything and serves both directions.
 
 _Static_assert(TARN_INPUT_SOURCES_MAX * 256 + TARN_INPUT_VIEWERS_MAX * 64 + 1024 <= TARN_IPC_PRESSES_BYTES_MAX,
                "all sources and viewers fit");
@@ -156,7 +154,7 @@ tarn_status tarn_presses_read(const uint8_t *bytes, uint32_t byte_count, tarn_pr
     return codec.status == TARN_OK && codec.at != codec.end ? TARN_E_MALFORMED : codec.status;
 }
 
-// ---- presses ----
+// ---- of a tank ----
 
 /// Large, and used by one thread at a time: exactly one of a worker's runs, and none gives way here.
 static tarn_presses presses;

@@ -1,4 +1,5 @@
-/// What viewers hold of a tank, between the tank and its bytes (presses.h).
+/// What viewers are doing to a tank, as bytes that go along with it: to the worker that it is moved to, and into its
+/// black box.
 #ifndef TARN_SERVER_WORKER_PRESSES_H
 #define TARN_SERVER_WORKER_PRESSES_H
 
@@ -14,11 +15,10 @@ uint32_t tarn_tank_presses_write(const tarn_worker_tank *tank, uint8_t bytes[TAR
 /// @return TARN_OK, TARN_E_VERSION, TARN_E_TRUNCATED or TARN_E_MALFORMED: then nothing changes
 tarn_status tarn_tank_presses_read(tarn_worker_tank *tank, const uint8_t *bytes, uint32_t byte_count);
 
-// ---- press bytes ----
-// What viewers are doing to a tank as bytes, for the worker that it is moved to: what they hold, which of their inputs
-// frames contain, and what the next step has been told already. Pure.
+// ---- as bytes ----
+// What viewers hold, which of their inputs frames contain, and what the next step has been told already. Pure.
 //
-// Version 1, little-endian, field by field. It is written and read by workers of one build, but for the gateway's sake
+// Version 2, little-endian, field by field. It is written and read by workers of one build, but for the gateway's sake
 // it is checked all the same: what was read can be stepped with.
 
 enum { TARN_PRESS_VERSION = 2 };

@@ -34,7 +34,27 @@ uint64_t tarn_worker_probes_due_ns(const tarn_worker_tank *tank, bool is_steppin
     return probes->made != NULL && probes->is_watched && probes->is_due && !is_stepping ? 0 : UINT64_MAX;
 }
 
-// -------------------------------------------------------------------------------------------------------------- making
+// ---- making ----
+
+/// Sends what was measured, in a job or between jobs.
+static void send_batch(tarn_worker_tank *tank, tarn_worker_link *link)
+{
+    tarn_worker_probes *probes = &tank->probes;
+    tarn_worker_readings *batch = &probes->batch;
+    if (batch->row_count > 0 && tarn_worker_link_reads(link)) {
+        const tarn_ipc_message message = {.kind = TARN_IPC_READINGS,
+                                          .tank = tank->id,
+                                          .readings = {.revision = probes->revision,
+                                                       .epoch = batch->epoch,
+                                                       .step = batch->step,
+                                                       .dt_s = tank->scene.tank.dt_s,
+                                                       .row_count = batch->row_count,
+                                                       .byte_count = batch->byte_count,
+                                                       .values = batch->values}};
+        (void)tarn_worker_link_put(link, &message); // where there is no room they are left out
+    }
+    batch->row_count = batch->byte_count = 0;
+}
 
 static void spec_of(const tarn_ipc_probe *probe, tarn_probe_spec *spec)
 {
@@ -109,8 +129,6 @@ static tarn_status create(tarn_worker_tank *tank, const tarn_probe *fits, tarn_i
     return status == TARN_E_DEVICE ? status : TARN_OK;
 }
 
-static void worker_probes_send(tarn_worker_tank *tank, tarn_worker_link *link);
-
 tarn_status tarn_worker_probes_make(tarn_worker_tank *tank, tarn_worker_link *link)
 {
     tarn_worker_probes *probes = &tank->probes;
@@ -120,7 +138,7 @@ tarn_status tarn_worker_probes_make(tarn_worker_tank *tank, tarn_worker_link *li
     if (!probes->is_asked || probes->asked_ns > now_ns) {
         return TARN_OK;
     }
-    worker_probes_send(tank, link);
+    send_batch(tank, link);
     forget(probes);
     probes->is_asked = false;
     probes->is_due = true;
@@ -146,7 +164,7 @@ void tarn_worker_probes_unmake(tarn_worker_tank *tank)
     probes->is_asked = probes->is_asked || probes->asked.count > 0;
 }
 
-// ----------------------------------------------------------------------------------------------------------- measuring
+// ---- measuring ----
 
 /// Whether the next row follows those of the batch, and has room in it.
 static bool goes_on(const tarn_worker_tank *tank)
@@ -191,7 +209,7 @@ tarn_status tarn_worker_probes_measure(tarn_worker_tank *tank, tarn_worker_link 
         return TARN_OK; // the batch is sent soon, and no more often for that
     }
     if (batch->row_count > 0 && !goes_on(tank)) {
-        worker_probes_send(tank, link);
+        send_batch(tank, link);
     }
     tarn_job_part();
     const tarn_status status = tarn_probes_read(probes->made, readings);
@@ -210,27 +228,7 @@ tarn_status tarn_worker_probes_measure(tarn_worker_tank *tank, tarn_worker_link 
     return TARN_OK;
 }
 
-// ------------------------------------------------------------------------------------------------------------- telling
-
-/// Sends what was measured, in a job or between jobs.
-static void worker_probes_send(tarn_worker_tank *tank, tarn_worker_link *link)
-{
-    tarn_worker_probes *probes = &tank->probes;
-    tarn_worker_readings *batch = &probes->batch;
-    if (batch->row_count > 0 && tarn_worker_link_reads(link)) {
-        const tarn_ipc_message message = {.kind = TARN_IPC_READINGS,
-                                          .tank = tank->id,
-                                          .readings = {.revision = probes->revision,
-                                                       .epoch = batch->epoch,
-                                                       .step = batch->step,
-                                                       .dt_s = tank->scene.tank.dt_s,
-                                                       .row_count = batch->row_count,
-                                                       .byte_count = batch->byte_count,
-                                                       .values = batch->values}};
-        (void)tarn_worker_link_put(link, &message); // where there is no room they are left out
-    }
-    batch->row_count = batch->byte_count = 0;
-}
+// ---- telling ----
 
 static void fill_scene(const tarn_scene *scene, tarn_ipc_scene_probes *to)
 {
@@ -277,6 +275,6 @@ void tarn_worker_probes_tell(tarn_worker_tank *tank, tarn_worker_link *link, uin
         probes->scene_is_due = tarn_worker_link_put(link, &message) != TARN_OK;
     }
     if (probes->batch.row_count > 0 && now_ns >= probes->batch.due_ns) {
-        worker_probes_send(tank, link);
+        send_batch(tank, link);
     }
 }

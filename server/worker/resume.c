@@ -1,18 +1,15 @@
-// A tank goes on: from a black box, from another worker, from a log that is played back.
-//
-// A state, then every step that is in the log behind it.
+// A tank goes on: from another worker, from a log that is played back, from a black box.
 #include "server/worker/resume.h"
 #include "protocol/assert.h"
 #include "server/base/log.h"
 #include "server/worker/presses.h"
-#include "server/worker/tank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-// ---- move ----
+// ---- from one worker to another ----
 // Both ends of a tank's way to another worker. Start at tarn_worker_move_save for the one that has it, at
 // tarn_worker_move_wait for the one that gets it.
 
@@ -27,7 +24,7 @@ void tarn_worker_move_end(tarn_worker_tank *tank)
     tank->handover = (tarn_handover){0};
 }
 
-// ------------------------------------------------------------------------------------------------------------- giving
+// ---- the worker that has it ----
 
 /// What viewers do goes along. Without memory for it they let go.
 static void save_presses(const tarn_worker_tank *tank, tarn_handover *handover)
@@ -136,7 +133,7 @@ void tarn_worker_move_tell(tarn_worker_tank *tank, tarn_worker_link *link)
     }
 }
 
-// ------------------------------------------------------------------------------------------------------------- taking
+// ---- the worker that gets it ----
 
 void tarn_worker_move_wait(tarn_worker_tank *tank, uint32_t save)
 {
@@ -216,7 +213,7 @@ tarn_status tarn_worker_move_load(tarn_worker_tank *tank, tarn_text why)
     return TARN_OK;
 }
 
-// ---- replay ----
+// ---- what was done once ----
 // Begin at tarn_worker_replay_go_on, then tarn_worker_replay_next.
 
 static tarn_log_subject subject_of(const tarn_worker_tank *tank)
@@ -420,7 +417,8 @@ void tarn_worker_replay_stepped(tarn_worker_tank *tank)
     }
 }
 
-// ---- resume ----
+// ---- from a black box ----
+// A state, then every step that is in the log behind it. Begin at tarn_worker_resume.
 
 static tarn_status load(tarn_worker_tank *tank, const tarn_black_box_rest *rest)
 {

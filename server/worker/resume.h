@@ -1,13 +1,17 @@
-/// A tank goes on from what a worker that is no more left in its black box:
-///
-///     state ─ step ─ step ... of the log ─▶ as it was before the last step's input had been taken, and with that
-///
-/// Where it is said to kill, more and more of it is left out (log/black_box.h); then the tank is set back, and its
-/// epoch changes.
+/// A tank goes on from a state and a log, in three ways: from the black box that a worker left, from another worker
+/// that it is moved from, and with what was done to it once, which is done again.
 #ifndef TARN_SERVER_WORKER_RESUME_H
 #define TARN_SERVER_WORKER_RESUME_H
 
 #include "server/worker/tank.h"
+
+// ---- from a black box ----
+// A tank goes on from what a worker that is no more left in its black box:
+//
+//     state ─ step ─ step ... of the log ─▶ as it was before the last step's input had been taken, and with that
+//
+// Where it is said to kill, more and more of it is left out (log/black_box.h); then the tank is set back, and its epoch
+// changes.
 
 /// Goes on with a tank that was just made, from what was found in its box. Job.
 /// @return TARN_OK; TARN_E_MALFORMED (it is none of such a tank), TARN_E_VERSION, TARN_E_MEMORY or TARN_E_UNSTABLE: the
@@ -20,7 +24,7 @@ tarn_status tarn_worker_resume(tarn_worker_tank *tank, const tarn_black_box_rest
 ///         no state), or what the load or a step came to
 tarn_status tarn_worker_redo(tarn_worker_tank *tank);
 
-// ---- move ----
+// ---- from one worker to another ----
 // A tank goes from one worker to another, or comes back from where its state was kept:
 //
 //     here    step ─ step ─ [SAVE] ─ stands ─▶ STATE_HEAD, STATE_CHUNK ... ─ [UNLOAD], or [GO_ON] ─ step
@@ -62,7 +66,7 @@ void tarn_worker_move_tell(tarn_worker_tank *tank, tarn_worker_link *link);
 /// Whether it would put something there now.
 bool tarn_worker_move_is_due(const tarn_worker_tank *tank, const tarn_worker_link *link);
 
-// ---- replay ----
+// ---- what was done once ----
 // A tank that was gone back with is done again what was done to it then:
 //
 //     piece of the log ─▶ feed ─▶ in the place of viewers' inputs, step by step ─▶ the last step: it goes on live

@@ -1,6 +1,4 @@
-// Scenes at the worker: which of a folder can be made, and an uploaded one, checked in a process of its own.
-//
-// Begin at watch_folder.
+// An uploaded scene: begin at tarn_scene_intake. The folder's scenes: begin at watch_folder.
 #include "server/worker/scenes.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -23,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- intake ----
-// Begin at tarn_scene_intake. The process is limited before the first byte is read.
+// ---- an uploaded one ----
+// The process is limited before the first byte is read.
 
 static bool limit(int resource, rlim_t most)
 {
@@ -152,7 +150,7 @@ int tarn_scene_intake(int file_fd)
     return is_said ? 0 : 1;
 }
 
-// ---- scenes ----
+// ---- the folder ----
 
 enum { STACK_BYTES = 1 << 20 };
 

@@ -1,14 +1,15 @@
 /// Scenes at the worker: which of a folder can be made, and an uploaded one, checked in a process of its own.
-///
-/// Which scenes of a folder a tank can be made from, while files come, change and go: a thread of its own looks at the
-/// folder every TARN_SCENE_WATCH_MS and reads what is new or other than it was, as whoever makes a tank would. One that
-/// can't be read is named in the log and to the gateway, with its fault, and not offered until its file is another one.
 #ifndef TARN_SERVER_WORKER_SCENES_H
 #define TARN_SERVER_WORKER_SCENES_H
 
 #include "server/base/ipc.h"
 
 #include <stdbool.h>
+
+// ---- the folder ----
+// Which scenes of a folder a tank can be made from, while files come, change and go: a thread of its own looks at the
+// folder every TARN_SCENE_WATCH_MS and reads what is new or other than it was, as whoever makes a tank would. One that
+// can't be read is named in the log and to the gateway, with its fault, and not offered until its file is another one.
 
 typedef struct tarn_scene_watch tarn_scene_watch;
 
@@ -28,7 +29,7 @@ bool tarn_scene_watch_faults(tarn_scene_watch *watch, tarn_ipc_scene_faults *fau
 /// Takes NULL. Waits for no file that is just being read: the thread then goes with the process.
 void tarn_scene_watch_close(tarn_scene_watch *watch);
 
-// ---- intake ----
+// ---- an uploaded one ----
 // A scene that somebody uploaded, read and checked in a process of its own: whatever its JSON and meshes do to their
 // readers ends this process, which has nothing but its memory and four descriptors, limits of memory, of processor
 // time and of what it writes, and a filter of system calls. tarnd starts it for each upload

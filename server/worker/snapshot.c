@@ -1,6 +1,5 @@
-// States of a tank: the last good one, and inputs that are played back.
-//
-// A saved state now and then, put back once: failing again right after means starting afresh.
+// A saved state now and then, put back once: failing again right after means starting afresh. And records of a log,
+// read one after the other as pieces of it come.
 #include "server/worker/snapshot.h"
 #include "protocol/assert.h"
 #include "server/log/black_box.h"
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- replay feed ----
+// ---- inputs that are played back ----
 // Begin at tarn_replay_feed_put, then tarn_replay_feed_read.
 
 _Static_assert(TARN_IPC_REPLAY_BYTES + 2 * sizeof(tarn_black_box_record_head) + TARN_STEP_INPUT_BYTES_MAX <=
@@ -91,7 +90,7 @@ tarn_status tarn_replay_feed_read(tarn_replay_feed *feed, tarn_replay_record *re
     return found.input_bytes > 0 ? tarn_step_input_read(found.input, found.input_bytes, &record->input) : TARN_OK;
 }
 
-// ---- snapshot ----
+// ---- the last good state ----
 
 tarn_status tarn_snapshot_init(tarn_snapshot *snapshot, int fd, const tarn_tank *tank, float dt_s)
 {

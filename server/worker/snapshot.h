@@ -1,11 +1,5 @@
-/// States of a tank: the last good one, one on its way to another worker, and inputs that are played back.
-///
-/// The last good state of a tank, in its black box: what it is set back to when a step fails, and what the next worker
-/// goes on from when this one ends.
-///
-///     step ok  -> every second of simulated time, or where the box's log is full: keep
-///     step bad -> there is one, and the tank wasn't set back within the last second: restore
-///              -> otherwise: the caller resets the tank
+/// What of a tank is kept beside it: its last good state, its state on the way to another worker, and inputs that are
+/// played back.
 #ifndef TARN_SERVER_WORKER_SNAPSHOT_H
 #define TARN_SERVER_WORKER_SNAPSHOT_H
 
@@ -18,6 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// ---- the last good state ----
+// It lies in the tank's black box: what the tank is set back to when a step fails, and what the next worker goes on
+// from when this one ends.
+//
+//     step ok  -> every second of simulated time, or where the box's log is full: keep
+//     step bad -> there is one, and the tank wasn't set back within the last second: restore
+//              -> otherwise: the caller resets the tank
 
 typedef struct tarn_snapshot {
     tarn_black_box box;
@@ -50,6 +52,7 @@ tarn_status tarn_snapshot_keep(tarn_snapshot *snapshot, tarn_tank *tank, uint64_
 
 /// Tells whoever follows the box how long a step is, and how long one took of late. @param step_s  0: not known
 void tarn_snapshot_set_pace(tarn_snapshot *snapshot, float dt_s, float step_s);
+
 /// The scene of a tank that goes on becomes its own: it is put into the box, with the tank as it is now, after the
 /// `step`th step. Where that can't be, it isn't. @param fd  of the box
 void tarn_snapshot_adopt(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step, int fd,
@@ -61,12 +64,12 @@ tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t 
 
 /// Sets the tank back. The box's log is left to the caller.
 /// @param step  receives where it is then
-/// @return TARN_OK, TARN_E_STATE (nothing is kept, or the tank was set back less than a second of simulated time ago)
+/// @return TARN_OK, TARN_E_STATE (nothing is kept, or the tank was set back less than a second of simulated time ago),
 /// or
 ///         what tarn_tank_load returned
 tarn_status tarn_snapshot_restore(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t *step);
 
-// ---- handover ----
+// ---- on the way to another worker ----
 // A tank's state on its way from one worker to another, as each of the two sees it; resume.h says how.
 
 typedef enum tarn_handover_phase {
@@ -85,7 +88,7 @@ typedef struct tarn_handover {
     uint8_t *presses;         ///< of head.presses_bytes; owned
 } tarn_handover;
 
-// ---- replay feed ----
+// ---- inputs that are played back ----
 // What was done to a tank once, as it is played back: records of a session's log, which come in pieces and leave in
 // order, one step's at a time.
 //

@@ -1,4 +1,5 @@
-// What messages do to a tank, and what its jobs do: it is set back to its start, stepped and shown.
+// What messages do to a tank, and what its jobs do: it is made, set back to its start, stepped and shown. Begin at
+// tarn_worker_tank_run, and for how it is made at tarn_worker_tank_load.
 #include "server/worker/tank.h"
 #include "kernels/encoder.h"
 #include "server/base/clock.h"
@@ -22,8 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// ---- tank parts ----
-// What a tank is made of, before it takes the place of what was there.
+// ---- what it is made of ----
+// Before it takes the place of what was there. Begin at tank_parts_make.
 
 typedef struct tarn_tank_parts {
     tarn_scene *scene;
@@ -32,9 +33,6 @@ typedef struct tarn_tank_parts {
     tarn_snapshot snapshot;
     tarn_encoder *encoder;
 } tarn_tank_parts;
-
-// ---- tank parts ----
-// Begin at tank_parts_make.
 
 /// Frees them and their scene, what there is of them.
 static void tank_parts_free(tarn_tank_parts *parts)
@@ -83,7 +81,7 @@ static tarn_status tank_parts_make(tarn_tank_parts *parts, tarn_device *device, 
     return status;
 }
 
-// ---- scene ----
+// ---- its scene ----
 // Whoever loads a scene means the one in the folder; a tank that goes on, or begins again, has its own.
 
 /// @param box_fd  of the tank's black box, which may have the scene itself; 0: there is none
@@ -116,7 +114,7 @@ static tarn_status worker_scene_read(const char *scenes_dir, const tarn_ipc_load
     return status == TARN_OK ? tarn_scene_read_file_to_keep(path, scene, pack, why, sizeof(tarn_text)) : status;
 }
 
-// ---- tank ----
+// ---- what starts and steps have in common ----
 
 /// Takes which bodies there are: the scene's, and what was thrown in.
 static void list_bodies(tarn_worker_tank *tank)
@@ -303,6 +301,8 @@ tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint6
     return worker_tank_look(tank);
 }
 
+// ---- what messages ask for ----
+
 /// A single step, which contains the control that asks for it.
 static tarn_status ask_for_step(tarn_worker_tank *tank, tarn_text why)
 {
@@ -488,6 +488,8 @@ bool tarn_worker_tank_size_remark(tarn_worker_tank *tank, uint32_t viewer_id, co
     return true;
 }
 
+// ---- when something is due ----
+
 static bool is_stepping(const tarn_worker_tank *tank)
 {
     return (tank->paused ? tank->steps_asked > 0 : tank->viewer_count > 0) && !tarn_worker_replay_waits(tank);
@@ -527,6 +529,8 @@ uint64_t tarn_worker_tank_late_ns(const tarn_worker_tank *tank)
     const bool makes_steps = tank->tank != NULL && tank->handover.phase == TARN_HANDOVER_NONE && is_stepping(tank);
     return makes_steps ? step_due_ns(tank) + tank->pace.period_ns : UINT64_MAX;
 }
+
+// ---- a step ----
 
 /// The solids that tools put in or take away.
 static void fill_solids(const tarn_tank_desc *desc, const tarn_step_tools *tools, tarn_step_input *input)
@@ -759,6 +763,8 @@ static tarn_status step(tarn_worker_tank *tank, tarn_worker_link *link, const ta
     return TARN_OK;
 }
 
+// ---- what the gateway is told and shown ----
+
 _Static_assert((int)TARN_REMARK_BYTES == (int)TARN_REMARK_BYTES_MAX + 1, "a remark fits as it is");
 
 /// Looks what acts otherwise than asked for; of more than viewers are told of, how many more. @return whether it is
@@ -956,7 +962,7 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
     }
 }
 
-// ---- tank making ----
+// ---- how it is made ----
 // A tank is made beside what was there, and takes its place when it is whole. Begin at tarn_worker_tank_load.
 
 /// They become the tank's, and what it had is no more.

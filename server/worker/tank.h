@@ -159,11 +159,8 @@ uint64_t tarn_worker_tank_tell_ns(const tarn_worker_tank *tank);
 /// again.
 void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns);
 
-// ---- tank start ----
-// What the starts of a tank have in common, whichever way it was made; for worker_tank and tank_making.
-
-/// Behind a start: what came before it isn't done again, nor is what viewers hold from then on lost. There must be
-/// room.
+/// Puts what viewers hold into the black box, behind a start, whichever way the tank was made: what came before it
+/// isn't done again, nor is what they hold from then on lost. There must be room.
 void tarn_worker_tank_log_presses(tarn_worker_tank *tank);
 
 #endif

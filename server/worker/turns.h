@@ -1,17 +1,5 @@
-/// When a step is due, whose turn it is, and which kind of frame comes with it.
-///
-/// Whose turn it is among the tanks of a worker: deadlines first, then shares. Pure; the caller brings the time.
-///
-/// A tank's job (a step and its frame, or making, resetting the tank) is due at some time and takes the device for some
-/// time, all at once or in pieces. Each of the n tanks that have work owns the n-th part of the worker: time that a
-/// tank uses counts n times on its own clock, which never shows less than when its job was due. The deadline of a job
-/// is what that clock will show when the job has had the time that it is expected to take, or, as it goes on, the next
-/// TARN_WORKER_SLICE_MS of it; the earliest deadline is next. So a tank that stays within its share is done in time
-/// whatever the others do, a tank that takes more pushes its own deadlines back and slows itself alone, and what one
-/// doesn't use goes to whoever has work. This is the total bandwidth server (Spuri & Buttazzo 1996) with the budgets of
-/// the constant bandwidth server (Abeni & Buttazzo 1998), so that nothing depends on the estimate being right.
-///
-/// What a tank has had beyond its share, because others left it, is held against it up to TARN_WORKER_DEBT_SLICES.
+/// Whose turn it is, when a step is due, and which kind of frame comes with it. Pure; the caller brings the time, of a
+/// monotonic clock.
 #ifndef TARN_SERVER_WORKER_TURNS_H
 #define TARN_SERVER_WORKER_TURNS_H
 
@@ -20,6 +8,20 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+// ---- turns ----
+// Whose turn it is among the tanks of a worker: deadlines first, then shares.
+//
+// A tank's job (a step and its frame, or making, resetting the tank) is due at some time and takes the device for some
+// time, all at once or in pieces. Each of the n tanks that have work owns the n-th part of the worker: time that a
+// tank uses counts n times on its own clock, which never shows less than when its job was due. The deadline of a job
+// is what that clock will show when the job has had the time that it is expected to take, or, as it goes on, the next
+// TARN_WORKER_SLICE_MS of it; the earliest deadline is next. So a tank that stays within its share is done in time
+// whatever the others do, a tank that takes more pushes its own deadlines back and slows itself alone, and what one
+// doesn't use goes to whoever has work. This is the total bandwidth server (Spuri & Buttazzo 1996) with the budgets of
+// the constant bandwidth server (Abeni & Buttazzo 1998), so that nothing depends on the estimate being right.
+//
+// What a tank has had beyond its share, because others left it, is held against it up to TARN_WORKER_DEBT_SLICES.
 
 /// Of one tank.
 typedef struct tarn_turn {
@@ -79,8 +81,7 @@ void tarn_turns_expect(tarn_turns *turns, int place, uint64_t expected_ns);
 void tarn_turns_forget(tarn_turns *turns, int place);
 
 // ---- pace ----
-// The clock of one tank: when its next step is due, and how much slower than real time it runs. Pure; the caller
-// brings the monotonic time.
+// The clock of one tank: when its next step is due, and how much slower than real time it runs.
 //
 // Steps are due every dt, or at another speed every dt through it. A tank that is late by no more than
 // TARN_WORKER_LAG_MS_MAX catches up; one that is later lets go of the difference, which slows its clock. It never
@@ -108,8 +109,8 @@ void tarn_pace_stepped(tarn_pace *pace, uint64_t now_ns);
 /// where steps are farther apart, over the last step or two; what it is to be before the first step.
 float tarn_pace_factor(const tarn_pace *pace, uint64_t now_ns);
 
-// ---- frame plan ----
-// Which frame of a tank's stream comes when. Pure; the caller brings the monotonic time.
+// ---- frames ----
+// Which frame of a tank's stream comes when.
 //
 //     a tank that runs    key .. extra base extra base ...           at the frames' rate
 //     somebody acts       key .. base extra extra extra base ...     with every step

@@ -1,6 +1,5 @@
-// What a pointer or a hand meets: the tank, its liquid, a body.
-//
-// Bodies as the spheres around them: start at tarn_body_map_ray.
+// Rays through a map of tiles with liquid: start at tarn_ray_depth. Bodies as the spheres around them: start at
+// tarn_body_map_ray.
 #include "server/worker/input/bodies.h"
 #include "server/worker/limits.h"
 
@@ -8,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- ray ----
-// A ray walked through a map of tiles with liquid: start at tarn_ray_depth.
+// ---- rays, the tank and its liquid ----
 
 enum { SAMPLES_PER_TILE = 8, SAMPLES_MAX = 16384 };
 
@@ -189,7 +187,7 @@ bool tarn_ray_plane(const tarn_ray *ray, const float point_m[3], const float nor
     return true;
 }
 
-// ---- bodies ----
+// ---- floating bodies ----
 
 static void add_grip(tarn_body_map *map, const tarn_tank_desc *desc, const tarn_solid *solid, uint32_t body)
 {

@@ -1,9 +1,8 @@
-/// What a pointer or a hand meets: the tank, its liquid, a body.
-///
-/// The floating bodies of a tank as hands find them: which one a ray or a point meets, and where on it.
+/// What a pointer or a hand meets: the tank and its liquid by a ray, a floating body by a ray or a point.
 ///
 /// A body is met where a ray or a point comes into the sphere around it: thin and small bodies are then as easy to take
-/// hold of as large ones. No allocation after init; no clock, no I/O.
+/// hold of as large ones. Pure geometry; no state but the maps that the caller keeps, which allocate nothing after
+/// init.
 #ifndef TARN_SERVER_WORKER_INPUT_BODIES_H
 #define TARN_SERVER_WORKER_INPUT_BODIES_H
 
@@ -15,8 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// ---- ray ----
-// Where a pointer's ray meets the tank and its liquid. Pure geometry; no state but the map that the caller keeps.
+// ---- rays, the tank and its liquid ----
 
 typedef struct tarn_ray {
     float origin_m[3];
@@ -54,6 +52,8 @@ float tarn_ray_pour(const tarn_ray *ray, const tarn_tile_map *map, const float u
 /// Where the ray meets the plane through point_m with this normal.
 /// @return false where it is too flat to it, or meets it behind the origin
 bool tarn_ray_plane(const tarn_ray *ray, const float point_m[3], const float normal[3], float hit_m[3]);
+
+// ---- floating bodies ----
 
 typedef struct tarn_body_grip {
     uint32_t body;     ///< its number in the tank

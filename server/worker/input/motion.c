@@ -1,4 +1,4 @@
-// A place for each source, which keeps its newest grid; a step takes copies.
+// A place for each source, which keeps its newest grid; a step takes copies: start at tarn_input_motion_put.
 #include "server/worker/input/motion.h"
 #include "protocol/assert.h"
 

@@ -1,5 +1,5 @@
 /// Motion that viewers' cameras see: of each source the newest grid, until it falls silent. Apart from the presses of
-/// tank/state.h, as it is held by nobody and has no beginning or end.
+/// state.h, as it is held by nobody and has no beginning or end.
 ///
 /// A source acts for TARN_MOTION_SILENCE_NS after its newest grid, whether the tank goes or stands. Where all places
 /// are taken, a viewer who has none gets one of a viewer who has several.
@@ -30,8 +30,7 @@ typedef struct tarn_motion_source {
 
 typedef struct tarn_input_motion_state {
     tarn_motion_source sources[TARN_STEP_MOTION_FIELDS_MAX];
-    uint32_t
-        told[TARN_MOTION_TOLD_MAX]; ///< viewers that were told that no more fit, of whom the newest are kept; 0: none
+    uint32_t told[TARN_MOTION_TOLD_MAX]; ///< the newest viewers that were told that no more fit; 0: none
     uint32_t told_next;
     uint8_t latched[TARN_STEP_MOTION_FIELDS_MAX][TARN_MOTION_CODE_BYTES_MAX]; ///< cells of the step's fields
 } tarn_input_motion_state;

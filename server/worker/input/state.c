@@ -5,15 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static float length(const float v[3])
-{
-    return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
-
 /// Shortens a vector to at most max.
 static void clamp_length(float v[3], float max)
 {
-    float found = length(v);
+    float found = tarn_tool_length(v);
     if (found > max) {
         for (int axis = 0; axis < 3; axis++) {
             v[axis] *= max / found;

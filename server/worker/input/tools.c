@@ -1,13 +1,12 @@
-// Tools at work: what their strokes do in a step, and the shapes of what they put into the tank.
-//
-// One function per tool, from a stroke to its part of the step's input: start at tarn_tool_act.
+// One function per tool, from a stroke to its part of the step's input: start at tarn_tool_act, which is the last one.
+// Before them what is put into the tank: start at tarn_thrown_solid and tarn_wall_solid.
 #include "server/worker/input/tools.h"
 
 #include <math.h>
 #include <string.h>
 
-// ---- solids ----
-// Sizes and turns of what is added, held to what the tank takes: start at tarn_thrown_solid and tarn_wall_solid.
+// ---- what is put into the tank ----
+// Sizes and turns of it, held to what the tank takes.
 
 _Static_assert((int)TARN_TANK_ADDED_MAX <= (int)TARN_ADDED_MAX, "a list holds all that was added");
 _Static_assert((int)TARN_TANK_THROWN_FIRST == (int)TARN_ADDED_NUMBER_MIN,
@@ -199,15 +198,10 @@ uint32_t tarn_added_infos(const tarn_tank_desc *desc, const tarn_added_solid *ad
     return added_count;
 }
 
-// ---- tools ----
+// ---- one tool after the other ----
 
 _Static_assert((int)TARN_INPUT_SOURCES_MAX <= TARN_TANK_PUSHES_MAX && (int)TARN_INPUT_SOURCES_MAX <= TARN_TANK_DYES_MAX,
                "each source has a sphere");
-
-static float length(const float v[3])
-{
-    return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
 
 uint32_t tarn_tool_most(tarn_tool tool)
 {
@@ -221,7 +215,7 @@ static uint32_t sweep_count(const tarn_tool_stroke *stroke, uint32_t room)
 {
     const float way[3] = {stroke->to_m[0] - stroke->from_m[0], stroke->to_m[1] - stroke->from_m[1],
                           stroke->to_m[2] - stroke->from_m[2]};
-    const float wanted = ceilf(length(way) / stroke->radius_m);
+    const float wanted = ceilf(tarn_tool_length(way) / stroke->radius_m);
     const uint32_t count = wanted > TARN_INPUT_SWEEP_MAX ? TARN_INPUT_SWEEP_MAX : (uint32_t)fmaxf(wanted, 1.0f);
     return count > room ? room : count;
 }
@@ -237,7 +231,7 @@ static void sweep_center(const tarn_tool_stroke *stroke, uint32_t i, uint32_t co
 
 static void push(const tarn_tool_stroke *stroke, uint32_t waiting, tarn_step_tools *step)
 {
-    if (length(stroke->velocity_m_s) < TARN_INPUT_SPEED_MIN_M_S) {
+    if (tarn_tool_length(stroke->velocity_m_s) < TARN_INPUT_SPEED_MIN_M_S) {
         return;
     }
     const uint32_t count = sweep_count(stroke, TARN_TANK_PUSHES_MAX - step->push_count - waiting);
@@ -349,7 +343,7 @@ static void wall(const tarn_tool_stroke *stroke, const float size_m[3], tarn_ste
     const float wanted_m = !trail->drawn && (stroke->ends || !stroke->is_pointer) ? 0.0f
                            : stroke->ends                                         ? 0.25f * piece_m
                                                                                   : piece_m;
-    if (length(way) < wanted_m || step->wall_count == TARN_INPUT_WALLS_MAX) {
+    if (tarn_tool_length(way) < wanted_m || step->wall_count == TARN_INPUT_WALLS_MAX) {
         return;
     }
     tarn_tool_wall *to = &step->walls[step->wall_count++];

@@ -1,7 +1,5 @@
-/// Tools at work: what their strokes do in a step, and the shapes of what they put into the tank.
-///
-/// What tools do in a step: a tool's way through the tank becomes pushes, pours, sinks, dyes, bodies that are thrown
-/// in, and walls. Pure geometry; all state is the caller's.
+/// Tools at work: a tool's way through the tank in a step becomes pushes, pours, sinks, dyes, bodies that are thrown
+/// in, and walls; and the shapes of what they put into the tank. Pure geometry; all state is the caller's.
 #ifndef TARN_SERVER_WORKER_INPUT_TOOLS_H
 #define TARN_SERVER_WORKER_INPUT_TOOLS_H
 
@@ -9,7 +7,13 @@
 #include "protocol/message.h"
 #include "server/worker/limits.h"
 
+#include <math.h>
 #include <stdbool.h>
+
+static inline float tarn_tool_length(const float v[3])
+{
+    return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
 
 /// What a press has done so far that adds solids.
 typedef struct tarn_tool_trail {
@@ -67,9 +71,8 @@ void tarn_tool_act(const tarn_tool_stroke *stroke, const float up[3], const floa
 /// How many of a tool may act in a step. @return TARN_INPUT_SOURCES_MAX where that is as many as there may be
 uint32_t tarn_tool_most(tarn_tool tool);
 
-// ---- solids ----
-// What tools that add solids put into a tank: the shapes of thrown bodies and of pieces of wall, and how viewers are
-// told of them. Pure geometry; no state.
+// ---- what is put into the tank ----
+// The shapes of thrown bodies and of pieces of wall, and how viewers are told of them.
 
 /// Why nothing can be thrown into such a tank, for people. @return NULL: it can
 const char *tarn_throw_refusal(const tarn_tank_desc *desc);
