@@ -1,10 +1,4 @@
-// Block by block, in one go and without going back: begin at tarn_scene_archive_read. What a block says is checked
-// before it is used, and nothing but names and contents is used: neither owners nor modes, dates or links.
-//
-//     block of 512 bytes: name 100 | mode 8 | uid 8 | gid 8 | size 12 | mtime 12 | checksum 8 | type 1 | link 100 |
-//                         magic 6 | version 2 | user 32 | group 32 | device 16 | prefix 155       numbers are octal
-//                         text
-//     content, filled up to whole blocks; at the end two blocks of zeros
+// A scene in one piece, as a pack and as an archive; and where scenes lie as files (scene.h).
 #include "server/scene/archive.h"
 #include "protocol/assert.h"
 #include "server/base/text.h"
@@ -22,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---- pack ----
+// ---- packs ----
 // Entries one behind the other. Begin at tarn_scene_pack_next, which trusts nothing.
 
 enum { HEAD_BYTES = 2 * sizeof(uint32_t), PACK_PATH_BYTES = 4096 };
@@ -225,8 +219,8 @@ void tarn_scene_pack_free(tarn_scene_pack *pack)
     *pack = (tarn_scene_pack){0};
 }
 
-// ---- files ----
-// Where scenes lie: the shipped directory, its listing, and what a person's argument means.
+// ---- where scenes lie ----
+// The shipped directory, its listing, and what a person's argument means.
 
 #define SCENE_SUFFIX ".json"
 #define SCENE_SHARE "/../share/tarn/scenes"
@@ -430,7 +424,14 @@ tarn_status tarn_scene_resolve(const char *argument, const char *directory, char
     return TARN_E_NOT_FOUND;
 }
 
-// ---- archive ----
+// ---- archives ----
+// Block by block, in one go and without going back: begin at tarn_scene_archive_read. What a block says is checked
+// before it is used, and nothing but names and contents is used: neither owners nor modes, dates or links.
+//
+//     block of 512 bytes: name 100 | mode 8 | uid 8 | gid 8 | size 12 | mtime 12 | checksum 8 | type 1 | link 100 |
+//                         magic 6 | version 2 | user 32 | group 32 | device 16 | prefix 155       numbers are octal
+//                         text
+//     content, filled up to whole blocks; at the end two blocks of zeros
 
 enum {
     BLOCK = TARN_SCENE_ARCHIVE_BLOCK_BYTES,

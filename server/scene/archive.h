@@ -1,11 +1,4 @@
-/// A scene and its meshes as one file that people send and get: an archive as `tar` writes it, uncompressed. Of POSIX's
-/// ustar format (IEEE Std 1003.1-2017, "pax") the regular files and folders, as GNU's and BSD's tar write them too.
-///
-///     tar cf pool.tar pool.json duck.obj
-///
-/// Exactly one file ends in .json, which is the scene; what it names lies beside it or below, and may be .obj, .stl,
-/// .ply, .glb or .pgm. Other files are passed over (an exporter's .mtl, a readme), as are those whose names begin with
-/// a dot, or lie in a folder whose name does. Where the scene lies in a folder, what lies in the same folder counts.
+/// A scene in one piece, with its meshes: as a pack, which Tarn keeps, and as an archive, which people send and get.
 #ifndef TARN_SERVER_SCENE_ARCHIVE_H
 #define TARN_SERVER_SCENE_ARCHIVE_H
 
@@ -16,9 +9,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// ---- pack ----
-// A scene in one piece: its JSON and each file that it names, as they were when a tank was made from them. What a tank
-// is made from again where the scene's folder is another one by now.
+// ---- packs ----
+// A scene's JSON and each file that it names, as they were when a tank was made from them. What a tank is made from
+// again where the scene's folder is another one by now.
 //
 //     entry = bytes of the name u32 | bytes of the content u32 | name | content     the JSON first, NAME.json
 
@@ -62,8 +55,7 @@ bool tarn_scene_pack_names(const tarn_scene_entry *scene, const char *name);
 bool tarn_scene_pack_sound(const uint8_t *bytes, size_t byte_count);
 
 /// Whether a name is one that a scene may give a file: parts of letters, digits, '.', '_' and '-' that don't begin with
-/// a
-/// '.', with a '/' between them.
+/// a '.', with a '/' between them.
 bool tarn_scene_file_name_valid(const char *name);
 
 /// What the name of a file ends in that is a pack.
@@ -82,6 +74,16 @@ const char *tarn_scene_pack_difference(const uint8_t *bytes, size_t byte_count, 
 
 /// Takes one that is zero.
 void tarn_scene_pack_free(tarn_scene_pack *pack);
+
+// ---- archives ----
+// As `tar` writes them, uncompressed. Of POSIX's ustar format (IEEE Std 1003.1-2017, "pax") the regular files and
+// folders, as GNU's and BSD's tar write them too.
+//
+//     tar cf pool.tar pool.json duck.obj
+//
+// Exactly one file ends in .json, which is the scene; what it names lies beside it or below, and may be .obj, .stl,
+// .ply, .glb or .pgm. Other files are passed over (an exporter's .mtl, a readme), as are those whose names begin with a
+// dot, or lie in a folder whose name does. Where the scene lies in a folder, what lies in the same folder counts.
 
 enum {
     TARN_SCENE_ARCHIVE_BYTES_MAX = 32 << 20, ///< of an archive

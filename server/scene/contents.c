@@ -1,7 +1,5 @@
-// What is in a scene: liquids, particles, solids, shapes, files, motion, probes; each part a table of fields and what
-// becomes of them.
-//
-// Liquids and where they are: blocks, fluid shapes, emitters and drains.
+// What is in a scene: files that it names, particles, shapes, solids, motion, probes, liquids; each part a table of
+// fields and what becomes of them. The tables are scene.c's to read, the fitters its to call: begin at its fill_draft.
 #include "server/base/files.h"
 #include "server/scene/mesh.h"
 #include "server/scene/ply.h"
@@ -17,8 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// ---- assets ----
-// Files that a scene names, and distance fields from meshes and heights.
+// ---- files that a scene names ----
+// And distance fields from the meshes and heights in them.
 //
 // A scene may come from anywhere, so what it names stays in its own folder: the name has no "..", no root and nothing
 // hidden in it, and where links lead is looked at before anything is opened.
@@ -38,7 +36,8 @@ static bool ends_with(const char *text, const char *ending)
     return bytes > ending_bytes && strcmp(text + bytes - ending_bytes, ending) == 0;
 }
 
-bool scene_read_file_name(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+/// Rule: what its name ends with, as ".pgm"; NULL: a mesh. const char *, borrowed.
+static bool read_file_name(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     const char *name = json_string_value(value), *ending = rule;
     tarn_mesh_format format;
@@ -85,14 +84,18 @@ static bool find_file(scene_reader *r, const char *path, const char *name, char 
     return true;
 }
 
-bool scene_pass_on(scene_reader *r, tarn_status status, const char *path, const char *why)
+/// Passes on what a reader of files or the voxelizer said.
+static bool pass_on(scene_reader *r, tarn_status status, const char *path, const char *why)
 {
     return scene_refuse(r, status == TARN_E_MEMORY ? TARN_E_MEMORY : TARN_E_LIMIT, path, "%s",
                         why[0] != '\0' ? why : tarn_status_text(status));
 }
 
-bool scene_find_bytes(scene_reader *r, const char *path, const char *name, const char *what, size_t bytes_max,
-                      const char **bytes, size_t *byte_count, char **made)
+/// The bytes of a file that the scene names: from its folder, and kept where they are to be, or from what was kept.
+/// @param what   it is to be, for sentences
+/// @param bytes  the caller frees `made`, which is NULL where they lie in what was kept
+static bool find_bytes(scene_reader *r, const char *path, const char *name, const char *what, size_t bytes_max,
+                       const char **bytes, size_t *byte_count, char **made)
 {
     char real[PATH_MAX], why[TARN_MESH_FILE_WHY_BYTES] = "";
     tarn_scene_entry entry;
@@ -122,7 +125,7 @@ bool scene_find_bytes(scene_reader *r, const char *path, const char *name, const
         // Where it really is stays the operator's.
         const size_t real_bytes = strlen(real);
         const bool has_real = strncmp(why, real, real_bytes) == 0 && strncmp(why + real_bytes, ": ", 2) == 0;
-        (void)scene_pass_on(r, status, path, why + (has_real ? real_bytes + 2 : 0));
+        (void)pass_on(r, status, path, why + (has_real ? real_bytes + 2 : 0));
         return false;
     }
     scene_fingerprint(r, *bytes, *byte_count);
@@ -151,17 +154,16 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
     const char *bytes;
     size_t byte_count;
     scene_write_path(where, "%s.file", path);
-    if (!scene_find_bytes(r, where, shape->file, "a mesh file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count,
-                          &made)) {
+    if (!find_bytes(r, where, shape->file, "a mesh file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
         return false;
     }
     tarn_mesh mesh = {0};
     tarn_mesh_format format = TARN_MESH_FORMAT_OBJ;
-    (void)tarn_mesh_format_of(shape->file, &format); // it has one: scene_read_file_name
+    (void)tarn_mesh_format_of(shape->file, &format); // it has one: read_file_name
     tarn_status status = tarn_mesh_bytes_read(shape->file, format, bytes, byte_count, &mesh, why, sizeof why);
     free(made);
     if (status != TARN_OK) {
-        return scene_pass_on(r, status, where, why);
+        return pass_on(r, status, where, why);
     }
     tarn_mesh_surface surface;
     if (tarn_mesh_face_one_way(&mesh, &surface) != TARN_OK) {
@@ -187,7 +189,7 @@ static bool make_mesh_field(scene_reader *r, const char *path, const shape_draft
     if (status == TARN_E_MALFORMED && tarn_mesh_surface_tell(&surface, amiss, sizeof amiss)) {
         return scene_refuse(r, TARN_E_LIMIT, where, "%s %s; allowed are closed meshes", shape->file, amiss);
     }
-    return status == TARN_OK || scene_pass_on(r, status, where, why);
+    return status == TARN_OK || pass_on(r, status, where, why);
 }
 
 /// Heights that stand in the scene itself.
@@ -221,14 +223,13 @@ static bool read_height_file(scene_reader *r, const char *path, const shape_draf
     const char *bytes;
     size_t byte_count;
     scene_write_path(where, "%s.file", path);
-    if (!scene_find_bytes(r, where, shape->file, "a PGM picture", TARN_HEIGHT_FILE_BYTES_MAX, &bytes, &byte_count,
-                          &made)) {
+    if (!find_bytes(r, where, shape->file, "a PGM picture", TARN_HEIGHT_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
         return false;
     }
     const tarn_status status = tarn_height_bytes_read(shape->file, (float)shape->spacing_m, (float)shape->height_m,
                                                       bytes, byte_count, map, why, sizeof why);
     free(made);
-    return status == TARN_OK || scene_pass_on(r, status, where, why);
+    return status == TARN_OK || pass_on(r, status, where, why);
 }
 
 static bool make_height_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,
@@ -257,11 +258,13 @@ static bool make_height_field(scene_reader *r, const char *path, const shape_dra
     tarn_status status =
         tarn_voxelize_heights(&map, (float)bottom_m, (float)spacing_m, MARGIN_CELLS, field, why, sizeof why);
     tarn_height_map_free(&map);
-    return status == TARN_OK || scene_pass_on(r, status, path, why);
+    return status == TARN_OK || pass_on(r, status, path, why);
 }
 
-bool scene_make_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,
-                      tarn_distance_field *field)
+/// Makes the distance field of a mesh or heightfield.
+/// @param cell_m  of the tank: how fine
+static bool make_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,
+                       tarn_distance_field *field)
 {
     return shape->kind == SHAPE_MESH ? make_mesh_field(r, path, shape, cell_m, field)
                                      : make_height_field(r, path, shape, cell_m, field);
@@ -273,7 +276,7 @@ bool scene_make_field(scene_reader *r, const char *path, const shape_draft *shap
 static bool read_particle_file(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     (void)rule;
-    return scene_read_file_name(r, path, value, into, ".ply");
+    return read_file_name(r, path, value, into, ".ply");
 }
 
 const scene_list scene_particle_file_list = {"files of particles",
@@ -306,13 +309,13 @@ static bool read_particles(scene_reader *r, scene_draft *d, const char *path, co
     const char *bytes;
     size_t byte_count;
     const uint32_t before = particles->count;
-    if (!scene_find_bytes(r, path, name, "a PLY file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
+    if (!find_bytes(r, path, name, "a PLY file", TARN_SCENE_FILE_BYTES_MAX, &bytes, &byte_count, &made)) {
         return false;
     }
     const tarn_status status = tarn_particles_ply_read(name, bytes, byte_count, particles, why, sizeof why);
     free(made);
     if (status != TARN_OK) {
-        return scene_pass_on(r, status, path, why);
+        return pass_on(r, status, path, why);
     }
     for (uint32_t i = before; i < particles->count; i++) {
         const float *at_m = particles->of[i].position_m;
@@ -372,12 +375,12 @@ bool scene_fit_particle_files(scene_reader *r, scene_draft *d)
     return is_right;
 }
 
-// ---- shapes ----
-// Shapes and poses: what a shape is, where it is and how it is turned.
+// ---- shapes and poses ----
+// What a shape is, where it is and how it is turned.
 
-const scene_range scene_places = {-TARN_SCENE_SIZE_M_MAX, TARN_SCENE_SIZE_M_MAX, "m", false, false};
-const scene_range scene_speeds = {-TARN_SCENE_SPEED_MAX_M_S, TARN_SCENE_SPEED_MAX_M_S, "m/s", false, false};
-const scene_range scene_angles = {-TARN_TURN_DEG_MAX, TARN_TURN_DEG_MAX, "degrees", false, false};
+static const scene_range places = {-TARN_SCENE_SIZE_M_MAX, TARN_SCENE_SIZE_M_MAX, "m", false, false};
+static const scene_range speeds = {-TARN_SCENE_SPEED_MAX_M_S, TARN_SCENE_SPEED_MAX_M_S, "m/s", false, false};
+static const scene_range angles = {-TARN_TURN_DEG_MAX, TARN_TURN_DEG_MAX, "degrees", false, false};
 
 static const scene_range shape_lengths = {TARN_SCENE_LENGTH_M_MIN, TARN_SCENE_LENGTH_M_MAX, "m", false, false};
 
@@ -428,7 +431,7 @@ static bool read_mesh(scene_reader *r, const char *path, const json_t *value, vo
     (void)rule;
     static const scene_range scales = {TARN_SCENE_SCALE_MIN, TARN_SCENE_SCALE_MAX, NULL, false, false};
     static const scene_field fields[] = {
-        {"file", true, scene_read_file_name, offsetof(shape_draft, file), NULL},
+        {"file", true, read_file_name, offsetof(shape_draft, file), NULL},
         {"scale", false, scene_read_double, offsetof(shape_draft, scale), &scales},
     };
     ((shape_draft *)into)->scale = 1;
@@ -458,7 +461,7 @@ static bool read_heights(scene_reader *r, const char *path, const json_t *value,
         for (size_t column = 0; column < columns; column++) {
             double height = 0;
             scene_write_path(element, "%s[%zu][%zu]", path, row, column);
-            if (!scene_read_double(r, element, json_array_get(heights, column), &height, &scene_places)) {
+            if (!scene_read_double(r, element, json_array_get(heights, column), &height, &places)) {
                 return false;
             }
         }
@@ -474,7 +477,7 @@ static bool read_heightfield(scene_reader *r, const char *path, const json_t *va
     static const scene_field fields[] = {
         [SPACING] = {"spacing_m", true, scene_read_double, offsetof(shape_draft, spacing_m), &shape_lengths},
         [HEIGHT] = {"height_m", false, scene_read_double, offsetof(shape_draft, height_m), &shape_lengths},
-        [FILE_NAME] = {"file", false, scene_read_file_name, offsetof(shape_draft, file), ".pgm"},
+        [FILE_NAME] = {"file", false, read_file_name, offsetof(shape_draft, file), ".pgm"},
         [HEIGHTS] = {"heights_m", false, read_heights, offsetof(shape_draft, heights), NULL},
     };
     uint32_t given = 0;
@@ -488,7 +491,8 @@ static bool read_heightfield(scene_reader *r, const char *path, const json_t *va
                         has_file ? "both" : "none");
 }
 
-bool scene_read_shape(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+/// Rule: NULL; shape_draft.
+static bool read_shape(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     (void)rule;
     static const scene_field fields[] = {
@@ -520,7 +524,8 @@ bool scene_read_shape(scene_reader *r, const char *path, const json_t *value, vo
                                       found);
 }
 
-bool scene_read_rotation(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+/// Rule: NULL; double[4].
+static bool read_rotation(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     (void)rule;
     static const scene_range parts = {-1, 1, NULL, false, false};
@@ -537,7 +542,8 @@ bool scene_read_rotation(scene_reader *r, const char *path, const json_t *value,
     return true;
 }
 
-bool scene_note_pose(scene_reader *r, const char *path, uint32_t given, pose_draft *pose)
+/// Notes which fields of a pose a table found. @return false: refused, there were two rotations
+static bool note_pose(scene_reader *r, const char *path, uint32_t given, pose_draft *pose)
 {
     pose->has_position = (given & 1u << POSE_POSITION) != 0;
     pose->has_degrees = (given & 1u << POSE_DEGREES) != 0;
@@ -547,9 +553,16 @@ bool scene_note_pose(scene_reader *r, const char *path, uint32_t given, pose_dra
                         "found both rotation_deg and rotation, allowed is at most one of them");
 }
 
-// ---- fitting ----
+/// The fields of a pose, for the first places of a table.
+#define POSE_TABLE(type, member, is_position_required)                                                                 \
+    [POSE_POSITION] = {"position_m", is_position_required, scene_read_vector, offsetof(type, member.position_m),       \
+                       &places},                                                                                       \
+    [POSE_DEGREES] = {"rotation_deg", false, scene_read_vector, offsetof(type, member.degrees), &angles},              \
+    [POSE_ROTATION] = {"rotation", false, read_rotation, offsetof(type, member.rotation), NULL}
 
-bool scene_fit_pose(scene_reader *r, const char *path, const pose_draft *pose, tarn_pose *fitted)
+// ---- shapes and poses, fitted ----
+
+static bool fit_pose(scene_reader *r, const char *path, const pose_draft *pose, tarn_pose *fitted)
 {
     double rotation[4] = {0, 0, 0, 1};
     if (pose->has_degrees) {
@@ -601,7 +614,7 @@ static bool fit_field(scene_reader *r, scene_draft *d, const char *path, const s
     }
     char inner[SCENE_PATH_BYTES];
     scene_write_path(inner, "%s.%s", path, kind_names[shape->kind]);
-    if (!scene_make_field(r, inner, shape, d->cell_m, &tank->fields[tank->field_count])) {
+    if (!make_field(r, inner, shape, d->cell_m, &tank->fields[tank->field_count])) {
         return false;
     }
     d->field_shapes[tank->field_count] = shape;
@@ -609,7 +622,8 @@ static bool fit_field(scene_reader *r, scene_draft *d, const char *path, const s
     return true;
 }
 
-bool scene_fit_shape(scene_reader *r, scene_draft *d, const char *path, const shape_draft *shape, tarn_shape *fitted)
+/// The shape of a description; reads files and makes distance fields where it needs them.
+static bool fit_shape(scene_reader *r, scene_draft *d, const char *path, const shape_draft *shape, tarn_shape *fitted)
 {
     fitted->inverted = shape->inverted;
     switch (shape->kind) {
@@ -634,8 +648,8 @@ bool scene_fit_shape(scene_reader *r, scene_draft *d, const char *path, const sh
     }
 }
 
-// ---- motion ----
-// Where a scene puts its tank at a time: between key frames the position and the angles change evenly.
+// ---- where a scene puts its tank ----
+// At a time: between key frames the position and the angles change evenly.
 
 bool tarn_scene_moves_tank(const tarn_scene *scene)
 {
@@ -694,7 +708,7 @@ void tarn_scene_tank_pose(const tarn_scene *scene, double time_s, tarn_pose *pos
 }
 
 // ---- solids ----
-// Solids, and how they and the tank itself move along key frames.
+// And how they and the tank itself move along key frames.
 
 enum {
     SOLID_SHAPE = POSE_FIELDS,
@@ -714,18 +728,18 @@ enum { FRAME_TIME = POSE_FIELDS };
 static const scene_range spins = {-TARN_SCENE_SPIN_MAX_RAD_S, TARN_SCENE_SPIN_MAX_RAD_S, "rad/s", false, false};
 static const scene_range times = {0, TARN_SCENE_TIME_S_MAX, "s", false, false};
 
-// ---- reading ----
+// ---- solids and key frames, read ----
 
 static bool read_keyframe(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     (void)rule;
     static const scene_field fields[] = {
-        SCENE_POSE_FIELDS(keyframe_draft, pose, true),
+        POSE_TABLE(keyframe_draft, pose, true),
         [FRAME_TIME] = {"time_s", true, scene_read_double, offsetof(keyframe_draft, time_s), &times},
     };
     keyframe_draft *keyframe = into;
     uint32_t given = 0;
-    return SCENE_READ_OBJECT(r, path, value, into, fields, &given) && scene_note_pose(r, path, given, &keyframe->pose);
+    return SCENE_READ_OBJECT(r, path, value, into, fields, &given) && note_pose(r, path, given, &keyframe->pose);
 }
 
 /// The tank's key frames have angles only, which say how often it turns; and it may stay where it is.
@@ -734,8 +748,8 @@ static bool read_tank_keyframe(scene_reader *r, const char *path, const json_t *
     (void)rule;
     static const scene_field fields[] = {
         {"time_s", true, scene_read_double, offsetof(keyframe_draft, time_s), &times},
-        {"position_m", false, scene_read_vector, offsetof(keyframe_draft, pose.position_m), &scene_places},
-        {"rotation_deg", false, scene_read_vector, offsetof(keyframe_draft, pose.degrees), &scene_angles},
+        {"position_m", false, scene_read_vector, offsetof(keyframe_draft, pose.position_m), &places},
+        {"rotation_deg", false, scene_read_vector, offsetof(keyframe_draft, pose.degrees), &angles},
     };
     return SCENE_READ_OBJECT(r, path, value, into, fields, NULL);
 }
@@ -765,12 +779,12 @@ static bool read_solid(scene_reader *r, const char *path, const json_t *value, v
     static const scene_range densities = {1, 20000, "kg/m3", false, false}, shares = {0, 1, NULL, false, false};
     static const scene_list list = KEYFRAME_LIST(read_keyframe);
     static const scene_field fields[] = {
-        SCENE_POSE_FIELDS(solid_draft, pose, false),
-        [SOLID_SHAPE] = {"shape", true, scene_read_shape, offsetof(solid_draft, shape), NULL},
+        POSE_TABLE(solid_draft, pose, false),
+        [SOLID_SHAPE] = {"shape", true, read_shape, offsetof(solid_draft, shape), NULL},
         [SOLID_MOTION] = {"motion", false, scene_read_choice, offsetof(solid_draft, motion), &motion},
         [SOLID_DENSITY] = {"density_kg_m3", false, scene_read_float, offsetof(solid_draft, density_kg_m3), &densities},
         [SOLID_VELOCITY] = {"velocity_m_s", false, scene_read_vector_float, offsetof(solid_draft, velocity_m_s),
-                            &scene_speeds},
+                            &speeds},
         [SOLID_SPIN] = {"angular_velocity_rad_s", false, scene_read_vector_float,
                         offsetof(solid_draft, angular_velocity_rad_s), &spins},
         [SOLID_FRICTION] = {"friction", false, scene_read_float, offsetof(solid_draft, friction), &shares},
@@ -789,7 +803,7 @@ static bool read_solid(scene_reader *r, const char *path, const json_t *value, v
     solid->has_friction = (given & 1u << SOLID_FRICTION) != 0;
     solid->has_keyframes = (given & 1u << SOLID_KEYFRAMES) != 0;
     solid->has_loop = (given & 1u << SOLID_LOOP) != 0;
-    return scene_note_pose(r, path, given, &solid->pose);
+    return note_pose(r, path, given, &solid->pose);
 }
 
 const scene_list scene_solid_list = {"solids",
@@ -800,7 +814,7 @@ const scene_list scene_solid_list = {"solids",
                                      sizeof(solid_draft),
                                      offsetof(scene_draft, solid_count)};
 
-// ---- key frames together ----
+// ---- key frames, fitted ----
 
 static bool check_times(scene_reader *r, const char *path, const motion_draft *motion)
 {
@@ -833,7 +847,7 @@ static bool check_loop(scene_reader *r, const char *path, const motion_draft *mo
     }
     const keyframe_draft *last = &motion->keyframes[motion->keyframe_count - 1];
     tarn_pose a = {0}, b = {0};
-    if (!scene_fit_pose(r, path, &motion->keyframes[0].pose, &a) || !scene_fit_pose(r, path, &last->pose, &b)) {
+    if (!fit_pose(r, path, &motion->keyframes[0].pose, &a) || !fit_pose(r, path, &last->pose, &b)) {
         return false;
     }
     double apart_m = 0, alike = 0;
@@ -876,7 +890,7 @@ static bool put_keyframe(scene_reader *r, scene_draft *d, const char *path, cons
     }
     tarn_keyframe *fitted = &tank->keyframes[tank->keyframe_count++];
     fitted->time_s = (float)keyframe->time_s;
-    return scene_fit_pose(r, path, &keyframe->pose, &fitted->pose);
+    return fit_pose(r, path, &keyframe->pose, &fitted->pose);
 }
 
 /// The key frame that lies `share` of the way between two.
@@ -933,7 +947,7 @@ static bool fit_keyframes(scene_reader *r, scene_draft *d, const char *path, con
     return true;
 }
 
-// ---- solids together ----
+// ---- solids and the tank's way, fitted ----
 
 /// Fields that have no effect with a solid's motion are refused: somebody meant something by them.
 static bool check_motion(scene_reader *r, const scene_draft *d, const char *path, const solid_draft *solid)
@@ -994,7 +1008,7 @@ static bool fit_solid(scene_reader *r, scene_draft *d, uint32_t index)
     memcpy(fitted->colour, solid->colour[3] != 0 ? solid->colour : grey, sizeof fitted->colour);
     fitted->keyframes_loop = solid->path.is_loop;
     fitted->keyframe_first = tank->keyframe_count;
-    if (!scene_fit_pose(r, path, &solid->pose, &fitted->pose) || !fit_keyframes(r, d, path, &solid->path) ||
+    if (!fit_pose(r, path, &solid->pose, &fitted->pose) || !fit_keyframes(r, d, path, &solid->path) ||
         !check_loop(r, path, &solid->path)) {
         return false;
     }
@@ -1002,7 +1016,7 @@ static bool fit_solid(scene_reader *r, scene_draft *d, uint32_t index)
     if (fitted->keyframe_count > 0) {
         fitted->pose = tank->keyframes[fitted->keyframe_first].pose;
     }
-    return scene_fit_shape(r, d, shape, &solid->shape, &fitted->shape);
+    return fit_shape(r, d, shape, &solid->shape, &fitted->shape);
 }
 
 bool scene_fit_solids(scene_reader *r, scene_draft *d)
@@ -1150,8 +1164,8 @@ static bool read_probe(scene_reader *r, const char *path, const json_t *value, v
     static const scene_field fields[] = {
         [FIELD_NAME] = {"name", false, scene_read_identifier, offsetof(probe_draft, name), NULL},
         [FIELD_KIND] = {"kind", true, scene_read_choice, offsetof(probe_draft, shows), &kinds},
-        [FIELD_AT] = {"at_m", false, scene_read_vector, offsetof(probe_draft, at_m), &scene_places},
-        [FIELD_TO] = {"to_m", false, scene_read_vector, offsetof(probe_draft, to_m), &scene_places},
+        [FIELD_AT] = {"at_m", false, scene_read_vector, offsetof(probe_draft, at_m), &places},
+        [FIELD_TO] = {"to_m", false, scene_read_vector, offsetof(probe_draft, to_m), &places},
         [FIELD_SOLID] = {"solid", false, scene_read_whole, offsetof(probe_draft, solid), &solids},
     };
     probe_draft draft = {.name = NULL};
@@ -1211,8 +1225,6 @@ bool scene_fit_probes(scene_reader *r, scene_draft *d)
     }
     return true;
 }
-
-// ---- contents ----
 
 // ---- liquids ----
 
@@ -1348,7 +1360,7 @@ static bool read_block(scene_reader *r, const char *path, const json_t *value, v
     static const scene_field fields[] = {
         {"min_m", true, scene_read_vector, offsetof(block_draft, min_m), &lengths},
         {"max_m", true, scene_read_vector, offsetof(block_draft, max_m), &lengths},
-        {"velocity_m_s", false, scene_read_vector_float, offsetof(block_draft, velocity_m_s), &scene_speeds},
+        {"velocity_m_s", false, scene_read_vector_float, offsetof(block_draft, velocity_m_s), &speeds},
         {"liquid", false, read_liquid_reference, offsetof(block_draft, liquid), NULL},
         {"colour", false, scene_read_colour, offsetof(block_draft, colour), NULL},
         {"carries", false, read_carried, offsetof(block_draft, carried), NULL},
@@ -1406,8 +1418,8 @@ bool scene_fit_blocks(scene_reader *r, scene_draft *d)
 // ---- fluids, emitters, drains: shapes somewhere ----
 
 #define REGION_FIELDS                                                                                                  \
-    SCENE_POSE_FIELDS(region_draft, pose, true), [REGION_SHAPE] = {"shape", true, scene_read_shape,                    \
-                                                                   offsetof(region_draft, shape), NULL}
+    POSE_TABLE(region_draft, pose, true), [REGION_SHAPE] = {"shape", true, read_shape, offsetof(region_draft, shape),  \
+                                                            NULL}
 
 enum {
     REGION_SHAPE = POSE_FIELDS,
@@ -1427,7 +1439,7 @@ static bool read_fluid(scene_reader *r, const char *path, const json_t *value, v
     static const scene_field fields[] = {
         REGION_FIELDS,
         [REGION_VELOCITY] = {"velocity_m_s", false, scene_read_vector_float, offsetof(region_draft, velocity_m_s),
-                             &scene_speeds},
+                             &speeds},
         [REGION_LIQUID] = {"liquid", false, read_liquid_reference, offsetof(region_draft, liquid), NULL},
         [REGION_COLOUR] = {"colour", false, scene_read_colour, offsetof(region_draft, colour), NULL},
         [REGION_CARRIED] = {"carries", false, read_carried, offsetof(region_draft, carried), NULL},
@@ -1435,7 +1447,7 @@ static bool read_fluid(scene_reader *r, const char *path, const json_t *value, v
     region_draft *region = into;
     uint32_t given = 0;
     carry_initial(r, region->carried);
-    return SCENE_READ_OBJECT(r, path, value, into, fields, &given) && scene_note_pose(r, path, given, &region->pose);
+    return SCENE_READ_OBJECT(r, path, value, into, fields, &given) && note_pose(r, path, given, &region->pose);
 }
 
 static bool read_emitter(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
@@ -1444,7 +1456,7 @@ static bool read_emitter(scene_reader *r, const char *path, const json_t *value,
     static const scene_field fields[] = {
         REGION_FIELDS,
         [REGION_VELOCITY] = {"velocity_m_s", true, scene_read_vector_float, offsetof(region_draft, velocity_m_s),
-                             &scene_speeds},
+                             &speeds},
         [REGION_LIQUID] = {"liquid", false, read_liquid_reference, offsetof(region_draft, liquid), NULL},
         [REGION_COLOUR] = {"colour", false, scene_read_colour, offsetof(region_draft, colour), NULL},
         [REGION_CARRIED] = {"carries", false, read_carried, offsetof(region_draft, carried), NULL},
@@ -1458,7 +1470,7 @@ static bool read_emitter(scene_reader *r, const char *path, const json_t *value,
         return false;
     }
     region->has_end = (given & 1u << REGION_END) != 0;
-    return scene_note_pose(r, path, given, &region->pose);
+    return note_pose(r, path, given, &region->pose);
 }
 
 static bool read_drain(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
@@ -1467,7 +1479,7 @@ static bool read_drain(scene_reader *r, const char *path, const json_t *value, v
     static const scene_field fields[] = {REGION_FIELDS};
     region_draft *region = into;
     uint32_t given = 0;
-    return SCENE_READ_OBJECT(r, path, value, into, fields, &given) && scene_note_pose(r, path, given, &region->pose);
+    return SCENE_READ_OBJECT(r, path, value, into, fields, &given) && note_pose(r, path, given, &region->pose);
 }
 
 #define REGION_LIST(name, max, read, member, count)                                                                    \
@@ -1486,7 +1498,7 @@ static bool fit_place(scene_reader *r, scene_draft *d, const char *path, const r
 {
     char inner[SCENE_PATH_BYTES];
     scene_write_path(inner, "%s.shape", path);
-    if (!scene_fit_pose(r, path, &region->pose, pose) || !scene_fit_shape(r, d, inner, &region->shape, shape)) {
+    if (!fit_pose(r, path, &region->pose, pose) || !fit_shape(r, d, inner, &region->shape, shape)) {
         return false;
     }
     if (shape->inverted) {

@@ -1,6 +1,5 @@
-// Meshes: their files, the builder that readers fill, polygons, and surfaces that are closed and face one way.
-//
-// Meshes from files: what all formats share, and which a file has.
+// What meshes from files have in common, whatever their format: surfaces that face one way, the builder that readers
+// fill, polygons, and which format a file has; heights from pictures. Begin at tarn_mesh_bytes_read.
 #include "server/scene/mesh.h"
 #include "server/base/files.h"
 #include "server/base/text.h"
@@ -10,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- surface ----
+// ---- surfaces ----
 // Triangles that face every which way to triangles that face one way.
 //
 //     vertices -> places -> edges, sorted -> across each edge of two the other triangle -> pieces, flooded
@@ -315,7 +314,7 @@ static void turn_outwards(surface *s)
     }
 }
 
-// ---- the mesh ----
+// ---- the whole surface ----
 
 static bool take_memory(surface *s)
 {
@@ -386,7 +385,7 @@ bool tarn_mesh_surface_tell(const tarn_mesh_surface *found, char *text, size_t t
     return true;
 }
 
-// ---- builder ----
+// ---- the builder ----
 // Arrays that double as a mesh's file is read, up to the limits of shapes/voxelize.h.
 
 enum { ROOM_FIRST = 1024 };
@@ -494,7 +493,7 @@ void tarn_mesh_free(tarn_mesh *mesh)
     *mesh = (tarn_mesh){.vertex_count = 0};
 }
 
-// ---- polygon ----
+// ---- polygons ----
 // Polygons to triangles: convex ones as a fan from their first corner, others ear by ear.
 //
 //     corners -> the plane that they lie in -> two coordinates each -> ears, cut off until three corners are left
@@ -538,7 +537,7 @@ static double area2(const double a[2], const double b[2], const double c[2])
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
 }
 
-// ---- the plane ----
+// ---- a polygon's plane ----
 
 /// Twice the area of the polygon as seen along each axis (M. E. Newell), of all triangles of its fan, and its extent's
 /// square.
@@ -590,7 +589,7 @@ static void flatten(polygon *p, const double normal[3])
     }
 }
 
-// ---- ears ----
+// ---- a polygon's ears ----
 
 static double turn_at(const polygon *p, uint32_t i)
 {
@@ -813,8 +812,7 @@ tarn_status tarn_mesh_builder_polygon(tarn_mesh_builder *builder)
     return status;
 }
 
-// ---- height file ----
-// Heights from PGM pictures.
+// ---- heights from PGM pictures ----
 
 enum { SHADES_MAX = 65535 };
 
@@ -947,7 +945,7 @@ void tarn_height_map_free(tarn_height_map *map)
     *map = (tarn_height_map){.heights_m = NULL};
 }
 
-// ---- mesh ----
+// ---- formats ----
 
 static const struct {
     const char *ending;

@@ -1,8 +1,7 @@
-/// Meshes: their files, the builder that readers fill, polygons, and surfaces that are closed and face one way.
-///
-/// Triangle meshes and heights from files: OBJ, STL and PLY (binary and text), binary glTF, PGM. A file is read whole
-/// or not at all: on failure nothing is written but the sentence, which names the file, the line where there are lines,
-/// what was found and what is allowed. Nothing in a file reaches an assert, and memory follows the file's size.
+/// Triangle meshes and heights from files: OBJ, STL and PLY (binary and text), binary glTF, PGM; and what makes a mesh
+/// a surface that is closed and faces one way. A file is read whole or not at all: on failure nothing is written but
+/// the sentence, which names the file, the line where there are lines, what was found and what is allowed. Nothing in a
+/// file reaches an assert, and memory follows the file's size.
 #ifndef TARN_SERVER_SCENE_MESH_H
 #define TARN_SERVER_SCENE_MESH_H
 
@@ -49,7 +48,8 @@ bool tarn_mesh_format_of(const char *name, tarn_mesh_format *format);
 /// are taken so.
 ///
 /// A polygon covers the same area as triangles, concave or not; one whose edges cross each other is refused. Texts may
-/// begin with the byte-order mark of UTF-8. Which way triangles face stays as it is: mesh.h is for that.
+/// begin with the byte-order mark of UTF-8. Which way triangles face stays as it is: tarn_mesh_face_one_way is for
+/// that.
 ///
 /// @param path  ends in TARN_MESH_FILE_ENDINGS
 /// @param mesh  written on success; free it with tarn_mesh_free
@@ -73,7 +73,7 @@ tarn_status tarn_height_bytes_read(const char *origin, float spacing_m, float wh
                                    size_t byte_count, tarn_height_map *map, char *why, size_t why_bytes);
 void tarn_height_map_free(tarn_height_map *map);
 
-// ---- surface ----
+// ---- surfaces ----
 // The triangles of a mesh as a surface: which share edges, whether they face one way, what keeps it from being closed.
 // Corners at one place are one corner, whatever their index. Any thread; the same input gives the same bits
 // everywhere.
@@ -106,8 +106,8 @@ bool tarn_mesh_surface_tell(const tarn_mesh_surface *found, char *text, size_t t
 /// @param spare   of the same size
 void tarn_mesh_first_at(const tarn_mesh *mesh, uint32_t *first, uint32_t *spare);
 
-// ---- builder ----
-// A mesh that grows while its file is read; for the readers of mesh.h.
+// ---- the builder ----
+// A mesh that grows while its file is read; for the readers of single formats.
 
 typedef struct tarn_mesh_builder {
     tarn_text_cursor *cursor; // for sentences
@@ -126,7 +126,7 @@ tarn_status tarn_mesh_builder_triangle(tarn_mesh_builder *builder, const uint32_
 /// One more corner of a polygon, among the vertices that are there.
 tarn_status tarn_mesh_builder_corner(tarn_mesh_builder *builder, uint32_t vertex);
 
-/// The polygon of the corners since the last one, as triangles (mesh.c).
+/// The polygon of the corners since the last one, as triangles.
 /// @return as above, or TARN_E_MALFORMED: fewer than three corners, or edges that cross each other
 tarn_status tarn_mesh_builder_polygon(tarn_mesh_builder *builder);
 
@@ -137,8 +137,8 @@ tarn_status tarn_mesh_builder_place(tarn_mesh_builder *builder, const double at_
 tarn_status tarn_mesh_builder_read_point(tarn_text_cursor *cursor, tarn_text_word (*next)(tarn_text_cursor *cursor),
                                          float at_m[3]);
 
-// ---- formats ----
-// The readers of single formats; mesh.c chooses among them.
+// ---- readers of single formats ----
+// tarn_mesh_bytes_read chooses among them.
 
 /// Each reads what lies between its cursor's ends into an empty builder.
 /// @return TARN_OK, also where there are no triangles; or why not, with the sentence

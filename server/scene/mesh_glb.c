@@ -60,7 +60,7 @@ typedef struct glb_items {
 
 #define REFUSE(g, ...) tarn_text_refuse((g)->builder->cursor, TARN_E_MALFORMED, __VA_ARGS__)
 
-// ---- JSON ----
+// ---- members of the JSON ----
 
 /// A whole number from 0 to max. @param otherwise  where there is no member; below 0: there has to be one
 static tarn_status read_whole(glb *g, const char *where, const char *name, const json_t *member, int64_t otherwise,
@@ -291,7 +291,7 @@ static void numbers_of(const glb_items *items, uint32_t number, int count, doubl
     }
 }
 
-// ---- places ----
+// ---- where nodes put things ----
 
 static glb_place place_within(const glb_place *outer, const glb_place *inner)
 {

@@ -1,14 +1,12 @@
-// The readers of OBJ and STL.
-//
-// OBJ: corners and faces as lines of text. What else a line says is passed over.
+// The readers of STL and OBJ. Begin at tarn_mesh_stl_read and tarn_mesh_obj_read.
 #include "server/scene/mesh.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// ---- stl ----
-// STL: triangles without shared corners, as text or in 50 bytes each. Equal corners become one vertex afterwards.
+// ---- STL ----
+// Triangles without shared corners, as text or in 50 bytes each. Equal corners become one vertex afterwards.
 //
 // Many binary files begin with "solid", as texts do, and some have more bytes behind their last triangle. But the
 // highest byte of a number of triangles that is allowed is zero, and a text has no such byte.
@@ -56,7 +54,7 @@ static tarn_status add_facet(tarn_mesh_builder *builder, float corners_m[3][3])
     return status;
 }
 
-// ---- binary ----
+// ---- STL in bytes ----
 
 static tarn_status read_binary(tarn_mesh_builder *builder, uint32_t facet_count)
 {
@@ -82,7 +80,7 @@ static tarn_status read_binary(tarn_mesh_builder *builder, uint32_t facet_count)
     return TARN_OK;
 }
 
-// ---- text ----
+// ---- STL as text ----
 
 static tarn_status expect_words(tarn_text_cursor *cursor, const char *const *words)
 {
@@ -194,7 +192,8 @@ tarn_status tarn_mesh_stl_read(tarn_mesh_builder *builder)
     return status == TARN_OK && builder->mesh.triangle_count > 0 ? weld(builder) : status;
 }
 
-// ---- mesh text ----
+// ---- OBJ ----
+// Corners and faces as lines of text. What else a line says is passed over.
 
 /// Whether what follows a corner's first index is "/T", "//N" or "/T/N", of which any index may be left out.
 static bool rest_of_corner_is_sound(tarn_text_word rest)

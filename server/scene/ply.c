@@ -1,8 +1,6 @@
-// Readers of PLY: meshes, and particles.
-//
 // PLY: a head that declares elements and their properties, then the elements, as text or as bytes in either order.
-// Begin at tarn_mesh_ply_read, or for particles at tarn_particles_ply_read. The format: G. Turk, "The PLY Polygon File
-// Format", Stanford University, 1994.
+// Meshes are read, begin at tarn_mesh_ply_read; particles at tarn_particles_ply_read, and they are written, too. The
+// format: G. Turk, "The PLY Polygon File Format", Stanford University, 1994.
 #include "server/scene/ply.h"
 #include "server/scene/mesh.h"
 
@@ -11,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- particles file ----
-// Writes particles as PLY; ply.c reads them.
+// ---- particles, written ----
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie in memory");
 _Static_assert(offsetof(tarn_seed_particle, velocity_m_s) == 12 && offsetof(tarn_seed_particle, liquid) == 24 &&
@@ -51,7 +48,7 @@ size_t tarn_particles_ply_write(const tarn_seed_particle *particles, uint32_t co
     return used;
 }
 
-// ---- ply ----
+// ---- what a file declares ----
 
 enum { ELEMENTS_MAX = 16, PROPERTIES_MAX = 64 };
 

@@ -17,7 +17,7 @@ __attribute__((format(printf, 3, 4))) static bool refuse(char *why, size_t why_b
     return false;
 }
 
-// ---- texts ----
+// ---- from texts ----
 
 static bool parse_kind(const char *text, size_t bytes, uint32_t *shows)
 {
@@ -99,7 +99,7 @@ void tarn_probe_spec_name(tarn_probe_spec *spec, uint32_t number)
     }
 }
 
-// ---- tanks ----
+// ---- into tanks ----
 
 static bool has_pressure(const tarn_model *model)
 {
@@ -188,7 +188,7 @@ bool tarn_probe_spec_fit(const tarn_probe_spec *spec, const tarn_tank_desc *desc
            tarn_probe_check(desc, probe, why, why_bytes) == TARN_OK;
 }
 
-// ---- columns ----
+// ---- to columns of tables ----
 
 typedef struct column {
     const char *name;

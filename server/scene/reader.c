@@ -1,6 +1,4 @@
-// The core of the reader of scenes: sentences, objects, arrays, values.
-//
-// Sentences, objects and arrays.
+// The core of the reader of scenes: sentences, objects and arrays, values. Begin at scene_read_object.
 #include "server/scene/reader.h"
 #include "server/base/text.h"
 
@@ -149,7 +147,7 @@ bool scene_read_list(scene_reader *r, const char *path, const json_t *value, voi
 }
 
 // ---- values ----
-// Values of single fields: numbers in ranges, vectors, choices, colours, names.
+// Of single fields: numbers in ranges, vectors, choices, colours, names.
 
 static bool refuse_number(scene_reader *r, const char *path, const json_t *value, const scene_range *allowed)
 {

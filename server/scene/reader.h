@@ -1,4 +1,5 @@
-/// The core of the reader of scenes: sentences, tables of fields, and values. Private to the reader.
+/// The core of the reader of scenes: sentences, tables of fields, and values; and the draft that these fill. Private to
+/// scene.c and contents.c.
 ///
 /// A table names the fields of an object. Each field has a function that checks a value and writes it to a place in the
 /// draft, and a rule for that function: a range, names to choose from, what a list holds. What a function refuses here
@@ -75,9 +76,6 @@ bool scene_refuse_value(scene_reader *r, const char *path, const json_t *value, 
 /// Writes a field's path; paths are short, and a longer one is cut.
 __attribute__((format(printf, 2, 3))) void scene_write_path(char path[SCENE_PATH_BYTES], const char *format, ...);
 
-/// Sets fields of a scene as r->settings say. @return false: one of them was refused
-bool scene_apply_settings(scene_reader *r, json_t *scene);
-
 // ---- objects and arrays ----
 
 /// @param given  where not NULL: bit i is set where the table's field i was there; at most 32 fields
@@ -108,7 +106,7 @@ size_t scene_characters(const char *text);
 
 // ---- draft ----
 // What is being read: the fields as the file has them, in its precision. First everything is read, field by field;
-// then the parts are fitted together and written to the scene. Private to the reader of scenes.
+// then the parts are fitted together and written to the scene.
 //
 // Readers (scene_read_...) refuse what the schema refuses; fitters (scene_fit_...) refuse with TARN_E_LIMIT.
 
@@ -220,83 +218,18 @@ typedef struct scene_draft {
     const shape_draft *field_shapes[TARN_TANK_FIELDS_MAX];
 } scene_draft;
 
-extern const scene_range scene_speeds; ///< m/s, per axis
-extern const scene_range scene_places; ///< m, per axis
-
-// ---- scene.c: the tank itself ----
-
-/// The whole file's fields.
-bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d);
-bool scene_fit_cells(scene_reader *r, scene_draft *d);
-bool scene_fit_gravity(scene_reader *r, scene_draft *d);
-bool scene_fit_particles(scene_reader *r, scene_draft *d);
-
-// ---- contents.c: liquids, blocks, fluids, emitters, drains ----
+// ---- what scene.c has of contents.c, in the order in which it is fitted ----
 
 extern const scene_list scene_liquid_list, scene_block_list, scene_fluid_list, scene_emitter_list, scene_drain_list;
+extern const scene_list scene_particle_file_list, scene_solid_list, scene_probe_list;
+scene_read scene_read_tank_motion; ///< NULL; motion_draft
 
 bool scene_fit_liquids(scene_reader *r, scene_draft *d);
 bool scene_fit_blocks(scene_reader *r, scene_draft *d);
-bool scene_fit_regions(scene_reader *r, scene_draft *d);
-
-// ---- contents.c: liquid particle by particle ----
-
-extern const scene_list scene_particle_file_list;
-
 bool scene_fit_particle_files(scene_reader *r, scene_draft *d);
-
-// ---- contents.c: solids, and how they and the tank move ----
-
-extern const scene_list scene_solid_list;
-
-scene_read scene_read_tank_motion; ///< NULL; motion_draft
-bool scene_fit_solids(scene_reader *r, scene_draft *d);
 bool scene_fit_tank_motion(scene_reader *r, scene_draft *d);
-
-// ---- contents.c: what is measured ----
-
-extern const scene_list scene_probe_list;
+bool scene_fit_solids(scene_reader *r, scene_draft *d);
+bool scene_fit_regions(scene_reader *r, scene_draft *d); ///< fluids, emitters, drains
 bool scene_fit_probes(scene_reader *r, scene_draft *d);
-
-// ---- contents.c: shapes and poses ----
-
-scene_read scene_read_shape; ///< NULL; shape_draft
-
-/// The fields of a pose, for the first places of a table.
-#define SCENE_POSE_FIELDS(type, member, is_position_required)                                                          \
-    [POSE_POSITION] = {"position_m", is_position_required, scene_read_vector, offsetof(type, member.position_m),       \
-                       &scene_places},                                                                                 \
-    [POSE_DEGREES] = {"rotation_deg", false, scene_read_vector, offsetof(type, member.degrees), &scene_angles},        \
-    [POSE_ROTATION] = {"rotation", false, scene_read_rotation, offsetof(type, member.rotation), NULL}
-
-extern const scene_range scene_angles; ///< degrees
-scene_read scene_read_rotation;        ///< NULL; double[4]
-
-/// Notes which fields of a pose a table found. @return false: refused, there were two rotations
-bool scene_note_pose(scene_reader *r, const char *path, uint32_t given, pose_draft *pose);
-
-bool scene_fit_pose(scene_reader *r, const char *path, const pose_draft *pose, tarn_pose *fitted);
-
-/// The shape of a description; reads files and makes distance fields where it needs them.
-bool scene_fit_shape(scene_reader *r, scene_draft *d, const char *path, const shape_draft *shape, tarn_shape *fitted);
-
-// ---- contents.c: distance fields from meshes and heights ----
-
-/// Rule: what its name ends with, as ".pgm"; NULL: a mesh. const char *, borrowed.
-scene_read scene_read_file_name;
-
-/// The bytes of a file that the scene names: from its folder, and kept where they are to be, or from what was kept.
-/// @param what   it is to be, for sentences
-/// @param bytes  the caller frees `made`, which is NULL where they lie in what was kept
-bool scene_find_bytes(scene_reader *r, const char *path, const char *name, const char *what, size_t bytes_max,
-                      const char **bytes, size_t *byte_count, char **made);
-
-/// Passes on what a reader of files or the voxelizer said.
-bool scene_pass_on(scene_reader *r, tarn_status status, const char *path, const char *why);
-
-/// Makes the distance field of a mesh or heightfield.
-/// @param cell_m  of the tank: how fine
-bool scene_make_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,
-                      tarn_distance_field *field);
 
 #endif

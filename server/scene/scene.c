@@ -1,11 +1,9 @@
 // Reads a scene. Tables name the fields of each object; one function per kind of field checks it and fills a draft;
-// then the draft is fitted together and copied to the caller. The parts are in scene/.
+// then the draft is fitted together and copied to the caller. Begin at read_json and fill_draft.
 //
 //     bytes -> JSON -> tables: names, types, ranges (the schema's part) -> the fields together -> tarn_scene
-//              reader.c, reader.c: the core    scene_fit_...
-//              scene.c, contents.c, contents.c, contents.c, contents.c,
-//              contents.c: one part of a scene each
-//                                                          contents.c: files, distance fields
+//                      reader.c: the core                                  fit_... here: the tank itself
+//                      here, contents.c: one part of a scene each          scene_fit_... of contents.c: the rest
 #include "server/scene/scene.h"
 #include "server/base/text.h"
 #include "server/scene/reader.h"
@@ -149,7 +147,8 @@ static bool set_in(setting *s, json_t *in, const char *at)
     return *at == '[' ? set_item(s, in, at) : set_member(s, in, at);
 }
 
-bool scene_apply_settings(scene_reader *r, json_t *scene)
+/// Sets fields of a scene as r->settings say. @return false: one of them was refused
+static bool apply_settings(scene_reader *r, json_t *scene)
 {
     for (uint32_t i = 0; r->settings != NULL && i < r->settings->count; i++) {
         setting s = {.r = r, .text = r->settings->text[i]};
@@ -170,8 +169,8 @@ bool scene_apply_settings(scene_reader *r, json_t *scene)
     return true;
 }
 
-// ---- tank ----
-// The tank itself: its size, step, solver, and what must hold of a scene as a whole.
+// ---- the tank itself ----
+// Its size, step, solver, and what must hold of a scene as a whole.
 
 static bool read_title(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
@@ -276,7 +275,7 @@ static double normalise(double v[3])
     return largest * over;
 }
 
-bool scene_fit_gravity(scene_reader *r, scene_draft *d)
+static bool fit_gravity(scene_reader *r, scene_draft *d)
 {
     double g[3] = {d->gravity_m_s2[0], d->gravity_m_s2[1], d->gravity_m_s2[2]};
     const double length = normalise(g);
@@ -385,7 +384,8 @@ static const tarn_model *read_model(scene_reader *r, const json_t *scene)
     return model;
 }
 
-bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
+/// The whole file's fields.
+static bool read_scene(scene_reader *r, const json_t *value, scene_draft *d)
 {
     static const scene_range sizes = {0, TARN_SCENE_SIZE_M_MAX, "m", true, false};
     static const scene_range cells = {TARN_SCENE_CELL_M_MIN, TARN_SCENE_CELL_M_MAX, "m", false, false};
@@ -449,7 +449,7 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
     return read_table(r, "", value, d, &table);
 }
 
-// ---- the fields together ----
+// ---- its fields together ----
 
 /// The nearest number of cells that an axis may have.
 static double allowed_cells(int axis, double cells)
@@ -462,7 +462,7 @@ static double allowed_cells(int axis, double cells)
 }
 
 /// The size in cells. A size that isn't a whole number of cells is refused, never rounded in silence.
-bool scene_fit_cells(scene_reader *r, scene_draft *d)
+static bool fit_cells(scene_reader *r, scene_draft *d)
 {
     double product = 1;
     for (int axis = 0; axis < 3; axis++) {
@@ -545,7 +545,7 @@ static uint64_t particles_without_solids(const scene_draft *d)
     return particles;
 }
 
-bool scene_fit_particles(scene_reader *r, scene_draft *d)
+static bool fit_particles(scene_reader *r, scene_draft *d)
 {
     const tarn_tank_desc *tank = &d->scene.tank;
     if (tank->block_count + tank->fluid_count + tank->emitter_count + d->particle_file_count == 0) {
@@ -577,7 +577,7 @@ bool scene_fit_particles(scene_reader *r, scene_draft *d)
     return true;
 }
 
-// ---- scene ----
+// ---- from a file to a scene ----
 
 void tarn_scene_free(tarn_scene *scene)
 {
@@ -596,10 +596,9 @@ void tarn_scene_free(tarn_scene *scene)
 /// From JSON to the draft's scene.
 static bool fill_draft(scene_reader *r, const json_t *json, scene_draft *d)
 {
-    return scene_read_scene(r, json, d) && scene_fit_cells(r, d) && scene_fit_gravity(r, d) &&
-           scene_fit_liquids(r, d) && scene_fit_blocks(r, d) && scene_fit_particle_files(r, d) &&
-           scene_fit_tank_motion(r, d) && scene_fit_solids(r, d) && scene_fit_regions(r, d) &&
-           scene_fit_particles(r, d) && scene_fit_probes(r, d);
+    return read_scene(r, json, d) && fit_cells(r, d) && fit_gravity(r, d) && scene_fit_liquids(r, d) &&
+           scene_fit_blocks(r, d) && scene_fit_particle_files(r, d) && scene_fit_tank_motion(r, d) &&
+           scene_fit_solids(r, d) && scene_fit_regions(r, d) && fit_particles(r, d) && scene_fit_probes(r, d);
 }
 
 static bool check_name(scene_reader *r, const char *name)
@@ -669,7 +668,7 @@ static tarn_status read_json(scene_reader *r, const char *name, const char *text
     } else if (json == NULL) {
         scene_refuse(r, TARN_E_MALFORMED, "", "line %d, column %d: this isn't JSON: %s", error.line, error.column,
                      error.text);
-    } else if (check_is_no_schema(r, json) && check_name(r, name) && scene_apply_settings(r, json) &&
+    } else if (check_is_no_schema(r, json) && check_name(r, name) && apply_settings(r, json) &&
                fingerprint_json(r, json) && fill_draft(r, json, d)) {
         d->scene.fingerprint = r->fingerprint;
         r->status = TARN_OK;

@@ -131,8 +131,8 @@ void tarn_scene_free(tarn_scene *scene);
 /// Whether the scene turns or shakes its tank.
 bool tarn_scene_moves_tank(const tarn_scene *scene);
 
-/// Where the scene puts its tank at a time, for the step that ends then. The rotation is
-/// about the tank's centre, and the position is how far that has moved. The same bits on every machine.
+/// Where the scene puts its tank at a time, for the step that ends then. The rotation is about the tank's centre, and
+/// the position is how far that has moved. The same bits on every machine.
 /// @param time_s  since the start, >= 0
 void tarn_scene_tank_pose(const tarn_scene *scene, double time_s, tarn_pose *pose);
 

@@ -12,13 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- json ----
-// Numbers, shapes and key frames as a scene has them.
+// ---- numbers, colours and shapes as a scene has them ----
 
 static const double TIME_LEAST_S = 1e-4; // between two key frames that are told apart
 
 /// As short as it can be read again to the same float.
-static json_t *scene_json_number(float value)
+static json_t *json_float(float value)
 {
     char text[32];
     int digits = 6;
@@ -40,18 +39,16 @@ static void put(json_t **list, json_t *item)
     }
 }
 
-/// As short as it can be read again to the same float.
-static json_t *scene_json_numbers(const float *values, int count)
+static json_t *json_floats(const float *values, int count)
 {
     json_t *numbers = json_array();
     for (int i = 0; i < count; i++) {
-        put(&numbers, scene_json_number(values[i]));
+        put(&numbers, json_float(values[i]));
     }
     return numbers;
 }
 
-/// As short as it can be read again to the same float.
-static json_t *scene_json_colour(const uint8_t colour[3])
+static json_t *json_colour(const uint8_t colour[3])
 {
     char text[8];
     snprintf(text, sizeof text, "#%02x%02x%02x", colour[0], colour[1], colour[2]);
@@ -59,24 +56,22 @@ static json_t *scene_json_colour(const uint8_t colour[3])
 }
 
 /// Of a box, sphere, capsule or cylinder.
-static json_t *scene_json_shape(const tarn_shape *shape)
+static json_t *json_shape(const tarn_shape *shape)
 {
     const float *h = shape->half_m, size_m[3] = {2.0f * h[0], 2.0f * h[1], 2.0f * h[2]};
     switch (shape->kind) {
     case TARN_SHAPE_BOX:
-        return json_pack("{s:{s:o}}", "box", "size_m", scene_json_numbers(size_m, 3));
+        return json_pack("{s:{s:o}}", "box", "size_m", json_floats(size_m, 3));
     case TARN_SHAPE_SPHERE:
-        return json_pack("{s:{s:o}}", "sphere", "radius_m", scene_json_number(h[0]));
+        return json_pack("{s:{s:o}}", "sphere", "radius_m", json_float(h[0]));
     case TARN_SHAPE_CAPSULE:
-        return json_pack("{s:{s:o, s:o}}", "capsule", "radius_m", scene_json_number(h[0]), "length_m",
-                         scene_json_number(size_m[1]));
+        return json_pack("{s:{s:o, s:o}}", "capsule", "radius_m", json_float(h[0]), "length_m", json_float(size_m[1]));
     default:
-        return json_pack("{s:{s:o, s:o}}", "cylinder", "radius_m", scene_json_number(h[0]), "height_m",
-                         scene_json_number(size_m[1]));
+        return json_pack("{s:{s:o, s:o}}", "cylinder", "radius_m", json_float(h[0]), "height_m", json_float(size_m[1]));
     }
 }
 
-// ---- key frames ----
+// ---- key frames as a scene has them ----
 
 static double time_of(const json_t *keyframes, size_t i)
 {
@@ -94,7 +89,7 @@ static json_t *vector_between(const json_t *a, const json_t *b, const char *fiel
     json_t *vector = json_array();
     for (size_t axis = 0; axis < 3; axis++) {
         const double from = part_of(a, field, axis), to = part_of(b, field, axis);
-        put(&vector, scene_json_number((float)(from + share * (to - from) + more[axis])));
+        put(&vector, json_float((float)(from + share * (to - from) + more[axis])));
     }
     return vector;
 }
@@ -112,7 +107,7 @@ static json_t *keyframe_between(const json_t *a, const json_t *b, double share, 
     json_t *made =
         json_pack("{s:f, s:o}", "time_s", time_s, "position_m", vector_between(a, b, "position_m", share, none));
     if (pose != NULL && (has_rotation(a) || has_rotation(b))) {
-        json_object_set_new(made, "rotation", scene_json_numbers(pose->rotation, 4));
+        json_object_set_new(made, "rotation", json_floats(pose->rotation, 4));
     } else {
         json_object_set_new(made, "rotation_deg", vector_between(a, b, "rotation_deg", share, turned_deg));
     }
@@ -134,7 +129,7 @@ static json_t *keyframe_at(const json_t *keyframe, double time_s, const double *
 /// @param keyframes  of a solid or a tank, at least one  @param time_s  since they began
 /// @param pose       where the solid is now: for those that are turned by quaternions; NULL: a tank, which isn't
 /// @param is_loop    the key frames go round
-static json_t *scene_json_keyframes(const json_t *keyframes, bool is_loop, double time_s, const tarn_pose *pose)
+static json_t *json_keyframes(const json_t *keyframes, bool is_loop, double time_s, const tarn_pose *pose)
 {
     const size_t count = json_array_size(keyframes);
     const double first_s = time_of(keyframes, 0), last_s = time_of(keyframes, count - 1);
@@ -184,51 +179,7 @@ static json_t *scene_json_keyframes(const json_t *keyframes, bool is_loop, doubl
     return made;
 }
 
-// ---- model state ----
-// From a model's table to the session's state, field by field.
-
-_Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_PARAMETERS_MAX, "a state holds all parameters");
-_Static_assert((int)TARN_MODEL_CHANNELS_MAX <= (int)TARN_CHANNELS_MAX, "a state holds all channels");
-_Static_assert((int)TARN_MODEL_FIELDS_MAX <= (int)TARN_FIELDS_MAX, "a state holds all fields");
-
-static void put_name(tarn_name to, const char *text)
-{
-    snprintf(to, sizeof(tarn_name), "%s", text != NULL ? text : "");
-}
-
-void tarn_model_describe(const tarn_model *model, tarn_session_state *session)
-{
-    put_name(session->model, model->name);
-    session->tools = model->tools;
-    session->parameter_count = model->parameter_count;
-    for (uint32_t id = 0; id < model->parameter_count; id++) {
-        const tarn_parameter_spec *spec = &model->parameters[id];
-        tarn_parameter_info *info = &session->parameters[id];
-        put_name(info->name, spec->name);
-        put_name(info->label, spec->label);
-        put_name(info->unit, spec->unit);
-        info->value = spec->initial;
-        info->min = spec->min;
-        info->max = spec->max;
-        info->whole = (spec->traits & TARN_PARAMETER_IS_WHOLE) != 0;
-        info->magnitudes = (spec->traits & TARN_PARAMETER_HAS_MAGNITUDES) != 0;
-    }
-    session->channel_count = model->channel_count;
-    for (uint32_t i = 0; i < model->channel_count; i++) {
-        put_name(session->channels[i].name, model->channels[i].name);
-        put_name(session->channels[i].label, model->channels[i].label);
-        put_name(session->channels[i].unit, model->channels[i].unit);
-    }
-    session->field_count = model->field_count;
-    for (uint32_t i = 0; i < model->field_count; i++) {
-        put_name(session->fields[i].name, model->fields[i].name);
-        put_name(session->fields[i].label, model->fields[i].label);
-        put_name(session->fields[i].unit, model->fields[i].unit);
-        put_name(session->fields[i].kinds, model->fields[i].kinds);
-    }
-}
-
-// ---- tell ----
+// ---- a tank, as a scene ----
 
 typedef struct scene_writer {
     const tarn_tank_scene *from;
@@ -284,14 +235,14 @@ static bool put_parameters(scene_writer *w)
                 return false;
             }
         }
-        json_t *told = scene_json_number(value);
+        json_t *told = json_float(value);
         if (spec->role == TARN_PLAYS_GRAVITY && json_is_array(json_object_get(w->scene, spec->name))) {
             float pull[3];
             for (int a = 0; a < 3; a++) {
                 pull[a] = value * w->desc->gravity_direction[a];
             }
             json_decref(told);
-            told = scene_json_numbers(pull, 3);
+            told = json_floats(pull, 3);
         }
         if (!set(w, in, spec->name, told)) {
             return false;
@@ -319,15 +270,15 @@ static json_t *limited(const float *values, float most)
     for (int a = 0; a < 3; a++) {
         within[a] = fminf(fmaxf(values[a], -most), most);
     }
-    return scene_json_numbers(within, 3);
+    return json_floats(within, 3);
 }
 
 /// Where a solid is. @param body  NULL: it stands still there
 static bool put_pose(scene_writer *w, json_t *solid, const tarn_pose *pose, const tarn_body_state *body)
 {
     json_object_del(solid, "rotation_deg");
-    return set(w, solid, "position_m", scene_json_numbers(pose->position_m, 3)) &&
-           set(w, solid, "rotation", scene_json_numbers(pose->rotation, 4)) &&
+    return set(w, solid, "position_m", json_floats(pose->position_m, 3)) &&
+           set(w, solid, "rotation", json_floats(pose->rotation, 4)) &&
            (body == NULL ||
             (set(w, solid, "velocity_m_s", limited(body->velocity_m_s, (float)TARN_SCENE_SPEED_MAX_M_S)) &&
              set(w, solid, "angular_velocity_rad_s",
@@ -338,7 +289,7 @@ static bool put_pose(scene_writer *w, json_t *solid, const tarn_pose *pose, cons
 static bool put_keyframes(scene_writer *w, json_t *of, const tarn_pose *pose, const char *what)
 {
     const bool is_loop = json_is_true(json_object_get(of, "loop"));
-    json_t *left = scene_json_keyframes(json_object_get(of, "keyframes"), is_loop, w->time_s, pose);
+    json_t *left = json_keyframes(json_object_get(of, "keyframes"), is_loop, w->time_s, pose);
     if (json_array_size(left) > TARN_TANK_KEYFRAMES_MAX) {
         json_decref(left);
         return refuse(w, TARN_E_LIMIT, "%s would need more than the %d key frames that a scene may have", what,
@@ -386,7 +337,7 @@ static json_t *field_shape(const scene_writer *w, const tarn_shape *shape)
     const json_t *scale = json_object_get(mesh, "scale");
     if (mesh != NULL && shape->half_m[0] != 1.0f) {
         const double before = scale != NULL ? json_number_value(scale) : 1.0;
-        json_object_set_new(mesh, "scale", scene_json_number((float)(before * (double)shape->half_m[0])));
+        json_object_set_new(mesh, "scale", json_float((float)(before * (double)shape->half_m[0])));
     }
     return made;
 }
@@ -395,10 +346,10 @@ static json_t *field_shape(const scene_writer *w, const tarn_shape *shape)
 static json_t *make_added(scene_writer *w, const tarn_added_solid *added)
 {
     const tarn_solid *solid = &added->solid;
-    json_t *made = json_pack("{s:o, s:o}", "shape",
-                             solid->shape.kind == TARN_SHAPE_FIELD ? field_shape(w, &solid->shape)
-                                                                   : scene_json_shape(&solid->shape),
-                             "colour", scene_json_colour(solid->colour));
+    json_t *made =
+        json_pack("{s:o, s:o}", "shape",
+                  solid->shape.kind == TARN_SHAPE_FIELD ? field_shape(w, &solid->shape) : json_shape(&solid->shape),
+                  "colour", json_colour(solid->colour));
     const tarn_body_state *body = added->number != 0 ? body_of(w, added->number) : NULL;
     if (made == NULL) {
         refuse_memory(w);
@@ -407,9 +358,9 @@ static json_t *make_added(scene_writer *w, const tarn_added_solid *added)
     bool is_whole = put_pose(w, made, body != NULL ? &body->pose : &solid->pose, body);
     if (body != NULL) {
         is_whole = is_whole && set(w, made, "motion", json_string("free")) &&
-                   set(w, made, "density_kg_m3", scene_json_number(solid->density_kg_m3));
+                   set(w, made, "density_kg_m3", json_float(solid->density_kg_m3));
     } else if (solid->friction != 0.0f) {
-        is_whole = is_whole && set(w, made, "friction", scene_json_number(solid->friction));
+        is_whole = is_whole && set(w, made, "friction", json_float(solid->friction));
     }
     if (!is_whole) {
         json_decref(made);
@@ -462,10 +413,10 @@ static bool put_emitters(scene_writer *w)
         }
         if (start != NULL && start_s <= 0.0) {
             json_object_del(emitter, "start_s");
-        } else if (start != NULL && !set(w, emitter, "start_s", scene_json_number((float)start_s))) {
+        } else if (start != NULL && !set(w, emitter, "start_s", json_float((float)start_s))) {
             return false;
         }
-        if (end != NULL && !set(w, emitter, "end_s", scene_json_number((float)end_s))) {
+        if (end != NULL && !set(w, emitter, "end_s", json_float((float)end_s))) {
             return false;
         }
     }
@@ -522,7 +473,7 @@ static bool put_tank_motion(scene_writer *w)
     const float angles[3] = {(float)degrees[0], (float)degrees[1], (float)degrees[2]};
     return set(w, w->scene, "tank_motion",
                json_pack("{s:[{s:f, s:o, s:o}]}", "keyframes", "time_s", 0.0, "position_m",
-                         scene_json_numbers(now.position_m, 3), "rotation_deg", scene_json_numbers(angles, 3)));
+                         json_floats(now.position_m, 3), "rotation_deg", json_floats(angles, 3)));
 }
 
 // ---- probes ----
@@ -541,7 +492,7 @@ static bool has_probe(const json_t *probes, const char *name)
 static json_t *vector_of(const double *values)
 {
     const float single[3] = {(float)values[0], (float)values[1], (float)values[2]};
-    return scene_json_numbers(single, 3);
+    return json_floats(single, 3);
 }
 
 /// Its number in the scene that is written. @return false: it is there no more
@@ -777,4 +728,48 @@ tarn_status tarn_tank_scene_write(const tarn_tank_scene *from, tarn_scene_pack *
         from->aside(from->user, false);
     }
     return w.status;
+}
+
+// ---- a model, to viewers ----
+// From its table to the session's state, field by field.
+
+_Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_PARAMETERS_MAX, "a state holds all parameters");
+_Static_assert((int)TARN_MODEL_CHANNELS_MAX <= (int)TARN_CHANNELS_MAX, "a state holds all channels");
+_Static_assert((int)TARN_MODEL_FIELDS_MAX <= (int)TARN_FIELDS_MAX, "a state holds all fields");
+
+static void put_name(tarn_name to, const char *text)
+{
+    snprintf(to, sizeof(tarn_name), "%s", text != NULL ? text : "");
+}
+
+void tarn_model_describe(const tarn_model *model, tarn_session_state *session)
+{
+    put_name(session->model, model->name);
+    session->tools = model->tools;
+    session->parameter_count = model->parameter_count;
+    for (uint32_t id = 0; id < model->parameter_count; id++) {
+        const tarn_parameter_spec *spec = &model->parameters[id];
+        tarn_parameter_info *info = &session->parameters[id];
+        put_name(info->name, spec->name);
+        put_name(info->label, spec->label);
+        put_name(info->unit, spec->unit);
+        info->value = spec->initial;
+        info->min = spec->min;
+        info->max = spec->max;
+        info->whole = (spec->traits & TARN_PARAMETER_IS_WHOLE) != 0;
+        info->magnitudes = (spec->traits & TARN_PARAMETER_HAS_MAGNITUDES) != 0;
+    }
+    session->channel_count = model->channel_count;
+    for (uint32_t i = 0; i < model->channel_count; i++) {
+        put_name(session->channels[i].name, model->channels[i].name);
+        put_name(session->channels[i].label, model->channels[i].label);
+        put_name(session->channels[i].unit, model->channels[i].unit);
+    }
+    session->field_count = model->field_count;
+    for (uint32_t i = 0; i < model->field_count; i++) {
+        put_name(session->fields[i].name, model->fields[i].name);
+        put_name(session->fields[i].label, model->fields[i].label);
+        put_name(session->fields[i].unit, model->fields[i].unit);
+        put_name(session->fields[i].kinds, model->fields[i].kinds);
+    }
 }

@@ -1,4 +1,4 @@
-/// Tanks and models, told: as a scene, as JSON, to viewers.
+/// Tanks and models, told: a tank as a scene, a model to viewers.
 ///
 /// A tank as it stands, told as a scene: what somebody built in it can be taken along, looked at in an editor, and be
 /// made into a tank again, here or elsewhere.
@@ -6,8 +6,8 @@
 /// The scene that the tank was made from is changed where the tank is otherwise by now: parameters and gravity; bodies
 /// with their places, rotations and speeds; what was thrown in, and walls, as further solids; what follows key frames,
 /// and taps with times, as it goes on from here; how the tank is turned; probes. Instead of blocks and fluids it has
-/// the liquid particle by particle, in PLY files (ply.h): no scene could say it as blocks. Title,
-/// description and the rest stay.
+/// the liquid particle by particle, in PLY files (ply.h): no scene could say it as blocks. Title, description and
+/// the rest stay.
 ///
 /// A tank made from it goes on as this one does, but not to the bit: it has no affine velocities of its particles
 /// (APIC), no memory of contacts, and begins where its numbers round to.
@@ -27,8 +27,8 @@ typedef struct tarn_tank_scene {
     const tarn_scene *scene;          ///< the same, read
     tarn_tank *tank;
     uint64_t step; ///< that the tank has made since its start
-    const tarn_probe_spec
-        *probes; ///< that people put in, besides the scene's; their solids by tarn_body_state's number
+    /// That people put in, besides the scene's; their solids by tarn_body_state's number.
+    const tarn_probe_spec *probes;
     uint32_t probe_count;
     void (*aside)(void *user, bool begins); ///< what follows needs no device, or does again; NULL: nobody asks
     void *user;
@@ -42,10 +42,10 @@ typedef struct tarn_tank_scene {
 ///         TARN_E_MEMORY or TARN_E_DEVICE
 tarn_status tarn_tank_scene_write(const tarn_tank_scene *from, tarn_scene_pack *pack, char *why);
 
-// ---- model state ----
-// What viewers are told of a tank's model, from its table.
+// ---- a model, to viewers ----
 
-/// Fills the state's model, tools, colour channels, fields and parameters, these with the values that they begin with.
+/// From its table: fills the state's model, tools, colour channels, fields and parameters, these with the values that
+/// they begin with.
 void tarn_model_describe(const tarn_model *model, tarn_session_state *session);
 
 #endif
