@@ -1,6 +1,5 @@
-// A tank's black box, as the worker writes and finds it.
-//
-// Two halves and one number that says which of them counts: start at tarn_black_box_keep, then tarn_black_box_find.
+// A tank's black box, as the worker writes and finds it. Two halves and one number that says which of them counts:
+// start at tarn_black_box_keep, then tarn_black_box_find.
 #include "server/log/black_box.h"
 #include "protocol/assert.h"
 #include "server/scene/archive.h"

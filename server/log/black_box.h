@@ -1,11 +1,6 @@
-/// A tank's black box: how it lies in memory, and how the worker writes it.
-///
-/// How a tank's black box lies in memory (server/log/black_box.h): what the worker writes and the gateway follows.
-///
-///     head | log 0 | log 1 | state 0 | state 1 | ... | scene (scene/archive.h), at a place of its own
-///
-/// One number says what counts: which half, and in which turn. Each state that is kept begins a turn, one more than the
-/// last where it is what the log leads to, two where it isn't: the tank was made anew or set back.
+/// A tank's black box: what is left of a tank when its process dies. Memory that outlives it, since the gateway holds a
+/// descriptor of it, and from which the next worker goes on at the very step. First how it lies there, which the
+/// gateway follows (follow.h); then how the worker writes it.
 #ifndef TARN_SERVER_LOG_BLACK_BOX_H
 #define TARN_SERVER_LOG_BLACK_BOX_H
 
@@ -20,6 +15,14 @@
 #include <stdint.h>
 #include <string.h>
 
+// ---- how it lies in memory ----
+//
+//     head | log 0 | log 1 | state 0 | state 1 | ... | scene (scene/archive.h), at a place of its own
+//
+// Of two halves, each a saved state and what was done to the tank since, one counts. One number says which, and in
+// which turn. Each state that is kept begins a turn, one more than the last where it is what the log leads to, two
+// where it isn't: the tank was made anew or set back.
+
 enum {
     TARN_BLACK_BOX_MAGIC = 0x42425254,
     TARN_BLACK_BOX_VERSION = 9,
@@ -28,8 +31,7 @@ enum {
     TARN_BLACK_BOX_PAGE_BYTES = 4096,
     TARN_BLACK_BOX_LOG_BYTES = 8 << 20, ///< of one half; where it is full a state is due
     TARN_BLACK_BOX_RECORD_ALIGN = 8,
-    TARN_BLACK_BOX_HASH_STEPS =
-        512, ///< between two hashes in a log: one takes a quarter of a step, so this 0.05 % of all
+    TARN_BLACK_BOX_HASH_STEPS = 512, ///< between two hashes in a log: one takes a quarter of a step, so 0.05 % of all
 };
 
 /// In front of an input's bytes and, behind them, those of presses; or of a tarn_black_box_hash.
@@ -206,15 +208,10 @@ static inline bool tarn_black_box_record_next(const uint8_t *log, size_t byte_co
     return true;
 }
 
-// ---- black box ----
-// What is left of a tank when its process dies: memory that outlives it, since the gateway holds a descriptor of it,
-// and from which the next worker goes on at the very step.
-//
-//     head | log 0 | log 1 | state 0 | state 1
-//
-// Of two halves, each a saved state and what was done to the tank since, one counts. A new state is put into the other
-// half, which counts from one store on; a record counts with the log's length, which is stored behind it. So whenever
-// the process ends, what counts is whole. Of the machine's end it knows nothing.
+// ---- how the worker writes it ----
+// A new state is put into the half that doesn't count, which counts from one store on; a record counts with the log's
+// length, which is stored behind it. So whenever the process ends, what counts is whole. Of the machine's end the box
+// knows nothing.
 //
 // Written by one worker at a time; what a dead one left is checked before it is believed. A log's record is the input
 // of a step, or of none where the input holds, and what viewers hold from then on (worker/presses.h); every step has
@@ -223,8 +220,8 @@ static inline bool tarn_black_box_record_next(const uint8_t *log, size_t byte_co
 struct tarn_scene_pack;
 
 typedef struct tarn_black_box {
-    struct tarn_black_box_head *head; ///< mapped; NULL: there is none
-    size_t bytes;                     ///< of the mapping
+    tarn_black_box_head *head; ///< mapped; NULL: there is none
+    size_t bytes;              ///< of the mapping
     uint64_t state_bytes_max;
     size_t presses_at;      ///< in the mapping: the newest of what viewers hold
     uint32_t presses_bytes; ///< 0: nothing
@@ -266,8 +263,8 @@ bool tarn_black_box_scene(int fd, const char *scene, struct tarn_scene_pack *pac
 /// Where the next state is to be put: state_bytes_max bytes, which don't count.
 uint8_t *tarn_black_box_space(const tarn_black_box *box);
 
-/// What was put there counts, with an empty log but for what viewers hold, which stays. @param step  that it was saved
-/// behind
+/// What was put there counts, with an empty log but for what viewers hold, which stays.
+/// @param step     that it was saved behind
 /// @param is_anew  what counted before doesn't lead to it
 void tarn_black_box_keep(tarn_black_box *box, uint64_t state_bytes, uint64_t step, bool is_anew);
 

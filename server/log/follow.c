@@ -1,4 +1,5 @@
-// Copies first and looks then whether what was copied still counts. Begin at tarn_box_follow.
+// Copies first and looks then whether what was copied still counts. Begin at tarn_box_follow; for what is put into a
+// box at tarn_box_fill.
 #include "server/log/follow.h"
 #include "protocol/assert.h"
 #include "server/log/black_box.h"

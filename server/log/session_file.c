@@ -1,4 +1,5 @@
-// Rows of zstd frames. Begin at the schema in session_file.c, then tarn_session_file_put and tarn_session_file_rest.
+// Rows of zstd frames. Begin at `schemas`, then tarn_session_file_put and tarn_session_file_rest. Before and behind
+// these is how a file is opened, also one that somebody else has made.
 #include "server/log/session_file.h"
 #include "protocol/assert.h"
 #include "server/base/files.h"
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---- guard ----
+// ---- what a stranger's file may do ----
 // Names first, then the connection, then the schema, in the order in which a stranger's file could do harm.
 
 enum {
@@ -208,7 +209,7 @@ static tarn_status session_guard_schema(sqlite3 *db, const char *schema, const c
     return status;
 }
 
-// ---- session file ----
+// ---- SQLite, asked ----
 
 enum {
     ROOM_BYTES_KEPT = 1 << 20, // of each file, for the next frame
@@ -222,7 +223,7 @@ static void begin(tarn_session_file *file)
     file->work_left = TARN_SESSION_WORK_MAX;
 }
 
-static tarn_status failed(const tarn_session_file *file, tarn_text why)
+tarn_status tarn_session_part_failed(const tarn_session_file *file, tarn_text why)
 {
     const int code = sqlite3_errcode(file->db);
     if (code == SQLITE_INTERRUPT) {
@@ -235,13 +236,12 @@ static tarn_status failed(const tarn_session_file *file, tarn_text why)
                                                            : TARN_E_IO;
 }
 
-static tarn_status run(const tarn_session_file *file, const char *sql, tarn_text why)
+tarn_status tarn_session_part_run(const tarn_session_file *file, const char *sql, tarn_text why)
 {
-    return sqlite3_exec(file->db, sql, NULL, NULL, NULL) == SQLITE_OK ? TARN_OK : failed(file, why);
+    return sqlite3_exec(file->db, sql, NULL, NULL, NULL) == SQLITE_OK ? TARN_OK : tarn_session_part_failed(file, why);
 }
 
-/// A number that a statement gives. @param number  left where it gives none
-static tarn_status ask(const tarn_session_file *file, const char *sql, int64_t *number, tarn_text why)
+tarn_status tarn_session_part_ask(const tarn_session_file *file, const char *sql, int64_t *number, tarn_text why)
 {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(file->db, sql, -1, &statement, NULL);
@@ -251,7 +251,8 @@ static tarn_status ask(const tarn_session_file *file, const char *sql, int64_t *
     if (code == SQLITE_ROW) {
         *number = sqlite3_column_int64(statement, 0);
     }
-    const tarn_status status = code == SQLITE_ROW || code == SQLITE_DONE ? TARN_OK : failed(file, why);
+    const tarn_status status =
+        code == SQLITE_ROW || code == SQLITE_DONE ? TARN_OK : tarn_session_part_failed(file, why);
     sqlite3_finalize(statement);
     return status;
 }
@@ -286,8 +287,7 @@ static tarn_status lay_out(tarn_session_file *file, const tarn_session_head *hea
     return TARN_OK;
 }
 
-/// Unpacks a column into `plain`. @return TARN_OK, TARN_E_MALFORMED (it is damaged) or TARN_E_MEMORY
-static tarn_status unpack(tarn_session_file *file, sqlite3_stmt *row, int column)
+tarn_status tarn_session_part_unpack(tarn_session_file *file, sqlite3_stmt *row, int column)
 {
     const void *packed = sqlite3_column_blob(row, column);
     return tarn_session_unpack(packed, (size_t)sqlite3_column_bytes(row, column), &file->plain);
@@ -312,7 +312,7 @@ static tarn_status insert_packed(tarn_session_file *file, const char *sql, int64
                         sqlite3_bind_int64(statement, 2, second) == SQLITE_OK &&
                         sqlite3_bind_blob64(statement, 3, packed->bytes, packed->count, SQLITE_STATIC) == SQLITE_OK &&
                         sqlite3_step(statement) == SQLITE_DONE;
-    const tarn_status status = is_put ? TARN_OK : failed(file, why);
+    const tarn_status status = is_put ? TARN_OK : tarn_session_part_failed(file, why);
     sqlite3_finalize(statement);
     return status;
 }
@@ -332,6 +332,13 @@ static tarn_status insert(tarn_session_file *file, const char *sql, int64_t firs
     }
     *put_bytes = file->packed.count;
     return insert_packed(file, sql, first, second, why);
+}
+
+tarn_status tarn_session_part_insert(tarn_session_file *file, const char *sql, int64_t first, int64_t second,
+                                     tarn_text why)
+{
+    uint64_t put_bytes;
+    return insert(file, sql, first, second, &put_bytes, why);
 }
 
 tarn_status tarn_session_file_put_about(tarn_session_file *file, const tarn_session_about *about, tarn_text why)
@@ -389,7 +396,7 @@ static tarn_status put_state(tarn_session_file *file, const tarn_box_news *news,
                            !news->is_anew, why);
     if (status == TARN_OK) {
         const tarn_session_moment moment = {head.state, news->at_ns, news->dt_ns, *put_bytes + file->log_bytes};
-        status = tarn_session_moment_put(file->db, &moment) ? TARN_OK : failed(file, why);
+        status = tarn_session_moment_put(file->db, &moment) ? TARN_OK : tarn_session_part_failed(file, why);
     }
     if (status == TARN_OK) {
         bool is_done;
@@ -426,16 +433,16 @@ tarn_status tarn_session_file_put(tarn_session_file *file, const tarn_box_news *
     tarn_text ignored;
     *state_bytes = 0;
     begin(file);
-    tarn_status status = run(file, "BEGIN IMMEDIATE", why);
+    tarn_status status = tarn_session_part_run(file, "BEGIN IMMEDIATE", why);
     if (status != TARN_OK) {
         return status;
     }
     status = put_all(file, news, state_bytes, why);
     if (status == TARN_OK) {
-        status = run(file, "COMMIT", why);
+        status = tarn_session_part_run(file, "COMMIT", why);
     }
     if (status != TARN_OK) {
-        (void)run(file, "ROLLBACK", ignored);
+        (void)tarn_session_part_run(file, "ROLLBACK", ignored);
         file->state = state;
         file->log_bytes = log_bytes;
     }
@@ -447,16 +454,16 @@ tarn_status tarn_session_file_trim(tarn_session_file *file, bool *is_done, tarn_
 {
     tarn_text ignored;
     begin(file);
-    tarn_status status = run(file, "BEGIN IMMEDIATE", why);
+    tarn_status status = tarn_session_part_run(file, "BEGIN IMMEDIATE", why);
     if (status != TARN_OK) {
         return status;
     }
     status = tarn_session_shrink(file, is_done, why);
     if (status == TARN_OK) {
-        status = run(file, "COMMIT", why);
+        status = tarn_session_part_run(file, "COMMIT", why);
     }
     if (status != TARN_OK) {
-        (void)run(file, "ROLLBACK", ignored);
+        (void)tarn_session_part_run(file, "ROLLBACK", ignored);
     }
     return status;
 }
@@ -468,7 +475,7 @@ tarn_status tarn_session_file_put_epoch(tarn_session_file *file, uint32_t epoch,
     int64_t newest = 0;
     uint64_t put_bytes;
     begin(file);
-    tarn_status status = ask(file, "SELECT max(id) FROM states", &newest, why);
+    tarn_status status = tarn_session_part_ask(file, "SELECT max(id) FROM states", &newest, why);
     if (status == TARN_OK && (newest == 0 || newest != file->state)) {
         return TARN_E_STATE;
     }
@@ -492,14 +499,14 @@ tarn_status tarn_session_file_about(tarn_session_file *file, tarn_session_about 
         code = sqlite3_step(row);
     }
     if (code == SQLITE_ROW) {
-        status = unpack(file, row, 0);
+        status = tarn_session_part_unpack(file, row, 0);
         if (status == TARN_OK && tarn_session_about_read(file->plain.bytes, file->plain.count, about) != TARN_OK) {
             status = TARN_E_MALFORMED;
         }
         snprintf(why, sizeof(tarn_text), "%.300s: what the session is can't be read: %s", file->path,
                  tarn_status_text(status));
     } else {
-        status = code == SQLITE_DONE ? TARN_E_NOT_FOUND : failed(file, why);
+        status = code == SQLITE_DONE ? TARN_E_NOT_FOUND : tarn_session_part_failed(file, why);
         if (code == SQLITE_DONE) {
             snprintf(why, sizeof(tarn_text), "%.300s: no session is in it", file->path);
         }
@@ -521,7 +528,7 @@ static tarn_status read_state(tarn_session_file *file, sqlite3_stmt *row, tarn_s
     tarn_session_head head;
     const uint8_t *state = NULL;
     size_t byte_count = 0;
-    tarn_status status = unpack(file, row, 2);
+    tarn_status status = tarn_session_part_unpack(file, row, 2);
     if (status == TARN_OK) {
         status = tarn_session_state_read(file->plain.bytes, file->plain.count, sqlite3_column_int64(row, 0), &head,
                                          &state, &byte_count);
@@ -548,7 +555,7 @@ static tarn_status read_batch(tarn_session_file *file, sqlite3_stmt *row, uint64
     tarn_session_head head;
     const uint8_t *log = NULL;
     size_t byte_count = 0;
-    tarn_status status = unpack(file, row, 2);
+    tarn_status status = tarn_session_part_unpack(file, row, 2);
     if (status == TARN_OK) {
         status = tarn_session_batch_read(file->plain.bytes, file->plain.count, sqlite3_column_int64(row, 1), &head,
                                          &log, &byte_count);
@@ -599,7 +606,7 @@ static tarn_status read_log(tarn_session_file *file, int64_t state, uint64_t ste
         status = TARN_OK;
     } else if (code != SQLITE_DONE && steps > 0) {
         rest->damaged++;
-        (void)failed(file, why);
+        (void)tarn_session_part_failed(file, why);
     }
     sqlite3_finalize(row);
     return status;
@@ -625,7 +632,7 @@ tarn_status tarn_session_file_rest_of(tarn_session_file *file, int64_t state, ui
     }
     tarn_status status = code == SQLITE_ROW    ? read_state(file, row, rest)
                          : code == SQLITE_DONE ? TARN_E_NOT_FOUND
-                                               : failed(file, why);
+                                               : tarn_session_part_failed(file, why);
     sqlite3_finalize(row);
     if (code == SQLITE_ROW || code == SQLITE_DONE) {
         snprintf(why, sizeof(tarn_text), "%.300s: state %lld: %s", file->path, (long long)state,
@@ -671,7 +678,7 @@ tarn_status tarn_session_file_rest(tarn_session_file *file, tarn_session_rest *r
         code = SQLITE_OK;
     }
     if (code != SQLITE_OK && code != SQLITE_DONE) {
-        status = failed(file, why);
+        status = tarn_session_part_failed(file, why);
     }
     sqlite3_finalize(row);
     if (status == TARN_OK) {
@@ -717,10 +724,10 @@ static tarn_status next_row(tarn_session_file *file, const char *sql, tarn_sessi
         row->state = sqlite3_column_int64(statement, 1);
         row->follows = sqlite3_column_int(statement, 2) != 0;
         row->packed_bytes = (size_t)sqlite3_column_bytes(statement, 3);
-        status = unpack(file, statement, 3);
+        status = tarn_session_part_unpack(file, statement, 3);
         row->is_whole = status == TARN_OK;
     } else {
-        status = code == SQLITE_DONE ? TARN_E_NOT_FOUND : failed(file, why);
+        status = code == SQLITE_DONE ? TARN_E_NOT_FOUND : tarn_session_part_failed(file, why);
     }
     sqlite3_finalize(statement);
     if (status == TARN_E_MEMORY) {
@@ -775,42 +782,13 @@ tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void 
         }
         code = SQLITE_OK;
     }
-    const tarn_status status = code == SQLITE_DONE ? TARN_OK : failed(file, why);
+    const tarn_status status = code == SQLITE_DONE ? TARN_OK : tarn_session_part_failed(file, why);
     sqlite3_finalize(row);
     return status;
 }
 
-// ---- for the other parts ----
-
-tarn_status tarn_session_part_failed(const tarn_session_file *file, tarn_text why)
-{
-    return failed(file, why);
-}
-
-tarn_status tarn_session_part_run(const tarn_session_file *file, const char *sql, tarn_text why)
-{
-    return run(file, sql, why);
-}
-
-tarn_status tarn_session_part_insert(tarn_session_file *file, const char *sql, int64_t first, int64_t second,
-                                     tarn_text why)
-{
-    uint64_t put_bytes;
-    return insert(file, sql, first, second, &put_bytes, why);
-}
-
-tarn_status tarn_session_part_unpack(tarn_session_file *file, sqlite3_stmt *row, int column)
-{
-    return unpack(file, row, column);
-}
-
-tarn_status tarn_session_part_ask(const tarn_session_file *file, const char *sql, int64_t *number, tarn_text why)
-{
-    return ask(file, sql, number, why);
-}
-
-// ---- open ----
-// Opens a session's file in three ways, and makes it. Begin at `schemas`, then set_up for one that is written and
+// ---- opened and copied ----
+// A session's file is opened in three ways, and made. Begin at `schemas`, then set_up for one that is written and
 // begin_to_read for one that is read.
 
 enum {

@@ -82,6 +82,7 @@ tarn_status tarn_session_file_trim(tarn_session_file *file, bool *is_done, tarn_
 
 /// The newest state that is in it; 0: none is.
 int64_t tarn_session_file_newest(const tarn_session_file *file);
+
 /// The tank goes on from the newest state and its log under another epoch, with nothing done to it since.
 /// @return also TARN_E_STATE: the newest state isn't in the file; what is put next must be anew
 tarn_status tarn_session_file_put_epoch(tarn_session_file *file, uint32_t epoch, uint32_t number, tarn_text why);
@@ -127,18 +128,14 @@ tarn_status tarn_session_file_next_batch(tarn_session_file *file, tarn_session_r
 tarn_status tarn_session_file_check(tarn_session_file *file, void (*found)(void *user, const char *sentence),
                                     void *user, tarn_text why);
 
-// ---- guard ----
-// What lets a session's file be opened that somebody else has made: it may be no file, lead elsewhere, or be a
-// database that does what a session's doesn't. Nothing here reads a session.
+// ---- the inside ----
+// For the rooms that a session's file is made up of (session_file.c, session_history.c, session_scene.c).
 
+/// Of a file that somebody else may have made.
 enum {
     TARN_SESSION_WORK_MAX = 50000000,         ///< of SQLite's instructions for one call, which takes seconds
     TARN_SESSION_BLOB_BYTES_MAX = 1000000000, ///< of a frame: SQLite's own limit
 };
-
-// ---- parts ----
-// The inside of a session's file, for the files that it is made up of (session_file.c, session_file.c,
-// session_scene.c, session_scene.c, session_scene.c); others see session_file.h.
 
 struct tarn_session_file {
     sqlite3 *db;

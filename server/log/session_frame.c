@@ -1,4 +1,5 @@
-// Fields in one walk for both directions, and zstd around them. Begin at tarn_session_unpack.
+// Fields in one walk for both directions, and zstd around them. Begin at about_fields and head_fields, then
+// tarn_session_unpack.
 #include "server/log/session_frame.h"
 #include "protocol/assert.h"
 #include "protocol/message_text.h"
@@ -8,6 +9,8 @@
 
 #include <string.h>
 #include <zstd.h>
+
+// ---- fields ----
 
 /// Whether a name and a title are what a server gives and takes elsewhere: they go into paths, addresses and pages.
 static bool are_sound(const tarn_session_about *about)
@@ -165,6 +168,8 @@ tarn_status tarn_session_batch_read(const uint8_t *bytes, size_t byte_count, int
     return is_batch ? TARN_OK : TARN_E_MALFORMED;
 }
 
+// ---- frames ----
+
 /// Makes room for what a frame unpacks to. @return TARN_OK, TARN_E_MALFORMED (it says none, or too much) or
 /// TARN_E_MEMORY
 static tarn_status make_room_for(const void *packed, size_t packed_bytes, tarn_box_bytes *plain,
@@ -193,6 +198,8 @@ static tarn_status unpack(const void *packed, size_t packed_bytes, tarn_box_byte
     plain->count = got;
     return TARN_OK;
 }
+
+// ---- frames whose bytes are sorted ----
 
 static const uint8_t sorted_mark[TARN_SESSION_SORTED_BYTES] = {'T', 'S', 'o', '1'};
 

@@ -71,7 +71,7 @@ tarn_status tarn_session_history_mark(tarn_session_file *file, uint64_t at_ns, c
 tarn_status tarn_session_history_unmark(tarn_session_file *file, uint32_t id, tarn_text why);
 
 // ---- moments ----
-// The rows of a session's file that say when a state was; for session_file and session_history.
+// The rows of a session's file that say when a state was; for session_file.c, too.
 
 struct sqlite3;
 
@@ -91,7 +91,7 @@ typedef struct tarn_session_moment {
 /// @return false: SQLite says why
 bool tarn_session_moment_put(struct sqlite3 *db, const tarn_session_moment *moment);
 
-// ---- stretch ----
+// ---- stretches ----
 // A stretch of a session's log, to be played back: what was done to its tank from a state on, as far as that led
 // without a break, which is where the tank was reset, made from another scene or gone back with. Read in pieces, in
 // order; where a piece is asked for again it is found without reading all before it.

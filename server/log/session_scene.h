@@ -1,5 +1,6 @@
-/// The scenes in a session's file: each with its JSON and the files that it names (scene/archive.h), every content
-/// once. A scene is that of the states from its own on, up to the next scene's.
+/// The scenes in a session's file, how the file becomes smaller, and states that are set aside. A scene is there with
+/// its JSON and the files that it names (scene/archive.h), every content once. A scene is that of the states from its
+/// own on, up to the next scene's.
 #ifndef TARN_SERVER_LOG_SESSION_SCENE_H
 #define TARN_SERVER_LOG_SESSION_SCENE_H
 
@@ -15,7 +16,7 @@ tarn_status tarn_session_scene_put(tarn_session_file *file, int64_t state, const
 /// @return TARN_OK, TARN_E_MALFORMED: it is damaged, TARN_E_IO or TARN_E_MEMORY
 tarn_status tarn_session_scene_read(tarn_session_file *file, int64_t state, tarn_box_bytes *pack, tarn_text why);
 
-// ---- shrink ----
+// ---- smaller files ----
 // Lets go of what a session's file keeps no longer, and gives its pages back to the disk: a part at a time, so that
 // what other tanks commit meanwhile isn't late. For the files that it is made up of.
 
@@ -34,7 +35,7 @@ tarn_status tarn_session_shrink_can(tarn_session_file *file, bool *can, tarn_tex
 /// written. @return TARN_OK, or what SQLite said, and then the file is what it was
 tarn_status tarn_session_shrink_enable(tarn_session_file *file, tarn_text why);
 
-// ---- aside ----
+// ---- states set aside ----
 // States that killed the workers that went on from them: they stay in the file, with the log behind them and the
 // reason, and no tank goes on from them. The newest few of them are kept.
 
