@@ -1,4 +1,5 @@
-// `tarn check`: validates scene files, every one that is named.
+// `tarn check`: validates scene files, every one that is named, and warns of what is right and hardly meant. Begin at
+// check_scene.
 #include "protocol/message.h"
 #include "server/base/options.h"
 #include "server/base/text.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- doubts ----
+// ---- what is right and hardly meant ----
 // Begin at scene_doubts_tell.
 
 enum { SAMPLES = 24 };             ///< of liquid, along each axis
@@ -28,7 +29,7 @@ typedef struct doubts {
     double size_m[3];
 } doubts;
 
-// ---- solids ----
+// ---- doubts: solids ----
 
 /// Files tell no units. The field of a mesh is too coarse, too, to be told apart in a tank that is so much smaller.
 static void doubt_units(const doubts *d, uint32_t number)
@@ -46,7 +47,7 @@ static void doubt_units(const doubts *d, uint32_t number)
     }
 }
 
-// ---- meshes ----
+// ---- doubts: meshes ----
 
 /// What was turned round in a mesh, and what is guessed of it since it has no inside.
 static void doubt_mesh(const doubts *d, const char *name, tarn_mesh *mesh)
@@ -82,7 +83,7 @@ static void doubt_meshes(const doubts *d, const tarn_scene_pack *pack)
     }
 }
 
-// ---- liquid ----
+// ---- doubts: liquid ----
 
 typedef struct solid_shapes {
     uint32_t count;
@@ -161,7 +162,7 @@ static void doubt_liquids(const doubts *d)
     }
 }
 
-// ---- motion ----
+// ---- doubts: motion ----
 
 /// Whether a block is a layer from wall to wall, at rest.
 static bool is_still_layer(const doubts *d, const tarn_fluid_block *block)
@@ -242,6 +243,8 @@ static void doubt_filled_motion(const doubts *d)
     }
 }
 
+// ---- doubts: all of them ----
+
 /// Writes a line for each doubt that the tank itself doesn't remark on (tarn_tank_remarks): meshes that have no inside,
 /// or of which triangles were turned round, or that are far larger than the tank; liquid, emitters and drains of which
 /// most would lie in solids; fluid that rests, and nothing that moves it.
@@ -264,7 +267,7 @@ static void scene_doubts_tell(FILE *file, const char *before, const tarn_scene *
     }
 }
 
-// ---- check ----
+// ---- the command ----
 
 typedef struct check_arguments {
     char **scenes;

@@ -1,7 +1,5 @@
-// `tarn session`: kept sessions' files, looked at, told of, copied and deleted.
-//
-// `tarn session`: picks what is done with kept sessions, and parses its options. What is told is in kept/, what is
-// simulated in run/export.c.
+// `tarn session`: kept sessions' files, looked at, told of, copied and deleted; its acts and their options. Begin at
+// tool_session, which is the last one. What is simulated of a session is in run/export.c and run/replay.c.
 #include "server/tool/session.h"
 #include "kernels/step_input.h"
 #include "server/base/options.h"
@@ -29,126 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- prune ----
-// Takes kept sessions away, or writes their files anew, of a folder that no tarnd uses.
-
-/// Which go: those for which all that is given holds.
-typedef struct kept_prune_plan {
-    const char *dir;
-    char **names; ///< of sessions, or of files; none: any
-    int name_count;
-    uint64_t older_s, larger_bytes; ///< 0: not given
-    bool is_dry;                    ///< only said
-    bool shrinks;                   ///< none goes: those that an earlier version made are written anew
-} kept_prune_plan;
-
-/// Says what goes on standard output. @return false: a sentence went to stderr
-bool kept_prune(const char *command, const kept_prune_plan *plan);
-
-// ---- tell ----
-// What people are told of kept sessions: a table, one of them part by part, what is damaged.
-
-// All of these print to standard output, and what can't be read to standard error after the command's name.
-
-/// Sessions' files of a folder, by name. @return how many; -1: a sentence went to stderr. Free each, and the list
-int kept_find(const char *command, const char *dir, char ***names);
-
-// ---- kept ----
-// From a kept state to a tank that is in it.
-
-static tarn_box_bytes made_from; // the scene itself, of the tank that is there: the copy that had it is read anew
-
-void tool_kept_close(tool_tank *tank)
-{
-    if (tank->tank != NULL) {
-        tool_tank_close(tank);
-    }
-    *tank = (tool_tank){0};
-    tarn_box_bytes_free(&made_from);
-}
-
-/// From the scene as the file has it.
-static bool make_from_pack(const char *command, const tool_device *device, const tarn_box_state *state, tool_tank *tank)
-{
-    tarn_scene_pack pack = {.bytes = state->pack.bytes, .byte_count = state->pack.count}; // which is only read
-    tarn_scene *read = calloc(1, sizeof *read);
-    char why[TARN_SCENE_WHY_BYTES] = "out of memory", origin[sizeof state->scene];
-    const bool is_read = read != NULL && tarn_scene_read_kept(&pack, read, why, sizeof why) == TARN_OK;
-    snprintf(origin, sizeof origin, "%s", state->scene);
-    tarn_make_printable(origin);
-    if (!is_read) {
-        fprintf(stderr, "%s: the scene that the tank was made from: %s\n", command, why);
-    }
-    const bool is_made = is_read && tool_tank_open_read(tank, command, origin, read, device);
-    free(read);
-    return is_made;
-}
-
-static bool make(const char *command, const char *scenes_dir, const tool_device *device, const tarn_box_state *state,
-                 tool_tank *tank)
-{
-    char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
-    if (state->pack.count > 0) {
-        return make_from_pack(command, device, state, tank);
-    }
-    if (tarn_scene_resolve(state->scene, scenes_dir, path, sizeof path, why, sizeof why) != TARN_OK) {
-        fprintf(stderr, "%s: the scene that the tank was made from: %s; --scenes says where it is\n", command, why);
-        return false;
-    }
-    return tool_tank_open(tank, command, path, NULL, device);
-}
-
-bool tool_kept_is_of(const kept_stretch *stretch, const char *made)
-{
-    const tarn_box_state *state = &stretch->state;
-    return strcmp(made, state->scene) == 0 && made_from.count == state->pack.count &&
-           (made_from.count == 0 || memcmp(made_from.bytes, state->pack.bytes, made_from.count) == 0);
-}
-
-/// @return false: there is no memory for it
-static bool remember_pack(const tarn_box_bytes *pack)
-{
-    if (pack->count > 0 && tarn_box_bytes_make_room(&made_from, pack->count) != TARN_OK) {
-        return false;
-    }
-    if (pack->count > 0) {
-        memcpy(made_from.bytes, pack->bytes, pack->count);
-    }
-    made_from.count = pack->count;
-    return true;
-}
-
-bool tool_kept_put(const char *command, const char *scenes_dir, const tool_device *device, const kept_stretch *stretch,
-                   tool_tank *tank, char made[TARN_IPC_SCENE_BYTES_MAX + 1])
-{
-    const tarn_box_state *state = &stretch->state;
-    if (tank->tank != NULL && !tool_kept_is_of(stretch, made)) {
-        tool_kept_close(tank);
-    }
-    if (tank->tank == NULL && !make(command, scenes_dir, device, state, tank)) {
-        *tank = (tool_tank){0};
-        return false;
-    }
-    if (!remember_pack(&state->pack)) {
-        fprintf(stderr, "%s: out of memory for %zu bytes of a scene\n", command, state->pack.count);
-        return false;
-    }
-    memcpy(made, state->scene, sizeof state->scene);
-    const tarn_status status = state->state_bytes_max == tarn_black_box_state_room(tarn_tank_save_bytes_max(tank->tank))
-                                   ? tarn_tank_load(tank->tank, state->bytes.bytes, state->bytes.count)
-                                   : TARN_E_MALFORMED;
-    if (status != TARN_OK) {
-        char scene[sizeof state->scene];
-        memcpy(scene, state->scene, sizeof scene);
-        tarn_make_printable(scene);
-        fprintf(stderr, "%s: state %" PRId64 " can't be put into a tank of the scene \"%s\": %s\n", command,
-                stretch->id, scene,
-                status == TARN_E_MALFORMED ? "it was saved from another one" : tarn_status_text(status));
-    }
-    return status == TARN_OK;
-}
-
-// ---- copy ----
+// ---- states and their log ----
 // From a file's rows to stretches, and from a stretch to steps. Begin at kept_copy_read.
 
 static tarn_status append(tarn_box_bytes *to, const uint8_t *bytes, size_t byte_count)
@@ -338,8 +217,152 @@ tarn_status kept_replay(tarn_tank *tank, const tarn_box_bytes *log, uint64_t *st
     return TARN_OK;
 }
 
-// ---- look ----
-// All states, then all batches of the log, then what a server makes of them. Begin at kept_look.
+bool kept_log_steps(const uint8_t *log, size_t byte_count, uint64_t *steps)
+{
+    static tarn_step_input input; // large
+    tarn_black_box_record record;
+    size_t at = 0;
+    *steps = 0;
+    while (tarn_black_box_record_next(log, byte_count, &at, &record)) {
+        if (record.input_bytes == 0) { // of what viewers hold alone
+            continue;
+        }
+        if (tarn_step_input_read(record.input, record.input_bytes, &input) != TARN_OK) {
+            return false;
+        }
+        *steps += !input.holds;
+    }
+    return true;
+}
+
+// ---- the tank of a state ----
+
+static tarn_box_bytes made_from; // the scene itself, of the tank that is there: the copy that had it is read anew
+
+void tool_kept_close(tool_tank *tank)
+{
+    if (tank->tank != NULL) {
+        tool_tank_close(tank);
+    }
+    *tank = (tool_tank){0};
+    tarn_box_bytes_free(&made_from);
+}
+
+/// From the scene as the file has it.
+static bool make_from_pack(const char *command, const tool_device *device, const tarn_box_state *state, tool_tank *tank)
+{
+    tarn_scene_pack pack = {.bytes = state->pack.bytes, .byte_count = state->pack.count}; // which is only read
+    tarn_scene *read = calloc(1, sizeof *read);
+    char why[TARN_SCENE_WHY_BYTES] = "out of memory", origin[sizeof state->scene];
+    const bool is_read = read != NULL && tarn_scene_read_kept(&pack, read, why, sizeof why) == TARN_OK;
+    snprintf(origin, sizeof origin, "%s", state->scene);
+    tarn_make_printable(origin);
+    if (!is_read) {
+        fprintf(stderr, "%s: the scene that the tank was made from: %s\n", command, why);
+    }
+    const bool is_made = is_read && tool_tank_open_read(tank, command, origin, read, device);
+    free(read);
+    return is_made;
+}
+
+static bool make(const char *command, const char *scenes_dir, const tool_device *device, const tarn_box_state *state,
+                 tool_tank *tank)
+{
+    char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
+    if (state->pack.count > 0) {
+        return make_from_pack(command, device, state, tank);
+    }
+    if (tarn_scene_resolve(state->scene, scenes_dir, path, sizeof path, why, sizeof why) != TARN_OK) {
+        fprintf(stderr, "%s: the scene that the tank was made from: %s; --scenes says where it is\n", command, why);
+        return false;
+    }
+    return tool_tank_open(tank, command, path, NULL, device);
+}
+
+bool tool_kept_is_of(const kept_stretch *stretch, const char *made)
+{
+    const tarn_box_state *state = &stretch->state;
+    return strcmp(made, state->scene) == 0 && made_from.count == state->pack.count &&
+           (made_from.count == 0 || memcmp(made_from.bytes, state->pack.bytes, made_from.count) == 0);
+}
+
+/// @return false: there is no memory for it
+static bool remember_pack(const tarn_box_bytes *pack)
+{
+    if (pack->count > 0 && tarn_box_bytes_make_room(&made_from, pack->count) != TARN_OK) {
+        return false;
+    }
+    if (pack->count > 0) {
+        memcpy(made_from.bytes, pack->bytes, pack->count);
+    }
+    made_from.count = pack->count;
+    return true;
+}
+
+bool tool_kept_put(const char *command, const char *scenes_dir, const tool_device *device, const kept_stretch *stretch,
+                   tool_tank *tank, char made[TARN_IPC_SCENE_BYTES_MAX + 1])
+{
+    const tarn_box_state *state = &stretch->state;
+    if (tank->tank != NULL && !tool_kept_is_of(stretch, made)) {
+        tool_kept_close(tank);
+    }
+    if (tank->tank == NULL && !make(command, scenes_dir, device, state, tank)) {
+        *tank = (tool_tank){0};
+        return false;
+    }
+    if (!remember_pack(&state->pack)) {
+        fprintf(stderr, "%s: out of memory for %zu bytes of a scene\n", command, state->pack.count);
+        return false;
+    }
+    memcpy(made, state->scene, sizeof state->scene);
+    const tarn_status status = state->state_bytes_max == tarn_black_box_state_room(tarn_tank_save_bytes_max(tank->tank))
+                                   ? tarn_tank_load(tank->tank, state->bytes.bytes, state->bytes.count)
+                                   : TARN_E_MALFORMED;
+    if (status != TARN_OK) {
+        char scene[sizeof state->scene];
+        memcpy(scene, state->scene, sizeof scene);
+        tarn_make_printable(scene);
+        fprintf(stderr, "%s: state %" PRId64 " can't be put into a tank of the scene \"%s\": %s\n", command,
+                stretch->id, scene,
+                status == TARN_E_MALFORMED ? "it was saved from another one" : tarn_status_text(status));
+    }
+    return status == TARN_OK;
+}
+
+// ---- what is in a file ----
+// Looks through the file of a kept session once, from its oldest state to the end of its log, and says what is in it
+// and what of it is damaged: all states, then all batches of the log, then what a server makes of them. Only reads; a
+// tarnd may use the file meanwhile. Begin at kept_look.
+
+/// What a file comes to.
+typedef struct kept_summary {
+    uint64_t file_bytes; ///< with what lies beside it
+    bool shrinks;        ///< else an earlier version made it, and it keeps all the room that it ever took
+    bool has_about;
+    tarn_session_about about;
+    uint32_t state_count, batch_count;
+    uint32_t damage_count;
+    bool is_misnamed; ///< which counts as one of these: a server takes it under the session's name alone
+    bool has_rest;    ///< a server that gets the file goes on from a state
+    char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
+    uint32_t scene_files; ///< that are in the file, the scene's JSON among them; 0: the scene isn't
+    uint64_t scene_bytes; ///< of them
+    double dt_s;          ///< of a step of it; 0: not known
+    tarn_text title;      ///< what people see the tank as: its own title, or its scene's; empty: not known
+    uint32_t epoch;
+    uint64_t state_step; ///< of that state
+    uint64_t end_step;   ///< that its log leads to
+} kept_summary;
+
+/// Who hears of what is found, in the order in which it happened; each may be NULL.
+typedef struct kept_sink {
+    void *user;
+    void (*on_state)(void *user, const tarn_session_row *row);
+    /// @param steps  that the batch makes
+    void (*on_batch)(void *user, const tarn_session_row *row, uint64_t steps);
+    void (*on_aside)(void *user, const tarn_session_aside *aside); ///< a state that killed its workers
+    void (*on_damage)(void *user, const char *sentence);           ///< what is damaged and what is lost by it
+} kept_sink;
 
 enum { RANGE_BYTES = 64 };
 
@@ -375,24 +398,6 @@ static uint64_t kept_file_bytes(const char *path, int64_t *changed_s)
         }
     }
     return bytes;
-}
-
-bool kept_log_steps(const uint8_t *log, size_t byte_count, uint64_t *steps)
-{
-    static tarn_step_input input; // large
-    tarn_black_box_record record;
-    size_t at = 0;
-    *steps = 0;
-    while (tarn_black_box_record_next(log, byte_count, &at, &record)) {
-        if (record.input_bytes == 0) { // of what viewers hold alone
-            continue;
-        }
-        if (tarn_step_input_read(record.input, record.input_bytes, &input) != TARN_OK) {
-            return false;
-        }
-        *steps += !input.holds;
-    }
-    return true;
 }
 
 typedef struct look {
@@ -614,8 +619,12 @@ static void take_rest(look *l)
     tarn_session_rest_free(&rest);
 }
 
-tarn_status kept_look(const char *path, const char *scenes_dir, bool is_thorough, const kept_sink *sink,
-                      kept_summary *summary, tarn_text why)
+/// @param scenes_dir  where scenes are that aren't in their files; NULL: where those are that came with the program
+/// @param is_thorough  whether SQLite looks through its own structures too
+/// @param why  on failure: the path, what was found
+/// @return TARN_OK, also where parts are damaged; else what tarn_session_file_open_to_read returns
+static tarn_status kept_look(const char *path, const char *scenes_dir, bool is_thorough, const kept_sink *sink,
+                             kept_summary *summary, tarn_text why)
 {
     look l = {.path = path, .scenes_dir = scenes_dir, .sink = sink, .summary = summary};
     int64_t changed_s;
@@ -641,8 +650,8 @@ tarn_status kept_look(const char *path, const char *scenes_dir, bool is_thorough
     return TARN_OK;
 }
 
-// ---- tell ----
-// Rows of text from kept_look, and copies. Begin at kept_list.
+// ---- a table of a folder ----
+// All that follows prints to standard output, and what can't be read to standard error after the command's name.
 
 enum { SIZE_BYTES = 32, TIME_BYTES = 32 };
 
@@ -672,7 +681,8 @@ static int is_kept(const struct dirent *entry)
     return kept_name_bytes(entry->d_name, &is_aside) > 0;
 }
 
-int kept_find(const char *command, const char *dir, char ***names)
+/// Sessions' files of a folder, by name. @return how many; -1: a sentence went to stderr. Free each, and the list
+static int kept_find(const char *command, const char *dir, char ***names)
 {
     struct dirent **entries = NULL;
     *names = NULL;
@@ -764,7 +774,7 @@ static bool kept_list(const char *command, const char *dir, const char *scenes_d
     return count >= 0 && is_read;
 }
 
-// ---- one of them ----
+// ---- one file, part by part ----
 
 static void show_state(void *user, const tarn_session_row *row)
 {
@@ -1000,8 +1010,19 @@ static bool kept_backup(const char *command, const char *dir, const char *name, 
     return !lacks_log && summary.damage_count == (summary.is_misnamed ? 1 : 0);
 }
 
-// ---- prune ----
-// The folder's lock, then one file after the other. Begin at kept_prune.
+// ---- taken away, or made smaller ----
+// Kept sessions go, or their files are written anew, of a folder that no tarnd uses: the folder's lock, then one file
+// after the other. Begin at kept_prune.
+
+/// Which go: those for which all that is given holds.
+typedef struct kept_prune_plan {
+    const char *dir;
+    char **names; ///< of sessions, or of files; none: any
+    int name_count;
+    uint64_t older_s, larger_bytes; ///< 0: not given
+    bool is_dry;                    ///< only said
+    bool shrinks;                   ///< none goes: those that an earlier version made are written anew
+} kept_prune_plan;
 
 /// Holds the folder as a tarnd would. @return a descriptor that holds it; -1: there never was a lock; -2: a sentence
 /// went to stderr
@@ -1136,7 +1157,8 @@ static bool check_names(const char *command, const kept_prune_plan *plan, char *
     return are_there;
 }
 
-bool kept_prune(const char *command, const kept_prune_plan *plan)
+/// Says what goes on standard output. @return false: a sentence went to stderr
+static bool kept_prune(const char *command, const kept_prune_plan *plan)
 {
     char **names;
     int gone = 0;
@@ -1160,7 +1182,7 @@ bool kept_prune(const char *command, const kept_prune_plan *plan)
     return succeeded;
 }
 
-// ---- session ----
+// ---- the command ----
 
 enum { KEY_SCENES = 256, KEY_OLDER, KEY_LARGER, KEY_DRY, KEY_SHRINK };
 

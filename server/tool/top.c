@@ -1,4 +1,4 @@
-// `tarn top`: its command line, and a table a second. Reading and drawing are done in top/.
+// `tarn top`: pages of a server fetched and read, the screen, the table, and the command: start at run_on.
 #include "server/tool/top.h"
 #include "protocol/assert.h"
 #include "server/base/clock.h"
@@ -26,8 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- fetch ----
-// A page of a server, fetched by a connection of its own.
+// ---- a page of the server ----
+// Fetched by a connection of its own: HTTP as far as it takes to read a page of tarnd's. Start at top_fetch. Nothing
+// blocks for longer than a tenth of a second.
 
 enum { TOP_PAGE_BYTES_MAX = 2 << 20, TOP_FETCH_MS_MAX = 3000, TOP_WHY_BYTES = 256, TOP_KEY_BYTES_MAX = 512 };
 
@@ -36,27 +37,6 @@ typedef struct top_page {
     char *body; ///< in bytes, ended by a NUL
     size_t body_bytes;
 } top_page;
-
-/// Asks for a page and waits for all of it, TOP_FETCH_MS_MAX at most.
-/// @param key  of an owner, or a token; "": none
-/// @param stops  asked ten times a second whether nobody wants it any more
-/// @param why    on failure what went wrong, without a full stop; for people, and printable
-bool top_fetch(const load_target *target, const char *path, const char *key, bool (*stops)(void), top_page *page,
-               char why[TOP_WHY_BYTES]);
-
-// ---- screen ----
-// The terminal that a table is renewed on, by plain ANSI sequences: its other screen, without echo and cursor while
-// it is open, and as it was afterwards, whatever signal ends the program. Without a terminal texts follow each other.
-
-typedef enum top_screen_event {
-    TOP_SCREEN_TIME,        ///< nothing came in time
-    TOP_SCREEN_QUIT,        ///< somebody pressed q
-    TOP_SCREEN_INTERRUPTED, ///< by a signal, such as Ctrl-C
-} top_screen_event;
-
-// ---- fetch ----
-// HTTP as far as it takes to read a page of tarnd's: start at top_fetch. Nothing blocks for longer than a tenth of a
-// second.
 
 enum { SLICE_MS = 100 };
 
@@ -216,8 +196,12 @@ static bool receive(fetch *self, top_page *page)
     }
 }
 
-bool top_fetch(const load_target *target, const char *path, const char *key, bool (*stops)(void), top_page *page,
-               char why[TOP_WHY_BYTES])
+/// Asks for a page and waits for all of it, TOP_FETCH_MS_MAX at most.
+/// @param key  of an owner, or a token; "": none
+/// @param stops  asked ten times a second whether nobody wants it any more
+/// @param why    on failure what went wrong, without a full stop; for people, and printable
+static bool top_fetch(const load_target *target, const char *path, const char *key, bool (*stops)(void), top_page *page,
+                      char why[TOP_WHY_BYTES])
 {
     fetch self = {.fd = -1,
                   .until_ns = tarn_clock_monotonic_ns() + TOP_FETCH_MS_MAX * (uint64_t)1000000,
@@ -232,7 +216,7 @@ bool top_fetch(const load_target *target, const char *path, const char *key, boo
     return good;
 }
 
-// ---- sample ----
+// ---- pages, read ----
 // Lines of Prometheus' format, by the names that the table needs: start at top_sample_read_metrics.
 
 /// A line taken apart.
@@ -315,7 +299,16 @@ static bool read_series(char *line, series *read)
     return end != rest + 1 && !isnan(read->value);
 }
 
-static const top_tank *top_sample_find(const top_sample *sample, const char *name);
+/// The tank of this name; NULL: there is none.
+static const top_tank *top_sample_find(const top_sample *sample, const char *name)
+{
+    for (uint32_t i = 0; i < sample->tank_count; i++) {
+        if (strcmp(sample->tanks[i].name, name) == 0) {
+            return &sample->tanks[i];
+        }
+    }
+    return NULL;
+}
 
 /// The tank of a label, made where it is new; NULL: there is no place for it.
 static top_tank *tank_of(top_sample *sample, const series *read)
@@ -440,17 +433,6 @@ void top_sample_read_sessions(top_sample *sample, const char *text, size_t text_
     }
 }
 
-/// The tank of this name; NULL: there is none.
-static const top_tank *top_sample_find(const top_sample *sample, const char *name)
-{
-    for (uint32_t i = 0; i < sample->tank_count; i++) {
-        if (strcmp(sample->tanks[i].name, name) == 0) {
-            return &sample->tanks[i];
-        }
-    }
-    return NULL;
-}
-
 /// Of a bucket, those between two moments.
 static double between(const top_latency *before, const top_latency *now, uint32_t i)
 {
@@ -478,9 +460,10 @@ double top_latency_quantile(const top_latency *before, const top_latency *now, d
     return INFINITY;
 }
 
-// ---- screen ----
-// What the terminal is told to do, and undone: start at take and give_back. Signals only set flags; the wait, which
-// they interrupt, acts on them.
+// ---- the screen ----
+// The terminal that a table is renewed on, by plain ANSI sequences: its other screen, without echo and cursor while it
+// is open, and as it was afterwards, whatever signal ends the program. Without a terminal texts follow each other.
+// Start at take and give_back. Signals only set flags; the wait, which they interrupt, acts on them.
 
 #define OTHER_SCREEN "\033[?1049h"
 #define FIRST_SCREEN "\033[?1049l"
@@ -542,7 +525,7 @@ static void top_screen_open(void)
     take();
 }
 
-/// Catches signals; and where the output is a terminal, takes that over. Once in a program.
+/// The terminal is as it was.
 static void top_screen_close(void)
 {
     give_back();
@@ -553,12 +536,6 @@ static void top_screen_close(void)
 static bool top_screen_is_interrupted(void)
 {
     return interrupted != 0;
-}
-
-/// Whether the output is a terminal.
-static bool top_screen_is_terminal(void)
-{
-    return is_terminal;
 }
 
 static struct winsize window(void)
@@ -635,6 +612,12 @@ static bool read_keys(void)
     return got > 0 && (memchr(keys, 'q', (size_t)got) != NULL || memchr(keys, 'Q', (size_t)got) != NULL);
 }
 
+typedef enum top_screen_event {
+    TOP_SCREEN_TIME,        ///< nothing came in time
+    TOP_SCREEN_QUIT,        ///< somebody pressed q
+    TOP_SCREEN_INTERRUPTED, ///< by a signal, such as Ctrl-C
+} top_screen_event;
+
 /// Waits for a key or a signal.
 static top_screen_event top_screen_wait(uint32_t wait_ms)
 {
@@ -658,7 +641,7 @@ static top_screen_event top_screen_wait(uint32_t wait_ms)
     }
 }
 
-// ---- table ----
+// ---- the table ----
 // A line for each tank below two about the server. Columns, with one space between them:
 //
 //     TANK 14, SCENE 11, W 2, VIEW 4, STEP ms 7, REAL 5, Mbit/s 7, DROP/s 6, P50ms 5, P99ms 5, RST 4
@@ -671,9 +654,7 @@ typedef struct table {
     size_t used;
 } table;
 
-static void put(table *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(table *self, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void put(table *self, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -794,7 +775,7 @@ void top_table_write(const char *authority, const top_sample *before, const top_
     }
 }
 
-// ---- top ----
+// ---- the command ----
 
 enum {
     OPTION_ONCE = 256,
@@ -892,7 +873,7 @@ static void say_unreachable(const top_arguments *arguments, const char *why, uin
     const unsigned long long seconds = (tarn_clock_monotonic_ns() - since_ns) / 1000000000;
     snprintf(text, sizeof text, "%.100s can't be reached: %.200s\n%s (for %llu s)\n", arguments->target.authority, why,
              "Trying again each second; q or Ctrl-C ends this.", seconds);
-    if (top_screen_is_terminal()) {
+    if (is_terminal) {
         top_screen_show(text);
     } else if (seconds == 0) {
         fprintf(stderr, "%s: %s can't be reached: %s; trying again each second\n", arguments->command,

@@ -1,6 +1,5 @@
-/// `tarn top`: what a server tells of itself, and how that is shown.
-///
-/// What a server told of itself at one moment: its /metrics and /sessions, read.
+/// `tarn top`: what a server told of itself at one moment, its /metrics and /sessions, read; and the table of that.
+/// Pure; for top.c, and for tests.
 #ifndef TARN_SERVER_TOOL_TOP_H
 #define TARN_SERVER_TOOL_TOP_H
 
@@ -47,8 +46,8 @@ void top_sample_read_sessions(top_sample *sample, const char *text, size_t text_
 /// @return seconds; infinite: it is above the last bound; -1: no inputs came
 double top_latency_quantile(const top_latency *before, const top_latency *now, double share);
 
-// ---- table ----
-// The table of tanks as lines of text, 80 columns at most.
+// ---- the table ----
+// Of tanks as lines of text, 80 columns at most.
 
 enum { TOP_COLUMNS = 80, TOP_TABLE_BYTES = (TOP_TANKS_MAX + 8) * 4 * TOP_COLUMNS };
 

@@ -1,6 +1,5 @@
-// Writers of frames: PLY, VTK, surfaces, and the list of all formats.
-//
-// The list of formats, and what all of them share. A new format is a row of `formats`.
+// What all writers of frames share, the writers of PLY, VTK and surfaces, and the list of all formats: a new one is a
+// row of `formats`, at the end.
 #include "server/tool/film/export.h"
 #include "server/tool/film/surface.h"
 
@@ -13,11 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const export_format *const formats[] = {
-    &export_vtk,          &export_vti,          &export_usda,       &export_usdc,        &export_usd,
-    &export_png,          &export_apng,         &export_y4m,        &export_surface_obj, &export_surface_ply,
-    &export_surface_usda, &export_surface_usdc, &export_surface_usd};
-enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie in memory");
 
 /// The attributes that a frame has: velocity, id, and where present liquid, colour and a channel. @return their number
 static uint32_t export_attributes(const export_frame *frame, export_attribute attributes[EXPORT_ATTRIBUTES_MAX])
@@ -50,33 +45,28 @@ const char *export_time_text(double time_s, char text[EXPORT_TIME_BYTES])
     return text;
 }
 
-const export_format *export_format_find(const char *path, export_kind kind, char *allowed, size_t allowed_bytes)
-{
-    size_t length = strlen(path), used = 0;
-    for (size_t i = 0; i < FORMAT_COUNT; i++) {
-        const export_format *format = formats[i];
-        if (format->kind != kind) {
-            continue;
-        }
-        size_t ending = strlen(format->ending);
-        if (length > ending && strcmp(path + length - ending, format->ending) == 0) {
-            return format;
-        }
-        int bytes = used < allowed_bytes
-                        ? snprintf(allowed + used, allowed_bytes - used, "%s%s", used > 0 ? ", " : "", format->ending)
-                        : 0;
-        used += bytes > 0 ? (size_t)bytes : 0;
-    }
-    return kind == EXPORT_PICTURE && strcmp(path, "-") == 0 ? &export_y4m : NULL;
-}
-
 tarn_status export_why_errno(const char *path, char *why)
 {
     snprintf(why, EXPORT_WHY_BYTES, "%s: %s", path, strerror(errno));
     return TARN_E_IO;
 }
 
-// ---- part file ----
+tarn_status export_why_memory(const char *path, char *why)
+{
+    snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
+    return TARN_E_MEMORY;
+}
+
+/// Of a format whose files are whole frame by frame.
+static tarn_status close_whole(void *writer, bool keep, char *why)
+{
+    (void)keep;
+    (void)why;
+    free(writer);
+    return TARN_OK;
+}
+
+// ---- files that are there once they are whole ----
 // Written beside its target and renamed over it; a stream or device is written as it is.
 
 enum { NAMES_MAX = 100 };
@@ -218,12 +208,10 @@ tarn_status part_file_fail(part_file *file, char *why)
     return status;
 }
 
-// ---- ply file ----
+// ---- PLY ----
 // Particles as PLY files, one for each frame: binary, little endian, float x y z vx vy vz, then where present
 // uint8 liquid, uint8 red green blue and a float named as a channel. http://paulbourke.net/dataformats/ply/
 // It is `uint8` and not its older name `uchar`: meshio takes that for signed.
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie in memory");
 
 typedef struct ply_writer {
     char folder[PATH_MAX];
@@ -240,8 +228,7 @@ static tarn_status ply_open(const char *path, const export_info *info, void **wr
 {
     ply_writer *ply = calloc(1, sizeof *ply);
     if (ply == NULL) {
-        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
-        return TARN_E_MEMORY;
+        return export_why_memory(path, why);
     }
     snprintf(ply->folder, sizeof ply->folder, "%s", path);
     ply->scene = info->scene;
@@ -306,17 +293,9 @@ static tarn_status ply_frame(void *writer, const export_frame *frame, char *why)
     return write_vertices(out.file, frame) ? part_file_close(&out, why) : part_file_fail(&out, why);
 }
 
-static tarn_status ply_close(void *writer, bool keep, char *why)
-{
-    (void)keep;
-    (void)why;
-    free(writer);
-    return TARN_OK;
-}
+const export_format export_ply = {NULL, EXPORT_PARTICLES, false, "PLY files", ply_open, ply_frame, close_whole};
 
-const export_format export_ply = {NULL, EXPORT_PARTICLES, false, "PLY files", ply_open, ply_frame, ply_close};
-
-// ---- vtk file ----
+// ---- VTK ----
 // For ParaView. Particles: one .vtp (XML PolyData) for each frame and a .pvd that gives each its time. The grid: a .vti
 // (XML ImageData) for each frame.
 //
@@ -328,11 +307,9 @@ const export_format export_ply = {NULL, EXPORT_PARTICLES, false, "PLY files", pl
 // The values lie behind the XML as they are ("appended", "raw"): a 64-bit byte count, then the values, array by array.
 // Format: "VTK XML Formats", https://docs.vtk.org/en/latest/design_documents/VTKFileFormats.html
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie in memory");
-
 enum { CHUNK = 4096 };
 
-// ---- which file is of which time ----
+// ---- VTK: which file is of which time ----
 
 /// A .pvd in the making.
 typedef struct collection {
@@ -385,7 +362,7 @@ static tarn_status collection_close(collection *c, const char *path, bool keep, 
     return status;
 }
 
-// ---- particles ----
+// ---- VTK: particles ----
 
 typedef struct vtk_writer {
     const char *path; // of the .pvd; lives as long as the writer
@@ -429,7 +406,7 @@ static tarn_status vtk_open(const char *path, const export_info *info, void **wr
     return TARN_OK;
 }
 
-// ---- the XML part ----
+// ---- VTK: the XML part ----
 
 static void array_tag(FILE *file, const char *indent, const char *name, export_type type, uint32_t components,
                       uint32_t count, uint64_t *offset_bytes)
@@ -481,7 +458,7 @@ static void write_header(FILE *file, const export_frame *frame, const export_att
     fprintf(file, "      </Verts>\n    </Piece>\n  </PolyData>\n  <AppendedData encoding=\"raw\">\n_");
 }
 
-// ---- the values, in the order of the tags ----
+// ---- VTK: the values, in the order of the tags ----
 
 static bool write_block(FILE *file, const void *values, uint64_t bytes)
 {
@@ -577,9 +554,9 @@ static tarn_status vtk_close(void *writer, bool keep, char *why)
     return status;
 }
 
-const export_format export_vtk = {".pvd", EXPORT_PARTICLES, false, "frames", vtk_open, vtk_frame, vtk_close};
+static const export_format export_vtk = {".pvd", EXPORT_PARTICLES, false, "frames", vtk_open, vtk_frame, vtk_close};
 
-// ---- the grid ----
+// ---- VTK: the grid ----
 
 /// A cell's velocity is the mean of those of the particles less than a cell from its centre along each axis, weighed by
 /// one less the distance: what the liquid's transfer takes to its grid. What particles bring to a cell is their sum by
@@ -744,13 +721,11 @@ static tarn_status vti_close(void *writer, bool keep, char *why)
 
 const export_format export_vti = {".vti", EXPORT_PARTICLES, true, "frames of the grid", vti_open, vti_frame, vti_close};
 
-// ---- surface file ----
+// ---- surfaces ----
 // The liquid's surface, a file for each frame: OBJ as text, PLY as binary, little endian. Both have normals, and
 // colours where the particles have them; PLY also velocities, for motion blur, and a channel's values.
 // http://paulbourke.net/dataformats/obj/ and .../ply/; colours behind an OBJ's vertices are what MeshLab and Blender
 // read.
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie in memory");
 
 typedef struct surface_writer {
     const char *path; // lives as long as the writer
@@ -761,8 +736,7 @@ static tarn_status surface_open(const char *path, const export_info *info, void 
 {
     surface_writer *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
-        return TARN_E_MEMORY;
+        return export_why_memory(path, why);
     }
     s->path = path;
     s->scene = info->scene;
@@ -859,15 +833,35 @@ static tarn_status surface_ply_frame(void *writer, const export_frame *frame, ch
     return write_surface(writer, frame, ".ply", write_ply, why);
 }
 
-static tarn_status surface_close(void *writer, bool keep, char *why)
-{
-    (void)keep;
-    (void)why;
-    free(writer);
-    return TARN_OK;
-}
+const export_format export_surface_obj = {".obj",       EXPORT_SURFACE, true,       "OBJ files",
+                                          surface_open, obj_frame,      close_whole};
+static const export_format export_surface_ply = {".ply",       EXPORT_SURFACE,    true,       "PLY files",
+                                                 surface_open, surface_ply_frame, close_whole};
 
-const export_format export_surface_obj = {".obj",       EXPORT_SURFACE, true,         "OBJ files",
-                                          surface_open, obj_frame,      surface_close};
-const export_format export_surface_ply = {".ply",       EXPORT_SURFACE,    true,         "PLY files",
-                                          surface_open, surface_ply_frame, surface_close};
+// ---- all formats ----
+
+static const export_format *const formats[] = {
+    &export_vtk,          &export_vti,          &export_usda,       &export_usdc,        &export_usd,
+    &export_png,          &export_apng,         &export_y4m,        &export_surface_obj, &export_surface_ply,
+    &export_surface_usda, &export_surface_usdc, &export_surface_usd};
+enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+
+const export_format *export_format_find(const char *path, export_kind kind, char *allowed, size_t allowed_bytes)
+{
+    size_t length = strlen(path), used = 0;
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        const export_format *format = formats[i];
+        if (format->kind != kind) {
+            continue;
+        }
+        size_t ending = strlen(format->ending);
+        if (length > ending && strcmp(path + length - ending, format->ending) == 0) {
+            return format;
+        }
+        int bytes = used < allowed_bytes
+                        ? snprintf(allowed + used, allowed_bytes - used, "%s%s", used > 0 ? ", " : "", format->ending)
+                        : 0;
+        used += bytes > 0 ? (size_t)bytes : 0;
+    }
+    return kind == EXPORT_PICTURE && strcmp(path, "-") == 0 ? &export_y4m : NULL;
+}

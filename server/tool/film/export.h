@@ -96,13 +96,11 @@ typedef struct export_format {
 } export_format;
 
 extern const export_format export_ply;          ///< path is a folder that exists
-extern const export_format export_vtk;          ///< FILE.pvd and a folder FILE with a .vtp for each frame
 extern const export_format export_vti;          ///< FILE-000000.vti and so on: the grid
 extern const export_format export_usda;         ///< one file, text
 extern const export_format export_usdc;         ///< one file, binary
 extern const export_format export_usd;          ///< the same; readers of .usd look at what is inside
 extern const export_format export_surface_obj;  ///< FILE-000000.obj and so on
-extern const export_format export_surface_ply;  ///< FILE-000000.ply and so on
 extern const export_format export_surface_usda; ///< one file, text; usdc and usd: binary
 extern const export_format export_surface_usdc;
 extern const export_format export_surface_usd;
@@ -116,7 +114,10 @@ const export_format *export_format_find(const char *path, export_kind kind, char
 /// Puts "PATH: what errno says" into `why`. @return TARN_E_IO
 tarn_status export_why_errno(const char *path, char *why);
 
-// ---- part file ----
+/// Puts "PATH: out of memory" there. @return TARN_E_MEMORY
+tarn_status export_why_memory(const char *path, char *why);
+
+// ---- files that are there once they are whole ----
 // A file that is written under a name of its own and renamed when it is whole: who finds the name finds all of it.
 
 typedef struct part_file {

@@ -461,7 +461,7 @@ static void blend_band(void *context, uint32_t begin, uint32_t end)
     }
 }
 
-// ---- together ----
+// ---- a frame ----
 
 static bool make_room(gas *g, uint32_t count)
 {

@@ -372,9 +372,9 @@ static void add_with_images(const mesh_liquid *l, node_sums *sums, const float *
     }
 }
 
-/// By how many there are. A lone one's ball has its volume, and more where the grid cuts it, but where that
-/// hardly finds it at all. A half space weighs
-/// 2.55 at its surface, a quarter of space half of that at its edge, which would be rounded off.
+/// By how many there are. A lone one's ball has its volume, and more where the grid cuts it, but where that hardly
+/// finds it at all. A half space weighs 2.55 at its surface, a quarter of space half of that at its edge, which would
+/// be rounded off.
 static float radius_of(const mesh_liquid *l, float weight)
 {
     const float detail = (float)l->detail;

@@ -1,4 +1,4 @@
-// Rows filtered by the smallest sum, deflated by zlib, in chunks: start at png_deflate.
+// Writers of pictures: PNG, animated PNG, Y4M. What is drawn is render.h's; here it becomes files.
 #include "protocol/assert.h"
 #include "protocol/status.h"
 #include "server/tool/film/export.h"
@@ -13,8 +13,9 @@
 #include <string.h>
 #include <zlib.h>
 
-// ---- png encode ----
-// PNG as far as pictures of a run need it: 8 bits per channel, RGB, with the chunks of animations. Deflate is zlib's.
+// ---- PNG, encoded ----
+// As far as pictures of a run need it: 8 bits per channel, RGB, with the chunks of animations. Rows are filtered by the
+// smallest sum, deflated by zlib, in chunks: start at png_deflate.
 // Format: "Portable Network Graphics (PNG) Specification (Third Edition)", W3C.
 
 typedef struct png_encoder png_encoder;
@@ -34,7 +35,16 @@ struct png_encoder {
     z_stream stream;
 };
 
-static void png_destroy(png_encoder *png);
+/// Takes NULL.
+static void png_destroy(png_encoder *png)
+{
+    if (png != NULL) {
+        deflateEnd(&png->stream);
+        free(png->filtered);
+        free(png->packed);
+        free(png);
+    }
+}
 
 /// @return TARN_OK or TARN_E_MEMORY
 static tarn_status png_create(uint32_t width, uint32_t height, png_encoder **out)
@@ -58,17 +68,6 @@ static tarn_status png_create(uint32_t width, uint32_t height, png_encoder **out
     }
     *out = png;
     return TARN_OK;
-}
-
-/// Takes NULL.
-static void png_destroy(png_encoder *png)
-{
-    if (png != NULL) {
-        deflateEnd(&png->stream);
-        free(png->filtered);
-        free(png->packed);
-        free(png);
-    }
 }
 
 static uint8_t predict_paeth(int left, int up, int corner)
@@ -161,7 +160,7 @@ static bool png_write_start(FILE *file, uint32_t width, uint32_t height)
            png_write_chunk(file, "sRGB", srgb, sizeof srgb, NULL, 0);
 }
 
-// ---- picture file ----
+// ---- what all three need ----
 // Pictures of a run. The renderer draws a frame; here it becomes
 //
 //     FILE-000010.png ...   one PNG for each frame
@@ -196,18 +195,12 @@ static void picture_free(picture_writer *p)
     free(p);
 }
 
-static tarn_status no_memory(const char *path, char *why)
-{
-    snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
-    return TARN_E_MEMORY;
-}
-
-/// What all three need: a renderer and room for a picture.
+/// A renderer and room for a picture.
 static tarn_status picture_open(const char *path, const export_info *info, picture_writer **out, char *why)
 {
     picture_writer *p = calloc(1, sizeof *p);
     if (p == NULL) {
-        return no_memory(path, why);
+        return export_why_memory(path, why);
     }
     p->path = path;
     p->width = info->width;
@@ -227,7 +220,7 @@ static tarn_status picture_open(const char *path, const export_info *info, pictu
 
 static tarn_status draw(picture_writer *p, const export_frame *frame, char *why)
 {
-    return render_draw(p->render, frame, p->rgb) == TARN_OK ? TARN_OK : no_memory(p->path, why);
+    return render_draw(p->render, frame, p->rgb) == TARN_OK ? TARN_OK : export_why_memory(p->path, why);
 }
 
 /// Closes the one file of a video.
@@ -243,7 +236,7 @@ static tarn_status video_close(picture_writer *p, bool keep, char *why)
     return status;
 }
 
-// ---- PNG ----
+// ---- a PNG for each frame ----
 
 static tarn_status png_open(const char *path, const export_info *info, void **writer, char *why)
 {
@@ -254,7 +247,7 @@ static tarn_status png_open(const char *path, const export_info *info, void **wr
     }
     if (png_create(p->width, p->height, &p->png) != TARN_OK) {
         picture_free(p);
-        return no_memory(path, why);
+        return export_why_memory(path, why);
     }
     *writer = p;
     return TARN_OK;
@@ -294,7 +287,7 @@ static tarn_status png_close(void *writer, bool keep, char *why)
     return TARN_OK;
 }
 
-// ---- animated PNG ----
+// ---- an animated PNG ----
 
 static tarn_status apng_open(const char *path, const export_info *info, void **writer, char *why)
 {
@@ -305,7 +298,7 @@ static tarn_status apng_open(const char *path, const export_info *info, void **w
     picture_writer *p = *writer;
     p->previous_rgb = malloc((size_t)p->width * p->height * 3);
     // The number of frames stands at the start and is known at the end.
-    status = p->previous_rgb != NULL ? part_file_open_whole(&p->out, path, why) : no_memory(path, why);
+    status = p->previous_rgb != NULL ? part_file_open_whole(&p->out, path, why) : export_why_memory(path, why);
     if (status != TARN_OK) {
         picture_free(p);
     }
@@ -403,7 +396,7 @@ static tarn_status apng_close(void *writer, bool keep, char *why)
     return video_close(p, keep && p->frame_count > 0, why);
 }
 
-// ---- Y4M ----
+// ---- Y4M, video ----
 
 static tarn_status y4m_open(const char *path, const export_info *info, void **writer, char *why)
 {
@@ -414,7 +407,7 @@ static tarn_status y4m_open(const char *path, const export_info *info, void **wr
     }
     size_t half = (size_t)((p->width + 1) / 2) * ((p->height + 1) / 2);
     p->planes = malloc((size_t)p->width * p->height + 2 * half);
-    status = p->planes != NULL ? part_file_open(&p->out, path, why) : no_memory(path, why);
+    status = p->planes != NULL ? part_file_open(&p->out, path, why) : export_why_memory(path, why);
     if (status != TARN_OK) {
         picture_free(p);
         return status;

@@ -10,6 +10,7 @@
 // A pixel of liquid is a mix of what its surface mirrors and what is seen through it (Fresnel's equations, Schlick's
 // approximation): the ray is bent by Snell's law, followed to a solid or to where it leaves the tank, and what it
 // finds there is dimmed by the liquid's thickness (Beer-Lambert), to which the liquid adds the light that it scatters.
+// Begin at render_draw, which is the last one.
 #include "server/tool/film/render.h"
 #include "kernels/shapes/shape.h"
 #include "protocol/status.h"
@@ -25,51 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// ---- room ----
-// What is around the liquid: a table, the tank's tiled floor, a bright room, and the shadows of liquid and solids. The
-// tank may be turned in the room; all points and directions here are in the tank's frame.
-
-enum { ROOM_SHADOW_CELLS = 192 }; ///< per axis, over the tank's floor and a margin around it
-
-typedef struct room {
-    vec3 size_m;        ///< of the tank
-    bool is_flat;       ///< a plain wall is all there is
-    float table_m;      ///< height of the table in the room
-    mat3 turn;          ///< from the tank's frame to the room's, about the tank's middle
-    vec3 moved_m;       ///< how far its middle has moved
-    vec3 light;         ///< unit vector towards the light
-    float tile_m;       ///< edge of a floor tile
-    float tile_soft_m;  ///< over which neighbouring tiles blend, so that far ones don't flicker
-    float absorb_per_m; ///< of the shadow
-    vec3 absorbs;       ///< by colour; of water to begin with
-    float shadow_min_m[2], shadow_cell_m;
-    float *shadow;      ///< metres of liquid that the light went through, ROOM_SHADOW_CELLS squared
-    float *shade;       ///< 0..1: share of the light that solids hold back
-    float *shadow_work; ///< as large
-} room;
-
-enum { ROOM_SHADOW_FLOATS = 3 * ROOM_SHADOW_CELLS * ROOM_SHADOW_CELLS };
-
-// ---- solids ----
-// The solids of a tank as rays find them: signed distances marched along ("sphere tracing": Hart, "Sphere tracing: a
-// geometric method for the antialiased ray tracing of implicit surfaces", 1996). Points are in the tank's frame.
-
-typedef struct solids solids;
-
-typedef struct solids_hit {
-    float way_m; ///< along the ray
-    vec3 normal; ///< unit vector, outwards
-    vec3 colour; ///< linear
-} solids_hit;
-
-/// How much of what a ray brings is hidden by the sides of containers: those that it enters, and those that it leaves,
-/// at most far_m away.
-typedef struct solids_glass_seen {
-    float entered, left; ///< 0..1
-    vec3 entered_colour, left_colour;
-} solids_glass_seen;
-
-// ---- camera ----
+// ---- the camera ----
 // Projection, and the distance from which a box fills the picture: start at camera_fit.
 
 static const float AZIMUTH_RAD = 0.42f, ELEVATION_RAD = 0.36f, HALF_VIEW_RAD = 0.24f, FLAT_HALF_VIEW_RAD = 0.03f;
@@ -180,8 +137,31 @@ uint32_t render_rows_threads(void)
     return count < 1 ? 1 : count > RENDER_THREADS_MAX ? RENDER_THREADS_MAX : (uint32_t)count;
 }
 
-// ---- room ----
-// Light from a direction: the room's gradient, the table, the floor and its shadows. Start at room_light.
+// ---- the room ----
+// What is around the liquid: a table, the tank's tiled floor, a bright room, and the shadows of liquid and solids. The
+// tank may be turned in the room; all points and directions here are in the tank's frame. Light from a direction is the
+// room's gradient, the table, the floor and its shadows: start at room_light.
+
+enum { ROOM_SHADOW_CELLS = 192 }; ///< per axis, over the tank's floor and a margin around it
+
+typedef struct room {
+    vec3 size_m;        ///< of the tank
+    bool is_flat;       ///< a plain wall is all there is
+    float table_m;      ///< height of the table in the room
+    mat3 turn;          ///< from the tank's frame to the room's, about the tank's middle
+    vec3 moved_m;       ///< how far its middle has moved
+    vec3 light;         ///< unit vector towards the light
+    float tile_m;       ///< edge of a floor tile
+    float tile_soft_m;  ///< over which neighbouring tiles blend, so that far ones don't flicker
+    float absorb_per_m; ///< of the shadow
+    vec3 absorbs;       ///< by colour; of water to begin with
+    float shadow_min_m[2], shadow_cell_m;
+    float *shadow;      ///< metres of liquid that the light went through, ROOM_SHADOW_CELLS squared
+    float *shade;       ///< 0..1: share of the light that solids hold back
+    float *shadow_work; ///< as large
+} room;
+
+enum { ROOM_SHADOW_FLOATS = 3 * ROOM_SHADOW_CELLS * ROOM_SHADOW_CELLS };
 
 enum { N = ROOM_SHADOW_CELLS };
 
@@ -200,7 +180,17 @@ static float round_down(float value)
     return power * (digit >= 5.0f ? 5.0f : digit >= 2.0f ? 2.0f : 1.0f);
 }
 
-static void room_turn(room *r, const tarn_pose *pose);
+/// Turns the tank in the room; the shadows are those of before.
+static void room_turn(room *r, const tarn_pose *pose)
+{
+    double m[3][3];
+    tarn_pose_matrix(pose, m);
+    for (int row = 0; row < 3; row++) {
+        r->turn.row[row] = (vec3){(float)m[row][0], (float)m[row][1], (float)m[row][2]};
+    }
+    r->moved_m = (vec3){pose->position_m[0], pose->position_m[1], pose->position_m[2]};
+    r->light = mat3_back(&r->turn, vec3_normal(LIGHT));
+}
 
 /// @param shadow  ROOM_SHADOW_FLOATS, borrowed
 static room room_make(vec3 size_m, float pixel_m, float *shadow)
@@ -219,18 +209,6 @@ static room room_make(vec3 size_m, float pixel_m, float *shadow)
     r.shadow_min_m[1] = -margin_m;
     r.shadow_cell_m = (fmaxf(size_m.x, size_m.z) + 2.0f * margin_m) / (float)N;
     return r;
-}
-
-/// Turns the tank in the room; the shadows are those of before.
-static void room_turn(room *r, const tarn_pose *pose)
-{
-    double m[3][3];
-    tarn_pose_matrix(pose, m);
-    for (int row = 0; row < 3; row++) {
-        r->turn.row[row] = (vec3){(float)m[row][0], (float)m[row][1], (float)m[row][2]};
-    }
-    r->moved_m = (vec3){pose->position_m[0], pose->position_m[1], pose->position_m[2]};
-    r->light = mat3_back(&r->turn, vec3_normal(LIGHT));
 }
 
 static vec3 room_middle(const room *r)
@@ -290,14 +268,14 @@ static void room_cast(room *r, const float *positions_m, uint32_t particle_count
     blur(r, r->shadow, 2);
 }
 
-/// The middle of a cell of `shade` on the tank's floor; whoever fills the cells then has them softened.
+/// The middle of a cell of `shade` on the tank's floor.
 static vec3 room_shade_cell(const room *r, uint32_t x, uint32_t z)
 {
     return (vec3){r->shadow_min_m[0] + ((float)x + 0.5f) * r->shadow_cell_m, 0.0f,
                   r->shadow_min_m[1] + ((float)z + 0.5f) * r->shadow_cell_m};
 }
 
-/// The middle of a cell of `shade` on the tank's floor; whoever fills the cells then has them softened.
+/// Once the cells of `shade` are filled.
 static void room_soften_shade(room *r)
 {
     blur(r, r->shade, 1);
@@ -409,7 +387,24 @@ static vec3 room_light(const room *r, vec3 origin_m, vec3 direction)
 }
 
 // ---- solids ----
-// Rays against signed distances of walls and shapes: start at solids_trace.
+// The solids of a tank as rays find them: signed distances of walls and shapes, marched along ("sphere tracing": Hart,
+// "Sphere tracing: a geometric method for the antialiased ray tracing of implicit surfaces", 1996). Points are in the
+// tank's frame. Start at solids_trace.
+
+typedef struct solids solids;
+
+typedef struct solids_hit {
+    float way_m; ///< along the ray
+    vec3 normal; ///< unit vector, outwards
+    vec3 colour; ///< linear
+} solids_hit;
+
+/// How much of what a ray brings is hidden by the sides of containers: those that it enters, and those that it leaves,
+/// at most far_m away.
+typedef struct solids_glass_seen {
+    float entered, left; ///< 0..1
+    vec3 entered_colour, left_colour;
+} solids_glass_seen;
 
 enum { STEPS_MAX = 160 };
 
@@ -431,7 +426,7 @@ typedef struct placed {
 
 struct solids {
     uint32_t count;
-    bool any, any_glass;
+    bool any, any_glass; ///< that solids_trace finds; containers, that solids_glass finds
     box3 tank;
     float fine_m;
     const tarn_solid *from;
@@ -520,19 +515,7 @@ static void solids_place(solids *s, const export_frame *frame)
     }
 }
 
-/// Whether there are solids that trace finds, and containers that solids_glass finds.
-static bool solids_any(const solids *s)
-{
-    return s->any;
-}
-
-/// Whether there are solids that trace finds, and containers that solids_glass finds.
-static bool solids_any_glass(const solids *s)
-{
-    return s->any_glass;
-}
-
-// ---- rays ----
+// ---- solids: rays ----
 
 /// A ray, and the part of it that lies in the tank.
 typedef struct cut_ray {
@@ -674,7 +657,7 @@ static bool solids_block(const solids *s, vec3 from, vec3 direction)
     return false;
 }
 
-// ---- containers ----
+// ---- solids: containers ----
 
 /// Glass hides more where it is seen from the side.
 static void add_glass(float *hidden, vec3 *colour, const placed *p, float cosine)
@@ -709,7 +692,7 @@ static solids_glass_seen solids_glass(const solids *s, vec3 from, vec3 direction
     return seen;
 }
 
-// ---- render ----
+// ---- the renderer ----
 
 enum { SAMPLES = 2, SHADE_ROWS = 16, GAMMA_STEPS = 4096 };
 
@@ -880,7 +863,7 @@ static float way_out_m(vec3 size_m, vec3 from, vec3 direction)
     return fmaxf(nearest, 0.0f);
 }
 
-// ---- solids ----
+// ---- solids in the picture ----
 
 /// @param view  unit vector towards the point
 static vec3 shade_solid(const render *r, vec3 point, const solids_hit *hit, vec3 view)
@@ -908,7 +891,7 @@ static bool meet(const render *r, vec3 from, vec3 inward, vec3 view, vec3 *light
 {
     float out_m = way_out_m(r->size_m, from, inward);
     solids_hit hit;
-    bool is_hit = solids_any(r->stuff) && solids_trace(r->stuff, from, inward, out_m, &hit);
+    bool is_hit = r->stuff->any && solids_trace(r->stuff, from, inward, out_m, &hit);
     if (is_hit) {
         *way_m = hit.way_m;
         out_m = hit.way_m;
@@ -919,7 +902,7 @@ static bool meet(const render *r, vec3 from, vec3 inward, vec3 view, vec3 *light
                      ? room_floor(&r->around, exit.x, exit.z)
                      : room_light(&r->around, exit, vec3_normal(vec3_mix(inward, view, 0.7f)));
     }
-    if (solids_any_glass(r->stuff)) {
+    if (r->stuff->any_glass) {
         solids_glass_seen glass = solids_glass(r->stuff, from, inward, out_m);
         *light = vec3_mix(*light, glass.left_colour, glass.left);
     }
@@ -959,7 +942,7 @@ static void shade_floor_rows(void *context, uint32_t begin, uint32_t end)
 static void draw_solids(render *r, const export_frame *frame)
 {
     solids_place(r->stuff, frame);
-    if (!solids_any(r->stuff)) {
+    if (!r->stuff->any) {
         size_t pixels = (size_t)SAMPLES * SAMPLES * r->width * r->height;
         for (size_t i = 0; i < pixels; i++) {
             r->solid_depth[i] = SURFACE_NO_DEPTH;
@@ -1033,8 +1016,7 @@ static vec3 mirrored(const render *r, vec3 point, vec3 normal, vec3 view)
     vec3 up = room_direction(&r->around, away);
     vec3 light = up.y < 0.0f ? vec3_scale(room_light(&r->around, point, away), 0.6f) : room_sky(&r->around, away);
     solids_hit hit;
-    if (solids_any(r->stuff) &&
-        solids_trace(r->stuff, vec3_along(point, normal, 0.5f * r->spacing_m), away, 1e30f, &hit)) {
+    if (r->stuff->any && solids_trace(r->stuff, vec3_along(point, normal, 0.5f * r->spacing_m), away, 1e30f, &hit)) {
         return shade_solid(r, vec3_along(point, away, hit.way_m), &hit, away);
     }
     if (up.y > 0.05f) {
@@ -1075,7 +1057,7 @@ static vec3 shade_water(const render *r, uint32_t x, uint32_t y, float depth_m)
 /// Sides of containers before all else; and, where no liquid is before them, those behind.
 static void pass_glass(render *r, uint32_t x, uint32_t y)
 {
-    if (!solids_any_glass(r->stuff)) {
+    if (!r->stuff->any_glass) {
         return;
     }
     size_t at = (size_t)y * SAMPLES * r->width + x;
@@ -1110,7 +1092,7 @@ static void shade_rows(void *context, uint32_t begin, uint32_t end)
     }
 }
 
-// ---- the tank's edges ----
+// ---- the tank's edges in the picture ----
 
 /// A line of the tank, as wide as `half_px` to each side; behind liquid it is dimmed as the liquid dims.
 static void draw_edge(render *r, vec3 from, vec3 to, float half_px, float strength)
@@ -1167,7 +1149,7 @@ static void draw_edges(render *r, bool of_front)
     }
 }
 
-// ---- smoke and dye ----
+// ---- smoke and dye in the picture ----
 
 /// Over what is behind them.
 static void add_puffs_rows(void *context, uint32_t begin, uint32_t end)
@@ -1258,7 +1240,7 @@ tarn_status render_draw(render *r, const export_frame *frame, uint8_t *rgb)
     room_turn(&r->around, &frame->pose);
     r->cam = camera_in_frame(&r->room_cam, &r->around.turn, room_middle(&r->around), r->around.moved_m);
     draw_solids(r, frame);
-    const float *solid_depth = solids_any(r->stuff) ? r->solid_depth : NULL;
+    const float *solid_depth = r->stuff->any ? r->solid_depth : NULL;
     const tarn_status status = r->water != NULL ? draw_water(r, frame, solid_depth) : draw_gas(r, frame, solid_depth);
     if (status == TARN_OK) {
         r->rgb = rgb;

@@ -27,7 +27,7 @@ void render_destroy(render *r);
 /// @return TARN_OK or TARN_E_MEMORY
 tarn_status render_draw(render *r, const export_frame *frame, uint8_t *rgb);
 
-// ---- math ----
+// ---- vectors ----
 // Vectors of three floats, and small helpers, for the renderer.
 
 typedef struct vec3 {
@@ -130,7 +130,7 @@ static inline float smoothf(float a, float b, float value)
     return t * t * (3.0f - 2.0f * t);
 }
 
-// ---- camera ----
+// ---- the camera ----
 // A perspective camera. Pixels count from the upper left corner of the picture; depth is in metres along the view.
 
 typedef struct camera {

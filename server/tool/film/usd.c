@@ -1,7 +1,6 @@
-// What USD layers of tanks hold: particles, surfaces, and the values that both have.
-//
-// The tank, its solids and bodies as prims: start at usd_scene_open.
-#include "server/tool/film/usd.h"
+// What USD layers of tanks hold: the tank, its solids and bodies as prims, start at usd_scene_open; beside them
+// particles or a surface. How it gets into a file is usd_layer.h's.
+#include "server/tool/film/export.h"
 #include "server/tool/film/render.h"
 #include "server/tool/film/surface.h"
 #include "server/tool/film/usd_layer.h"
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- scene ----
+// ---- the scene ----
 // What USD layers hold beside the liquid, whatever that is shown as:
 //
 //     Tank       Xform         where it is in the room: only of one that is turned or shaken
@@ -62,7 +61,7 @@ static void usd_linear(float linear[256])
     }
 }
 
-/// Samples a colour for each point, and a channel's value.
+/// Samples a colour for each point.
 /// @param attribute  -1: isn't there yet, and is added to the prim
 /// @param linear     room for 3 * count values; NULL: nothing is sampled
 /// @return the attribute
@@ -83,10 +82,7 @@ static int usd_sample_colours(usd_layer *layer, int prim, int attribute, const u
     return attribute;
 }
 
-/// Samples a colour for each point, and a channel's value.
-/// @param attribute  -1: isn't there yet, and is added to the prim
-/// @param linear     room for 3 * count values; NULL: nothing is sampled
-/// @return the attribute
+/// Samples a channel's value for each point. @return as above
 static int usd_sample_channel(usd_layer *layer, int prim, int attribute, const char *name, const float *values,
                               uint64_t count)
 {
@@ -99,18 +95,6 @@ static int usd_sample_channel(usd_layer *layer, int prim, int attribute, const c
     return attribute;
 }
 
-double usd_codes_per_s(const export_info *info)
-{
-    double rounded = round(info->frames_per_s * 1000.0) / 1000.0;
-    return fabs(rounded - info->frames_per_s) < 1e-5 * rounded ? rounded : info->frames_per_s;
-}
-
-double usd_code(const export_info *info, double time_s)
-{
-    double code = time_s * info->frames_per_s, whole = round(code);
-    return fabs(code - whole) < 1e-3 ? whole : code;
-}
-
 /// Gives a prim without colours that of water.
 static void usd_default_colour(usd_layer *layer, int prim)
 {
@@ -118,14 +102,10 @@ static void usd_default_colour(usd_layer *layer, int prim)
                       usd_water_colour, 1);
 }
 
-// ---- usd ----
-
-static void rotation_of(const tarn_pose *pose, float rotation[4]);
+// ---- the scene's poses ----
 
 static const float STONE[3] = {0.36f, 0.36f, 0.37f}; // of solids without a colour, as pictures have them
 static const float GLASS = 0.25f;                    // opacity of containers
-
-// ---- poses ----
 
 /// A unit quaternion of a pose; USD takes no other.
 static void rotation_of(const tarn_pose *pose, float rotation[4])
@@ -186,7 +166,7 @@ static void move_tank(usd_scene *scene, const tarn_pose *pose)
     sample_tank(scene, pose);
 }
 
-// ---- prims ----
+// ---- the scene's prims ----
 
 static void add_tank(usd_scene *scene)
 {
@@ -382,7 +362,7 @@ static tarn_status usd_scene_open(usd_scene *scene, const char *path, const expo
     return TARN_OK;
 }
 
-// ---- frames ----
+// ---- the scene's frames ----
 
 /// Begins a frame, with the poses of what moves in it. The caller adds its own samples and calls usd_layer_end.
 static void usd_scene_begin(usd_scene *scene, const export_frame *frame)
@@ -410,9 +390,9 @@ static tarn_status usd_scene_close(usd_scene *scene, bool keep, char *why)
     return usd_layer_close(scene->layer, keep, why);
 }
 
-// ---- points file ----
-// Particles as a USD layer: a Points prim whose attributes have a time sample for each frame, beside what usd.c
-// lists. Schema: "UsdGeomPoints", https://openusd.org/release/api/class_usd_geom_points.html
+// ---- particles ----
+// Particles as a USD layer: a Points prim whose attributes have a time sample for each frame, beside the scene's.
+// Schema: "UsdGeomPoints", https://openusd.org/release/api/class_usd_geom_points.html
 
 /// Attributes of the liquid; -1: not there yet, because no frame had any.
 typedef struct points_writer {
@@ -426,8 +406,7 @@ static tarn_status points_open(const char *path, const export_info *info, bool i
 {
     points_writer *w = calloc(1, sizeof *w);
     if (w == NULL) {
-        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
-        return TARN_E_MEMORY;
+        return export_why_memory(path, why);
     }
     tarn_status status = usd_scene_open(&w->scene, path, info, is_text, why);
     if (status != TARN_OK) {
@@ -530,10 +509,10 @@ const export_format export_usda = {".usda", EXPORT_PARTICLES, false, "frames", u
 const export_format export_usdc = {".usdc", EXPORT_PARTICLES, false, "frames", usdc_open, points_frame, points_close};
 const export_format export_usd = {".usd", EXPORT_PARTICLES, false, "frames", usdc_open, points_frame, points_close};
 
-// ---- surface file ----
-// The liquid's surface as a USD layer: a Mesh prim whose topology has a time sample for each frame, too, beside what
-// usd.c lists. Velocities are there for motion blur, because no vertex is in two frames.
-// Schema: "UsdGeomMesh", https://openusd.org/release/api/class_usd_geom_mesh.html
+// ---- surfaces ----
+// The liquid's surface as a USD layer: a Mesh prim whose topology has a time sample for each frame, too, beside the
+// scene's. Velocities are there for motion blur, because no vertex is in two frames. Schema: "UsdGeomMesh",
+// https://openusd.org/release/api/class_usd_geom_mesh.html
 
 typedef struct surface_writer {
     usd_scene scene;
@@ -544,8 +523,7 @@ static tarn_status surface_open(const char *path, const export_info *info, bool 
 {
     surface_writer *w = calloc(1, sizeof *w);
     if (w == NULL) {
-        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
-        return TARN_E_MEMORY;
+        return export_why_memory(path, why);
     }
     tarn_status status = usd_scene_open(&w->scene, path, info, is_text, why);
     if (status != TARN_OK) {

@@ -1,16 +1,30 @@
-// What text and binary layers have in common: the lists of prims and attributes, and when what is written.
+// USD layers as text and in the binary form; what both have in common comes last: begin at usd_layer_open.
 #include "server/tool/film/usd_layer.h"
 #include "protocol/assert.h"
-#include "server/tool/film/usd.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-// ---- usda layer ----
-// A USD layer as text.
+/// Time codes per second: frames per second, without what dt_s is off for being a float.
+static double codes_per_s(const export_info *info)
+{
+    double rounded = round(info->frames_per_s * 1000.0) / 1000.0;
+    return fabs(rounded - info->frames_per_s) < 1e-5 * rounded ? rounded : info->frames_per_s;
+}
+
+/// The time code of a moment; a whole number for a frame of its own rate.
+static double code_of(const export_info *info, double time_s)
+{
+    double code = time_s * info->frames_per_s, whole = round(code);
+    return fabs(code - whole) < 1e-3 ? whole : code;
+}
+
+// ---- as text ----
+// "usda".
 //
 // USD lists all samples of an attribute before the next attribute, and a run delivers all attributes of a frame before
 // the next frame. So each attribute is collected on its own, the large ones in files that have no name, and these are
@@ -94,7 +108,7 @@ static void usda_put(usd_layer *layer, usd_attribute *a, const double *code, con
     }
 }
 
-// ---- putting together ----
+// ---- as text: put together ----
 
 static void indent(FILE *file, int depth)
 {
@@ -207,12 +221,12 @@ static bool usda_finish(usd_layer *layer)
             "#usda 1.0\n(\n    defaultPrim = \"%s\"\n    doc = \"tarn %s, scene %s\"\n    endTimeCode = %.12g\n"
             "    metersPerUnit = 1\n    startTimeCode = %.12g\n    timeCodesPerSecond = %.12g\n    upAxis = \"Y\"\n)\n",
             layer->prims[0].name, TARN_VERSION, layer->info->scene, layer->code, layer->first_code,
-            usd_codes_per_s(layer->info));
+            codes_per_s(layer->info));
     return write_prims(layer, -1, 0) && fflush(file) == 0 && !ferror(file);
 }
 
-// ---- usdc layer ----
-// A USD layer in the binary form ("crate"): what usd_layer.c writes as text, in a third of the bytes.
+// ---- in the binary form ----
+// "usdc", of OpenUSD's "crate": the same in a third of the bytes.
 //
 //     bootstrap | arrays of frame 0, 1, 2 ... | time samples | tokens, strings, fields, fieldsets, paths, specs |
 //     contents
@@ -273,7 +287,7 @@ typedef struct usdc_tables {
     uint32_t section_count;
 } usdc_tables;
 
-// ---- values ----
+// ---- in the binary form: values ----
 
 static uint64_t inlined(int type, uint32_t value)
 {
@@ -329,7 +343,7 @@ static uint64_t put_double(FILE *file, double value)
     return (uint64_t)CRATE_DOUBLE << 48 | at;
 }
 
-// ---- tables ----
+// ---- in the binary form: tables ----
 
 static uint32_t token(usdc_tables *t, const char *text)
 {
@@ -498,7 +512,7 @@ static void put_tables(usdc_tables *t, FILE *file, uint32_t doc_token)
     put_specs(t, file);
 }
 
-// ---- values of attributes ----
+// ---- in the binary form: values of attributes ----
 
 /// A value into the file. @return its name
 static uint64_t put_value(usd_layer *layer, const usd_type *type, const void *values, uint64_t count)
@@ -526,7 +540,6 @@ static uint64_t put_value(usd_layer *layer, const usd_type *type, const void *va
     return name;
 }
 
-/// A value into the layer; a default's code is NULL.
 static void usdc_put(usd_layer *layer, usd_attribute *a, const double *code, const void *values, uint64_t count)
 {
     a->values[code != NULL ? a->sample_count : 0] = put_value(layer, a->type, values, count);
@@ -552,7 +565,7 @@ static uint64_t put_time_samples(usd_layer *layer, const usd_attribute *a, uint6
     return (uint64_t)CRATE_TIME_SAMPLES << 48 | at;
 }
 
-// ---- the layer ----
+// ---- in the binary form: the layer ----
 
 /// Names of the prims below one, or of its attributes that have values, as a field.
 static void field_of_children(usd_layer *layer, int parent)
@@ -652,7 +665,7 @@ static void describe_layer(usd_layer *layer)
     field(t, "endTimeCode", put_double(file, layer->code));
     field(t, "metersPerUnit", put_double(file, 1.0));
     field(t, "startTimeCode", put_double(file, layer->first_code));
-    field(t, "timeCodesPerSecond", put_double(file, usd_codes_per_s(layer->info)));
+    field(t, "timeCodesPerSecond", put_double(file, codes_per_s(layer->info)));
     field(t, "upAxis", inlined(CRATE_TOKEN, token(t, "Y")));
     field_of_children(layer, -1);
     end_spec(t);
@@ -671,7 +684,7 @@ static bool put_contents(const usdc_tables *t, FILE *file)
     return fflush(file) == 0 && !ferror(file);
 }
 
-/// Begins a file; false: out of memory. Ends it; false: that could not be written.
+/// Begins a file. @return false: out of memory
 static bool usdc_begin(usd_layer *layer)
 {
     layer->tables = calloc(1, sizeof *layer->tables);
@@ -684,7 +697,7 @@ static bool usdc_begin(usd_layer *layer)
     return true;
 }
 
-/// Begins a file; false: out of memory. Ends it; false: that could not be written.
+/// Ends it. @return false: that could not be written
 static bool usdc_finish(usd_layer *layer)
 {
     char doc[256];
@@ -694,7 +707,7 @@ static bool usdc_finish(usd_layer *layer)
     return put_contents(layer->tables, layer->out.file);
 }
 
-// ---- usd layer ----
+// ---- whichever form ----
 
 static const usd_type types[] = {
     {"int[]", USD_INT, true},        {"int64[]", USD_INT64, true},   {"float[]", USD_FLOAT, true},
@@ -721,23 +734,17 @@ static void free_layer(usd_layer *layer)
     free(layer);
 }
 
-static tarn_status no_memory(const char *path, char *why)
-{
-    snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
-    return TARN_E_MEMORY;
-}
-
 tarn_status usd_layer_open(usd_layer **out, const char *path, const export_info *info, bool is_text, char *why)
 {
     usd_layer *layer = calloc(1, sizeof *layer);
     if (layer == NULL) {
-        return no_memory(path, why);
+        return export_why_memory(path, why);
     }
     layer->prims = calloc(USD_PRIMS_MAX, sizeof *layer->prims);
     layer->attributes = calloc(USD_ATTRIBUTES_MAX, sizeof *layer->attributes);
     if (layer->prims == NULL || layer->attributes == NULL) {
         free_layer(layer);
-        return no_memory(path, why);
+        return export_why_memory(path, why);
     }
     layer->is_text = is_text;
     layer->info_copy = *info;
@@ -746,7 +753,7 @@ tarn_status usd_layer_open(usd_layer **out, const char *path, const export_info 
     tarn_status status = part_file_open_whole(&layer->out, path, why);
     if (status == TARN_OK && !is_text && !usdc_begin(layer)) {
         part_file_drop(&layer->out);
-        status = no_memory(path, why);
+        status = export_why_memory(path, why);
     }
     if (status != TARN_OK) {
         free_layer(layer);
@@ -836,7 +843,7 @@ void usd_layer_sample(usd_layer *layer, int attribute, const void *values, uint6
 
 void usd_layer_begin(usd_layer *layer, double time_s)
 {
-    layer->code = usd_code(layer->info, time_s);
+    layer->code = code_of(layer->info, time_s);
     layer->first_code = layer->frame_count > 0 ? layer->first_code : layer->code;
     layer->frame_count++;
 }
@@ -849,7 +856,7 @@ tarn_status usd_layer_end(usd_layer *layer, char *why)
         is_written = text == NULL || (fflush(text) == 0 && !ferror(text));
     }
     if (layer->is_out_of_memory) {
-        return no_memory(layer->out.path, why);
+        return export_why_memory(layer->out.path, why);
     }
     return is_written ? TARN_OK : export_why_errno(layer->out.path, why);
 }
@@ -858,7 +865,7 @@ tarn_status usd_layer_close(usd_layer *layer, bool keep, char *why)
 {
     tarn_status status = TARN_OK;
     if (keep && layer->is_out_of_memory) {
-        status = no_memory(layer->out.path, why);
+        status = export_why_memory(layer->out.path, why);
     }
     if (!keep || status != TARN_OK) {
         part_file_drop(&layer->out);

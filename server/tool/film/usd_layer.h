@@ -91,6 +91,4 @@ tarn_status usd_layer_end(usd_layer *layer, char *why);
 /// `keep`: makes the file whole; else removes it. Frees the layer in any case.
 tarn_status usd_layer_close(usd_layer *layer, bool keep, char *why);
 
-// ---- the two forms, for usd_layer.c ----
-
 #endif

@@ -439,7 +439,7 @@ static void blur_inside(surface *s, float spacing_px)
     }
 }
 
-// ---- together ----
+// ---- a frame ----
 
 tarn_status surface_draw(surface *s, const camera *cam, const export_frame *frame, const float *solid_depth)
 {

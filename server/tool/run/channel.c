@@ -1,6 +1,6 @@
 // Values of channels: the tank's, or as the page derives them (web-client/src/state/colour-by.ts).
-#include "protocol/channel.h"
 #include "server/tool/run/channel.h"
+#include "protocol/channel.h"
 
 #include <math.h>
 #include <stdio.h>

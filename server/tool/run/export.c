@@ -1,12 +1,13 @@
-// From options to open writers, and each step to those that want it: start at tool_exports_open.
-#include "server/tool/film/export.h"
+// From options to open writers, and each step to those that want it: start at tool_exports_open. Behind that what kept
+// sessions are written by: parts of them as films, their newest state.
+#include "server/tool/run/export.h"
 #include "server/base/options.h"
 #include "server/base/text.h"
 #include "server/log/session_history.h"
+#include "server/tool/film/export.h"
 #include "server/tool/film/liquid.h"
 #include "server/tool/film/render.h"
 #include "server/tool/run/channel.h"
-#include "server/tool/run/export.h"
 #include "server/tool/run/replay.h"
 #include "server/tool/run/tank.h"
 #include "server/tool/session.h"
@@ -632,7 +633,7 @@ void tool_exports_free(tool_exports *exports)
     }
 }
 
-// ---- replay export ----
+// ---- a part of a kept session ----
 // `tarn replay --export`: from the newest state before a moment to that moment, and from there on a frame where one is
 // due.
 //
@@ -886,7 +887,7 @@ int tool_replay_export(const tool_replay_span *span)
     return result;
 }
 
-// ---- session export ----
+// ---- a kept session's newest state ----
 // `tarn session export`: the newest state that is whole, the steps of its log, and what `tarn run` can write of them.
 
 enum { KEY_TO = 256 + 64, KEY_STATE, KEY_SCENES, KEY_HASH = 'x', KEY_QUIET = 'q' };

@@ -1,5 +1,5 @@
 // `tarn replay`: makes the steps of a kept session again, and compares where they lead to with what was kept, or writes
-// what they make (export.c).
+// what they make (export.c). Begin at replay. Also the inputs of `tarn run`, from a file and into one.
 //
 //     state 1 + log 1 -> the bytes of state 2?   state 2 + log 2 -> the bytes of state 3?   ...
 #include "server/tool/run/replay.h"
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- inputs ----
-// The inputs of `tarn run`: from the scene or from a file, and into a file.
+// ---- the inputs of a run ----
+// From the scene or from a file, and into a file.
 
 static bool say(const tool_inputs *inputs, const char *why)
 {
@@ -172,7 +172,7 @@ void tool_inputs_drop(tool_inputs *inputs)
     }
 }
 
-// ---- replay ----
+// ---- the command ----
 
 enum { KEY_VERIFY = 256 + 64, KEY_SCENES, KEY_FROM, KEY_TO, KEY_HASH = 'x', KEY_QUIET = 'q' };
 

@@ -1,6 +1,4 @@
-/// `tarn replay`, and the inputs of a run's steps.
-///
-/// What `tarn replay` is made of: its act that writes instead of comparing.
+/// Where the steps of `tarn run` come from, and what `tarn replay` writes instead of comparing.
 #ifndef TARN_SERVER_TOOL_RUN_REPLAY_H
 #define TARN_SERVER_TOOL_RUN_REPLAY_H
 
@@ -10,6 +8,8 @@
 #include "server/tool/run/run.h"
 #include "server/tool/run/tank.h"
 #include "server/tool/tool.h"
+
+// ---- a kept session's steps, written (export.c) ----
 
 typedef struct tool_replay_span {
     const char *command, *file, *scenes_dir; ///< the last NULL: those that came with the program
@@ -25,9 +25,8 @@ typedef struct tool_replay_span {
 /// @return the exit status; sentences went to stderr
 int tool_replay_export(const tool_replay_span *span);
 
-// ---- inputs ----
-// Where the steps of `tarn run` come from, and the log that is kept of them: the scene's own drive, or a file of
-// inputs.
+// ---- the inputs of a run ----
+// Where its steps come from, and the log that is kept of them: the scene's own drive, or a file of inputs.
 
 typedef struct tool_inputs {
     const char *command;

@@ -1,4 +1,4 @@
-// `tarn run`: steps a scene without a server.
+// `tarn run`: steps a scene without a server. Begin at run_all.
 //
 //     scene -> tank -> step 1..N, by the scene or a file -> (where due: particles -> files) -> report -> hash
 #include "server/tool/run/run.h"
@@ -20,8 +20,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-// ---- checkpoint ----
-// A tank's whole state in a file, from which a later run of the same scene goes on to the same bits.
+// ---- checkpoints ----
+// A tank's whole state in a file, from which a later run of the same scene goes on to the same bits. A state says
+// little of its scene: its solids, its liquids and how its steps are computed come from the file that is run. So the
+// scene's fingerprint stands before it.
+//
+//     "TRNC" - u32 version = 2 - u64 fingerprint of the scene - u64 sum of what follows | what tarn_tank_save gives and
+//     tarn_tank_load checks
 
 /// What the command line says of it.
 typedef struct tool_checkpoint_options {
@@ -29,16 +34,6 @@ typedef struct tool_checkpoint_options {
     const char *read;  ///< the same
     uint32_t every;    ///< steps between two; 0: at the end alone
 } tool_checkpoint_options;
-
-/// --checkpoint, --checkpoint-every, --resume: a child parser whose input is these, zero at first.
-extern const struct argp tool_checkpoint_argp;
-
-// ---- checkpoint ----
-// A state says little of its scene: its solids, its liquids and how its steps are computed come from the file that is
-// run. So the scene's fingerprint stands before it.
-//
-//     "TRNC" - u32 version = 2 - u64 fingerprint of the scene - u64 sum of what follows | what tarn_tank_save gives and
-//     tarn_tank_load checks
 
 enum { KEY_CHECKPOINT = 768, KEY_CHECKPOINT_EVERY, KEY_RESUME };
 
@@ -76,7 +71,8 @@ static const struct argp_option checkpoint_options[] = {
      "go on from such a file of the same scene and --set; --steps counts from the scene's start", 0},
     {0},
 };
-const struct argp tool_checkpoint_argp = {checkpoint_options, parse_checkpoint, NULL, NULL, NULL, NULL, NULL};
+/// --checkpoint, --checkpoint-every, --resume: a child parser whose input is tool_checkpoint_options, zero at first.
+static const struct argp tool_checkpoint_argp = {checkpoint_options, parse_checkpoint, NULL, NULL, NULL, NULL, NULL};
 
 static bool say(const char *command, const char *path, const char *why)
 {
@@ -270,7 +266,7 @@ void progress_end(progress *p)
     }
 }
 
-// ---- run ----
+// ---- the command ----
 
 typedef struct run_arguments {
     const char *command, *scene;

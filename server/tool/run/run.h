@@ -1,6 +1,4 @@
-/// `tarn run` at work: its progress, and a state from which it goes on.
-///
-/// Progress of a run on standard error: a bar on a terminal, plain lines elsewhere, nothing when quiet.
+/// The progress of a run on standard error: a bar on a terminal, plain lines elsewhere, nothing when quiet.
 #ifndef TARN_SERVER_TOOL_RUN_RUN_H
 #define TARN_SERVER_TOOL_RUN_RUN_H
 

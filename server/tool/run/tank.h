@@ -1,13 +1,15 @@
-/// A tank from a command line, and what is measured in it.
-///
-/// What a grid's files hold besides the particles: pressure, what each particle brings to its cells, and which cells
-/// are solid.
+/// What is read of a tank besides its particles: the grid for files, and what probes measure. How a tank is made from a
+/// command line is in tool.h.
 #ifndef TARN_SERVER_TOOL_RUN_TANK_H
 #define TARN_SERVER_TOOL_RUN_TANK_H
 
 #include "server/tool/film/export.h"
 #include "server/tool/run/run.h"
 #include "server/tool/tool.h"
+
+// ---- the grid ----
+// What its files hold besides the particles: pressure, what each particle brings to its cells, and which cells are
+// solid.
 
 typedef struct tool_grid {
     size_t cell_count;
@@ -28,7 +30,7 @@ tarn_status tool_grid_read(tool_grid *grid, const tool_tank *tank, export_frame 
 /// Takes one that was never opened, all zero.
 void tool_grid_close(tool_grid *grid);
 
-// ---- probe ----
+// ---- probes ----
 // What `tarn run` measures: the options, and the table with a row for each step.
 
 /// --probe and --probes; the input of tool_probe_argp.
