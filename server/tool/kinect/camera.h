@@ -1,12 +1,4 @@
-/// The bridge's camera: its thread, its calibration, the wall, and pictures of what it sees.
-///
-/// The bridge's camera, on a thread of its own: it opens the source, finds motion in its frames, and puts the newest
-/// into a mailbox. A source that is lost is opened again, once a second; that is said once, and once that it is back.
-///
-///     camera's thread: open -> next frame -> motion_find -> mailbox, newest wins -> wakes the loop
-///                        ^---- lost ----
-///
-/// The functions here are the loop's.
+/// The bridge's camera: how it is set up, its thread, what it sees on the wall, and pictures of that for the page.
 #ifndef TARN_SERVER_TOOL_KINECT_CAMERA_H
 #define TARN_SERVER_TOOL_KINECT_CAMERA_H
 
@@ -80,7 +72,7 @@ size_t kinect_calibration_print(const kinect_calibration *calibration, char text
 tarn_status kinect_calibration_save(const kinect_calibration *calibration, const char *path,
                                     char why[KINECT_CALIBRATION_WHY_BYTES]);
 
-// ---- show planes ----
+// ---- planes for the page ----
 // A camera's depth made small for the page of --show: planes of a byte a cell, of depth and of what differs from the
 // frame before. Pure; one thread at a time.
 
@@ -102,6 +94,15 @@ typedef struct show_planes {
 
 /// Takes a frame in. @param mm  width x height millimetres, 0: nothing was measured
 void show_planes_add(show_planes *planes, const uint16_t *mm, uint32_t width, uint32_t height);
+
+// ---- the camera ----
+// On a thread of its own: it opens the source, finds motion in its frames, and puts the newest into a mailbox. A source
+// that is lost is opened again, once a second; that is said once, and once that it is back.
+//
+//     camera's thread: open -> next frame -> motion_find_frame -> mailbox, newest wins -> wakes the loop
+//                        ^---- lost ----
+//
+// The functions here are the loop's.
 
 /// What is in a frame: a copy of a motion_result, and while somebody looks at the page the planes for it.
 typedef struct kinect_mail {
@@ -173,7 +174,7 @@ kinect_tally kinect_camera_count(kinect_camera *camera);
 /// Limits that count from the next frame on.
 void kinect_camera_limit(kinect_camera *camera, const kinect_calibration *calibration);
 
-// ---- motion wall ----
+// ---- the wall ----
 // From what the camera sees to a grid on the wall: which place of the picture lies at which place of the wall, and
 // what motion there means on it. Pure; made once for a size of frames and a rectangle.
 //

@@ -1,6 +1,5 @@
-// Sources of depth frames: raw, made up, recorded, and the choice among all of them.
-//
-// The choice among back ends: a table, and what all of them share.
+// Sources of depth frames: what their pixels hold, frames that are made up, a folder that was recorded, and the choice
+// among all back ends: start at depth_source_open, which is at the end.
 #include "server/tool/kinect/depth.h"
 #include "server/base/clock.h"
 #include "server/tool/kinect/actor.h"
@@ -16,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- raw ----
+// ---- pixels ----
 // Disparity to depth by S. Magnenat's fit, z = 0.1236 tan(raw / 2842.5 + 1.1863), which the OpenKinect project's page
 // on imaging gives as the more exact of the usual ones.
 
@@ -44,7 +43,7 @@ void depth_raw_convert(const uint16_t mm[DEPTH_RAW_VALUES], uint16_t *pixels, si
 }
 
 const char *const depth_pixels_names[DEPTH_PIXELS_COUNT] = {"raw", "raw-be", "mm", "mm-be"};
-const char *const depth_pixels_words[DEPTH_PIXELS_COUNT] = {
+static const char *const depth_pixels_words[DEPTH_PIXELS_COUNT] = {
     "a Kinect's raw 11 bits, the low byte first", "a Kinect's raw 11 bits, the high byte first",
     "millimetres, the low byte first", "millimetres, the high byte first"};
 
@@ -109,7 +108,7 @@ static void depth_pixels_convert(const uint16_t mm[DEPTH_RAW_VALUES], depth_pixe
     }
 }
 
-// ---- demo ----
+// ---- frames that are made up ----
 // Made depth as it goes, for whoever has no camera: somebody walks before a wall and swings both arms (actor.h).
 // A frame is made when it is asked for, as the room is at that moment: a busy machine sees fewer, and nobody slower.
 
@@ -172,9 +171,9 @@ static void close_demo(void *self)
     free(self);
 }
 
-const depth_back_end depth_demo = {open_demo, next_demo_frame, close_demo};
+static const depth_back_end depth_demo = {open_demo, next_demo_frame, close_demo};
 
-// ---- folder ----
+// ---- a folder that was recorded ----
 // A recording as libfreenect's fakenect-record writes it: INDEX.txt names a file a line, and of those a
 // "d-TIME-STAMP.pgm" is a depth frame; TIME is in seconds, STAMP the camera's own. The file's head is one line,
 // "P5 640 480 65535"; behind it come the raw 11 bits of disparity, 16 bits a pixel, the low byte first. That isn't the
@@ -504,9 +503,9 @@ static depth_result next_frame(void *self, int wait_ms, depth_frame *frame, char
     return play(f, frame, why);
 }
 
-const depth_back_end depth_folder = {open_folder, next_frame, close_folder};
+static const depth_back_end depth_folder = {open_folder, next_frame, close_folder};
 
-// ---- depth ----
+// ---- the choice among all back ends ----
 
 struct depth_source {
     const depth_back_end *back_end;

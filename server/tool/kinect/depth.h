@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// ---- raw ----
+// ---- pixels ----
 // What 16 bits of a pixel hold: a Kinect's raw 11 bits of disparity, or millimetres, in either order of bytes.
 
 enum {
@@ -28,8 +28,8 @@ typedef enum depth_pixels {
     DEPTH_PIXELS_COUNT
 } depth_pixels;
 
-/// As options name them, and in words.
-extern const char *const depth_pixels_names[DEPTH_PIXELS_COUNT], *const depth_pixels_words[DEPTH_PIXELS_COUNT];
+/// As options name them.
+extern const char *const depth_pixels_names[DEPTH_PIXELS_COUNT];
 
 /// Whether so many bytes hold rows of two bytes a pixel, each `stride` bytes behind the one before, whatever a driver
 /// says of them. @param width, height  at least 1
@@ -40,6 +40,8 @@ void depth_raw_table(uint16_t mm[DEPTH_RAW_VALUES]);
 
 /// Puts millimetres in place of raw values; those beyond 11 bits are nothing.
 void depth_raw_convert(const uint16_t mm[DEPTH_RAW_VALUES], uint16_t *pixels, size_t count);
+
+// ---- sources ----
 
 enum {
     DEPTH_WHY_BYTES = 512,
@@ -93,7 +95,7 @@ typedef struct depth_back_end {
     void (*close)(void *self);
 } depth_back_end;
 
-extern const depth_back_end depth_folder, depth_freenect, depth_v4l2, depth_openni, depth_demo;
+extern const depth_back_end depth_freenect, depth_v4l2, depth_openni;
 
 /// @param why  receives a sentence where the result is NULL
 depth_source *depth_source_open(const depth_choice *choice, char why[DEPTH_WHY_BYTES]);

@@ -1,4 +1,4 @@
-// `tarn kinect`: its command line. The work is done in kinect/.
+// `tarn kinect`: its command line. The work is done in run.c.
 #include "protocol/motion_code.h"
 #include "server/base/options.h"
 #include "server/base/text.h"

@@ -1,5 +1,4 @@
-// The stages in their order, and what of the flow people get to see: velocities in metres a second, blurred over time,
-// without what is slower than noise. Start at motion_find_frame.
+// The stages, one after the other, and at the end their order: start at motion_find_frame.
 #include "server/tool/kinect/motion.h"
 #include "protocol/assert.h"
 
@@ -8,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- motion internal ----
-// What the stages of motion_find share. Fine cells are where silhouettes are found; two by two they are a cell of the
+// ---- what the stages share ----
+// Fine cells are where silhouettes are found; two by two they are a cell of the
 // result, in which motion is found.
 
 /// The silhouettes of one frame, per fine cell, and the same per cell of the result.
@@ -80,7 +79,7 @@ struct motion_find {
     motion_result result;
 };
 
-// ---- motion people ----
+// ---- people ----
 // People are connected parts of what stands before the ground: neighbours whose depths differ by less than an arm's
 // thickness or two belong together, so that somebody behind somebody is another one. The largest six that are large
 // enough for a person count; a small part that touches one is a limb of it. Numbers are kept by who is nearest to where
@@ -299,7 +298,7 @@ static void motion_people_find(motion_find *find)
     draw_people(find);
 }
 
-// ---- motion ground ----
+// ---- the ground ----
 // What is there without people, pixel by pixel: a running median, which moves by a millimetre a frame towards what is
 // measured, and which noise and single wrong values don't pull away. Three exceptions:
 //
@@ -483,7 +482,7 @@ static void motion_ground_learn(motion_find *find, const uint16_t *mm, double dt
     find->learning = find->watched_s < find->settings.learn_s;
 }
 
-// ---- motion flow ----
+// ---- flow ----
 // How silhouettes and the depth inside them have moved since the frame before, in three steps:
 //
 //     search   whole cells: where a window of this frame's picture was in the one before; fast arms move by more than
@@ -534,7 +533,7 @@ static bool in_box(const motion_find *find, long x, long y)
            y < (long)find->box.to_y;
 }
 
-// ---- search ----
+// ---- flow: search ----
 
 static float cost_at(const motion_find *find, size_t at, size_t other)
 {
@@ -606,7 +605,7 @@ static void search(motion_find *find)
     }
 }
 
-// ---- constraints ----
+// ---- flow: constraints ----
 
 static float sample(const float *values, const plane *p, float x, float y, bool is_depth)
 {
@@ -700,7 +699,7 @@ static void find_tensors(motion_find *find, const plane *now, const plane *befor
     }
 }
 
-// ---- solving ----
+// ---- flow: solving ----
 
 /// How much two cells are of one surface: 1 where depth is the same, 0 between people.
 static float bond_of(const motion_find *find, size_t a, size_t b)
@@ -886,7 +885,9 @@ static void motion_flow_find(motion_find *find)
     }
 }
 
-// ---- motion ----
+// ---- the stages in their order ----
+// And what of the flow people get to see: velocities in metres a second, blurred over time, without what is slower than
+// noise.
 
 enum {
     MARGIN = 2, ///< cells around people in which motion is looked for

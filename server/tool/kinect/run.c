@@ -1,6 +1,6 @@
-// Two threads: the camera's (camera.h), and the loop of all that is sent.
+// Two threads: the camera's (camera.h), and the loop of all that is sent. Start at kinect_run, which is the last one.
 //
-//     mailbox -> motion_wall -> code -> link -> and where somebody looks at it, the page of --show
+//     mailbox -> motion_wall_planes -> code -> link -> and where somebody looks at it, the page of --show
 //     a tick: interrupts, status line
 #include "server/tool/kinect/run.h"
 #include "protocol/motion_code.h"
@@ -22,9 +22,40 @@
 #include <unistd.h>
 #include <uv.h>
 
-// ---- link ----
-// The bridge's connection to a server: joins a session as any viewer does, sends inputs, reads of frames only the
-// head, and comes back by itself after a time that doubles. Everything on the loop's thread.
+// ---- what people are told ----
+// One write for each line, so that those of two threads don't mix.
+
+enum { LINE_BYTES = 1024 };
+
+void kinect_say(const char *command, const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    tarn_make_printable(line);
+    fprintf(stderr, "%s%s: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", command, line);
+}
+
+/// The line that is written over; nothing where standard error isn't a terminal.
+static void kinect_say_status(const char *line)
+{
+    if (isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r\033[K%s", line);
+    }
+}
+
+// ---- the link ----
+// The bridge's connection to a server: joins a session as any viewer does, sends inputs, reads of frames only the head,
+// and comes back by itself after a time that doubles. Everything on the loop's thread.
+//
+//     waiting -> opening -> joining -> joined -> closing -> waiting, twice as long, or refused
+//               (upgrade)  (hello,
+//                           join)
+//
+// A loss is said once, and once that it is over. Frames are acknowledged and thrown away by the kernel: what counts is
+// their table of inputs, by which the bridge measures how late the wall is.
 
 enum {
     KINECT_SENT_MAX = 256,
@@ -73,40 +104,6 @@ typedef struct kinect_link {
     uint32_t latency_count;
     uint64_t bytes_sent;
 } kinect_link;
-
-// ---- say ----
-// One write for each line, so that those of two threads don't mix.
-
-enum { LINE_BYTES = 1024 };
-
-void kinect_say(const char *command, const char *format, ...)
-{
-    char line[LINE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    tarn_make_printable(line);
-    fprintf(stderr, "%s%s: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", command, line);
-}
-
-/// The line that is written over; nothing where standard error isn't a terminal.
-static void kinect_say_status(const char *line)
-{
-    if (isatty(STDERR_FILENO)) {
-        fprintf(stderr, "\r\033[K%s", line);
-    }
-}
-
-// ---- link ----
-// The life of the connection:
-//
-//     waiting -> opening -> joining -> joined -> closing -> waiting, twice as long, or refused
-//               (upgrade)  (hello,
-//                           join)
-//
-// A loss is said once, and once that it is over. Frames are acknowledged and thrown away by the kernel: what counts is
-// their table of inputs, by which the bridge measures how late the wall is.
 
 enum {
     WAIT_MS_MIN = 500,
@@ -250,7 +247,7 @@ static bool tell(kinect_link *link, const tarn_message *message)
     return true;
 }
 
-// ---- what the server sends ----
+// ---- the link: what the server sends ----
 
 static bool on_open(void *user)
 {
@@ -395,9 +392,9 @@ static bool on_said_close(void *user, uint16_t code, const char *reason)
 
 static const load_socket_events link_events = {on_open, on_message, on_frame, on_frame_end, on_said_close};
 
-// ---- for the owner ----
+// ---- the link: what the bridge asks ----
 
-/// Begins to connect. The fields above are set, the rest is zero.
+/// Begins to connect. The fields that the owner sets are set, the rest is zero.
 static void kinect_link_start(kinect_link *link, uv_loop_t *loop)
 {
     link->loop = loop;
@@ -449,7 +446,7 @@ static void kinect_link_end(kinect_link *link)
     uv_close((uv_handle_t *)&link->timer, NULL);
 }
 
-// ---- run ----
+// ---- the bridge ----
 
 enum {
     TICK_MS = 50,

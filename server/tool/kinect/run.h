@@ -38,11 +38,8 @@ typedef struct kinect_options {
 /// @return the exit status: 0 where it was interrupted or a recording is through, 1 where it couldn't go on
 int kinect_run(const kinect_options *options);
 
-// ---- say ----
-// What the bridge tells people, on standard error: lines that stay, and on a terminal one that is written over. From
-// any thread.
-
-/// A line that stays; it may hold anything, and is made printable.
+/// Tells people on standard error, from any thread: a line that stays, beside which on a terminal one is written over.
+/// It may hold anything, and is made printable.
 void kinect_say(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

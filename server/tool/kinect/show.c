@@ -1,5 +1,4 @@
-// Between the bridge and its page: a picture at most every PERIOD_NS, and commands that change a calibration of our own
-// first, so that one that is refused changes nothing.
+// Between the bridge and its page for setting a camera up: what they say to each other, and the bridge's side of it.
 #include "server/tool/kinect/show.h"
 #include "server/base/text.h"
 #include "server/tool/kinect/run.h"
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- show message ----
+// ---- what the bridge and its page say to each other ----
 // Pictures byte by byte, texts by jansson; strings that come from outside are made printable first, which makes them
 // UTF-8.
 
@@ -175,7 +174,9 @@ bool show_message_read(const char *text, size_t bytes, kinect_calibration *calib
     return right;
 }
 
-// ---- show ----
+// ---- the bridge's side ----
+// A picture at most every period_ns, and commands that change a calibration of our own first, so that one that is
+// refused changes nothing.
 
 static const uint64_t period_ns = 100000000;
 static const uint64_t moment_ns = 1000000000; ///< after the last picture

@@ -9,8 +9,8 @@
 
 #include <uv.h>
 
-// ---- show message ----
-// What the bridge and its page for setting a camera up say to each other, over one WebSocket of subprotocol
+// ---- what the bridge and its page say to each other ----
+// Over one WebSocket of subprotocol
 // SHOW_SUBPROTOCOL. Pure.
 //
 // The page sends texts, JSON of at most SHOW_COMMAND_BYTES_MAX bytes:
@@ -79,6 +79,8 @@ size_t show_message_setup(const kinect_calibration *calibration, const char *fil
 /// @param why  receives a sentence where the result is false
 bool show_message_read(const char *text, size_t bytes, kinect_calibration *calibration, show_do *what,
                        char why[KINECT_CALIBRATION_WHY_BYTES]);
+
+// ---- the bridge's side ----
 
 typedef struct kinect_show kinect_show;
 

@@ -80,7 +80,7 @@ static show_server *server_of(struct lws *wsi)
     return lws_context_user(lws_get_context(wsi));
 }
 
-// ---- who may ----
+// ---- who may look ----
 
 /// Whether a Host header names an address or this machine itself, rather than a name that somebody's DNS made up.
 static bool host_is_plain(struct lws *wsi, char *host, int host_bytes)
@@ -420,7 +420,7 @@ static int on_viewer(struct lws *wsi, enum lws_callback_reasons reason, void *us
     }
 }
 
-// ---- for the owner ----
+// ---- what the owner asks ----
 
 static const struct lws_protocols protocols[] = {
     {"http", on_http, sizeof(show_response), 0, 0, NULL, CHUNK_BYTES},

@@ -1,92 +1,12 @@
-// Heads for the chain of references, whole frames for the decoder: start at load_decoder_decode.
+// Heads for the chain of references, whole frames for the decoder: start at load_frame_head_read and
+// load_decoder_decode. What is counted of them is a log and histograms.
 #include "server/tool/load/frame.h"
 #include "protocol/stream_layout.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-// ---- frame log ----
-// A ring in the order of epochs and steps; what is late is looked for backwards.
-
-/// How a frame stands to an entry: above 0 where the entry is newer, 0 where it is the same frame.
-static int compare(const load_frame_log *log, uint64_t serial, uint32_t epoch, uint64_t step)
-{
-    uint32_t known_epoch = log->entries[serial % LOAD_FRAME_LOG_ENTRIES].epoch;
-    uint64_t known_step = log->entries[serial % LOAD_FRAME_LOG_ENTRIES].step;
-    if (known_epoch != epoch) {
-        return (int32_t)(known_epoch - epoch) > 0 ? 1 : -1; // epochs wrap around
-    }
-    return known_step > step ? 1 : known_step < step ? -1 : 0;
-}
-
-uint64_t load_frame_log_note(load_frame_log *log, uint32_t epoch, uint64_t step)
-{
-    uint64_t oldest = log->count > LOAD_FRAME_LOG_ENTRIES ? log->count - LOAD_FRAME_LOG_ENTRIES : 0;
-    uint64_t serial = log->count;
-    while (serial > oldest && compare(log, serial, epoch, step) > 0) {
-        serial--;
-    }
-    if (serial > oldest && compare(log, serial, epoch, step) == 0) {
-        return serial;
-    }
-    if (serial < log->count) {
-        return serial + 1;
-    }
-    log->count++;
-    log->entries[log->count % LOAD_FRAME_LOG_ENTRIES].epoch = epoch;
-    log->entries[log->count % LOAD_FRAME_LOG_ENTRIES].step = step;
-    return log->count;
-}
-
-// ---- histogram ----
-// Buckets by power of two and equal parts of it: start at bucket_of.
-
-enum { PARTS = 1 << LOAD_HISTOGRAM_PARTS_LOG2 };
-
-/// Times below PARTS have a bucket each; above, each power of two has PARTS.
-static uint32_t bucket_of(uint64_t ns)
-{
-    if (ns < PARTS) {
-        return (uint32_t)ns;
-    }
-    uint32_t power = 63 - (uint32_t)__builtin_clzll(ns), shift = power - LOAD_HISTOGRAM_PARTS_LOG2;
-    return ((shift + 1) << LOAD_HISTOGRAM_PARTS_LOG2) + (uint32_t)((ns >> shift) - PARTS);
-}
-
-static uint64_t middle_of(uint32_t bucket)
-{
-    if (bucket < PARTS) {
-        return bucket;
-    }
-    uint32_t shift = (bucket >> LOAD_HISTOGRAM_PARTS_LOG2) - 1;
-    uint64_t first = (uint64_t)(PARTS + (bucket & (PARTS - 1))) << shift;
-    return first + (((uint64_t)1 << shift) >> 1);
-}
-
-void load_histogram_add(load_histogram *histogram, uint64_t ns)
-{
-    histogram->count++;
-    histogram->sum_ns += ns;
-    if (ns > histogram->max_ns) {
-        histogram->max_ns = ns;
-    }
-    histogram->buckets[bucket_of(ns)]++;
-}
-
-uint64_t load_histogram_at(const load_histogram *histogram, double share)
-{
-    uint64_t rank = (uint64_t)ceil(share * (double)histogram->count), seen = 0;
-    for (uint32_t i = 0; i < LOAD_HISTOGRAM_BUCKETS && histogram->count > 0; i++) {
-        seen += histogram->buckets[i];
-        if (seen >= rank && seen > 0) {
-            uint64_t ns = middle_of(i);
-            return ns < histogram->max_ns ? ns : histogram->max_ns;
-        }
-    }
-    return histogram->max_ns;
-}
-
-// ---- frame ----
+// ---- heads, chains, decoders ----
 
 bool load_frame_begins(const uint8_t *bytes)
 {
@@ -270,7 +190,7 @@ tarn_status load_decoder_decode(load_decoder *decoder, const uint8_t *bytes, siz
     return status;
 }
 
-// ---- check ----
+// ---- frames decoded aside ----
 // One viewer's frames at a time go through the decoder on another thread: start at load_checks_frame.
 
 void load_checks_init(load_checks *checks)
@@ -415,4 +335,85 @@ void load_checks_leave(load_checks *checks, const void *viewer)
     if (checks->whose == viewer) {
         let_go(checks);
     }
+}
+
+// ---- the log of frames ----
+// A ring in the order of epochs and steps; what is late is looked for backwards.
+
+/// How a frame stands to an entry: above 0 where the entry is newer, 0 where it is the same frame.
+static int compare(const load_frame_log *log, uint64_t serial, uint32_t epoch, uint64_t step)
+{
+    uint32_t known_epoch = log->entries[serial % LOAD_FRAME_LOG_ENTRIES].epoch;
+    uint64_t known_step = log->entries[serial % LOAD_FRAME_LOG_ENTRIES].step;
+    if (known_epoch != epoch) {
+        return (int32_t)(known_epoch - epoch) > 0 ? 1 : -1; // epochs wrap around
+    }
+    return known_step > step ? 1 : known_step < step ? -1 : 0;
+}
+
+uint64_t load_frame_log_note(load_frame_log *log, uint32_t epoch, uint64_t step)
+{
+    uint64_t oldest = log->count > LOAD_FRAME_LOG_ENTRIES ? log->count - LOAD_FRAME_LOG_ENTRIES : 0;
+    uint64_t serial = log->count;
+    while (serial > oldest && compare(log, serial, epoch, step) > 0) {
+        serial--;
+    }
+    if (serial > oldest && compare(log, serial, epoch, step) == 0) {
+        return serial;
+    }
+    if (serial < log->count) {
+        return serial + 1;
+    }
+    log->count++;
+    log->entries[log->count % LOAD_FRAME_LOG_ENTRIES].epoch = epoch;
+    log->entries[log->count % LOAD_FRAME_LOG_ENTRIES].step = step;
+    return log->count;
+}
+
+// ---- histograms ----
+// Buckets by power of two and equal parts of it: start at bucket_of.
+
+enum { PARTS = 1 << LOAD_HISTOGRAM_PARTS_LOG2 };
+
+/// Times below PARTS have a bucket each; above, each power of two has PARTS.
+static uint32_t bucket_of(uint64_t ns)
+{
+    if (ns < PARTS) {
+        return (uint32_t)ns;
+    }
+    uint32_t power = 63 - (uint32_t)__builtin_clzll(ns), shift = power - LOAD_HISTOGRAM_PARTS_LOG2;
+    return ((shift + 1) << LOAD_HISTOGRAM_PARTS_LOG2) + (uint32_t)((ns >> shift) - PARTS);
+}
+
+static uint64_t middle_of(uint32_t bucket)
+{
+    if (bucket < PARTS) {
+        return bucket;
+    }
+    uint32_t shift = (bucket >> LOAD_HISTOGRAM_PARTS_LOG2) - 1;
+    uint64_t first = (uint64_t)(PARTS + (bucket & (PARTS - 1))) << shift;
+    return first + (((uint64_t)1 << shift) >> 1);
+}
+
+void load_histogram_add(load_histogram *histogram, uint64_t ns)
+{
+    histogram->count++;
+    histogram->sum_ns += ns;
+    if (ns > histogram->max_ns) {
+        histogram->max_ns = ns;
+    }
+    histogram->buckets[bucket_of(ns)]++;
+}
+
+uint64_t load_histogram_at(const load_histogram *histogram, double share)
+{
+    uint64_t rank = (uint64_t)ceil(share * (double)histogram->count), seen = 0;
+    for (uint32_t i = 0; i < LOAD_HISTOGRAM_BUCKETS && histogram->count > 0; i++) {
+        seen += histogram->buckets[i];
+        if (seen >= rank && seen > 0) {
+            uint64_t ns = middle_of(i);
+            return ns < histogram->max_ns ? ns : histogram->max_ns;
+        }
+    }
+    return histogram->max_ns;
 }

@@ -1,5 +1,5 @@
 /// The only place where `tarn load` knows what a frame looks like: its head, read while the rest is still on its way,
-/// what a viewer's frames have to do with one another, and their decoding.
+/// what a viewer's frames have to do with one another, their decoding, and how they and their times are counted.
 #ifndef TARN_SERVER_TOOL_LOAD_FRAME_H
 #define TARN_SERVER_TOOL_LOAD_FRAME_H
 
@@ -70,7 +70,7 @@ void load_decoder_free(load_decoder *decoder);
 /// @return TARN_OK, TARN_E_MEMORY, TARN_E_LIMIT, or what is wrong with the frame
 tarn_status load_decoder_decode(load_decoder *decoder, const uint8_t *bytes, size_t byte_count);
 
-// ---- check ----
+// ---- frames decoded aside ----
 // Decodes frames on libuv's threads, those of one viewer at a time: whoever is chosen asks for a key frame and is
 // followed from there on, since frames refer to what came before. A few frames may wait for the decoder; one that
 // finds no room is left out, and that is counted.
@@ -128,7 +128,7 @@ void load_checks_frame_end(load_checks *checks, const void *viewer);
 /// No more frames of this viewer will come.
 void load_checks_leave(load_checks *checks, const void *viewer);
 
-// ---- frame log ----
+// ---- the log of frames ----
 // Numbers the frames that anybody was sent, so that a viewer's gaps can be counted: steps alone don't tell a frame
 // that was dropped from one that the server never made.
 
@@ -147,7 +147,7 @@ typedef struct load_frame_log {
 /// reaches, or that was overtaken by newer ones before anybody had it, gets the nearest there is.
 uint64_t load_frame_log_note(load_frame_log *log, uint32_t epoch, uint64_t step);
 
-// ---- histogram ----
+// ---- histograms ----
 // Times, counted in buckets whose width is a hundredth of where they lie, so that percentiles of a long run cost no
 // memory.
 

@@ -1,4 +1,4 @@
-// `tarn load`: its command line. The work is done in load/.
+// `tarn load`: its command line. The work is done in run.c.
 #include "server/base/options.h"
 #include "server/tool/load/run.h"
 #include "server/tool/tool.h"

@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// ---- server ----
-// What the server itself tells of its load: its metrics page, and the processor time and memory of its processes.
+// ---- what the server tells of its load ----
+// Its metrics page, and the processor time and memory of its processes.
 
 enum {
     LOAD_SERVER_WAIT_MS = 2000,
@@ -47,6 +47,8 @@ typedef struct load_process {
 
 /// The name of a process's program, without what could steer a terminal. @return whether the process is there
 bool load_process_name(pid_t pid, char name[LOAD_PROCESS_NAME_BYTES]);
+
+// ---- a run ----
 
 enum {
     LOAD_CONNECTIONS_MAX = 1024,     ///< viewers and pushers

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-// ---- target ----
+// ---- the target ----
 // The server that `tarn load` is pointed at.
 
 enum { LOAD_TARGET_HOST_BYTES = 256, LOAD_TARGET_WHY_BYTES = 512 };
@@ -37,7 +37,7 @@ typedef struct load_target {
 /// @param why  receives a sentence where the result is false
 bool load_target_find(const char *text, load_target *target, char why[LOAD_TARGET_WHY_BYTES]);
 
-// ---- channel ----
+// ---- the channel ----
 // The bytes of a connection, by TLS or not: send and recv as for a socket that doesn't block.
 //
 // By TLS the server's certificate is checked against those that the system trusts, or those of the file that the
@@ -71,6 +71,8 @@ bool load_channel_has_more(const load_channel *channel);
 
 /// What was wrong, after -1. Reads errno.
 void load_channel_why(const load_channel *channel, char why[LOAD_CHANNEL_WHY_BYTES]);
+
+// ---- the socket ----
 
 enum {
     LOAD_SOCKET_IN_BYTES = TARN_MESSAGE_SERVER_BYTES_MAX + 16,
