@@ -31,6 +31,5 @@ typedef enum tarn_smoke_carried {
 } tarn_smoke_carried;
 
 extern const tarn_parameter_spec tarn_smoke_parameters[TARN_SMOKE_PARAMETER_COUNT];
-extern const tarn_carried_spec tarn_smoke_carried_specs[TARN_SMOKE_CARRIED_COUNT];
 
 #endif

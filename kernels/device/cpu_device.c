@@ -1,5 +1,5 @@
-// The CPU device: memory is the host's, launches run on a pool of threads (cpu_device.c) and have finished when they
-// return, with the best instruction set that the processor has.
+// The CPU device: memory is the host's, launches run on a pool of threads and have finished when they return, with the
+// best instruction set that the processor has. Begin at cpu_launch, then cpu_pool_launch.
 #include "kernels/device/device_internal.h"
 #include "kernels/device/device_work.h"
 #include "kernels/device/tile.h"
@@ -19,14 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- cpu pool ----
-// The CPU device's threads: the owner and its helpers take a launch's tiles piece by piece. Private to kernels/device.
+// ---- the threads ----
+// The owner and its helpers take a launch's tiles piece by piece. Who works on which tile is left to chance; kernels
+// give the same result whoever runs them (tile.h).
 //
-// Who works on which tile is left to chance; kernels give the same result whoever runs them (tile.h).
-
-typedef struct cpu_pool cpu_pool;
-
-// ---- cpu pool ----
 // A launch's tiles are dealt out evenly, a range to each thread and the same in every launch of so many tiles, so that
 // a thread finds in its cache what it wrote there before. It takes pieces from its own range, half of what is left each
 // time, and when that is empty halves of what others have left, from behind, so that uneven tiles balance:
@@ -68,6 +64,8 @@ typedef struct cpu_rest {
     uint32_t count;
     uint64_t ranges[TARN_DEVICE_THREADS_MAX];
 } cpu_rest;
+
+typedef struct cpu_pool cpu_pool;
 
 typedef struct cpu_helper {
     pthread_t thread;
@@ -449,7 +447,24 @@ static tarn_status start_helpers(cpu_pool *pool, uint32_t wanted)
     return status;
 }
 
-static void cpu_pool_destroy(cpu_pool *pool);
+/// Takes NULL. Between launches.
+static void cpu_pool_destroy(cpu_pool *pool)
+{
+    if (pool == NULL) {
+        return;
+    }
+    atomic_store(&pool->stop, 1);
+    atomic_fetch_add(&pool->generation, 1);
+    futex_wake(&pool->generation, INT_MAX);
+    for (uint32_t i = 0; i < pool->helper_count; i++) {
+        pthread_join(pool->helpers[i].thread, NULL);
+        free(pool->helpers[i].scratch);
+    }
+    free(pool->helpers);
+    free(pool->ranges);
+    free(pool->scratch);
+    free(pool);
+}
 
 /// @param threads  1..TARN_DEVICE_THREADS_MAX, the owner's own included
 /// @param crowded  more threads than processors: waiting threads sleep at once instead of spinning
@@ -482,26 +497,7 @@ fail:
     return status;
 }
 
-/// Takes NULL. Between launches.
-static void cpu_pool_destroy(cpu_pool *pool)
-{
-    if (pool == NULL) {
-        return;
-    }
-    atomic_store(&pool->stop, 1);
-    atomic_fetch_add(&pool->generation, 1);
-    futex_wake(&pool->generation, INT_MAX);
-    for (uint32_t i = 0; i < pool->helper_count; i++) {
-        pthread_join(pool->helpers[i].thread, NULL);
-        free(pool->helpers[i].scratch);
-    }
-    free(pool->helpers);
-    free(pool->ranges);
-    free(pool->scratch);
-    free(pool);
-}
-
-// ---- cpu device ----
+// ---- the device ----
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -1,4 +1,5 @@
-// The liquid as a model: what of a description concerns it, its scales, its memory, and what it sets before a step.
+// The liquid as a model: a substep as a sequence of launches, begin at liquid_substep; and what of a description
+// concerns it, its scales, its memory, and what it sets before a step.
 #include "kernels/liquid/liquid_model.h"
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid_parameters.h"
@@ -27,19 +28,22 @@ static float strength(const tarn_tank *tank, float tension_n_m)
 /// is at most 0.8 of the strength. A radian is half of what an explicit kick is stable for.
 static const float strength_max = 1.25f;
 
-float liquid_tension_used(const tarn_tank *tank)
+/// Surface tension as it acts, N/m: as much of it as substeps_max substeps carry.
+static float liquid_tension_used(const tarn_tank *tank)
 {
     const float asked = tank->parameters[TARN_PARAMETER_SURFACE_TENSION];
     const float substeps = tank->parameters[TARN_PARAMETER_SUBSTEPS];
     return fminf(asked, strength_max * (substeps * substeps) / strength(tank, 1.0f));
 }
 
-float liquid_tension_substeps(const tarn_tank *tank)
+/// Substeps that it asks for, 0 where there is none.
+static float liquid_tension_substeps(const tarn_tank *tank)
 {
     return ceilf(sqrtf(strength(tank, liquid_tension_used(tank)) / strength_max));
 }
 
-void liquid_fill_tension(const tarn_tank *tank, liquid_control *control)
+/// Its strength in these.
+static void liquid_fill_tension(const tarn_tank *tank, liquid_control *control)
 {
     // A velocity changes by pressure times the time, and velocities are cells per step.
     control->tension = strength(tank, liquid_tension_used(tank));
@@ -57,7 +61,8 @@ static float spectrum_end(const tarn_tank *tank, float k)
     return 1.0f + (tank->grid.desc.liquid_count > 1 ? 24.0f : 12.0f) * k;
 }
 
-float liquid_viscosity_most(const tarn_tank *tank)
+/// m^2/s: as much of a viscosity as acts in a step that is one substep.
+static float liquid_viscosity_most(const tarn_tank *tank)
 {
     return VISCOSITY_MAX * tank->grid.desc.cell_m * tank->grid.desc.cell_m / tank->grid.desc.dt_s;
 }
@@ -122,8 +127,29 @@ void liquid_fill_viscosity(const tarn_tank *tank, liquid_control *control)
     }
 }
 
-// ---- channels ----
-// The liquid's carried channels.
+// ---- friction ----
+
+/// Whether anything rubs on the liquid (friction.tile.c).
+static bool liquid_rubs(const tarn_tank_desc *desc)
+{
+    bool rubs = desc->wall_friction > 0.0f;
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        rubs |= desc->solids[i].friction > 0.0f;
+    }
+    return rubs;
+}
+
+/// Whether that or viscosity does: what balances the forces is then kept (balance.tile.c).
+static bool liquid_resists(const tarn_tank_desc *desc)
+{
+    bool resists = liquid_rubs(desc);
+    for (uint32_t i = 0; i < desc->liquid_count; i++) {
+        resists |= desc->liquids[i].viscosity_m2_s > 0.0f;
+    }
+    return resists;
+}
+
+// ---- channels and fields ----
 
 /// The pressure ranges over that of the heaviest liquid at rest, as deep as the tank is high: what an impact adds is
 /// beyond.
@@ -144,14 +170,14 @@ static void find_densities(const tarn_tank *tank, float *lightest, float *heavie
     }
 }
 
-float liquid_pressure_density(const tarn_tank *tank)
+static float liquid_pressure_density(const tarn_tank *tank)
 {
     float lightest, heaviest;
     find_densities(tank, &lightest, &heaviest);
     return lightest; // as grid_memory's beta
 }
 
-void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel)
+static void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel)
 {
     liquid_args args = liquid_of(tank)->args;
     float heaviest, lightest;
@@ -169,7 +195,7 @@ void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel 
     }
 }
 
-void liquid_field(tarn_tank *tank, uint32_t number, float *room, tank_field *field)
+static void liquid_field(tarn_tank *tank, uint32_t number, float *room, tank_field *field)
 {
     float lightest, heaviest;
     if (number == LIQUID_FIELD_PRESSURE) {
@@ -183,8 +209,8 @@ void liquid_field(tarn_tank *tank, uint32_t number, float *room, tank_field *fie
     }
 }
 
-// ---- step ----
-// One substep of the liquid: a fixed sequence of launches.
+// ---- a substep ----
+// A fixed sequence of launches.
 //
 //     p2g ─ grid ─ forces ─ bodies, solids ─ friction ─ fringe ─ viscosity ─ tension ─ matrix ─ pressure ─ density ─
 //     extrapolate ─ slip ─ g2p + advect ─ drift ─ collide ─ births, drains ─ sort
@@ -254,7 +280,7 @@ static void solve(void *of)
     grid_solve(&tank->grid, true, tank->grid.desc.solver == TARN_SOLVER_MULTIGRID ? DENSITY_ITERATIONS : iterations);
 }
 
-void liquid_substep(tarn_tank *tank)
+static void liquid_substep(tarn_tank *tank)
 {
     const liquid_args *args = &liquid_of(tank)->args;
     tank_mark(tank, STAGE_NONE);
@@ -309,13 +335,13 @@ void liquid_substep(tarn_tank *tank)
     tank_launch_sort(tank, &args->tank);
 }
 
-// ---- liquid model ----
+// ---- the model ----
 
 #define DENSITY_TOLERANCE 0.02f
 #define CARRY_FLIP_MIN 0.5f ///< of FLIP: below, u_old has too much of what is ahead (forces.tile.c)
 #define HIGH_CONTRAST 0.5f  ///< of the lightest liquid's density to the heaviest's: below this
 
-// ---- validation ----
+// ---- the model: what a description may have ----
 
 static tarn_status check_liquids(const grid_complaint *why, const tarn_tank_desc *desc)
 {
@@ -363,7 +389,7 @@ static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
     return status;
 }
 
-// ---- scales ----
+// ---- the model: scales ----
 
 /// Where and how fast drops go besides gravity.
 static void fill_drops(const tarn_tank_desc *desc, const store_scale *store, liquid_scale *shape)
@@ -414,7 +440,7 @@ static void scale(tarn_tank *tank)
     tank->grid.high_contrast = args->scale.lightest < HIGH_CONTRAST;
 }
 
-// ---- memory ----
+// ---- the model: memory ----
 
 static void carve(grid_carver *t, tarn_tank *tank)
 {
@@ -449,7 +475,7 @@ static void carve_in_turn(grid_carver *t, tarn_tank *tank)
     grid_carve(t, &args->m.density, nodes * 4);
 }
 
-// ---- step ----
+// ---- the model: before a step ----
 
 static bool changes_launches(uint32_t id, float before, float after)
 {
@@ -487,24 +513,6 @@ static void remark(const tarn_tank *tank, tank_remarks *to)
 }
 
 _Static_assert((int)TARN_TANK_SOLIDS_MAX == (int)SOLIDS_MAX, "every solid has its friction");
-
-bool liquid_rubs(const tarn_tank_desc *desc)
-{
-    bool rubs = desc->wall_friction > 0.0f;
-    for (uint32_t i = 0; i < desc->solid_count; i++) {
-        rubs |= desc->solids[i].friction > 0.0f;
-    }
-    return rubs;
-}
-
-bool liquid_resists(const tarn_tank_desc *desc)
-{
-    bool resists = liquid_rubs(desc);
-    for (uint32_t i = 0; i < desc->liquid_count; i++) {
-        resists |= desc->liquids[i].viscosity_m2_s > 0.0f;
-    }
-    return resists;
-}
 
 /// What a substep takes away, for as many as there are to take `friction`.
 static float loss(const tarn_tank *tank, float friction)

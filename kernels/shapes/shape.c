@@ -1,4 +1,4 @@
-// Distances, poses and bounds. shape.c has volumes and inertia.
+// Shapes as signed distances: checks, poses, distances, bounds; volume and inertia.
 #include "kernels/shapes/shape.h"
 
 #include <math.h>
@@ -363,8 +363,8 @@ void tarn_shape_bounding_sphere_m(const tarn_shape *shape, const tarn_pose *pose
     }
 }
 
-// ---- shape mass ----
-// Volume, centre of mass and inertia of shapes.
+// ---- masses ----
+// Volume, centre of mass and inertia.
 
 #define PI 3.14159265358979323846
 
@@ -372,7 +372,7 @@ enum {
     SAMPLES = 4, // per axis of a cell that the surface cuts
 };
 
-// ---- primitives ----
+// ---- masses: primitives ----
 
 static void box_mass(const float half_m[3], tarn_shape_mass *mass)
 {
@@ -394,7 +394,7 @@ static void round_mass(double r, double h, double ends, tarn_shape_mass *mass)
     mass->inertia_m5[2][2] = mass->inertia_m5[0][0];
 }
 
-// ---- fields ----
+// ---- masses: fields ----
 
 /// Integrals over the solid of 1, of x_a and of x_a x_b.
 typedef struct moments {

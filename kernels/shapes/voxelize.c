@@ -1,5 +1,5 @@
-// A mesh or heightfield to a signed distance: checks, the grid, and the two stages in voxelize.c and
-// voxelize.c.
+// A mesh or heightfield to a signed distance in two stages: which nodes are inside, and how far the surface is. Begin
+// at tarn_voxelize_mesh.
 #include "kernels/shapes/voxelize.h"
 
 #include <math.h>
@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- voxelize internal ----
-// What voxelize.c and its two stages share: voxelize.c finds the nodes in the solid, voxelize.c the
-// distances without sign.
+// ---- what both stages share ----
 
 typedef struct voxel_grid {
     int nodes[3];
@@ -63,8 +61,8 @@ static inline bool voxel_range(const voxel_grid *grid, double corners_m[3][3], i
     return true;
 }
 
-// ---- voxelize inside ----
-// Which nodes lie in the solid: counts where the grid's lines cross the surface.
+// ---- the first stage: which nodes are inside ----
+// Counts where the grid's lines cross the surface.
 //
 //     triangles -> crossings between the nodes of each line -> running sums from either end -> votes
 //
@@ -180,8 +178,8 @@ static void voxel_find_inside(const tarn_mesh *mesh, const voxel_grid *grid, vox
     }
 }
 
-// ---- voxelize nearest ----
-// How far each node is from the nearest triangle. Nodes close to a triangle are compared with it; the others take over
+// ---- the second stage: how far the surface is ----
+// Nodes close to a triangle are compared with it; the others take over
 // their neighbours' triangles, in sweeps to all eight corners of the grid.
 
 static void subtract(const double a[3], const double b[3], double difference[3])
@@ -191,7 +189,7 @@ static void subtract(const double a[3], const double b[3], double difference[3])
     }
 }
 
-static double dot3(const double a[3], const double b[3])
+static double dot(const double a[3], const double b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -215,40 +213,40 @@ static nearest_triangle prepare(const tarn_mesh *mesh, uint32_t triangle)
         t.corner[a] = corners[0][a];
         t.normal[a] = t.b[u] * t.c[v] - t.b[v] * t.c[u];
     }
-    t.bb = dot3(t.b, t.b);
-    t.bc = dot3(t.b, t.c);
-    t.cc = dot3(t.c, t.c);
-    t.nn = dot3(t.normal, t.normal);
+    t.bb = dot(t.b, t.b);
+    t.bc = dot(t.b, t.c);
+    t.cc = dot(t.c, t.c);
+    t.nn = dot(t.normal, t.normal);
     return t;
 }
 
 /// Squared distance from p, counted from the segment's start, to a segment.
 static double segment_square(const double p[3], const double along[3], double length2)
 {
-    const double wanted = dot3(p, along);
+    const double wanted = dot(p, along);
     const double share = wanted <= 0.0 ? 0.0 : wanted >= length2 ? 1.0 : wanted / length2;
     double rest[3];
     for (int a = 0; a < 3; a++) {
         rest[a] = p[a] - share * along[a];
     }
-    return dot3(rest, rest);
+    return dot(rest, rest);
 }
 
 /// Squared distance from p, counted from the first corner. Over the triangle it is that to the plane, elsewhere that to
 /// the nearest edge; of a triangle too thin for a normal only the edges count.
 static double triangle_square(const nearest_triangle *t, const double p[3])
 {
-    const double pb = dot3(p, t->b), pc = dot3(p, t->c);
+    const double pb = dot(p, t->b), pc = dot(p, t->c);
     const double to_b = t->cc * pb - t->bc * pc, to_c = t->bb * pc - t->bc * pb;
     if (t->nn > 1e-24 * t->bb * t->cc && to_b >= 0.0 && to_c >= 0.0 && to_b + to_c <= t->nn) {
-        const double height = dot3(p, t->normal);
+        const double height = dot(p, t->normal);
         return height * height / t->nn;
     }
     double from_b[3], edge[3];
     subtract(p, t->b, from_b);
     subtract(t->c, t->b, edge);
     const double ab = segment_square(p, t->b, t->bb), ac = segment_square(p, t->c, t->cc);
-    const double bc = segment_square(from_b, edge, dot3(edge, edge)), a = ab < ac ? ab : ac;
+    const double bc = segment_square(from_b, edge, dot(edge, edge)), a = ab < ac ? ab : ac;
     return a < bc ? a : bc;
 }
 
@@ -272,7 +270,7 @@ static void compare_band(const voxel_grid *grid, const nearest_triangle *t, cons
                 double p[3];
                 node_point(grid, x, y, z, p);
                 subtract(p, t->corner, p);
-                const double height = dot3(p, t->normal);
+                const double height = dot(p, t->normal);
                 if (height * height > band * band * 1.01 * t->nn) {
                     continue; // its plane is too far already
                 }
@@ -367,7 +365,7 @@ static void voxel_find_nearest(const tarn_mesh *mesh, const voxel_grid *grid, vo
     }
 }
 
-// ---- voxelize ----
+// ---- checks ----
 
 /// The lines may disagree for one inner node in so many before a mesh is called open.
 enum { CONTESTED_ONE_IN = 4 };
@@ -388,8 +386,6 @@ __attribute__((format(printf, 3, 4))) static tarn_status refuse(const sentence *
     }
     return status;
 }
-
-// ---- checks ----
 
 static tarn_status check_grid_arguments(float spacing_m, uint32_t margin_cells, const sentence *why)
 {
@@ -563,7 +559,7 @@ static void free_work(voxel_work *work)
     free(work->line_sum);
 }
 
-// ---- the run ----
+// ---- both stages ----
 
 /// Nodes in the surface itself are neither inside nor outside; the lines along it say what they like.
 static tarn_status check_votes(const voxel_grid *grid, const voxel_work *work, const sentence *why)
@@ -626,7 +622,7 @@ fail:
     return status;
 }
 
-// ---- how thin ----
+// ---- how thin a mesh is ----
 
 /// Points of the surface that are asked how thick the mesh is below them: as many as make so many comparisons with
 /// triangles.
@@ -638,11 +634,6 @@ static void mesh_corner(const tarn_mesh *mesh, uint32_t triangle, int corner, do
     for (int a = 0; a < 3; a++) {
         at[a] = (double)vertex[a];
     }
-}
-
-static double dot(const double *a, const double *b)
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 static void cross(const double *a, const double *b, double *to)

@@ -1,4 +1,4 @@
-/// The smoke's host side: its part of a tank, shared by the files of kernels/smoke.
+/// The smoke's host side: its part of a tank.
 #ifndef TARN_KERNELS_SMOKE_HOST_H
 #define TARN_KERNELS_SMOKE_HOST_H
 
@@ -24,11 +24,5 @@ static inline smoke_part *smoke_of(const tarn_tank *tank)
 {
     return tank->part;
 }
-
-/// What tank_model says of it.
-void smoke_substep(tarn_tank *tank);
-
-/// Rounds of viscosity in a step's substeps, an even number: 0 where there is none.
-uint32_t smoke_viscosity_rounds(const tarn_tank *tank);
 
 #endif

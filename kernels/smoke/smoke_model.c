@@ -1,4 +1,5 @@
-// Smoke as a model: what of a description concerns it, its memory, and what it sets before a step.
+// Smoke as a model: a substep as a sequence of launches, begin at smoke_substep; what of a description concerns it, its
+// memory, and what it sets before a step.
 #include "kernels/smoke/smoke_model.h"
 #include "kernels/smoke/smoke_host.h"
 #include "kernels/smoke_parameters.h"
@@ -6,8 +7,7 @@
 #include <math.h>
 #include <stddef.h>
 
-// ---- smoke parameters ----
-// The tables of the smoke's parameters and of what its particles carry, which depend on nothing else.
+// ---- parameters, and what particles carry ----
 
 const tarn_parameter_spec tarn_smoke_parameters[TARN_SMOKE_PARAMETER_COUNT] = {
     [TARN_SMOKE_GRAVITY] = {"gravity_m_s2", "Gravity", "m/s²", 9.81f, 0.0f, 50.0f, TARN_PLAYS_GRAVITY, 0,
@@ -54,16 +54,31 @@ const tarn_parameter_spec tarn_smoke_parameters[TARN_SMOKE_PARAMETER_COUNT] = {
          "Cap on substeps in a step. Air so fast that it takes more than half of them calms within seconds."},
 };
 
-const tarn_carried_spec tarn_smoke_carried_specs[TARN_SMOKE_CARRIED_COUNT] = {
+static const tarn_carried_spec carried_specs[TARN_SMOKE_CARRIED_COUNT] = {
     [TARN_SMOKE_HEAT] = {"heat_k", "Heat", "K", 60.0f, -250.0f, 2000.0f, "Kelvin above the air's temperature at rest."},
     [TARN_SMOKE_SMOKE] = {"smoke", "Smoke", NULL, 1.0f, 0.0f, 10.0f, "Concentration of smoke; 1: as it leaves a fire."},
 };
 
-// ---- smoke step ----
-// One substep of the smoke: a fixed sequence of launches.
+// ---- a substep ----
+// A fixed sequence of launches.
 //
 //     carry (MacCormack) ─ deposit ─ forces ─ viscosity, confinement ─ bodies, solids ─ matrix ─ pressure ─ extrapolate
 //     ─ slip ─ draw ─ sleep ─ move particles ─ mix, cool, fade ─ sort
+
+/// nu dt / dx^2 of a step.
+static float viscosity_of_step(const tarn_tank *tank)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    return tank->parameters[TARN_SMOKE_VISCOSITY] * desc->dt_s / (desc->cell_m * desc->cell_m);
+}
+
+/// Rounds of viscosity in a step's substeps, an even number: 0 where there is none.
+static uint32_t smoke_viscosity_rounds(const tarn_tank *tank)
+{
+    const float rounds = ceilf(viscosity_of_step(tank) / VISCOSITY_ROUND_MAX);
+    return 2 * ((uint32_t)tile_min_f32(rounds, (float)VISCOSITY_ROUNDS_MAX) / 2 +
+                ((uint32_t)tile_min_f32(rounds, (float)VISCOSITY_ROUNDS_MAX) & 1));
+}
 
 static void launch_carry(tarn_tank *tank, const smoke_args *with)
 {
@@ -99,7 +114,7 @@ static void solve(void *of)
     grid_solve(&tank->grid, false, (uint32_t)tank->parameters[TARN_SMOKE_ITERATIONS]);
 }
 
-void smoke_substep(tarn_tank *tank)
+static void smoke_substep(tarn_tank *tank)
 {
     const smoke_args *args = &smoke_of(tank)->args;
     grid_host *grid = &tank->grid;
@@ -140,7 +155,7 @@ void smoke_substep(tarn_tank *tank)
     tank_launch_sort(tank, &args->tank);
 }
 
-// ---- smoke model ----
+// ---- the model ----
 
 #define AIR_KG_M3 1.2f
 #define SUCTION_M_S 1.0f     ///< of a drain at its rim
@@ -195,21 +210,7 @@ static float substeps(const tarn_tank *tank)
     return 0.0f;
 }
 
-// ---- parameters ----
-
-/// nu dt / dx^2 of a step.
-static float viscosity_of_step(const tarn_tank *tank)
-{
-    const tarn_tank_desc *desc = &tank->grid.desc;
-    return tank->parameters[TARN_SMOKE_VISCOSITY] * desc->dt_s / (desc->cell_m * desc->cell_m);
-}
-
-uint32_t smoke_viscosity_rounds(const tarn_tank *tank)
-{
-    const float rounds = ceilf(viscosity_of_step(tank) / VISCOSITY_ROUND_MAX);
-    return 2 * ((uint32_t)tile_min_f32(rounds, (float)VISCOSITY_ROUNDS_MAX) / 2 +
-                ((uint32_t)tile_min_f32(rounds, (float)VISCOSITY_ROUNDS_MAX) & 1));
-}
+// ---- the model: parameters as they act ----
 
 static float used(const tarn_tank *tank, uint32_t id)
 {
@@ -242,7 +243,7 @@ static float lift_max(const tarn_tank *tank, float expansion, float weight)
     const tarn_tank_desc *desc = &tank->grid.desc;
     float most[TARN_SMOKE_CARRIED_COUNT];
     for (int k = 0; k < TARN_SMOKE_CARRIED_COUNT; k++) {
-        most[k] = tile_abs_f32(tarn_smoke_carried_specs[k].initial);
+        most[k] = tile_abs_f32(carried_specs[k].initial);
         for (uint32_t i = 0; i < desc->block_count; i++) {
             most[k] = tile_max2_f32(most[k], tile_abs_f32(desc->blocks[i].carried[k]));
         }
@@ -373,7 +374,7 @@ const tank_model tarn_smoke_model = {
               .channel_count = sizeof channels / sizeof channels[0],
               .channels = channels,
               .carried_count = TARN_SMOKE_CARRIED_COUNT,
-              .carried = tarn_smoke_carried_specs,
+              .carried = carried_specs,
               .field_count = sizeof fields / sizeof fields[0],
               .fields = fields},
     .part_bytes = sizeof(smoke_part),

@@ -1,4 +1,5 @@
-// The sequence of a frame; stream_memory.h shows it.
+// The sequence of a frame; stream_memory.h shows it. Begin at tarn_encoder_begin and tarn_encoder_finish, which are at
+// the end; before them is what they are made up of.
 #include "kernels/stream/encoder.h"
 #include "protocol/assert.h"
 #include "protocol/channel.h"
@@ -7,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- encoder memory ----
-// The encoder's memory, on the device and beside it.
+// ---- memory ----
+// On the device and beside it.
 
 enum { FRAME_BYTES_LEAST = 4 << 20, FRAME_POINT_BYTES = 8 };
 
@@ -119,7 +120,7 @@ static tarn_status take_frame(const tarn_encoder *encoder, uint64_t bytes, tarn_
     return status;
 }
 
-/// Takes the encoder's memory; gives it back, also what was taken by a call that failed.
+/// Takes the encoder's memory. @return TARN_OK or TARN_E_MEMORY; encoder_give_memory follows
 static tarn_status encoder_carve_memory(tarn_encoder *encoder)
 {
     choose_room(encoder);
@@ -243,7 +244,7 @@ uint64_t tarn_encoder_bytes(const tarn_encoder *encoder)
     return encoder->arena.bytes + encoder->levels_arena.bytes + encoder->field_arena.bytes;
 }
 
-/// Takes the encoder's memory; gives it back, also what was taken by a call that failed.
+/// Gives it back, also what was taken by a call that failed.
 static void encoder_give_memory(tarn_encoder *encoder)
 {
     tarn_arena_give(&encoder->arena);
@@ -254,8 +255,8 @@ static void encoder_give_memory(tarn_encoder *encoder)
     free(encoder->lists);
 }
 
-// ---- assemble ----
-// Puts a frame together: lists that the host codes, each a chain of numbers that nothing else waits for, and the
+// ---- a frame, put together ----
+// Lists that the host codes, each a chain of numbers that nothing else waits for, and the
 // device's streams.
 
 /// Where the next list will end: they are written backwards, from the end of their room on.
@@ -458,8 +459,8 @@ static tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, con
     return tarn_stream_write_head(head, inputs, bytes, bytes_max);
 }
 
-// ---- flow ----
-// The host's part of the grid: what is launched for it.
+// ---- the grid of the flow ----
+// The host's part of it: what is launched.
 
 /// Sets or clears entries of a table of the tank's tiles: every `stride`th number of a list on the device.
 /// @param copy  device: receives what is listed; NULL: nothing does
@@ -519,8 +520,8 @@ static void launch_flow(tarn_encoder *e, stream_kernel_id kernel)
     encoder_launch_counted(e, kernel, &e->args.w.plan->flow[e->args.flow_now], e->room.flow);
 }
 
-/// Fits the frame's grid to where the reference's particles have gone; then codes it. Of a key frame the fit looks at
-/// the tank's particles.
+/// Fits the frame's grid to where the reference's particles have gone. Of a key frame the fit looks at the tank's
+/// particles.
 static void encoder_fit_flow(tarn_encoder *e)
 {
     e->args.reference_kept = tile_min_u32(e->reference_tiles, e->room.flow);
@@ -534,15 +535,14 @@ static void encoder_fit_flow(tarn_encoder *e)
     }
 }
 
-/// Fits the frame's grid to where the reference's particles have gone; then codes it. Of a key frame the fit looks at
-/// the tank's particles.
+/// Codes the grid, once it is fitted.
 static void encoder_code_flow(tarn_encoder *e)
 {
     launch_flow(e, stream_nodes_id);
     launch_flow(e, stream_borders_id);
 }
 
-// ---- field ----
+// ---- the field of cells ----
 // The field that frames carry: from the tank's model, as two parts of tiles in groups.
 
 tarn_status tarn_encoder_carry_field(tarn_encoder *e, uint32_t field)
@@ -589,7 +589,7 @@ static void launch_part(tarn_encoder *e, uint32_t part)
     encoder_launch(e, stream_field_groups_id, groups_of(e, part));
 }
 
-/// Finds the field's values, if any, in the tank's queue; then, when the frame's grid is coded, codes them.
+/// Finds the field's values, if any, in the tank's queue.
 static void encoder_begin_field(tarn_encoder *e)
 {
     e->args.field_tiles = e->args.field_groups[TARN_FIELD_COARSE] = e->args.field_groups[TARN_FIELD_FINE] = 0;
@@ -618,7 +618,7 @@ static void encoder_begin_field(tarn_encoder *e)
     encoder_launch(e, stream_field_levels_id, e->field.tiles);
 }
 
-/// Finds the field's values, if any, in the tank's queue; then, when the frame's grid is coded, codes them.
+/// Codes them, when the frame's grid is coded.
 static void encoder_code_field(tarn_encoder *e)
 {
     if (e->field.number > 0) {
@@ -634,7 +634,7 @@ static void encoder_keep_field(tarn_encoder *e)
     e->field_reference = e->field.number > 0 ? e->args.field_now : e->field_reference;
 }
 
-// ---- levels ----
+// ---- the levels of a channel ----
 // The channel that frames carry: its values from the tank's model, as levels of the particles' slots.
 
 tarn_status tarn_encoder_carry(tarn_encoder *e, uint32_t channel)
@@ -651,8 +651,7 @@ tarn_status tarn_encoder_carry(tarn_encoder *e, uint32_t channel)
     return status;
 }
 
-/// Finds the values of the channel that the frame carries, if any, in the tank's queue; then, when all else of the
-/// frame is coded, codes them.
+/// Finds the values of the channel that the frame carries, if any, in the tank's queue.
 static void encoder_begin_levels(tarn_encoder *e)
 {
     e->args.has_channel = e->channel > 0;
@@ -670,8 +669,7 @@ static void encoder_begin_levels(tarn_encoder *e)
     encoder_launch(e, stream_values_id, e->now.occupied);
 }
 
-/// Finds the values of the channel that the frame carries, if any, in the tank's queue; then, when all else of the
-/// frame is coded, codes them.
+/// Codes them, when all else of the frame is coded.
 static void encoder_code_levels(tarn_encoder *e)
 {
     if (e->channel == 0) {
@@ -682,7 +680,7 @@ static void encoder_code_levels(tarn_encoder *e)
     encoder_launch_counted(e, stream_level_groups_id, &e->args.w.plan->level_groups, encoder_level_groups_max(e));
 }
 
-// ---- stream validate ----
+// ---- checks of validating builds ----
 // The encoder's invariants, one by one, for validating builds: begin at encoder_validate. What both ends of a stream
 // rely on: every particle's seat names a place of its own in the reference, every place a slot of its own in its layer.
 
@@ -802,7 +800,7 @@ void encoder_validate(const tarn_encoder *e)
     validate_flow(e);
 }
 
-// ---- encoder ----
+// ---- its life ----
 
 void tarn_encoder_desc_default(tarn_encoder_desc *desc)
 {
@@ -1038,7 +1036,7 @@ static void reseat(tarn_encoder *e)
     encoder_list_flow(e, e->args.w.tile, occupied, 2u >> e->args.flow_now); // the grid that isn't the frame's
 }
 
-// ---- frames ----
+// ---- frames of any kind ----
 
 static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info,
                       tarn_stream_head *head)

@@ -1,4 +1,4 @@
-/// The encoder's host side, shared by the files of kernels/stream.
+/// The encoder's host side: its memory by name, and its launches. For encoder.c, and for tests that look inside.
 #ifndef TARN_KERNELS_STREAM_ENCODER_H
 #define TARN_KERNELS_STREAM_ENCODER_H
 

@@ -1,3 +1,6 @@
+// The tank's own motion, and the motion fields of people in front of a camera. Begin at tank_motion_step and
+// tank_motion_fields_unpack.
+//
 // The tank's own motion: it follows the pose that it is told as fast as limits allow, and the liquid in it feels the
 // fictitious forces of its frame.
 //
@@ -18,8 +21,8 @@
 #include <math.h>
 #include <string.h>
 
-// ---- motion field ----
-// Motion fields: how people in front of a camera move, over a rectangle in the tank. Of their cells only those go to
+// ---- motion fields ----
+// How people in front of a camera move, over a rectangle in the tank. Of their cells only those go to
 // the device that act, with the rectangle's place turned into the tank's cells; the kernels' part is push.h.
 
 #define AREA_MIN_M2 1e-7
@@ -28,7 +31,7 @@
 
 _Static_assert((int)MOTION_FIELDS_MAX == (int)TARN_STEP_MOTION_FIELDS_MAX, "what a step may have fits");
 
-// ---- checks ----
+// ---- motion fields: checks ----
 
 static bool is_place(const float *v)
 {
@@ -85,7 +88,7 @@ tarn_status tank_motion_field_check(const tarn_motion_field *field, uint32_t num
                              field->columns, field->rows);
 }
 
-// ---- unpack ----
+// ---- motion fields: unpacked ----
 
 static int32_t signed_byte(uint8_t byte)
 {
@@ -276,12 +279,7 @@ tarn_status tank_motion_fields_upload(tarn_tank *tank, const tank_control *contr
                                            : TARN_OK;
 }
 
-// ---- motion ----
-
-static double length3(const double *v)
-{
-    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
+// ---- the tank's own motion ----
 
 /// a * b, quaternions x y z w.
 static void multiply(const double *a, const double *b, double *out)
@@ -312,7 +310,7 @@ static void to_tank(const double *rotation, const double *v, double *out)
 static void rotation_vector(const double *q, double *vector)
 {
     const double sign = q[3] < 0.0 ? -1.0 : 1.0, w = sign * q[3];
-    const double sine = length3(q);
+    const double sine = length(q);
     // Halving the angle twice brings the arc tangent's series to where it converges fast.
     const double t1 = sine / (w + 1.0), t2 = t1 / (1.0 + sqrt(1.0 + t1 * t1)), s = t2 * t2;
     const double angle = 8.0 * t2 * (1.0 - s * (1.0 / 3.0 - s * (1.0 / 5.0 - s * (1.0 / 7.0 - s / 9.0))));
@@ -325,7 +323,7 @@ static void rotation_vector(const double *q, double *vector)
 /// The quaternion of a small rotation vector.
 static void small_rotation(const double *vector, double *q)
 {
-    const double half = 0.5 * length3(vector), h2 = half * half;
+    const double half = 0.5 * length(vector), h2 = half * half;
     const double share = 0.5 * (1.0 - h2 / 6.0 * (1.0 - h2 / 20.0)); // sin(half) / (2 half)
     double sum = 0.0;
     for (int a = 0; a < 3; a++) {
@@ -347,7 +345,7 @@ static void normalise(double *q)
 static void follow(const double *way, double dt, double speed_max, double acceleration_max, const double *before,
                    double *velocity)
 {
-    const double distance = length3(way);
+    const double distance = length(way);
     double wanted = distance / dt;
     const double stopping = sqrt(2.0 * acceleration_max * distance);
     wanted = wanted < stopping ? wanted : stopping;
@@ -356,7 +354,7 @@ static void follow(const double *way, double dt, double speed_max, double accele
     for (int a = 0; a < 3; a++) {
         change[a] = (distance > 0.0 ? way[a] / distance * wanted : 0.0) - before[a];
     }
-    const double size = length3(change), share = size > most ? most / size : 1.0;
+    const double size = length(change), share = size > most ? most / size : 1.0;
     for (int a = 0; a < 3; a++) {
         velocity[a] = before[a] + change[a] * share;
     }
@@ -406,7 +404,7 @@ static void fill_turning(tank_control *control, const double *w, const double *c
     double spin[3][3], euler[3][3];
     cross_matrix(w, spin);
     cross_matrix(change, euler);
-    const double turn = h * length3(w), cayley = 2.0 / (1.0 + turn * turn);
+    const double turn = h * length(w), cayley = 2.0 / (1.0 + turn * turn);
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
             double square = 0.0;
@@ -437,11 +435,11 @@ static void settle(tank_motion *motion)
     for (int a = 0; a < 3; a++) {
         way[a] = motion->target_m[a] - motion->position_m[a];
     }
-    if (length3(away) < 1e-9 && length3(motion->spin) < 1e-7) {
+    if (length(away) < 1e-9 && length(motion->spin) < 1e-7) {
         memcpy(motion->rotation, motion->target_rotation, sizeof motion->rotation);
         memset(motion->spin, 0, sizeof motion->spin);
     }
-    if (length3(way) < 1e-9 && length3(motion->velocity_m_s) < 1e-7) {
+    if (length(way) < 1e-9 && length(motion->velocity_m_s) < 1e-7) {
         memcpy(motion->position_m, motion->target_m, sizeof motion->position_m);
         memset(motion->velocity_m_s, 0, sizeof motion->velocity_m_s);
     }
@@ -496,7 +494,7 @@ void tank_motion_fill(const tarn_tank *tank, tank_control *control)
     for (int a = 0; a < 3; a++) {
         control->grid.pivot[a] = 0.5f * (float)tank->grid.desc.cells[a];
     }
-    control->grid.is_turning = motion->is_moving && (length3(motion->turn) > 0.0 || length3(motion->turn_change) > 0.0);
+    control->grid.is_turning = motion->is_moving && (length(motion->turn) > 0.0 || length(motion->turn_change) > 0.0);
     for (int a = 0; a < 3; a++) {
         control->grid.turn[a] = (float)motion->turn[a];
         control->grid.turn_change[a] = (float)motion->turn_change[a];

@@ -1,4 +1,5 @@
-// Probes on the host: what they are in cells, and what their sums mean.
+// Probes on the host: what they are in cells, and what their sums mean. Begin at tarn_probes_create and
+// tarn_probes_read.
 //
 //     one launch ─ one download ─ SI units
 //                               └ sums to zero, for the next time
@@ -16,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- probe surface ----
-// Surfaces that stand still, in cells: a face's cover is what the grid makes of distances at its corners (solids.h), a
+// ---- surfaces that stand still ----
+// In cells: a face's cover is what the grid makes of distances at its corners (solids.h), a
 // cell's share that of its eight parts, as for bodies.
 
 static void probe_surface_free(probe_surface *surface)
@@ -68,7 +69,7 @@ static tarn_status put_patch(probe_surface *to, uint32_t number, uint32_t dense,
     return TARN_OK;
 }
 
-// ---- tiles ----
+// ---- surfaces: tiles ----
 
 /// Cells of a tile that are in the tank: from its first one on, along each axis.
 typedef struct tile_box {
@@ -104,7 +105,7 @@ static tarn_status each_tile(const tarn_tank_desc *desc, const int low[3], const
     return status;
 }
 
-// ---- walls ----
+// ---- surfaces: walls ----
 
 /// How many of a probe's points its kind has.
 static int tank_probe_points(tarn_probe_kind kind)
@@ -162,10 +163,8 @@ static tarn_status visit_wall(void *context, const tile_box *tile)
     return status == TARN_OK ? put_patch(part->to, part->number, tile->dense, (uint32_t)first) : status;
 }
 
-/// Adds the cells of a part of a wall, that a checked probe is, or of a solid that stands still, as the grid has it.
-/// @param kept    of the tank; takes what is found of a solid
-/// @param center  receives the middle of the part of the wall, or the solid's centre of mass, cells; of one that has
-///                none the middle of the box around it
+/// Adds the cells of a part of a wall, that a checked probe is.
+/// @param center  receives the middle of the part of the wall, cells
 /// @return TARN_OK, TARN_E_LIMIT or TARN_E_MEMORY
 static tarn_status probe_surface_wall(probe_surface *to, const tarn_tank_desc *desc, const tarn_probe *probe,
                                       uint32_t number, float center[3])
@@ -189,7 +188,7 @@ static tarn_status probe_surface_wall(probe_surface *to, const tarn_tank_desc *d
     return each_tile(desc, low, high, visit_wall, &part);
 }
 
-// ---- solids ----
+// ---- surfaces: solids ----
 
 typedef struct solid_part {
     probe_surface *to;
@@ -345,10 +344,9 @@ static tarn_status put_solid(probe_surface *to, const probe_surface *found, uint
     return status;
 }
 
-/// Adds the cells of a part of a wall, that a checked probe is, or of a solid that stands still, as the grid has it.
+/// Adds the cells of a solid that stands still, as the grid has it.
 /// @param kept    of the tank; takes what is found of a solid
-/// @param center  receives the middle of the part of the wall, or the solid's centre of mass, cells; of one that has
-///                none the middle of the box around it
+/// @param center  receives the solid's centre of mass, cells; of one that has none the middle of the box around it
 /// @return TARN_OK, TARN_E_LIMIT or TARN_E_MEMORY
 static tarn_status probe_surface_solid(probe_surface *to, const tarn_tank_desc *desc,
                                        probe_solid kept[TARN_TANK_SOLIDS_MAX], uint32_t solid, uint32_t number,
@@ -370,8 +368,7 @@ static tarn_status probe_surface_solid(probe_surface *to, const tarn_tank_desc *
     return status;
 }
 
-// ---- probe check ----
-// Whether probes can be in a tank.
+// ---- whether probes can be in a tank ----
 
 static double dot(const double *a, const double *b)
 {
@@ -442,7 +439,7 @@ tarn_status tarn_probe_check(const tarn_tank_desc *desc, const tarn_probe *probe
     return status;
 }
 
-// ---- probe ----
+// ---- probes ----
 
 // Not in the tank's list: no step launches it.
 TARN_KERNEL_DECLARE(tank_probe_all)
@@ -468,7 +465,7 @@ struct tarn_probes {
     size_t found_bytes;
 };
 
-// ---- cells ----
+// ---- probes: what they are in cells ----
 
 /// A unit vector from a to b. @return its length, cells
 static float direction(const tarn_tank_desc *desc, const float *a_m, const float *b_m, float *unit)
@@ -637,7 +634,7 @@ static tarn_status place(tarn_probes *p, const tarn_probe *from)
     return list_tiles(p, p->count++, first, last);
 }
 
-// ---- memory ----
+// ---- probes: memory ----
 
 static size_t aligned(size_t bytes)
 {
@@ -744,7 +741,7 @@ void tarn_probes_destroy(tarn_probes *probes)
     free(probes);
 }
 
-// ---- reading ----
+// ---- probes: readings ----
 
 static double sum_at(const tarn_probes *p, uint32_t at)
 {

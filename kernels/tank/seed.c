@@ -1,4 +1,5 @@
-// Initial particles: a jittered lattice inside the fluid blocks, tile by tile, so that they come sorted.
+// Initial particles, tile by tile, so that they come sorted: a jittered lattice inside the fluid blocks, or those that
+// a description tells of one by one. Begin at tank_seed_blocks.
 #include "kernels/tank/tank_internal.h"
 #include "protocol/assert.h"
 
@@ -6,9 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- seed particles ----
-// Initial particles that a description tells of one by one. They are put in the order of the tank's tiles once, when it
-// is created, so that seeding is a copy, and the same one each time.
+/// Fixed-point position of `offset` (cells, about 0..1) in a cell, clamped to the tank. The upper half of a cell is the
+/// mirror image of the lower, so that a lattice without jitter is symmetric to the last bit.
+static uint32_t fixed_position(int cell, double offset, int cells)
+{
+    const double share = 1 << POSITION_BITS;
+    const double inside = offset <= 0.5 ? floor(offset * share) : share - 1.0 - floor((1.0 - offset) * share);
+    const double position = (double)cell * share + inside, last = (double)cells * share - 1.0;
+    return (uint32_t)(position < 0.0 ? 0.0 : position > last ? last : position);
+}
+
+// ---- one by one ----
+// Particles that a description tells of are put in the order of the tank's tiles once, when it is created, so that
+// seeding is a copy, and the same one each time.
 
 tarn_status tank_particles_check(const grid_complaint *why, const tarn_tank_desc *desc)
 {
@@ -45,7 +56,7 @@ tarn_status tank_particles_check(const grid_complaint *why, const tarn_tank_desc
 static uint32_t position_on(const tarn_tank_desc *desc, const tarn_seed_particle *particle, int a)
 {
     const double cells = (double)particle->position_m[a] / (double)desc->cell_m, below = floor(cells);
-    return tank_fixed_position((int)below, cells - below, desc->cells[a]);
+    return fixed_position((int)below, cells - below, desc->cells[a]);
 }
 
 static uint32_t tile_of(const tarn_tank *tank, const tarn_seed_particle *particle)
@@ -93,7 +104,8 @@ void tank_particles_free(tarn_tank *tank)
     tank->grid.desc.particles = NULL;
 }
 
-void tank_seed_particles(const tarn_tank *tank, tank_arrays *arrays, float *fastest)
+/// tank_seed_blocks of a description with particles of its own.
+static void tank_seed_particles(const tarn_tank *tank, tank_arrays *arrays, float *fastest)
 {
     const tarn_tank_desc *desc = &tank->grid.desc;
     TARN_ASSERT(desc->particle_count <= tank->args->scale.particles_max);
@@ -116,7 +128,7 @@ void tank_seed_particles(const tarn_tank *tank, tank_arrays *arrays, float *fast
     }
 }
 
-// ---- seed ----
+// ---- on a lattice ----
 
 /// An axis-aligned box, metres.
 typedef struct seed_box {
@@ -461,16 +473,6 @@ typedef struct seed_context {
     uint32_t count_max;
 } seed_context;
 
-/// Fixed-point position of `offset` (cells, about 0..1) in a cell, clamped to the tank. The upper half of a cell is the
-/// mirror image of the lower, so that a lattice without jitter is symmetric to the last bit.
-uint32_t tank_fixed_position(int cell, double offset, int cells)
-{
-    const double share = 1 << POSITION_BITS;
-    const double inside = offset <= 0.5 ? floor(offset * share) : share - 1.0 - floor((1.0 - offset) * share);
-    const double position = (double)cell * share + inside, last = (double)cells * share - 1.0;
-    return (uint32_t)(position < 0.0 ? 0.0 : position > last ? last : position);
-}
-
 static void put_one(void *context, const int *cell, const int *point, int block)
 {
     seed_context *c = context;
@@ -486,7 +488,7 @@ static void put_one(void *context, const int *cell, const int *point, int block)
     const uint8_t *colour = is_block ? desc->blocks[block].colour : fluid->colour;
     for (int a = 0; a < 3; a++) {
         const double offset = jittered(desc, cell, point, a);
-        to->position[a][to->count] = tank_fixed_position(cell[a], offset, desc->cells[a]);
+        to->position[a][to->count] = fixed_position(cell[a], offset, desc->cells[a]);
         const float v = velocity_m_s[a] * desc->dt_s / desc->cell_m;
         to->velocity[a][to->count] = tile_clamp_f32(v, -SPEED_MAX, SPEED_MAX);
     }

@@ -1,6 +1,7 @@
-// Saving a tank's whole state as bytes (state.c), and restoring it into a tank that was made from the same
+// Saving a tank's whole state as bytes, and restoring it into a tank that was made from the same
 // description, which is no part of it. The particles' arrays are in the order of the device: tiles ascending, and
-// stable within a tile, on which the next move depends.
+// stable within a tile, on which the next move depends. Begin at tarn_tank_save and tarn_tank_load, which are at the
+// end. A step's input as bytes is here, too: it is made up of the same values.
 #include "kernels/tank/state.h"
 #include "kernels/grid/solids.h"
 #include "kernels/step_input.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- byte walk ----
+// ---- values as bytes ----
 // Values as little-endian bytes, in one walk for both directions: `visit` writes a value, or reads it, or notes that
 // there is no room for it. Whoever walks looks at `failed` in the end; what is read after a failure is zero or as it
 // was.
@@ -156,8 +157,8 @@ static inline void visit_solid(byte_walk *w, tarn_solid *solid)
     visit_floats(w, solid->velocity_m_s, 3);
 }
 
-// ---- state bytes ----
-// A saved state as bytes, little-endian:
+// ---- a state as bytes ----
+// Little-endian:
 //
 //     u32 magic "TRNT" ─ u32 format = 1 ─ sections, the particles' last
 //     section: 4 bytes tag ─ u16 version ─ u16 flags (bit 0: who doesn't know it may skip it) ─ u64 bytes ─ content
@@ -182,7 +183,7 @@ static inline void visit_solid(byte_walk *w, tarn_solid *solid)
 
 enum { FORMAT = 1, MAGIC = 0x544e5254, SECTION_HEAD_BYTES = 16, FLAG_OPTIONAL = 1, SECTIONS = 10 };
 
-// ---- sections ----
+// ---- a state as bytes: its sections ----
 
 static void visit_tank(byte_walk *w, tank_state *s)
 {
@@ -337,7 +338,7 @@ static uint64_t arrays_bytes(const tank_state *s)
            (uint64_t)s->tile_count * 4 * (1 + 3 * (uint64_t)s->kept_cells);
 }
 
-// ---- bytes ----
+// ---- a state as bytes: written and read ----
 
 size_t tank_state_write(tank_state *state, uint8_t *bytes, size_t bytes_max)
 {
@@ -412,8 +413,7 @@ tarn_status tank_state_read(const uint8_t *bytes, size_t byte_count, tank_state 
     return sound ? TARN_OK : TARN_E_MALFORMED;
 }
 
-// ---- step bytes ----
-// A step's input as bytes:
+// ---- a step's input as bytes ----
 //
 //     u8 version = 1 ─ u8 flags ─ u16 parts ─ the parts that are there, in this order
 //
@@ -628,7 +628,7 @@ tarn_status tarn_step_input_read(const uint8_t *bytes, size_t byte_count, tarn_s
     return TARN_OK;
 }
 
-// ---- state ----
+// ---- a tank's state ----
 
 enum {
     PARTICLES_AT_ONCE = 1 << 16, ///< between two yields
@@ -636,7 +636,7 @@ enum {
     SLOTS_SPARE = 8,             ///< between two of a download that aren't wanted
 };
 
-// ---- arrays ----
+// ---- a tank's state: arrays ----
 
 /// Where the particles' arrays lie on the device, by what they hold; NULL: they have no such array.
 static void list_device(const tarn_tank *tank, void *list[STATE_ARRAY_COUNT])
@@ -673,7 +673,7 @@ static void list_host(tank_arrays *arrays, void *list[STATE_ARRAY_COUNT])
     }
 }
 
-// ---- numbers ----
+// ---- a tank's state: numbers ----
 
 /// The largest magnitude of an array's values; 0: they are no fractions.
 static float bound_of(int array)
@@ -748,7 +748,7 @@ static bool bodies_fit(const grid_body_state *bodies, uint32_t count)
     return true;
 }
 
-// ---- saving ----
+// ---- a tank's state: saving ----
 
 /// Of a tile's cells, the first ones, those that may lie in the tank: a flat tank has one layer of them.
 static uint32_t kept_cells(const tarn_tank *tank)
@@ -932,7 +932,7 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
     return status;
 }
 
-// ---- checks ----
+// ---- a tank's state: checks ----
 
 static bool within(const double *vector, double longest)
 {
@@ -1002,7 +1002,7 @@ static bool state_fits(const tarn_tank *tank, const tank_state *state)
            state->body_count == tank->grid.own_body_count + state->added.thrown_count;
 }
 
-// ---- loading ----
+// ---- a tank's state: loading ----
 
 static tarn_status apply_bodies(tarn_tank *tank, const grid_body_state *bodies)
 {

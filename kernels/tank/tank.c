@@ -1,4 +1,5 @@
-// A tank's life: description, memory, parameters.
+// A tank's life: its memory, a step, its description; what it is asked. A step reads as an algorithm: begin at
+// tarn_tank_step; for how a tank is made at tarn_tank_create.
 #include "kernels/tank/tank.h"
 #include "kernels/step_input.h"
 #include "kernels/tank/motion.h"
@@ -12,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- tank memory ----
-// A tank's device memory: the particles', and what grid and model take besides; and how many tiles it is for.
+// ---- memory ----
+// On the device: the particles', and what grid and model take besides; and how many tiles it is for.
 
 static void carve_particles(grid_carver *t, tarn_tank *tank)
 {
@@ -129,7 +130,8 @@ static tarn_status choose_capacity(tarn_tank *tank)
     return fits > 0 ? TARN_OK : TARN_E_MEMORY;
 }
 
-tarn_status tank_carve_memory(tarn_tank *tank)
+/// Takes a tank's memory for as many tiles as fit.
+static tarn_status tank_carve_memory(tarn_tank *tank)
 {
     tarn_status status = choose_capacity(tank);
     if (status == TARN_OK) {
@@ -154,14 +156,16 @@ tarn_status tank_carve_memory(tarn_tank *tank)
     return status == TARN_OK && (tank->tiles_host == NULL || tank->motion_cells == NULL) ? TARN_E_MEMORY : status;
 }
 
-void tank_give_memory(tarn_tank *tank)
+/// Gives it back, also what was taken by a call that failed.
+static void tank_give_memory(tarn_tank *tank)
 {
     grid_give_memory(&tank->grid);
     free(tank->tiles_host);
     free(tank->motion_cells);
 }
 
-uint64_t tank_bytes_least(const tarn_tank *tank)
+/// Bytes of device memory that the tank needs at least.
+static uint64_t tank_bytes_least(const tarn_tank *tank)
 {
     const uint64_t *bytes = tank->grid.group_bytes;
     return bytes[GROUP_TANK] + bytes[GROUP_PARTICLE] * tank->args->scale.particles_max +
@@ -181,8 +185,7 @@ uint64_t tank_bytes(const tarn_tank *tank)
            (bytes[GROUP_OCCUPIED] + more[GROUP_OCCUPIED]) * counters->occupied + bytes[GROUP_COARSE] * coarse;
 }
 
-// ---- tank model ----
-// Models by number and by name.
+// ---- models, by number and by name ----
 
 uint32_t tarn_model_count(void)
 {
@@ -272,7 +275,7 @@ float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise
     return tank->role[role] < TARN_MODEL_PARAMETERS_MAX ? tank->parameters[tank->role[role]] : otherwise;
 }
 
-// ---- tank validate ----
+// ---- checks of validating builds ----
 // The particles' invariants, one by one, for validating builds: begin at tank_validate. What the sort has made: every
 // particle in the tile that lists it, tiles behind each other without gaps.
 
@@ -324,7 +327,7 @@ void tank_validate(const tarn_tank *tank)
     tank_validate_particles(tank);
 }
 
-// ---- tank step ----
+// ---- a step ----
 // A step of any model: what people do, the tank's own motion and the time are set before it, then come the substeps,
 // each a fixed sequence of launches that the model makes; the particles' part of these is here:
 //
@@ -444,7 +447,7 @@ void tank_launch_advection(tarn_tank *tank, const tank_args *args)
     tank_launch_sort(tank, args);
 }
 
-// ---- control ----
+// ---- a step: what it is told, and what it comes to ----
 
 float tank_nth_root(float of, uint32_t n)
 {
@@ -712,7 +715,7 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_step_input *input)
     return status == TARN_OK && !taken->holds ? advance(tank, taken) : status;
 }
 
-// ---- tank ----
+// ---- descriptions ----
 
 enum {
     CAPACITY_WITH_EMITTERS = 1 << 20, // particles, where a description names none
@@ -743,7 +746,7 @@ void tarn_tank_desc_default_of(tarn_tank_desc *desc, const tarn_model *model)
     }
 }
 
-// ---- validation ----
+// ---- descriptions, checked ----
 
 tarn_status tank_check_range(const grid_complaint *why, const char *field, float value, float min, float max)
 {
@@ -909,7 +912,7 @@ static tarn_status check_particles(const grid_complaint *why, const tarn_tank_de
     return TARN_OK;
 }
 
-// ---- shape ----
+// ---- the grid's shape ----
 
 static void fill_shape(const tarn_tank_desc *desc, grid_shape *shape)
 {
@@ -932,7 +935,7 @@ static void fill_shape(const tarn_tank_desc *desc, grid_shape *shape)
     shape->level_count = level + 1;
 }
 
-// ---- life ----
+// ---- its life ----
 
 const tank_model *tank_model_of(const tarn_tank_desc *desc)
 {
@@ -1172,6 +1175,8 @@ tarn_status tarn_tank_reset(tarn_tank *tank)
     const tarn_status status = seed(tank);
     return status == TARN_OK ? grid_bodies_reset(&tank->grid) : status;
 }
+
+// ---- what it is asked ----
 
 float tarn_tank_parameter(const tarn_tank *tank, uint32_t id)
 {

@@ -84,9 +84,6 @@ void tank_mark(tarn_tank *tank, uint32_t stage);
 uint64_t tank_blocks_particles(const tarn_tank_desc *desc);
 void tank_seed_blocks(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
 
-/// Fixed-point position of `offset` (cells, about 0..1) in a cell, within a tank of so many cells.
-uint32_t tank_fixed_position(int cell, double offset, int cells);
-
 /// Whether the particles that a description tells of are such as it may have.
 tarn_status tank_particles_check(const grid_complaint *why, const tarn_tank_desc *desc);
 
@@ -94,9 +91,6 @@ tarn_status tank_particles_check(const grid_complaint *why, const tarn_tank_desc
 /// too tank_particles_free is to be called
 tarn_status tank_particles_copy(tarn_tank *tank);
 void tank_particles_free(tarn_tank *tank);
-
-/// tank_seed_blocks of a description with particles of its own.
-void tank_seed_particles(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
 
 /// A part of tank_model's scale: rest_density, as blocks are seeded, and cell_particles_max.
 void tank_scale_particles(tarn_tank *tank);
@@ -232,17 +226,12 @@ int tank_emitters_measure(tarn_tank *tank, const char **complaint);
 /// Whether a number of a description lies within its range. @return TARN_OK or TARN_E_ARGUMENT
 tarn_status tank_check_range(const grid_complaint *why, const char *field, float value, float min, float max);
 
-/// Takes a tank's memory for as many tiles as fit; gives it back, also what was taken by a call that failed.
-tarn_status tank_carve_memory(tarn_tank *tank);
-void tank_give_memory(tarn_tank *tank);
-
 /// For validating builds (protocol/assert.h): asserts that every particle is in the tile that lists it; and all that
 /// the grid guarantees. Between steps that went well.
 void tank_validate_particles(const tarn_tank *tank);
 void tank_validate(const tarn_tank *tank);
 
-/// Bytes of device memory in use, and what the tank needs at least.
+/// Bytes of device memory in use.
 uint64_t tank_bytes(const tarn_tank *tank);
-uint64_t tank_bytes_least(const tarn_tank *tank);
 
 #endif

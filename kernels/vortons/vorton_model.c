@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-// ---- waves ----
+// ---- the transforms in waves ----
 // The matrices of the transforms in waves.tile.c. By multiplications and divisions only: the same bits on every
 // machine, which sin doesn't promise; and of mirror images exactly the same numbers.
 
@@ -134,7 +134,7 @@ static void vorton_waves_launch(tarn_tank *tank, const vorton_args *from)
     }
 }
 
-// ---- vorton model ----
+// ---- the model ----
 
 enum {
     PARAMETER_GRAVITY,
