@@ -97,6 +97,8 @@ struct cpu_pool {
     atomic_int stop;
 };
 
+// ---- sleeping and waking ----
+
 /// @return whether it was woken
 static bool futex_wait(atomic_uint *word, unsigned seen)
 {
@@ -126,6 +128,8 @@ static int64_t now_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+// ---- tiles, taken piece by piece ----
 
 static uint64_t range_of(uint32_t begin, uint32_t end)
 {
@@ -238,6 +242,8 @@ static uint32_t work_and_look(cpu_pool *pool, const tarn_yield *yield, int64_t s
     return tiles;
 }
 
+// ---- waits, of helpers and of the owner ----
+
 static bool has_job(cpu_pool *pool, unsigned seen)
 {
     return atomic_load_explicit(&pool->generation, memory_order_acquire) != seen;
@@ -331,6 +337,8 @@ static void wait_for_helpers(cpu_pool *pool)
     }
 }
 
+// ---- a launch ----
+
 /// Raises the generation, and wakes who sleeps, at most so many.
 static void announce(cpu_pool *pool, unsigned wanted)
 {
@@ -423,6 +431,8 @@ static void *cpu_pool_scratch(cpu_pool *pool, uint32_t thread)
 {
     return thread == 0 ? pool->scratch : pool->helpers[thread - 1].scratch;
 }
+
+// ---- the threads, started and ended ----
 
 /// Starts the helpers with all signals blocked: signals are the owner's business.
 static tarn_status start_helpers(cpu_pool *pool, uint32_t wanted)
@@ -581,6 +591,8 @@ static uint64_t cpu_memory_bytes(tarn_device *base)
     return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 4 * 3 : UINT64_MAX;
 }
 
+// ---- memory ----
+
 /// What stands in front of every piece of memory.
 typedef union piece_head {
     struct {
@@ -706,6 +718,8 @@ static const tarn_device_ops cpu_ops = {
     .bar = cpu_bar,
 #endif
 };
+
+// ---- the device, created ----
 
 static const char *const isa_names[TARN_ISA_COUNT] = {"v2", "v3", "v4"};
 

@@ -269,9 +269,9 @@ void grid_give_memory(grid_host *grid)
 }
 
 // ---- checks of validating builds ----
-// The grid's invariants, element by element: begin at grid_validate. Lists are ascending, tables
-// are their inverses, whatever is reached is active, and the walls' tables on the host fit together. Where memory isn't
-// the host's, only the walls are looked at.
+// The grid's invariants, element by element: begin at grid_validate. Lists are ascending, tables are their inverses,
+// whatever is reached is active, and the walls' tables on the host fit together. Where memory isn't the host's, only
+// the walls are looked at.
 
 /// A list of tiles is ascending, and its table says where each is and nothing of other tiles.
 static void validate_list(const uint32_t *list, const uint32_t *table, uint32_t count, uint32_t tile_total)

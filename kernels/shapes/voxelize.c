@@ -179,8 +179,8 @@ static void voxel_find_inside(const tarn_mesh *mesh, const voxel_grid *grid, vox
 }
 
 // ---- the second stage: how far the surface is ----
-// Nodes close to a triangle are compared with it; the others take over
-// their neighbours' triangles, in sweeps to all eight corners of the grid.
+// Nodes close to a triangle are compared with it; the others take over their neighbours' triangles, in sweeps to all
+// eight corners of the grid.
 
 static void subtract(const double a[3], const double b[3], double difference[3])
 {

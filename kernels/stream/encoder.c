@@ -256,8 +256,7 @@ static void encoder_give_memory(tarn_encoder *encoder)
 }
 
 // ---- a frame, put together ----
-// Lists that the host codes, each a chain of numbers that nothing else waits for, and the
-// device's streams.
+// Lists that the host codes, each a chain of numbers that nothing else waits for, and the device's streams.
 
 /// Where the next list will end: they are written backwards, from the end of their room on.
 typedef struct list_writer {

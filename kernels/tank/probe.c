@@ -18,8 +18,8 @@
 #include <string.h>
 
 // ---- surfaces that stand still ----
-// In cells: a face's cover is what the grid makes of distances at its corners (solids.h), a
-// cell's share that of its eight parts, as for bodies.
+// In cells: a face's cover is what the grid makes of distances at its corners (solids.h), a cell's share that of its
+// eight parts, as for bodies.
 
 static void probe_surface_free(probe_surface *surface)
 {

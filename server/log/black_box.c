@@ -15,6 +15,8 @@ typedef tarn_black_box_head box_head;
 typedef tarn_black_box_half box_half;
 typedef tarn_black_box_record_head record_head;
 
+// ---- made and begun ----
+
 int tarn_black_box_make(void)
 {
     return memfd_create("tarn-tank", MFD_CLOEXEC);
@@ -115,6 +117,8 @@ bool tarn_black_box_scene(int fd, const char *scene, tarn_scene_pack *pack)
     *pack = (tarn_scene_pack){bytes, byte_count};
     return true;
 }
+
+// ---- a state and the log behind it ----
 
 /// The half that doesn't count.
 static uint32_t other_half(const tarn_black_box *box)
@@ -257,6 +261,8 @@ void tarn_black_box_log_hash(tarn_black_box *box, uint64_t step, const tarn_tank
     memcpy(log_of(box, index) + at + sizeof head, &content, sizeof content);
     atomic_store(&half->log_bytes, tarn_black_box_record_end(at, &head));
 }
+
+// ---- what else is noted of the tank ----
 
 void tarn_black_box_set_epoch(tarn_black_box *box, uint32_t epoch)
 {

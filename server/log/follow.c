@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+// ---- bytes, got and given back ----
+
 void tarn_box_follower_forget(tarn_box_follower *follower)
 {
     follower->counts = 0;
@@ -43,6 +45,8 @@ tarn_status tarn_box_bytes_make_room(tarn_box_bytes *bytes, size_t room)
     bytes->room = room;
     return TARN_OK;
 }
+
+// ---- what a worker writes, copied ----
 
 static tarn_status read_at(int fd, uint64_t at, void *to, size_t byte_count)
 {
@@ -225,6 +229,8 @@ tarn_status tarn_box_follow(tarn_box_follower *follower, bool wants_state, tarn_
     return news->has_state || news->before.count > 0 || news->log.count > 0 ? TARN_OK : TARN_E_NOT_FOUND;
 }
 
+// ---- logs, in memory ----
+
 size_t tarn_box_log_whole(const uint8_t *log, size_t byte_count)
 {
     size_t at = 0;
@@ -268,6 +274,8 @@ size_t tarn_box_log_let_go(uint8_t *log, size_t byte_count)
     }
     return kept;
 }
+
+// ---- a box, looked at and filled ----
 
 static tarn_status write_at(int fd, uint64_t at, const void *from, size_t byte_count)
 {

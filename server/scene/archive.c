@@ -424,13 +424,13 @@ tarn_status tarn_scene_resolve(const char *argument, const char *directory, char
     return TARN_E_NOT_FOUND;
 }
 
-// ---- archives ----
+// ---- archives, read ----
 // Block by block, in one go and without going back: begin at tarn_scene_archive_read. What a block says is checked
 // before it is used, and nothing but names and contents is used: neither owners nor modes, dates or links.
 //
 //     block of 512 bytes: name 100 | mode 8 | uid 8 | gid 8 | size 12 | mtime 12 | checksum 8 | type 1 | link 100 |
-//                         magic 6 | version 2 | user 32 | group 32 | device 16 | prefix 155       numbers are octal
-//                         text
+//                         magic 6 | version 2 | user 32 | group 32 | device 16 | prefix 155
+//                         (numbers are octal text)
 //     content, filled up to whole blocks; at the end two blocks of zeros
 
 enum {
@@ -779,6 +779,8 @@ tarn_status tarn_scene_archive_read(tarn_scene_archive_source source, void *from
     }
     return status;
 }
+
+// ---- archives, written ----
 
 static void write_octal(uint8_t *field, int bytes, uint64_t number)
 {

@@ -16,6 +16,8 @@
 static _Thread_local tarn_lane *own_lane;
 static _Thread_local tarn_job *own_job; ///< that the thread runs in it
 
+// ---- the baton ----
+
 static void wait_for(sem_t *semaphore)
 {
     while (sem_wait(semaphore) != 0) {
@@ -62,6 +64,8 @@ void tarn_jobs_close(tarn_jobs *jobs)
     sem_destroy(&jobs->back);
     close(jobs->done_fd);
 }
+
+// ---- a lane ----
 
 /// Gives the baton, and then tells the scheduler, which would only wait for it before.
 static void give_and_tell(tarn_lane *lane)
@@ -120,6 +124,8 @@ static void *lane_main(void *argument)
         give_and_tell(lane);
     }
 }
+
+// ---- threads of jobs and lanes ----
 
 static void *job_main(void *argument)
 {
@@ -197,6 +203,8 @@ void tarn_job_close(tarn_job *job)
     job->jobs = NULL;
 }
 
+// ---- a job, from its start to its end ----
+
 void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context)
 {
     TARN_ASSERT(!job->in_progress);
@@ -271,6 +279,8 @@ uint64_t tarn_jobs_used_ns(const tarn_jobs *jobs)
     const tarn_job *job = own_job != NULL ? own_job : jobs->running;
     return job->used_ns + (tarn_clock_monotonic_ns() - job->since_ns);
 }
+
+// ---- when a job gives way ----
 
 static bool is_due(void *context)
 {

@@ -47,6 +47,8 @@ void tarn_worker_link_close(tarn_worker_link *link)
     link->fd = -1;
 }
 
+// ---- messages that wait ----
+
 tarn_status tarn_worker_link_put(tarn_worker_link *link, const tarn_ipc_message *message)
 {
     // Others answer a load or a move, which the gateway waits for.
@@ -74,6 +76,8 @@ tarn_status tarn_worker_link_refuse(tarn_worker_link *link, uint32_t tank, uint3
     snprintf(message.refused.text, sizeof message.refused.text, "%s", why);
     return tarn_worker_link_put(link, &message);
 }
+
+// ---- frames that wait ----
 
 /// The buffer of a slot that is not being sent.
 static int slot_free(const tarn_frame_slot *slot)
@@ -149,6 +153,8 @@ bool tarn_worker_link_waiting(const tarn_worker_link *link)
     return link->slot_sending >= 0 || link->out_bytes > 0 || slot_next(link) >= 0;
 }
 
+// ---- sent ----
+
 /// @return how many bytes went out, 0 when the socket is full, or a negative status
 static ssize_t send_some(int fd, const uint8_t *bytes, size_t count)
 {
@@ -217,6 +223,8 @@ tarn_status tarn_worker_link_flush(tarn_worker_link *link)
         }
     }
 }
+
+// ---- received ----
 
 /// Puts descriptors that came along where their messages will look for them.
 static void take_fds(tarn_worker_link *link, struct msghdr *message)

@@ -16,6 +16,7 @@
 // ---- PNG, encoded ----
 // As far as pictures of a run need it: 8 bits per channel, RGB, with the chunks of animations. Rows are filtered by the
 // smallest sum, deflated by zlib, in chunks: start at png_deflate.
+//
 // Format: "Portable Network Graphics (PNG) Specification (Third Edition)", W3C.
 
 typedef struct png_encoder png_encoder;

@@ -235,6 +235,7 @@ static bool usda_finish(usd_layer *layer)
 // Arrays are written as frames come; a value is named by 64 bits, its type and where it lies. What names the values
 // follows at the end, and the bootstrap is filled in last. Crate's tables are compressed; ours are so small that they
 // are stored: as LZ4 blocks that hold literals only, and integers of the widest code.
+//
 // Format, version 0.8.0: OpenUSD's own reader and writer, pxr/usd/usd/crateFile.cpp and integerCoding.h.
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie in memory");

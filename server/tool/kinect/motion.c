@@ -8,8 +8,7 @@
 #include <string.h>
 
 // ---- what the stages share ----
-// Fine cells are where silhouettes are found; two by two they are a cell of the
-// result, in which motion is found.
+// Fine cells are where silhouettes are found; two by two they are a cell of the result, in which motion is found.
 
 /// The silhouettes of one frame, per fine cell, and the same per cell of the result.
 typedef struct motion_picture {

@@ -10,8 +10,7 @@
 #include <uv.h>
 
 // ---- what the bridge and its page say to each other ----
-// Over one WebSocket of subprotocol
-// SHOW_SUBPROTOCOL. Pure.
+// Over one WebSocket of subprotocol SHOW_SUBPROTOCOL. Pure.
 //
 // The page sends texts, JSON of at most SHOW_COMMAND_BYTES_MAX bytes:
 //

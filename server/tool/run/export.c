@@ -202,7 +202,7 @@ static error_t parse_export(int key, char *argument, struct argp_state *state)
 
 const struct argp tool_export_argp = {export_options, parse_export, NULL, NULL, NULL, NULL, NULL};
 
-// ---- writers ----
+// ---- files, opened ----
 
 /// One of the files, or one folder of PLY files.
 typedef struct tool_output {
@@ -421,6 +421,8 @@ tool_exports *tool_exports_open(const char *command, const tool_export_options *
     return exports;
 }
 
+// ---- files, written step by step ----
+
 /// The one place where a frame gets its attributes from the tank.
 static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame *frame)
 {
@@ -545,6 +547,8 @@ bool tool_exports_finish(tool_exports *exports, bool failed)
     }
     return finished;
 }
+
+// ---- what is said of them ----
 
 double tool_exports_took_s(const tool_exports *exports)
 {

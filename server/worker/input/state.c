@@ -39,6 +39,8 @@ void tarn_input_state_release(tarn_input_state *state)
     memset(state->sources, 0, sizeof state->sources);
 }
 
+// ---- viewers and sources ----
+
 static tarn_input_viewer *viewer_find(tarn_input_state *state, uint32_t viewer_id)
 {
     for (int i = 0; i < TARN_INPUT_VIEWERS_MAX; i++) {
@@ -106,6 +108,8 @@ static tarn_input_source *source_find_or_add(tarn_input_state *state, uint32_t v
     return source;
 }
 
+// ---- which tools fit ----
+
 /// Refuses a tool that does nothing to what the tank holds. @return false
 static bool refuse_tool(const tarn_input_state *state, tarn_tool tool, tarn_text why)
 {
@@ -164,6 +168,8 @@ bool tarn_input_state_is_news(tarn_input_state *state, uint32_t viewer_id, tarn_
     }
     return is_so && before == 0;
 }
+
+// ---- a pointer ----
 
 /// Keeps a sphere within reach of the tank, so that a wild ray gives no wild speed and what a tool adds is sound.
 static void keep_in_reach(const tarn_tile_map *map, float point_m[3])
@@ -303,6 +309,8 @@ void tarn_input_state_press_again(tarn_input_state *state, const tarn_tile_map *
         source->released = is_released;
     }
 }
+
+// ---- a controller or a hand ----
 
 /// What controllers and hands have in common.
 typedef struct tracked_pose {
@@ -476,6 +484,8 @@ tarn_status tarn_input_state_put(tarn_input_state *state, uint32_t viewer_id, co
     return put_tracked(state, viewer_id, &pose, bodies, why);
 }
 
+// ---- whose messages have come, and who is gone ----
+
 void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence)
 {
     tarn_input_viewer *viewer = viewer_id ? viewer_find_or_add(state, viewer_id) : NULL;
@@ -524,6 +534,8 @@ void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id)
         memset(viewer, 0, sizeof *viewer);
     }
 }
+
+// ---- bodies, held and thrown ----
 
 uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[TARN_TANK_GRABS_MAX])
 {
@@ -597,6 +609,8 @@ bool tarn_input_state_thrown(tarn_input_state *state, const uint32_t *bodies, ui
     return has_thrown;
 }
 
+// ---- what sources do in a step ----
+
 /// Where a source's way in this step begins, and its speed: the hand's own, however slow the tank is.
 static void source_move(tarn_input_source *source, float hand_s, float from_m[3])
 {
@@ -659,6 +673,8 @@ void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], floa
     }
     tarn_input_state_latch_notes(state);
 }
+
+// ---- which messages a step contains ----
 
 void tarn_input_state_latch_notes(tarn_input_state *state)
 {
