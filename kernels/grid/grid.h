@@ -44,7 +44,7 @@ enum {
 #define FLIGHT_CELLS_MAX 7.0f  ///< the same of spray, which flies straight: less than a tile
 #define DENSITY_STEP_MAX 0.25f ///< largest density error that is corrected in one substep
 
-/// CELL_FRINGE: has liquid, but the surface passes below its centre; pressure takes it for air (liquid_fringe).
+/// CELL_FRINGE: has liquid, but the surface passes below its centre; pressure takes it for air (grid_fringe).
 enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2, CELL_FRINGE = 4 };
 
 enum {

@@ -935,7 +935,7 @@ static void fill_shape(const tarn_tank_desc *desc, grid_shape *shape)
     shape->level_count = level + 1;
 }
 
-// ---- its life ----
+// ---- made, started and ended ----
 
 const tank_model *tank_model_of(const tarn_tank_desc *desc)
 {

@@ -56,7 +56,7 @@ enum {
     TARN_BLACK_BOX_DEATHS_OLD = 4,     ///< and then, wherever it dies, the newest state
     TARN_BLACK_BOX_DEATHS_MAX = 5,     ///< and then all of it
     TARN_BLACK_BOX_TRIES_MAX = 12,     ///< deaths at any places, without getting past them, after which it is the same
-    TARN_BLACK_BOX_KILLS_MAX = 12,     ///< SIGKILLs at the very same place, with which it is the same: see blame_of
+    TARN_BLACK_BOX_KILLS_MAX = 12,     ///< SIGKILLs at the very same place, the same: tarn_black_box_blame_of
     TARN_BLACK_BOX_KILL_BY_KERNEL = 3, ///< as many of these is one of which the kernel says that memory ran out
     TARN_BLACK_BOX_FILLED_TURN = 1,    ///< of a box that no worker has put a state into yet
 };
