@@ -551,6 +551,8 @@ static void begin(tarn_tank *tank, tank_control *control)
     control->grid.body_viscosity = liquid_of(tank)->args.m.viscosity != NULL ? 0.0f : own->viscosity[0];
 }
 
+// ---- the model: its table ----
+
 static const char *const stages[STAGE_END - STAGE_COUNT] = {"p2g",      "grid",    "viscosity",  "matrix",
                                                             "pressure", "density", "extrapolate"};
 

@@ -226,6 +226,8 @@ static bool changes_launches(uint32_t id, float before, float after)
             (id == TARN_SMOKE_CONFINEMENT && (after > 0.0f) != (before > 0.0f)));
 }
 
+// ---- the model: before a step ----
+
 /// exp(-x) of x >= 0 to 11 digits, by multiplications only: the same bits on every machine, which exp doesn't promise.
 static float decayed(double x)
 {
@@ -293,6 +295,8 @@ static void begin(tarn_tank *tank, tank_control *control)
     own->suction = SUCTION_M_S * desc->dt_s / desc->cell_m;
     own->open = (uint32_t)p[TARN_SMOKE_OPEN];
 }
+
+// ---- the model: channels, fields, its table ----
 
 static const char *const stages[STAGE_END - STAGE_COUNT] = {"carry",  "deposit",  "forces",
                                                             "matrix", "pressure", "extrapolate"};

@@ -799,7 +799,7 @@ void encoder_validate(const tarn_encoder *e)
     validate_flow(e);
 }
 
-// ---- its life ----
+// ---- an encoder, made and ended ----
 
 void tarn_encoder_desc_default(tarn_encoder_desc *desc)
 {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+// ---- where a particle lies ----
+
 /// Fixed-point position of `offset` (cells, about 0..1) in a cell, clamped to the tank. The upper half of a cell is the
 /// mirror image of the lower, so that a lattice without jitter is symmetric to the last bit.
 static uint32_t fixed_position(int cell, double offset, int cells)
@@ -105,7 +107,7 @@ void tank_particles_free(tarn_tank *tank)
 }
 
 /// tank_seed_blocks of a description with particles of its own.
-static void tank_seed_particles(const tarn_tank *tank, tank_arrays *arrays, float *fastest)
+static void seed_particles(const tarn_tank *tank, tank_arrays *arrays, float *fastest)
 {
     const tarn_tank_desc *desc = &tank->grid.desc;
     TARN_ASSERT(desc->particle_count <= tank->args->scale.particles_max);
@@ -292,7 +294,9 @@ static bool in_solid(const tarn_tank_desc *desc, uint64_t solids, const int *cel
     return grid_solids_distance_m(desc, solids, at_m) < SEED_MARGIN_CELLS * (double)desc->cell_m;
 }
 
-/// Calls visit for every lattice point of the cells [first, end) that lies in a block or fluid shape and in no solid.
+// ---- on a lattice: its points, tile by tile ----
+
+/// Is told of a lattice point that lies in a block or fluid shape and in no solid. @param block  as of block_at
 typedef void (*seed_visit)(void *context, const int *cell, const int *point, int block);
 
 static void visit_cell(const seed_walk *walk, const seed_tile *tile, const int *cell, seed_visit visit, void *context)
@@ -426,6 +430,8 @@ static bool is_full(const seed_walk *walk, const seed_tile *tile)
     return tile->fluids.all != 0;
 }
 
+// ---- on a lattice: how many there are, and what they are ----
+
 void tank_scale_particles(tarn_tank *tank)
 {
     const uint32_t n = tank->grid.desc.particles_per_axis;
@@ -527,7 +533,7 @@ void tank_seed_blocks(const tarn_tank *tank, tank_arrays *arrays, float *fastest
     seed_context c = {desc, arrays, tank->args->scale.particles_max};
     arrays->count = 0;
     if (desc->particle_count > 0) {
-        tank_seed_particles(tank, arrays, fastest);
+        seed_particles(tank, arrays, fastest);
         return;
     }
     visit_tiles(desc, tank->grid.queue, put_one, &c);

@@ -1,7 +1,7 @@
-// Saving a tank's whole state as bytes, and restoring it into a tank that was made from the same
-// description, which is no part of it. The particles' arrays are in the order of the device: tiles ascending, and
-// stable within a tile, on which the next move depends. Begin at tarn_tank_save and tarn_tank_load, which are at the
-// end. A step's input as bytes is here, too: it is made up of the same values.
+// Saving a tank's whole state as bytes, and restoring it into a tank that was made from the same description, which is
+// no part of it. The particles' arrays are in the order of the device: tiles ascending, and stable within a tile, on
+// which the next move depends. Begin at tarn_tank_save and tarn_tank_load, which are at the end. A step's input as
+// bytes is here, too: it is made up of the same values.
 #include "kernels/tank/state.h"
 #include "kernels/grid/solids.h"
 #include "kernels/step_input.h"
@@ -27,13 +27,13 @@ typedef struct byte_walk {
 } byte_walk;
 
 /// Whether so many bytes more are there.
-static inline bool room_for(byte_walk *w, size_t bytes)
+static bool room_for(byte_walk *w, size_t bytes)
 {
     w->failed = w->failed || bytes > w->end - w->at;
     return !w->failed;
 }
 
-static inline void visit_u8(byte_walk *w, uint8_t *value)
+static void visit_u8(byte_walk *w, uint8_t *value)
 {
     if (room_for(w, 1)) {
         if (w->to != NULL) {
@@ -46,7 +46,7 @@ static inline void visit_u8(byte_walk *w, uint8_t *value)
 }
 
 /// A number below 2^16.
-static inline void visit_u16(byte_walk *w, uint32_t *value)
+static void visit_u16(byte_walk *w, uint32_t *value)
 {
     if (room_for(w, 2)) {
         if (w->to != NULL) {
@@ -58,7 +58,7 @@ static inline void visit_u16(byte_walk *w, uint32_t *value)
     }
 }
 
-static inline void visit_u32(byte_walk *w, uint32_t *value)
+static void visit_u32(byte_walk *w, uint32_t *value)
 {
     if (room_for(w, 4)) {
         if (w->to != NULL) {
@@ -70,7 +70,7 @@ static inline void visit_u32(byte_walk *w, uint32_t *value)
     }
 }
 
-static inline void visit_u64(byte_walk *w, uint64_t *value)
+static void visit_u64(byte_walk *w, uint64_t *value)
 {
     if (room_for(w, 8)) {
         if (w->to != NULL) {
@@ -83,7 +83,7 @@ static inline void visit_u64(byte_walk *w, uint64_t *value)
 }
 
 /// Bytes that belong to somebody else: written from there, read where they lie.
-static inline void visit_borrowed(byte_walk *w, const uint8_t **bytes, uint32_t count)
+static void visit_borrowed(byte_walk *w, const uint8_t **bytes, uint32_t count)
 {
     if (room_for(w, count)) {
         if (w->to != NULL) {
@@ -95,7 +95,7 @@ static inline void visit_borrowed(byte_walk *w, const uint8_t **bytes, uint32_t 
     }
 }
 
-static inline void visit_floats(byte_walk *w, float *values, int count)
+static void visit_floats(byte_walk *w, float *values, int count)
 {
     for (int i = 0; i < count && room_for(w, 4); i++, w->at += 4) {
         if (w->to != NULL) {
@@ -106,7 +106,7 @@ static inline void visit_floats(byte_walk *w, float *values, int count)
     }
 }
 
-static inline void visit_doubles(byte_walk *w, double *values, int count)
+static void visit_doubles(byte_walk *w, double *values, int count)
 {
     for (int i = 0; i < count && room_for(w, 8); i++, w->at += 8) {
         if (w->to != NULL) {
@@ -118,7 +118,7 @@ static inline void visit_doubles(byte_walk *w, double *values, int count)
 }
 
 /// A number of an enumeration; one that there isn't is a failure.
-static inline uint32_t visit_word(byte_walk *w, uint32_t value, uint32_t limit)
+static uint32_t visit_word(byte_walk *w, uint32_t value, uint32_t limit)
 {
     uint8_t byte = (uint8_t)value;
     visit_u8(w, &byte);
@@ -126,25 +126,25 @@ static inline uint32_t visit_word(byte_walk *w, uint32_t value, uint32_t limit)
     return w->failed ? 0 : byte;
 }
 
-static inline void visit_bool(byte_walk *w, bool *value)
+static void visit_bool(byte_walk *w, bool *value)
 {
     *value = visit_word(w, *value, 2) != 0;
 }
 
-static inline void visit_colour(byte_walk *w, uint8_t *colour, int count)
+static void visit_colour(byte_walk *w, uint8_t *colour, int count)
 {
     for (int i = 0; i < count; i++) {
         visit_u8(w, &colour[i]);
     }
 }
 
-static inline void visit_pose(byte_walk *w, tarn_pose *pose)
+static void visit_pose(byte_walk *w, tarn_pose *pose)
 {
     visit_floats(w, pose->position_m, 3);
     visit_floats(w, pose->rotation, 4);
 }
 
-static inline void visit_solid(byte_walk *w, tarn_solid *solid)
+static void visit_solid(byte_walk *w, tarn_solid *solid)
 {
     solid->shape.kind = (tarn_shape_kind)visit_word(w, (uint32_t)solid->shape.kind, TARN_SHAPE_COUNT);
     solid->motion = (tarn_motion)visit_word(w, (uint32_t)solid->motion, TARN_MOTION_COUNT);
