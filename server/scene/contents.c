@@ -1431,8 +1431,6 @@ enum {
     REGION_END
 };
 
-static const scene_range tap_times = {0, TARN_SCENE_TIME_S_MAX, "s", false, false};
-
 static bool read_fluid(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     (void)rule;
@@ -1460,8 +1458,8 @@ static bool read_emitter(scene_reader *r, const char *path, const json_t *value,
         [REGION_LIQUID] = {"liquid", false, read_liquid_reference, offsetof(region_draft, liquid), NULL},
         [REGION_COLOUR] = {"colour", false, scene_read_colour, offsetof(region_draft, colour), NULL},
         [REGION_CARRIED] = {"carries", false, read_carried, offsetof(region_draft, carried), NULL},
-        [REGION_START] = {"start_s", false, scene_read_float, offsetof(region_draft, start_s), &tap_times},
-        [REGION_END] = {"end_s", false, scene_read_float, offsetof(region_draft, end_s), &tap_times},
+        [REGION_START] = {"start_s", false, scene_read_float, offsetof(region_draft, start_s), &times},
+        [REGION_END] = {"end_s", false, scene_read_float, offsetof(region_draft, end_s), &times},
     };
     region_draft *region = into;
     uint32_t given = 0;

@@ -1256,8 +1256,7 @@ static const struct argp backup_argp = {
     .parser = parse,
     .args_doc = "DIR NAME FILE",
     .doc = "Copies the session NAME that a tarnd keeps in DIR into FILE, also while it runs, and looks whether the "
-           "copy is "
-           "whole.\v"
+           "copy is whole.\v"
            "FILE is new: one file, which lacks nothing, as it was when this began. A server takes it as NAME.tank in a "
            "folder that no tarnd uses."};
 static const struct argp prune_argp = {
