@@ -133,8 +133,7 @@ tarn_status gas_create(const export_info *info, uint32_t width, uint32_t height,
         return TARN_E_MEMORY;
     }
     for (int i = 0; i < 256; i++) {
-        float c = (float)i / 255.0f;
-        g->linear[i] = c <= 0.04045f ? c / 12.92f : powf((c + 0.055f) / 1.055f, 2.4f);
+        g->linear[i] = srgb_linear((uint8_t)i);
     }
     *out = g;
     return TARN_OK;

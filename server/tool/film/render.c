@@ -434,20 +434,15 @@ struct solids {
     placed solid[];
 };
 
-static float linear(uint8_t srgb)
-{
-    float c = (float)srgb / 255.0f;
-    return c <= 0.04045f ? c / 12.92f : powf((c + 0.055f) / 1.055f, 2.4f);
-}
-
 static void prepare(const solids *s, const tarn_solid *from, placed *p)
 {
     const uint8_t *c = from->colour;
     *p = (placed){.shape = from->shape,
                   .is_glass = from->shape.inverted != 0,
                   .is_cut = from->motion != TARN_MOTION_FREE,
-                  .colour =
-                      c[0] == 0 && c[1] == 0 && c[2] == 0 ? STONE : (vec3){linear(c[0]), linear(c[1]), linear(c[2])}};
+                  .colour = c[0] == 0 && c[1] == 0 && c[2] == 0
+                                ? STONE
+                                : (vec3){srgb_linear(c[0]), srgb_linear(c[1]), srgb_linear(c[2])}};
     p->shape.inverted = 0;
     const tarn_pose still = {.rotation = {0, 0, 0, 1}};
     double min_m[3], max_m[3];

@@ -130,6 +130,13 @@ static inline float smoothf(float a, float b, float value)
     return t * t * (3.0f - 2.0f * t);
 }
 
+/// From a byte of sRGB to linear light.
+static inline float srgb_linear(uint8_t srgb)
+{
+    float c = (float)srgb / 255.0f;
+    return c <= 0.04045f ? c / 12.92f : powf((c + 0.055f) / 1.055f, 2.4f);
+}
+
 // ---- the camera ----
 // A perspective camera. Pixels count from the upper left corner of the picture; depth is in metres along the view.
 

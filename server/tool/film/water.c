@@ -94,8 +94,7 @@ tarn_status surface_create(uint32_t width, uint32_t height, vec3 size_m, float s
         s->ball_height[i] = sqrtf(1.0f - (float)i / BALL_STEPS);
     }
     for (int i = 0; i < 256; i++) {
-        float c = (float)i / 255.0f;
-        s->linear[i] = c <= 0.04045f ? c / 12.92f : powf((c + 0.055f) / 1.055f, 2.4f);
+        s->linear[i] = srgb_linear((uint8_t)i);
     }
     *out = s;
     return TARN_OK;

@@ -100,13 +100,13 @@ typedef struct blob {
     uint32_t cells;
 } blob;
 
-static uint16_t root_of(uint16_t *parents, uint16_t part_)
+static uint16_t root_of(uint16_t *parents, uint16_t part)
 {
-    while (parents[part_] != part_) {
-        parents[part_] = parents[parents[part_]];
-        part_ = parents[part_];
+    while (parents[part] != part) {
+        parents[part] = parents[parents[part]];
+        part = parents[part];
     }
-    return part_;
+    return part;
 }
 
 static bool connected(const motion_find *find, size_t a, size_t b)
@@ -884,22 +884,7 @@ static void motion_flow_find(motion_find *find)
     }
 }
 
-// ---- the stages in their order ----
-// And what of the flow people get to see: velocities in metres a second, blurred over time, without what is slower than
-// noise.
-
-enum {
-    MARGIN = 2, ///< cells around people in which motion is looked for
-    PARENTS = 4097,
-    SOFTENINGS = 3,
-    PACE_OF = 8,   ///< pictures that the mean pace is of
-    CALM_BLUR = 2, ///< half-lives that what hardly moves is blurred for besides
-};
-
-static const double gap_s_max = 1.0;
-static const float active_min = 0.1f; ///< presence in a cell in which motion is looked for
-
-static const float shown_min = 0.15f; ///< presence in a cell whose motion is shown: less is mostly background
+// ---- made and freed ----
 
 const motion_settings motion_settings_usual = {
     .width = 640,
@@ -968,7 +953,7 @@ static bool take_memory(motion_find *find)
     find->soft = zeros(&whole, fine, sizeof(float));
     find->who = zeros(&whole, fine, sizeof *find->who);
     find->rest_s = zeros(&whole, fine, sizeof *find->rest_s);
-    find->parents = zeros(&whole, PARENTS, sizeof *find->parents);
+    find->parents = zeros(&whole, PARTS_MAX + 1, sizeof *find->parents);
     make_picture(&find->now, &whole, fine, cells);
     make_picture(&find->before, &whole, fine, cells);
     find->flow = zeros(&whole, 3 * cells, sizeof(float));
@@ -1049,6 +1034,21 @@ void motion_find_free(motion_find *find)
     }
     free(find);
 }
+
+// ---- from pictures to what is shown ----
+// What stands before and behind the flow: pictures that are softened, a box around people, and what of the flow people
+// get to see: velocities in metres a second, blurred over time, without what is slower than noise.
+
+enum {
+    MARGIN = 2, ///< cells around people in which motion is looked for
+    SOFTENINGS = 3,
+    PACE_OF = 8,   ///< pictures that the mean pace is of
+    CALM_BLUR = 2, ///< half-lives that what hardly moves is blurred for besides
+};
+
+static const double gap_s_max = 1.0;
+static const float active_min = 0.1f; ///< presence in a cell in which motion is looked for
+static const float shown_min = 0.15f; ///< presence in a cell whose motion is shown: less is mostly background
 
 /// Two by two fine cells, and where people are in them.
 static void draw_cells(motion_find *find)
@@ -1238,6 +1238,8 @@ static void count_rest(motion_find *find, double dt_s)
         find->rest_s[at] = who != 0 && !find->moves[who - 1] ? find->rest_s[at] + (float)dt_s : 0;
     }
 }
+
+// ---- the stages in their order ----
 
 const motion_result *motion_find_frame(motion_find *find, const uint16_t *mm, double time_s)
 {
