@@ -23,7 +23,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 // ---- a page of the server ----
@@ -594,13 +593,6 @@ static void stop_for_a_while(void)
     take();
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /// @return whether somebody pressed q
 static bool read_keys(void)
 {
@@ -621,9 +613,9 @@ typedef enum top_screen_event {
 /// Waits for a key or a signal.
 static top_screen_event top_screen_wait(uint32_t wait_ms)
 {
-    const uint64_t until_ms = now_ms() + wait_ms;
+    const uint64_t until_ms = tarn_clock_monotonic_ns() / 1000000 + wait_ms;
     for (;;) {
-        const uint64_t now = now_ms();
+        const uint64_t now_ms = tarn_clock_monotonic_ns() / 1000000;
         struct pollfd pollfd = {.fd = STDIN_FILENO, .events = POLLIN};
         if (interrupted) {
             return TOP_SCREEN_INTERRUPTED;
@@ -631,10 +623,10 @@ static top_screen_event top_screen_wait(uint32_t wait_ms)
         if (stopped) {
             stop_for_a_while();
         }
-        if (now >= until_ms) {
+        if (now_ms >= until_ms) {
             return TOP_SCREEN_TIME;
         }
-        const int slice_ms = until_ms - now < 100 ? (int)(until_ms - now) : 100; // a signal may come just before
+        const int slice_ms = until_ms - now_ms < 100 ? (int)(until_ms - now_ms) : 100; // a signal may come just before
         if (poll(&pollfd, has_keys ? 1 : 0, slice_ms) > 0 && read_keys()) {
             return TOP_SCREEN_QUIT;
         }

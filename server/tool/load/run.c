@@ -41,10 +41,13 @@ const char *load_kind_name(load_kind kind)
     return kinds[kind].name;
 }
 
-/// in JSON
-static const char *load_kind_key(load_kind kind)
+static uint32_t connections_of(const load_options *options)
 {
-    return kinds[kind].key;
+    uint32_t count = 0;
+    for (int kind = 0; kind < LOAD_KIND_COUNT; kind++) {
+        count += options->counts[kind];
+    }
+    return count;
 }
 
 void load_fail(load_results *results, const char *text)
@@ -568,10 +571,7 @@ static void make_viewers(load_runner *runner)
 
 bool load_run(const load_options *options, load_results *results)
 {
-    uint32_t connections = 0;
-    for (int kind = 0; kind < LOAD_KIND_COUNT; kind++) {
-        connections += options->counts[kind];
-    }
+    const uint32_t connections = connections_of(options);
     if (!make_descriptors(options, connections)) {
         return false;
     }
@@ -620,15 +620,6 @@ static double ms_at(const load_histogram *histogram, double share)
     return 1e-6 * (double)load_histogram_at(histogram, share);
 }
 
-static uint32_t connections(const load_options *options)
-{
-    uint32_t count = 0;
-    for (int kind = 0; kind < LOAD_KIND_COUNT; kind++) {
-        count += options->counts[kind];
-    }
-    return count;
-}
-
 static double mbit_s(const load_results *results)
 {
     uint64_t bytes = 0;
@@ -658,7 +649,7 @@ static bool process_seen(const load_process process[2])
 /// What a connection adds to the gateway's own memory.
 static double bytes_per_viewer(const load_options *options, const load_results *results)
 {
-    return ((double)results->gateway[1].rss_bytes - (double)results->gateway_alone.rss_bytes) / connections(options);
+    return ((double)results->gateway[1].rss_bytes - (double)results->gateway_alone.rss_bytes) / connections_of(options);
 }
 
 static bool metrics_seen(const load_results *results)
@@ -783,7 +774,7 @@ static void print_server(const load_options *options, const load_results *result
 void load_report_text(const load_options *options, const load_results *results)
 {
     printf("%u connections to %s, %.1f s%s: %.1f Mbit/s, %.1f frames a second that reached anybody\n\n",
-           connections(options), options->target.authority, results->seconds,
+           connections_of(options), options->target.authority, results->seconds,
            results->interrupted ? " (interrupted)" : "", mbit_s(results), (double)results->frames / results->seconds);
     printf("%-13s %5s %9s %24s %23s %8s %5s %15s\n", "", "", "frames/s", "Mbit/s of each        ",
            "interval, ms       ", "frames", "", "first frame, ms");
@@ -851,7 +842,7 @@ static json_t *groups_json(const load_options *options, const load_results *resu
     json_t *groups = json_object();
     for (int kind = 0; kind < LOAD_KIND_COUNT; kind++) {
         if (options->counts[kind] > 0) {
-            json_object_set_new(groups, load_kind_key(kind), group_json(options, results, (load_kind)kind));
+            json_object_set_new(groups, kinds[kind].key, group_json(options, results, (load_kind)kind));
         }
     }
     return groups;
