@@ -104,8 +104,7 @@ static tarn_status read_marks(tarn_session_file *file, tarn_session_span *span, 
         mark->at_ns = (uint64_t)sqlite3_column_int64(row, 1) & TARN_SESSION_MOMENT_NS_MAX;
         span->mark_count++;
     }
-    const tarn_status status = finish(file, row, code == SQLITE_DONE ? SQLITE_ROW : code, why);
-    return status;
+    return finish(file, row, code == SQLITE_DONE ? SQLITE_ROW : code, why);
 }
 
 /// Counts the steps behind a state. @return TARN_OK, or what failed

@@ -14,6 +14,8 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie in memory");
 
+// ---- what writers share ----
+
 /// The attributes that a frame has: velocity, id, and where present liquid, colour and a channel. @return their number
 static uint32_t export_attributes(const export_frame *frame, export_attribute attributes[EXPORT_ATTRIBUTES_MAX])
 {
@@ -349,8 +351,7 @@ static tarn_status collection_close(collection *c, const char *path, bool keep, 
     part_file out;
     tarn_status status = TARN_OK;
     if (fclose(c->list) != 0) {
-        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
-        status = TARN_E_MEMORY;
+        status = export_why_memory(path, why);
     } else if (keep && (status = part_file_open(&out, path, why)) == TARN_OK) {
         fprintf(out.file,
                 "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
@@ -376,9 +377,8 @@ static tarn_status vtk_open(const char *path, const export_info *info, void **wr
     (void)info;
     vtk_writer *vtk = calloc(1, sizeof *vtk);
     if (vtk == NULL || !collection_open(&vtk->frames)) {
-        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
         free(vtk);
-        return TARN_E_MEMORY;
+        return export_why_memory(path, why);
     }
     vtk->path = path;
     snprintf(vtk->folder, sizeof vtk->folder, "%.*s", (int)(strlen(path) - strlen(".pvd")), path);
@@ -600,11 +600,10 @@ static tarn_status vti_open(const char *path, const export_info *info, void **wr
     }
     if (vti == NULL || vti->velocity_m_s == NULL || vti->weight == NULL || vti->amount == NULL ||
         !collection_open(&vti->frames)) {
-        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
         if (vti != NULL) {
             vti_free(vti);
         }
-        return TARN_E_MEMORY;
+        return export_why_memory(path, why);
     }
     char list[PATH_MAX + 8];
     vti_list_path(vti, list);
@@ -670,7 +669,7 @@ static tarn_status vti_frame(void *writer, const export_frame *frame, char *why)
 {
     vti_writer *vti = writer;
     const uint64_t bytes = vti->cell_count * sizeof(float);
-    char path[2 * PATH_MAX], extent[64]; // as above
+    char path[2 * PATH_MAX], extent[64]; // a name that is too long is refused by part_file_open
     snprintf(path, sizeof path, "%.*s-%06u.vti", (int)(strlen(vti->path) - strlen(".vti")), vti->path, frame->step);
     snprintf(extent, sizeof extent, "0 %u 0 %u 0 %u", vti->cells[0], vti->cells[1], vti->cells[2]);
     part_file out;

@@ -19,8 +19,6 @@
 //
 // Format: "Portable Network Graphics (PNG) Specification (Third Edition)", W3C.
 
-typedef struct png_encoder png_encoder;
-
 /// A part of a picture, in pixels.
 typedef struct png_area {
     uint32_t x, y, width, height;
@@ -28,13 +26,13 @@ typedef struct png_area {
 
 enum { CHANNELS = 3, LEVEL = 4 }; // of zlib: higher ones gain some per cent and take several times as long
 
-struct png_encoder {
+typedef struct png_encoder {
     uint32_t width;
     uint8_t *filtered; // rows, each with its filter's number in front
     uint8_t *packed;
     size_t packed_bytes_max;
     z_stream stream;
-};
+} png_encoder;
 
 /// Takes NULL.
 static void png_destroy(png_encoder *png)

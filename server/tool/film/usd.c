@@ -10,29 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- the scene ----
-// What USD layers hold beside the liquid, whatever that is shown as:
-//
-//     Tank       Xform         where it is in the room: only of one that is turned or shaken
-//       Box      BasisCurves   its edges
-//       Solid_0  Cube, Sphere, Capsule, Cylinder or Mesh: as the scene numbers its solids; bodies have time samples
-//       Liquid   of the caller
-//
-// Schemas: UsdGeom, https://openusd.org/release/api/usd_geom_page_front.html
-
-typedef struct usd_scene {
-    usd_layer *layer;
-    int tank; ///< the prim that the liquid belongs below
-    int tank_translate, tank_orient;
-    bool has_moved;
-    double last_code;
-    struct {
-        int translate, orient; ///< attributes
-        uint32_t solid;
-    } bodies[TARN_TANK_SOLIDS_MAX];
-    uint32_t body_count;
-} usd_scene;
-
 // ---- values ----
 // Values that don't depend on the layer's form, nor on what the liquid is shown as.
 
@@ -101,6 +78,29 @@ static void usd_default_colour(usd_layer *layer, int prim)
     usd_layer_default(layer, usd_layer_attribute(layer, prim, "color3f[]", "primvars:displayColor", "constant"),
                       usd_water_colour, 1);
 }
+
+// ---- the scene ----
+// What USD layers hold beside the liquid, whatever that is shown as:
+//
+//     Tank       Xform         where it is in the room: only of one that is turned or shaken
+//       Box      BasisCurves   its edges
+//       Solid_0  Cube, Sphere, Capsule, Cylinder or Mesh: as the scene numbers its solids; bodies have time samples
+//       Liquid   of the caller
+//
+// Schemas: UsdGeom, https://openusd.org/release/api/usd_geom_page_front.html
+
+typedef struct usd_scene {
+    usd_layer *layer;
+    int tank; ///< the prim that the liquid belongs below
+    int tank_translate, tank_orient;
+    bool has_moved;
+    double last_code;
+    struct {
+        int translate, orient; ///< attributes
+        uint32_t solid;
+    } bodies[TARN_TANK_SOLIDS_MAX];
+    uint32_t body_count;
+} usd_scene;
 
 // ---- the scene's poses ----
 
