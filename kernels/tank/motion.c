@@ -1,18 +1,6 @@
 // The tank's own motion, and the motion fields of people in front of a camera. Begin at tank_motion_step and
 // tank_motion_fields_unpack.
 //
-// The tank's own motion: it follows the pose that it is told as fast as limits allow, and the liquid in it feels the
-// fictitious forces of its frame.
-//
-// In the tank's frame, with the tank's angular velocity w and the linear acceleration a of its pivot (the middle of the
-// tank):
-//
-//     dv/dt = R^-1 (g - a) - dw/dt x r - w x (w x r) - 2 w x v
-//
-// The first three depend on the place alone and act on the grid. The last one, Coriolis, turns velocities: it is
-// applied to the particles as the rotation that Cayley's transform gives, which leaves speeds as they are; an explicit
-// step would let them grow.
-//
 // No function of libm but the square root is used, so that every machine gets the same bits.
 #include "kernels/tank/motion.h"
 #include "kernels/tank/tank_internal.h"
@@ -22,8 +10,8 @@
 #include <string.h>
 
 // ---- motion fields ----
-// How people in front of a camera move, over a rectangle in the tank. Of their cells only those go to
-// the device that act, with the rectangle's place turned into the tank's cells; the kernels' part is push.h.
+// How people in front of a camera move, over a rectangle in the tank. Of their cells only those go to the device that
+// act, with the rectangle's place turned into the tank's cells; the kernels' part is push.h.
 
 #define AREA_MIN_M2 1e-7
 #define PLACE_MAX_M 1e4f
@@ -280,6 +268,17 @@ tarn_status tank_motion_fields_upload(tarn_tank *tank, const tank_control *contr
 }
 
 // ---- the tank's own motion ----
+// It follows the pose that it is told as fast as limits allow, and the liquid in it feels the fictitious forces of its
+// frame.
+//
+// In the tank's frame, with the tank's angular velocity w and the linear acceleration a of its pivot (the middle of the
+// tank):
+//
+//     dv/dt = R^-1 (g - a) - dw/dt x r - w x (w x r) - 2 w x v
+//
+// The first three depend on the place alone and act on the grid. The last one, Coriolis, turns velocities: it is
+// applied to the particles as the rotation that Cayley's transform gives, which leaves speeds as they are; an explicit
+// step would let them grow.
 
 /// a * b, quaternions x y z w.
 static void multiply(const double *a, const double *b, double *out)
