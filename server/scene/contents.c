@@ -270,6 +270,50 @@ static bool make_field(scene_reader *r, const char *path, const shape_draft *sha
                                      : make_height_field(r, path, shape, cell_m, field);
 }
 
+// ---- values that only parts of a scene have ----
+
+/// Rule: scene_range of each; float[3].
+static bool read_vector_float(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    double vector[3] = {0};
+    if (!scene_read_vector(r, path, value, vector, rule)) {
+        return false;
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        ((float *)into)[axis] = (float)vector[axis];
+    }
+    return true;
+}
+
+/// Rule: NULL; uint8_t[4], the fourth 255.
+static bool read_colour(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    const char *text = json_string_value(value);
+    if (text == NULL || text[0] != '#' || strlen(text) != 7 || strspn(text + 1, "0123456789abcdefABCDEF") != 6) {
+        return scene_refuse_value(r, path, value, "a string \"#rrggbb\" of hexadecimal digits");
+    }
+    unsigned red = 0, green = 0, blue = 0;
+    sscanf(text + 1, "%2x%2x%2x", &red, &green, &blue);
+    const uint8_t colour[4] = {(uint8_t)red, (uint8_t)green, (uint8_t)blue, 255};
+    memcpy(into, colour, sizeof colour);
+    return true;
+}
+
+/// Rule: NULL; const char *, borrowed from the JSON.
+static bool read_identifier(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    const char *text = json_string_value(value);
+    if (text == NULL || !tarn_scene_name_valid(text)) {
+        char allowed[SCENE_ALLOWED_BYTES];
+        snprintf(allowed, sizeof allowed, "a string of 1 to %d of a-z, 0-9 and '-'", TARN_NAME_BYTES_MAX);
+        return scene_refuse_value(r, path, value, allowed);
+    }
+    *(const char **)into = text;
+    return true;
+}
+
 // ---- particles ----
 // The liquid particle by particle, from files.
 
@@ -783,14 +827,13 @@ static bool read_solid(scene_reader *r, const char *path, const json_t *value, v
         [SOLID_SHAPE] = {"shape", true, read_shape, offsetof(solid_draft, shape), NULL},
         [SOLID_MOTION] = {"motion", false, scene_read_choice, offsetof(solid_draft, motion), &motion},
         [SOLID_DENSITY] = {"density_kg_m3", false, scene_read_float, offsetof(solid_draft, density_kg_m3), &densities},
-        [SOLID_VELOCITY] = {"velocity_m_s", false, scene_read_vector_float, offsetof(solid_draft, velocity_m_s),
-                            &speeds},
-        [SOLID_SPIN] = {"angular_velocity_rad_s", false, scene_read_vector_float,
+        [SOLID_VELOCITY] = {"velocity_m_s", false, read_vector_float, offsetof(solid_draft, velocity_m_s), &speeds},
+        [SOLID_SPIN] = {"angular_velocity_rad_s", false, read_vector_float,
                         offsetof(solid_draft, angular_velocity_rad_s), &spins},
         [SOLID_FRICTION] = {"friction", false, scene_read_float, offsetof(solid_draft, friction), &shares},
         [SOLID_KEYFRAMES] = {"keyframes", false, scene_read_list, offsetof(solid_draft, path), &list},
         [SOLID_LOOP] = {"loop", false, scene_read_flag, offsetof(solid_draft, path.is_loop), NULL},
-        [SOLID_COLOUR] = {"colour", false, scene_read_colour, offsetof(solid_draft, colour), NULL},
+        [SOLID_COLOUR] = {"colour", false, read_colour, offsetof(solid_draft, colour), NULL},
     };
     solid_draft *solid = into;
     uint32_t given = 0;
@@ -1162,7 +1205,7 @@ static bool read_probe(scene_reader *r, const char *path, const json_t *value, v
     static const scene_range solids = {0, TARN_TANK_SOLIDS_MAX - 1, NULL, false, true};
     static const scene_choice kinds = {tarn_probe_shows_names, TARN_SHOWS_COUNT};
     static const scene_field fields[] = {
-        [FIELD_NAME] = {"name", false, scene_read_identifier, offsetof(probe_draft, name), NULL},
+        [FIELD_NAME] = {"name", false, read_identifier, offsetof(probe_draft, name), NULL},
         [FIELD_KIND] = {"kind", true, scene_read_choice, offsetof(probe_draft, shows), &kinds},
         [FIELD_AT] = {"at_m", false, scene_read_vector, offsetof(probe_draft, at_m), &places},
         [FIELD_TO] = {"to_m", false, scene_read_vector, offsetof(probe_draft, to_m), &places},
@@ -1234,10 +1277,10 @@ static bool read_liquid(scene_reader *r, const char *path, const json_t *value, 
     static const scene_range densities = {0.01, 20000, "kg/m3", false, false};
     static const scene_range viscosities = {0, 100, "m2/s", false, false};
     static const scene_field fields[] = {
-        {"name", false, scene_read_identifier, offsetof(liquid_draft, name), NULL},
+        {"name", false, read_identifier, offsetof(liquid_draft, name), NULL},
         {"density_kg_m3", false, scene_read_float, offsetof(liquid_draft, density_kg_m3), &densities},
         {"viscosity_m2_s", false, scene_read_float, offsetof(liquid_draft, viscosity_m2_s), &viscosities},
-        {"colour", false, scene_read_colour, offsetof(liquid_draft, colour), NULL},
+        {"colour", false, read_colour, offsetof(liquid_draft, colour), NULL},
     };
     ((liquid_draft *)into)->density_kg_m3 = 1000.0f;
     return SCENE_READ_OBJECT(r, path, value, into, fields, NULL);
@@ -1257,7 +1300,7 @@ static bool read_liquid_reference(scene_reader *r, const char *path, const json_
     static const scene_range indices = {0, TARN_TANK_LIQUIDS_MAX - 1, NULL, false, true};
     liquid_reference *reference = into;
     if (json_is_string(value)) {
-        return scene_read_identifier(r, path, value, &reference->name, NULL);
+        return read_identifier(r, path, value, &reference->name, NULL);
     }
     if (!json_is_number(value)) {
         return scene_refuse_value(r, path, value, "a liquid's name, or its place in liquids, from 0");
@@ -1360,9 +1403,9 @@ static bool read_block(scene_reader *r, const char *path, const json_t *value, v
     static const scene_field fields[] = {
         {"min_m", true, scene_read_vector, offsetof(block_draft, min_m), &lengths},
         {"max_m", true, scene_read_vector, offsetof(block_draft, max_m), &lengths},
-        {"velocity_m_s", false, scene_read_vector_float, offsetof(block_draft, velocity_m_s), &speeds},
+        {"velocity_m_s", false, read_vector_float, offsetof(block_draft, velocity_m_s), &speeds},
         {"liquid", false, read_liquid_reference, offsetof(block_draft, liquid), NULL},
-        {"colour", false, scene_read_colour, offsetof(block_draft, colour), NULL},
+        {"colour", false, read_colour, offsetof(block_draft, colour), NULL},
         {"carries", false, read_carried, offsetof(block_draft, carried), NULL},
     };
     carry_initial(r, ((block_draft *)into)->carried);
@@ -1436,10 +1479,9 @@ static bool read_fluid(scene_reader *r, const char *path, const json_t *value, v
     (void)rule;
     static const scene_field fields[] = {
         REGION_FIELDS,
-        [REGION_VELOCITY] = {"velocity_m_s", false, scene_read_vector_float, offsetof(region_draft, velocity_m_s),
-                             &speeds},
+        [REGION_VELOCITY] = {"velocity_m_s", false, read_vector_float, offsetof(region_draft, velocity_m_s), &speeds},
         [REGION_LIQUID] = {"liquid", false, read_liquid_reference, offsetof(region_draft, liquid), NULL},
-        [REGION_COLOUR] = {"colour", false, scene_read_colour, offsetof(region_draft, colour), NULL},
+        [REGION_COLOUR] = {"colour", false, read_colour, offsetof(region_draft, colour), NULL},
         [REGION_CARRIED] = {"carries", false, read_carried, offsetof(region_draft, carried), NULL},
     };
     region_draft *region = into;
@@ -1453,10 +1495,9 @@ static bool read_emitter(scene_reader *r, const char *path, const json_t *value,
     (void)rule;
     static const scene_field fields[] = {
         REGION_FIELDS,
-        [REGION_VELOCITY] = {"velocity_m_s", true, scene_read_vector_float, offsetof(region_draft, velocity_m_s),
-                             &speeds},
+        [REGION_VELOCITY] = {"velocity_m_s", true, read_vector_float, offsetof(region_draft, velocity_m_s), &speeds},
         [REGION_LIQUID] = {"liquid", false, read_liquid_reference, offsetof(region_draft, liquid), NULL},
-        [REGION_COLOUR] = {"colour", false, scene_read_colour, offsetof(region_draft, colour), NULL},
+        [REGION_COLOUR] = {"colour", false, read_colour, offsetof(region_draft, colour), NULL},
         [REGION_CARRIED] = {"carries", false, read_carried, offsetof(region_draft, carried), NULL},
         [REGION_START] = {"start_s", false, scene_read_float, offsetof(region_draft, start_s), &times},
         [REGION_END] = {"end_s", false, scene_read_float, offsetof(region_draft, end_s), &times},

@@ -147,7 +147,7 @@ bool scene_read_list(scene_reader *r, const char *path, const json_t *value, voi
 }
 
 // ---- values ----
-// Of single fields: numbers in ranges, vectors, choices, colours, names.
+// Of single fields: numbers in ranges, vectors, choices.
 
 static bool refuse_number(scene_reader *r, const char *path, const json_t *value, const scene_range *allowed)
 {
@@ -217,18 +217,6 @@ bool scene_read_vector(scene_reader *r, const char *path, const json_t *value, v
     return true;
 }
 
-bool scene_read_vector_float(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
-{
-    double vector[3] = {0};
-    if (!scene_read_vector(r, path, value, vector, rule)) {
-        return false;
-    }
-    for (int axis = 0; axis < 3; axis++) {
-        ((float *)into)[axis] = (float)vector[axis];
-    }
-    return true;
-}
-
 bool scene_read_flag(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     (void)rule;
@@ -256,45 +244,9 @@ bool scene_read_choice(scene_reader *r, const char *path, const json_t *value, v
     return scene_refuse_value(r, path, value, allowed);
 }
 
-bool scene_read_colour(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
-{
-    (void)rule;
-    const char *text = json_string_value(value);
-    if (text == NULL || text[0] != '#' || strlen(text) != 7 || strspn(text + 1, "0123456789abcdefABCDEF") != 6) {
-        return scene_refuse_value(r, path, value, "a string \"#rrggbb\" of hexadecimal digits");
-    }
-    unsigned red = 0, green = 0, blue = 0;
-    sscanf(text + 1, "%2x%2x%2x", &red, &green, &blue);
-    const uint8_t colour[4] = {(uint8_t)red, (uint8_t)green, (uint8_t)blue, 255};
-    memcpy(into, colour, sizeof colour);
-    return true;
-}
-
 bool scene_read_remark(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     (void)into;
     (void)rule;
     return json_is_string(value) || scene_refuse_value(r, path, value, "a string");
-}
-
-bool scene_read_identifier(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
-{
-    (void)rule;
-    const char *text = json_string_value(value);
-    if (text == NULL || !tarn_scene_name_valid(text)) {
-        char allowed[SCENE_ALLOWED_BYTES];
-        snprintf(allowed, sizeof allowed, "a string of 1 to %d of a-z, 0-9 and '-'", TARN_NAME_BYTES_MAX);
-        return scene_refuse_value(r, path, value, allowed);
-    }
-    *(const char **)into = text;
-    return true;
-}
-
-size_t scene_characters(const char *text)
-{
-    size_t count = 0;
-    for (; *text != '\0'; text++) {
-        count += ((unsigned char)*text & 0xc0) != 0x80;
-    }
-    return count;
 }

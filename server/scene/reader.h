@@ -90,19 +90,13 @@ scene_read scene_read_list;
 
 // ---- values; the comment names the rule and what is written ----
 
-scene_read scene_read_double;       ///< scene_range; double
-scene_read scene_read_float;        ///< scene_range; float
-scene_read scene_read_whole;        ///< scene_range; uint32_t
-scene_read scene_read_vector;       ///< scene_range of each; double[3]
-scene_read scene_read_vector_float; ///< scene_range of each; float[3]
-scene_read scene_read_flag;         ///< NULL; uint32_t, 0 or 1
-scene_read scene_read_choice;       ///< scene_choice; uint32_t
-scene_read scene_read_colour;       ///< NULL; uint8_t[4], the fourth 255
-scene_read scene_read_remark;       ///< NULL; nothing
-scene_read scene_read_identifier;   ///< NULL; const char *, borrowed from the JSON
-
-/// The characters of a text in UTF-8.
-size_t scene_characters(const char *text);
+scene_read scene_read_double; ///< scene_range; double
+scene_read scene_read_float;  ///< scene_range; float
+scene_read scene_read_whole;  ///< scene_range; uint32_t
+scene_read scene_read_vector; ///< scene_range of each; double[3]
+scene_read scene_read_flag;   ///< NULL; uint32_t, 0 or 1
+scene_read scene_read_choice; ///< scene_choice; uint32_t
+scene_read scene_read_remark; ///< NULL; nothing
 
 // ---- draft ----
 // What is being read: the fields as the file has them, in its precision. First everything is read, field by field;

@@ -172,11 +172,21 @@ static bool apply_settings(scene_reader *r, json_t *scene)
 // ---- the tank itself ----
 // Its size, step, solver, and what must hold of a scene as a whole.
 
+/// Of a text in UTF-8.
+static size_t characters(const char *text)
+{
+    size_t count = 0;
+    for (; *text != '\0'; text++) {
+        count += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return count;
+}
+
 static bool read_title(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     (void)rule;
     const char *text = json_string_value(value);
-    if (text == NULL || scene_characters(text) > TARN_SCENE_TITLE_MAX || !tarn_is_printable(text)) {
+    if (text == NULL || characters(text) > TARN_SCENE_TITLE_MAX || !tarn_is_printable(text)) {
         char allowed[SCENE_ALLOWED_BYTES];
         snprintf(allowed, sizeof allowed, "a string of up to %d characters in one line, none that steers a terminal",
                  TARN_SCENE_TITLE_MAX);
@@ -190,7 +200,7 @@ static bool read_description(scene_reader *r, const char *path, const json_t *va
 {
     (void)rule;
     const char *text = json_string_value(value);
-    if (text == NULL || scene_characters(text) > TARN_SCENE_DESCRIPTION_MAX) {
+    if (text == NULL || characters(text) > TARN_SCENE_DESCRIPTION_MAX) {
         char allowed[SCENE_ALLOWED_BYTES];
         snprintf(allowed, sizeof allowed, "a string of up to %d characters", TARN_SCENE_DESCRIPTION_MAX);
         return scene_refuse_value(r, path, value, allowed);
