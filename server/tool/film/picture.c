@@ -199,7 +199,8 @@ static tarn_status picture_open(const char *path, const export_info *info, pictu
 {
     picture_writer *p = calloc(1, sizeof *p);
     if (p == NULL) {
-        return export_why_memory(path, why);
+        (void)export_why_memory(path, why);
+        return TARN_E_MEMORY;
     }
     p->path = path;
     p->width = info->width;
