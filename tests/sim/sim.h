@@ -31,7 +31,7 @@ struct uv_process_s;
     X(DURABLE, "a start after a kill or a power cut loses no more than --durability allows")                           \
     X(RESTORED, "a tank that goes on has the hash that it had at this step, and is this session's")                    \
     X(NOTHING_LOST, "a tank goes on at the very step after its worker's death")                                        \
-    X(BOUNDED, "queues stay within gateway_limits.h")                                                                  \
+    X(BOUNDED, "queues stay within base/limits.h")                                                                     \
     X(REACHABLE, "when all is quiet every session opens with each of its keys")                                        \
     X(SHOWN, "when all is quiet every viewer gets frames")                                                             \
     X(TAKEN, "when all is quiet every press and release was taken")                                                    \
